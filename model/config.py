@@ -1,0 +1,75 @@
+"""The settings that fix a decoder-only transformer's shape, under TransformerLens's names."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from model.errors import ConfigError
+
+Activation = Literal["relu", "gelu", "gelu_new", "silu"]
+Normalization = Literal["LN", "LNPre"]
+AttentionDirection = Literal["causal", "bidirectional"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """Sizes and choices of layer of one model; what follows from others is filled in when left out.
+
+    `d_mlp` defaults to 4 d_model, `d_vocab_out` to d_vocab and `attn_scale`, by which scores are divided, to
+    sqrt(d_head). `normalization_type` is "LN" (gain and bias), "LNPre" (without them) or None. `gelu` is the exact
+    function, `gelu_new` the tanh approximation that GPT-2 was trained with.
+
+    Raises:
+        ConfigError: a size that is not a positive integer, an unknown choice, or tied embeddings of unequal size.
+
+    Source: the names are those of TransformerLens's HookedTransformerConfig.
+    """
+
+    n_layers: int
+    d_model: int
+    n_ctx: int
+    n_heads: int
+    d_head: int
+    d_vocab: int
+    d_mlp: int | None = None
+    d_vocab_out: int | None = None
+    act_fn: Activation = "gelu_new"
+    attn_only: bool = False
+    normalization_type: Normalization | None = "LN"
+    attention_dir: AttentionDirection = "causal"
+    attn_scale: float | None = None
+    scale_attn_by_inverse_layer_idx: bool = False
+    eps: float = 1e-5
+    tie_word_embeddings: bool = False
+
+    def __post_init__(self) -> None:
+        self._default("d_mlp", None if self.attn_only else 4 * self.d_model)
+        self._default("d_vocab_out", self.d_vocab)
+        self._default("attn_scale", self.d_head**0.5)
+        self._check_sizes()
+        _check_choice("act_fn", self.act_fn, get_args(Activation))
+        _check_choice("normalization_type", self.normalization_type, (*get_args(Normalization), None))
+        _check_choice("attention_dir", self.attention_dir, get_args(AttentionDirection))
+        if self.tie_word_embeddings and self.d_vocab_out != self.d_vocab:
+            raise ConfigError(
+                f"Tied embeddings need d_vocab_out = d_vocab, but they are {self.d_vocab_out} and {self.d_vocab}. "
+                "Set tie_word_embeddings=False, or leave d_vocab_out out."
+            )
+
+    def _default(self, name: str, value: object) -> None:
+        if getattr(self, name) is None:
+            object.__setattr__(self, name, value)
+
+    def _check_sizes(self) -> None:
+        names = ["n_layers", "d_model", "n_ctx", "n_heads", "d_head", "d_vocab", "d_vocab_out"]
+        for name in names if self.attn_only else [*names, "d_mlp"]:
+            size = getattr(self, name)
+            if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+                raise ConfigError(f"{name} is {size!r}; it has to be a whole number of at least 1.")
+        for name in ("eps", "attn_scale"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; it has to be greater than 0.")
+
+
+def _check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
+    if given not in allowed:
+        raise ConfigError(f"{name} is {given!r}; it can be one of {', '.join(map(repr, allowed))}.")

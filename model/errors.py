@@ -1,0 +1,34 @@
+"""Errors that a user can cause; each message says what was given, what is allowed and what to do next."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class HeadlightError(Exception):
+    """The parent of every error that is shown to the user as it stands."""
+
+
+class ConfigError(HeadlightError):
+    """A model's settings are missing, contradictory or not supported."""
+
+
+class CheckpointError(HeadlightError):
+    """A checkpoint cannot be read, or its tensors are not those that its settings ask for."""
+
+
+class ModelNotFoundError(HeadlightError):
+    """No model of that name is embedded, on the disk or to be had from the hub."""
+
+
+class InputError(HeadlightError):
+    """A prompt, or token ids, that the model cannot take."""
+
+
+class HookError(HeadlightError):
+    """An activation name that the model does not have, or a hook function that returns the wrong thing."""
+
+
+def nearest(given: str, allowed: Iterable[str], count: int = 3) -> str:
+    """The allowed names closest to the given one, as a phrase for an error message; empty when none is close."""
+    close = get_close_matches(given, list(allowed), n=count, cutoff=0.5)
+    return f" Nearest: {', '.join(close)}." if close else ""

@@ -1,0 +1,151 @@
+"""Taps: what a forward pass does with the activations it passes by.
+
+A tap is an argument of one forward pass, never state of a module, so that one model can serve many sessions at once.
+At every named point the pass calls `tap(name, activation)` and goes on with what comes back. Reading, editing and
+reducing are all taps; they combine with `Chain`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from model.errors import HookError, nearest
+
+NamesFilter = str | Sequence[str] | Callable[[str], bool]
+HookFunction = Callable[..., Tensor | None]
+
+
+class Tap:
+    """The tap that does nothing; the parent of those that do something."""
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        """Take the activation of that name and give the one that the pass goes on with."""
+        return activation
+
+    def wants(self, name: str) -> bool:
+        """Whether an activation that the pass does not need for itself must be computed for this tap."""
+        return False
+
+    def within(self, prefix: str) -> "Tap":
+        """The same tap for a part of the model, which names its activations without the prefix."""
+        return _Within(self, prefix)
+
+
+class _NoTap(Tap):
+    def within(self, prefix: str) -> Tap:
+        return self
+
+
+NO_TAP: Tap = _NoTap()
+
+
+class _Within(Tap):
+    def __init__(self, tap: Tap, prefix: str) -> None:
+        self._tap, self._prefix = tap, prefix
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        return self._tap(f"{self._prefix}.{name}", activation)
+
+    def wants(self, name: str) -> bool:
+        return self._tap.wants(f"{self._prefix}.{name}")
+
+
+class Collect(Tap):
+    """Keeps `reduce(activation)` (the activation itself by default) of each of the names, in forward order."""
+
+    def __init__(self, names: Iterable[str], reduce: Callable[[Tensor], Any] = lambda activation: activation) -> None:
+        self._names, self._reduce = frozenset(names), reduce
+        self.kept: dict[str, Any] = {}
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if name in self._names:
+            self.kept[name] = self._reduce(activation)
+        return activation
+
+    def wants(self, name: str) -> bool:
+        return name in self._names
+
+
+class HookPoint:
+    """What a hook function is told about where it stands; `ctx` is a dict of its own for one run."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ctx: dict[str, Any] = {}
+
+    def layer(self) -> int:
+        """The index of the block that the activation belongs to.
+
+        Raises:
+            HookError: the activation belongs to no block.
+        """
+        parts = self.name.split(".")
+        if parts[0] != "blocks":
+            raise HookError(f"{self.name} belongs to no layer; only names that begin with 'blocks.' do.")
+        return int(parts[1])
+
+
+class Edit(Tap):
+    """Replaces activations by what hook functions make of them, in the order given.
+
+    Each function gets a copy: an edit in place must reach neither the weights nor an activation already kept. A
+    function that returns None has made its edit, if any, in place.
+    """
+
+    def __init__(self, hooks: Sequence[tuple[Sequence[str], HookFunction]]) -> None:
+        self._functions: dict[str, list[HookFunction]] = {}
+        for names, function in hooks:
+            for name in names:
+                self._functions.setdefault(name, []).append(function)
+        self._points = {name: HookPoint(name) for name in self._functions}
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        for function in self._functions.get(name, ()):
+            copy = activation.clone()
+            returned = function(copy, hook=self._points[name])
+            activation = _checked(name, activation, copy if returned is None else returned)
+        return activation
+
+    def wants(self, name: str) -> bool:
+        return name in self._functions
+
+
+def _checked(name: str, before: Tensor, after: object) -> Tensor:
+    if not isinstance(after, Tensor):
+        raise HookError(f"The hook at {name} returned {type(after).__name__}; it has to return a tensor or None.")
+    if after.shape[1:] != before.shape[1:]:
+        raise HookError(
+            f"The hook at {name} returned shape {list(after.shape)}; the activation's shape is {list(before.shape)}. "
+            "Return a tensor of the same shape."
+        )
+    return after
+
+
+class Chain(Tap):
+    """Several taps at every point, each given what the one before it gave."""
+
+    def __init__(self, *taps: Tap) -> None:
+        self._taps = taps
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        for tap in self._taps:
+            activation = tap(name, activation)
+        return activation
+
+    def wants(self, name: str) -> bool:
+        return any(tap.wants(name) for tap in self._taps)
+
+
+def select_names(names_filter: NamesFilter, hook_names: Sequence[str]) -> list[str]:
+    """The hook names that a name, a list of names or a predicate chooses, in forward order.
+
+    Raises:
+        HookError: a name that the model does not have; the message gives the nearest ones.
+    """
+    if callable(names_filter):
+        return [name for name in hook_names if names_filter(name)]
+    wanted = {names_filter} if isinstance(names_filter, str) else set(names_filter)
+    for name in sorted(wanted - set(hook_names)):
+        raise HookError(f"This model has no activation {name!r}.{nearest(name, hook_names)} See model.hook_names.")
+    return [name for name in hook_names if name in wanted]
