@@ -1,0 +1,33 @@
+"""Pure analyses: activations and weights in, small results that know their units out.
+
+Every analysis returns a `Measure`, or a frozen dataclass whose fields are measures. A measure says what its numbers
+are called, in which unit they are and what each of its axes runs over, so that a colour bar, a table or a file needs
+nothing else.
+
+Inputs are one batch element, with padding sliced off. Axes are named as in the model: `layer`, `head`, `pos`, and for
+attention `query` (row) and `key` (column). Wherever `resid` is asked for, it is one [pos, d_model] tensor a layer, in
+the order in which the result will list them: cached activations, or their stack [layer, pos, d_model].
+
+The functions know no model object, and none holds layers x heads x tokens^2 or layers x tokens x vocabulary.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxtyping import Shaped
+from torch import Tensor
+
+Unit = Literal["nats", "tokens", "probability", "L2 norm", "cosine", "share", "token id", "rank"]
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """One measured quantity: `axes[i]` says what dimension i of `values` runs over."""
+
+    name: str
+    unit: Unit
+    axes: tuple[str, ...]
+    values: Shaped[Tensor, "..."]
+
+    def __post_init__(self) -> None:
+        assert len(self.axes) == self.values.ndim, f"{self.name}: axes {self.axes}, values {tuple(self.values.shape)}"

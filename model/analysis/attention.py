@@ -1,0 +1,122 @@
+"""What attention patterns say: how spread out, how far, how strong, and on which tokens. Row = query, column = key."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from model.analysis import Measure
+
+Pattern = Float[Tensor, "head query key"]
+
+
+def entropy(pattern: Pattern) -> Measure:
+    """How spread out each row is: 0 nats for one attended token, log n for n tokens alike. 0 log 0 counts as 0."""
+    # One head at a time: the logarithms of a whole layer would be fresh memory of the pattern's size.
+    rows = torch.stack([torch.special.entr(head).sum(dim=-1) for head in pattern])
+    return Measure("attention entropy", "nats", ("head", "query"), rows)
+
+
+def mean_distance(pattern: Pattern) -> Measure:
+    """How far each row looks: the mean of |query - key| under its weights, in tokens.
+
+    Absolute, so that in bidirectional attention left and right do not cancel; in causal attention it is query - key.
+    """
+    n_queries, n_keys = pattern.shape[-2:]
+    queries = torch.arange(n_queries, device=pattern.device)[:, None]
+    keys = torch.arange(n_keys, device=pattern.device)
+    distance = (queries - keys).abs().to(pattern.dtype)
+    mean = torch.einsum("hqk,qk->hq", pattern, distance)
+    return Measure("mean attended distance", "tokens", ("head", "query"), mean)
+
+
+def value_weighted(
+    pattern: Pattern, v: Float[Tensor, "key head d_head"], W_O: Float[Tensor, "head d_head d_model"]
+) -> Measure:
+    """How much each key writes into each query's output: the L2 norm of weight * v W_O.
+
+    The norm of v W_O belongs to the key alone, so no vector per query and key is ever built.
+
+    Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms".
+    """
+    # One head at a time: all heads' v W_O at once would be n_heads times the residual stream.
+    norms = torch.stack([(v_head @ W_O_head).norm(dim=-1) for v_head, W_O_head in zip(v.unbind(1), W_O, strict=True)])
+    weighted = torch.einsum("hqk,hk->hqk", pattern.abs(), norms)
+    return Measure("value-weighted attention", "L2 norm", ("head", "query", "key"), weighted)
+
+
+def rollout(patterns: Iterable[Float[Tensor, "head pos pos"]]) -> Measure:
+    """How much of each input token has reached each position after every layer, if attention were all that moved it.
+
+    A layer mixes as 0.5 A + 0.5 I, A being the mean over its heads and I the residual stream; the mixings so far are
+    multiplied. Rows sum to 1; a fully masked query keeps to itself.
+
+    `patterns` is taken one layer at a time, so a generator that computes them on demand needs one layer's memory.
+
+    Source: Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers".
+    """
+    joint: list[Tensor] = []
+    for pattern in patterns:
+        mixing = pattern.mean(dim=0) + torch.eye(pattern.shape[-1], dtype=pattern.dtype, device=pattern.device)
+        mixing = mixing / mixing.sum(dim=-1, keepdim=True)
+        joint.append(mixing @ joint[-1] if joint else mixing)
+    return Measure("attention rollout", "probability", ("layer", "query", "key"), torch.stack(joint))
+
+
+def max_pool(pattern: Shaped[Tensor, "*lead query key"], size: int) -> Shaped[Tensor, "*lead rows columns"]:
+    """A thumbnail of at most size x size in the pattern's own unit, each pixel the exact maximum of its bin.
+
+    The maximum keeps a diagonal one token wide as bright as it is. Every cell is in one bin; bins are those of
+    `torch.tensor_split`: as equal as can be, the longer ones first. Short axes are not enlarged.
+    """
+    for axis in (-2, -1):
+        bins = pattern.tensor_split(min(size, pattern.shape[axis]), dim=axis)
+        pattern = torch.stack([cells.amax(dim=axis) for cells in bins], dim=axis)
+    return pattern
+
+
+@dataclass(frozen=True, eq=False)
+class HeadScores:
+    """Per head, the mean weight that this prompt's queries put on one kind of key; NaN where none has such a key."""
+
+    previous_token: Measure
+    first_token: Measure
+    current_token: Measure
+    duplicate_token: Measure
+    induction: Measure
+
+
+def head_scores(pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " pos"]) -> HeadScores:
+    """What each head attends to on this prompt, as mean weights (probability) over the queries that have such a key.
+
+    - previous_token: the key just before the query.
+    - first_token: the prompt's first key.
+    - current_token: the query's own position.
+    - duplicate_token: all earlier keys that hold the query's token.
+    - induction: all keys just after such an earlier copy, the query itself excepted.
+
+    The first query is left out everywhere, since a causal head has no choice there.
+
+    Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022, "In-context
+    Learning and Induction Heads".
+    """
+    queries = torch.arange(1, len(tokens), device=tokens.device)
+    repeats, copies = (tokens[:, None] == tokens).tril(diagonal=-1).nonzero(as_tuple=True)
+    after = copies + 1
+    return HeadScores(
+        previous_token=_mean_weight("previous token", pattern, queries, queries - 1),
+        first_token=_mean_weight("first token", pattern, queries, torch.zeros_like(queries)),
+        current_token=_mean_weight("current token", pattern, queries, queries),
+        duplicate_token=_mean_weight("duplicate token", pattern, repeats, copies),
+        induction=_mean_weight("induction", pattern, repeats[after < repeats], after[after < repeats]),
+    )
+
+
+def _mean_weight(
+    name: str, pattern: Float[Tensor, "head pos pos"], query: Int[Tensor, " cell"], key: Int[Tensor, " cell"]
+) -> Measure:
+    """The weight in the given cells, summed over each query's keys and averaged over the queries that occur."""
+    mean = pattern[:, query, key].sum(dim=-1) / torch.unique(query).numel()
+    return Measure(name, "probability", ("head",), mean)

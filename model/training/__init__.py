@@ -1,0 +1,1 @@
+"""Training of the models in `assets/`: data, tokenizer, loop and recipes."""

@@ -1,0 +1,66 @@
+"""Sequences in which a segment of random tokens comes back after a random gap: the data that induction heads grow on.
+
+In natural text a repeat is rare and other cues predict the next token; here nothing but the earlier copy does.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Token ids, and which of them (from the second on) count in the loss as targets."""
+
+    tokens: Int[Tensor, "batch pos"]
+    targets: Bool[Tensor, "batch pos"]
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How segments are drawn: their length in tokens and the gap of fresh tokens before each copy, both inclusive."""
+
+    shortest: int = 4
+    longest: int = 24
+    longest_gap: int = 8
+
+    def batch(self, n_rows: int, n_pos: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator) -> Batch:
+        """Rows in which a segment returns until the row is full; a target is a token that its earlier copy foretells.
+
+        The first token of each copy is no target: after a gap nothing says that the segment begins again.
+        """
+        rows = [self._row(n_pos, symbols, rng) for _ in range(n_rows)]
+        tokens, targets = (torch.from_numpy(np.stack(part)) for part in zip(*rows, strict=True))
+        return Batch(tokens, targets)
+
+    def _row(
+        self, n_pos: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        tokens = rng.choice(symbols, size=n_pos)
+        targets = np.zeros(n_pos, dtype=bool)
+        segment = rng.choice(symbols, size=rng.integers(self.shortest, self.longest + 1))
+        start = int(rng.integers(0, self.longest_gap + 1))
+        for copy in range(n_pos):  # at most as many copies as positions
+            stop = min(start + len(segment), n_pos)
+            tokens[start:stop] = segment[: stop - start]
+            targets[start + 1 : stop] = copy > 0
+            start = stop + int(rng.integers(0, self.longest_gap + 1))
+            if start >= n_pos:
+                break
+        return tokens, targets
+
+
+def repeated_halves(
+    n_rows: int, half: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator
+) -> Int[Tensor, "batch pos"]:
+    """Rows of `half` different random tokens, twice: what repeats are measured on.
+
+    Different, because a token that stands twice in one half would leave open what follows it.
+
+    Source: the repeated random sequences of Olsson et al. 2022, "In-context Learning and Induction Heads".
+    """
+    first = np.stack([rng.choice(symbols, size=half, replace=False) for _ in range(n_rows)])
+    return torch.from_numpy(np.concatenate([first, first], axis=1))

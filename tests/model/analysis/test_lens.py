@@ -1,0 +1,225 @@
+"""The logit lens against all logits at once, torch.distributions and cases worked out by hand."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.distributions import Categorical, kl_divergence
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+from model.analysis import lens
+from model.analysis.lens import logit_lens
+from model.config import TransformerConfig
+from model.errors import HeadlightError
+from model.hooks import NO_TAP
+from model.transformer import Transformer
+
+
+def same(rows: Tensor) -> Tensor:
+    return rows
+
+
+def normalize(rows: Tensor) -> Tensor:
+    return torch.nn.functional.layer_norm(rows, rows.shape[-1:])
+
+
+def random_case(
+    n_layers: int = 4, n_pos: int = 11, d_model: int = 6, d_vocab: int = 37, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    resid, W_U, b_U = (
+        torch.randn(shape, generator=generator, dtype=dtype)
+        for shape in [(n_layers, n_pos, d_model), (d_model, d_vocab), (d_vocab,)]
+    )
+    return resid, W_U, b_U, torch.randint(d_vocab, (n_pos, 2), generator=generator)
+
+
+def ranking(logits: Tensor) -> Tensor:
+    """All token ids, best first and of equal logits the lowest id first."""
+    return logits.argsort(dim=-1, descending=True, stable=True)
+
+
+@pytest.fixture(params=[(512, 2048), (9, 5), (1, 1), (4, 36)], ids=str)
+def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tile sizes that hold everything, divide nothing, hold fewer words than k, and leave one word over."""
+    monkeypatch.setattr(lens, "ROWS", request.param[0])
+    monkeypatch.setattr(lens, "WORDS", request.param[1])
+
+
+@pytest.mark.usefixtures("tiles")
+def test_agrees_with_all_logits_at_once() -> None:
+    resid, W_U, b_U, chosen = random_case()
+    result = logit_lens(resid, normalize, W_U, b_U, chosen, k=7)
+    logits = normalize(resid) @ W_U + b_U
+    layers, final = Categorical(logits=logits), Categorical(logits=logits[-1])
+    per_layer = chosen.expand(4, -1, -1)
+    chosen_logits = logits.gather(-1, per_layer)
+    # Default tolerances for float64: both sides round the same sums in another order.
+    torch.testing.assert_close(result.entropy.values, layers.entropy())
+    torch.testing.assert_close(result.kl_from_final.values, kl_divergence(final, layers))
+    torch.testing.assert_close(result.chosen_probs.values, layers.probs.gather(-1, per_layer))
+    torch.testing.assert_close(result.top_probs.values, layers.probs.topk(7).values)
+    assert torch.equal(result.top_tokens.values, logits.topk(7).indices)
+    above = (logits[..., None, :] > chosen_logits[..., None]).sum(dim=-1)
+    assert torch.equal(result.chosen_ranks.values, above + 1)
+
+
+def test_measures_know_their_units_and_axes() -> None:
+    resid, W_U, b_U, chosen = random_case()
+    result = logit_lens(resid, normalize, W_U, b_U, chosen, k=3)
+    units = {name: (measure.unit, measure.axes) for name, measure in vars(result).items()}
+    assert units == {
+        "top_tokens": ("token id", ("layer", "pos", "k")),
+        "top_probs": ("probability", ("layer", "pos", "k")),
+        "chosen_probs": ("probability", ("layer", "pos", "chosen")),
+        "chosen_ranks": ("rank", ("layer", "pos", "chosen")),
+        "entropy": ("nats", ("layer", "pos")),
+        "kl_from_final": ("nats", ("layer", "pos")),
+    }
+
+
+def test_float32_on_logits_far_from_zero() -> None:
+    """Sizes as in GPT-2, whose logits lie around -100: a shift that no probability may notice."""
+    resid, W_U, b_U, _ = random_case(n_layers=3, n_pos=5, d_model=32, d_vocab=5000, dtype=torch.float32)
+    result = logit_lens(resid, normalize, W_U, b_U - 100, k=5)
+    logits = (normalize(resid) @ W_U + b_U).double()
+    layers = Categorical(logits=logits)
+    # float32 holds a logit of -100 to 4e-6, so each probability to that share of itself. Entropy and KL move by this
+    # times the spread of the logarithms that they average: under 10 nats, and for KL some tens.
+    torch.testing.assert_close(result.entropy.values.double(), layers.entropy(), atol=5e-5, rtol=0)
+    kl = kl_divergence(Categorical(logits=logits[-1]), layers)
+    torch.testing.assert_close(result.kl_from_final.values.double(), kl, atol=2e-4, rtol=0)
+    torch.testing.assert_close(result.top_probs.values.double(), layers.probs.topk(5).values, atol=0, rtol=5e-5)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # every example sets the same tile sizes
+@given(st.data())
+@pytest.mark.usefixtures("tiles")
+def test_equal_logits_are_listed_lowest_id_first(data: st.DataObject) -> None:
+    """Small whole numbers make logits exact, and equal in many places, within tiles and across them."""
+    d_vocab, n_pos = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 5))
+    k = data.draw(st.integers(1, d_vocab))
+    words = data.draw(st.lists(st.integers(-2, 2), min_size=d_vocab, max_size=d_vocab))
+    chosen_ids = data.draw(st.lists(st.integers(0, d_vocab - 1), min_size=n_pos, max_size=n_pos))
+    resid = torch.arange(2.0 * n_pos).view(2, n_pos, 1) - n_pos
+    chosen = torch.tensor(chosen_ids)[:, None]
+    result = logit_lens(resid, same, torch.tensor([words]).float(), torch.zeros(d_vocab), chosen, k)
+    logits = resid * torch.tensor(words)
+    assert torch.equal(result.top_tokens.values, ranking(logits)[..., :k])
+    above = (logits > logits.gather(-1, chosen.expand(2, -1, -1))).sum(dim=-1, keepdim=True)
+    assert torch.equal(result.chosen_ranks.values, above + 1)
+
+
+@pytest.mark.usefixtures("tiles")
+def test_every_token_has_the_rank_and_probability_of_its_place_in_the_list() -> None:
+    """Guards against a token that outranks itself, when the product for it alone rounds otherwise than the tile's."""
+    resid, W_U, b_U, _ = random_case(d_model=64, dtype=torch.float32)
+    everything = torch.arange(37).expand(11, 37)
+    result = logit_lens(resid, normalize, W_U, b_U, everything, k=37)
+    order = result.top_tokens.values
+    places = torch.arange(1, 38).expand(4, 11, 37)
+    assert torch.equal(result.chosen_ranks.values.gather(-1, order), places)
+    assert torch.equal(result.chosen_probs.values.gather(-1, order), result.top_probs.values)
+    # 37 probabilities, each rounded to float32's 6e-8 after a logarithm of size 10.
+    torch.testing.assert_close(result.top_probs.values.sum(dim=-1), torch.ones(4, 11), atol=1e-5, rtol=0)
+
+
+@pytest.mark.usefixtures("tiles")
+def test_two_words_by_hand() -> None:
+    """Layer: 1/4 and 3/4. Final: 1/2 and 1/2. KL(final || layer) = log 2 - log 3 / 2; the other way it would differ."""
+    resid = torch.tensor([[[math.log(3)]], [[0.0]]])
+    result = logit_lens(resid, same, torch.tensor([[0.0, 1.0]]), torch.zeros(2), torch.tensor([[0]]), k=2)
+    assert result.top_tokens.values.tolist() == [[[1, 0]], [[0, 1]]]
+    torch.testing.assert_close(result.top_probs.values, torch.tensor([[[0.75, 0.25]], [[0.5, 0.5]]]))
+    torch.testing.assert_close(result.chosen_probs.values, torch.tensor([[[0.25]], [[0.5]]]))
+    assert result.chosen_ranks.values.tolist() == [[[2]], [[1]]]
+    entropy = math.log(4) - 0.75 * math.log(3)
+    torch.testing.assert_close(result.entropy.values, torch.tensor([[entropy], [math.log(2)]]))
+    kl = math.log(2) - math.log(3) / 2
+    # The final layer's KL to itself is a difference of equal logarithms, 1e-7 of their size apart.
+    torch.testing.assert_close(result.kl_from_final.values, torch.tensor([[kl], [0]]), atol=1e-6, rtol=0)
+
+
+@pytest.mark.usefixtures("tiles")
+def test_certain_predictions_stay_finite() -> None:
+    """Logits 10,000 apart: exp would overflow or vanish; KL is the gap itself."""
+    resid = torch.tensor([[[-1.0]], [[1.0]]])
+    words = torch.tensor([[0.0, 0.0, 10_000.0]])
+    result = logit_lens(resid, same, words, torch.zeros(3), torch.tensor([[2]]), k=1)
+    assert result.top_tokens.values.tolist() == [[[0]], [[2]]]
+    assert result.chosen_probs.values.tolist() == [[[0]], [[1]]]
+    torch.testing.assert_close(result.entropy.values, torch.tensor([[math.log(2)], [0]]))
+    torch.testing.assert_close(result.kl_from_final.values, torch.tensor([[10_000 + math.log(2)], [0]]))
+
+
+def test_the_last_row_is_the_prediction_of_the_model_itself() -> None:
+    cfg = TransformerConfig(n_layers=2, d_model=12, n_ctx=7, n_heads=3, d_head=5, d_vocab=50)
+    model = Transformer(cfg).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(generator=torch.Generator().manual_seed(parameter.numel()))
+        logits, cache = model.run_with_cache(torch.arange(7)[None])
+    resid = [cache["resid_pre", 0][0], cache["resid_post", 0][0], cache["resid_post", 1][0]]
+    unembed = model.unembed
+    result = logit_lens(resid, lambda rows: model.ln_final(rows[None], NO_TAP)[0], unembed.W_U, unembed.b_U, k=50)
+    probs, tokens = logits[0].softmax(dim=-1).sort(dim=-1, descending=True)
+    assert torch.equal(result.top_tokens.values[-1], tokens)
+    torch.testing.assert_close(result.top_probs.values[-1], probs)
+
+
+def test_without_chosen_tokens_there_are_none() -> None:
+    resid, W_U, b_U, _ = random_case()
+    result = logit_lens(list(resid), normalize, W_U, b_U)
+    assert result.chosen_probs.values.shape == result.chosen_ranks.values.shape == (4, 11, 0)
+    assert result.top_tokens.values.shape == (4, 11, 10)
+
+
+def test_parameters_that_want_gradients_get_none() -> None:
+    resid, W_U, b_U, _ = random_case()
+    result = logit_lens(resid, normalize, W_U.requires_grad_(), b_U.requires_grad_())
+    assert not any(measure.values.requires_grad for measure in vars(result).values())
+
+
+def test_each_logit_is_computed_once() -> None:
+    resid, W_U, b_U, chosen = random_case(n_layers=3, n_pos=200, d_model=8, d_vocab=5000)
+    with FlopCounterMode(display=False) as counter:
+        logit_lens(resid, normalize, W_U, b_U, chosen)
+    words = 5000 + chosen.shape[1]  # a chosen token's logit is needed before its tile is reached
+    assert counter.get_total_flops() == 2 * 3 * 200 * 8 * words
+
+
+def test_nothing_larger_than_a_tile_is_made() -> None:
+    class Largest(TorchDispatchMode):
+        size = 0
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            outputs = result if isinstance(result, tuple | list) else [result]
+            made = [t.numel() for t in outputs if isinstance(t, Tensor) and not func.is_view]
+            self.size = max([self.size, *made])
+            return result
+
+    resid, W_U, b_U, chosen = random_case(n_layers=3, n_pos=200, d_model=8, d_vocab=5000)
+    with Largest() as largest:
+        logit_lens(resid, normalize, W_U, b_U, chosen)
+    assert largest.size <= lens.ROWS * lens.WORDS < 3 * 200 * 5000
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"k": 0}, "k is 0; the vocabulary has 37 tokens: ask for 1 to 37"),
+        ({"k": 38}, "k is 38; the vocabulary has 37 tokens: ask for 1 to 37"),
+        ({"chosen": torch.full((11, 1), 37)}, "Token id 37 was chosen; choose ids from 0 to 36"),
+        ({"chosen": torch.full((11, 1), -1)}, "Token id -1 was chosen; choose ids from 0 to 36"),
+    ],
+)
+def test_tokens_outside_the_vocabulary_are_refused(wrong: dict[str, Any], message: str) -> None:
+    resid, W_U, b_U, _ = random_case()
+    with pytest.raises(HeadlightError, match=message):
+        logit_lens(resid, normalize, W_U, b_U, **wrong)
