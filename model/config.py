@@ -1,5 +1,6 @@
 """The settings that fix a decoder-only transformer's shape, under TransformerLens's names."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -42,13 +43,20 @@ class TransformerConfig:
     tie_word_embeddings: bool = False
 
     def __post_init__(self) -> None:
+        self._check_sizes("n_layers", "d_model", "n_ctx", "n_heads", "d_head", "d_vocab")
         self._default("d_mlp", None if self.attn_only else 4 * self.d_model)
         self._default("d_vocab_out", self.d_vocab)
         self._default("attn_scale", self.d_head**0.5)
-        self._check_sizes()
+        self._check_sizes("d_vocab_out", *([] if self.attn_only else ["d_mlp"]))
+        for name in ("eps", "attn_scale"):
+            number = getattr(self, name)
+            if not isinstance(number, int | float) or not 0 < number < math.inf:
+                raise ConfigError(f"{name} is {number!r}; it has to be a number greater than 0.")
         _check_choice("act_fn", self.act_fn, get_args(Activation))
         _check_choice("normalization_type", self.normalization_type, (*get_args(Normalization), None))
         _check_choice("attention_dir", self.attention_dir, get_args(AttentionDirection))
+        for name in ("attn_only", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings"):
+            _check_choice(name, getattr(self, name), (True, False))
         if self.tie_word_embeddings and self.d_vocab_out != self.d_vocab:
             raise ConfigError(
                 f"Tied embeddings need d_vocab_out = d_vocab, but they are {self.d_vocab_out} and {self.d_vocab}. "
@@ -59,15 +67,11 @@ class TransformerConfig:
         if getattr(self, name) is None:
             object.__setattr__(self, name, value)
 
-    def _check_sizes(self) -> None:
-        names = ["n_layers", "d_model", "n_ctx", "n_heads", "d_head", "d_vocab", "d_vocab_out"]
-        for name in names if self.attn_only else [*names, "d_mlp"]:
+    def _check_sizes(self, *names: str) -> None:
+        for name in names:
             size = getattr(self, name)
             if not isinstance(size, int) or isinstance(size, bool) or size < 1:
                 raise ConfigError(f"{name} is {size!r}; it has to be a whole number of at least 1.")
-        for name in ("eps", "attn_scale"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} is {getattr(self, name)!r}; it has to be greater than 0.")
 
 
 def _check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:

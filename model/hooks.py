@@ -114,10 +114,10 @@ class Edit(Tap):
 def _checked(name: str, before: Tensor, after: object) -> Tensor:
     if not isinstance(after, Tensor):
         raise HookError(f"The hook at {name} returned {type(after).__name__}; it has to return a tensor or None.")
-    if after.shape[1:] != before.shape[1:]:
+    if after.shape[1:] != before.shape[1:] or before.shape[0] not in (1, after.shape[0]):
         raise HookError(
             f"The hook at {name} returned shape {list(after.shape)}; the activation's shape is {list(before.shape)}. "
-            "Return a tensor of the same shape."
+            "Return a tensor of the same shape; only a batch of one may become a larger batch."
         )
     return after
 

@@ -12,17 +12,22 @@ from model.config import TransformerConfig
 from model.errors import InputError
 from model.hooks import NO_TAP, Collect, Edit, HookFunction, NamesFilter, Tap, select_names
 from model.layers import Embed, PosEmbed, TiedUnembed, Unembed, build_block, build_norm, visible_keys
+from model.source import Source
+from model.tokenizer import TokenIds, Tokenizer
 
 
 class Transformer(nn.Module):
     """A pre-LayerNorm transformer with learned positions, built from its config with GPT-2's initialisation.
 
     State-dict keys, activation names and shapes are TransformerLens's. A tied unembedding has no key of its own.
+    `load` gives a `tokenizer`, where there is one, and a `source` that says where the weights came from.
     """
 
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__()
         self.cfg = cfg
+        self.tokenizer: Tokenizer | None = None
+        self.source: Source | None = None
         self.embed, self.pos_embed = Embed(cfg), PosEmbed(cfg)
         self.blocks = nn.ModuleList(build_block(cfg, layer) for layer in range(cfg.n_layers))
         self.ln_final = build_norm(cfg)
@@ -93,6 +98,27 @@ class Transformer(nn.Module):
     def edit(self, fwd_hooks: Sequence[tuple[NamesFilter, HookFunction]]) -> Edit:
         """The tap that applies these hook functions; names are checked here, before any run."""
         return Edit([(select_names(names, self.hook_names), function) for names, function in fwd_hooks])
+
+    def to_tokens(self, text: str, prepend_bos: bool = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
+        """`Tokenizer.to_tokens` of the model's tokenizer, on the model's device."""
+        return self._tokenizer().to_tokens(text, prepend_bos, parse_special).to(self.embed.W_E.device)
+
+    def to_str_tokens(self, text: str | TokenIds, prepend_bos: bool = False, parse_special: bool = False) -> list[str]:
+        """`Tokenizer.to_str_tokens` of the model's tokenizer."""
+        return self._tokenizer().to_str_tokens(text, prepend_bos, parse_special)
+
+    def to_single_token(self, text: str, parse_special: bool = False) -> int:
+        """`Tokenizer.to_single_token` of the model's tokenizer."""
+        return self._tokenizer().to_single_token(text, parse_special)
+
+    def to_string(self, tokens: TokenIds) -> str:
+        """`Tokenizer.to_string` of the model's tokenizer."""
+        return self._tokenizer().to_string(tokens)
+
+    def _tokenizer(self) -> Tokenizer:
+        if self.tokenizer is None:
+            raise InputError("This model came without a tokenizer: give token ids, or set model.tokenizer.")
+        return self.tokenizer
 
     @cached_property
     def hook_names(self) -> tuple[str, ...]:

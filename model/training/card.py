@@ -14,8 +14,10 @@ from string import Template
 
 from model.loading import load
 from model.training import library
-from model.training.figures import FIGURES, Figure, induction_heads, other_heads
+from model.training.figures import FIGURES, IS_INDUCTION, Figure, induction_heads, other_heads
+from model.training.grammar.agreement import HELD_OUT_NOUNS
 from model.training.loop import LOG
+from model.training.mini import REPEAT_STEPS
 from model.transformer import Transformer
 
 SEEDS = (1, 2, 3)
@@ -34,12 +36,16 @@ def row(name: str, figure: Figure, values: list[float]) -> str:
     return f"| {figure.meaning} | {figure.goal} | {spread} | `python -m model.training.card {name}` |"
 
 
-def draw_emergence(log: Path, picture: Path) -> None:
+def _log_rows(folder: Path) -> list[dict[str, float]]:
+    with (folder / f"training_{LOG}").open(encoding="utf-8") as file:
+        return [{name: float(value) for name, value in line.items()} for line in csv.DictReader(file)]
+
+
+def draw_emergence(folder: Path) -> None:
     """The training log as a picture: accuracy on repeats and the best heads' scores against tokens seen."""
     import matplotlib.pyplot as plt
 
-    with log.open() as file:
-        rows = [{name: float(value) for name, value in line.items()} for line in csv.DictReader(file)]
+    rows = _log_rows(folder)
     lines = {
         "repeat_accuracy": "accuracy on repeats",
         "best_induction_score": "best induction score",
@@ -55,20 +61,27 @@ def draw_emergence(log: Path, picture: Path) -> None:
         if later["n_symbols"] > earlier["n_symbols"]:
             axes.axvline(later["step"] * later["tokens_per_step"] / 1e6, color="0.8", linewidth=0.8, zorder=0)
     axes.legend(frameon=False, loc="lower right")
-    figure.savefig(picture, metadata={"Date": None})
+    figure.savefig(folder / EMERGENCE, metadata={"Date": None})
     plt.close(figure)
 
 
 def write_card(model: Transformer, folder: Path, table: list[str]) -> None:
     """Fill the template of the card and draw the picture beside it."""
-    draw_emergence(folder / f"training_{LOG}", folder / EMERGENCE)
+    draw_emergence(folder)
+    rows = _log_rows(folder)
     card = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        vars(model.cfg),
         table="\n".join(table),
         n_parameters=f"{sum(parameter.numel() for parameter in model.parameters()):,}",
         python=library.library_version(),
         seeds=", ".join(map(str, SEEDS)),
+        is_induction=IS_INDUCTION,
         induction_heads=names(induction_heads(model, SEEDS[0])),
         other_heads=names(other_heads(model, SEEDS[0])),
+        n_steps=f"{rows[-1]['step']:,.0f}",
+        tokens_per_step=f"{rows[-1]['tokens_per_step']:,.0f}",
+        repeat_steps=f"{REPEAT_STEPS:,}",
+        n_held_out_nouns=len(HELD_OUT_NOUNS),
     )
     (folder / "README.md").write_text(card, encoding="utf-8")
 

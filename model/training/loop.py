@@ -7,8 +7,10 @@ would have seen.
 import csv
 import os
 import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -16,15 +18,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from model.errors import HeadlightError
-from model.hooks import NO_TAP
+from model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
 from model.training.repeats import Batch
 from model.transformer import Transformer
 
 CHECKPOINT = "checkpoint.pt"
 LOG = "log.csv"
 
+Row = dict[str, int | float]
 
-class Recipe(Protocol):
+
+class Recipe(ABC):
     """What a run does: how long, at which rate, on which data; `state` is what a checkpoint keeps of it."""
 
     steps: int
@@ -33,13 +37,20 @@ class Recipe(Protocol):
     weight_decay: float
     state: dict[str, Any]
 
+    @abstractmethod
     def learning_rate(self, step: int) -> float:
         """The rate of that step."""
 
+    @abstractmethod
     def batch(self, step: int) -> Batch:
         """The data of that step."""
 
-    def measure(self, model: Transformer, step: int) -> dict[str, float]:
+    def fwd_hooks(self, step: int) -> Sequence[tuple[NamesFilter, HookFunction]]:
+        """Edits of the forward pass of that step; none unless a recipe says so."""
+        return ()
+
+    @abstractmethod
+    def measure(self, model: Transformer, step: int) -> Row:
         """Figures for the log; may move `state` on (a curriculum)."""
 
 
@@ -56,7 +67,7 @@ def train(model: Transformer, recipe: Recipe, folder: Path) -> None:
         for group in optimizer.param_groups:
             group["lr"] = recipe.learning_rate(step)
         batch = recipe.batch(step)
-        loss = targets_loss(model, batch, recipe.logit_scale)
+        loss = targets_loss(model, batch, recipe.logit_scale, model.edit(recipe.fwd_hooks(step)))
         if not loss.isfinite():
             raise HeadlightError(f"The loss is {loss.item()} at step {step}. Lower the learning rate and run again.")
         optimizer.zero_grad()
@@ -77,9 +88,9 @@ def train(model: Transformer, recipe: Recipe, folder: Path) -> None:
             losses, began = [], time.perf_counter()
 
 
-def targets_loss(model: Transformer, batch: Batch, logit_scale: float) -> Float[Tensor, ""]:
+def targets_loss(model: Transformer, batch: Batch, logit_scale: float, tap: Tap = NO_TAP) -> Float[Tensor, ""]:
     """Mean cross-entropy (nats) of the batch's target tokens; only their logits are computed."""
-    resid = model(batch.tokens, stop_at_layer=model.cfg.n_layers)
+    resid = model(batch.tokens, tap=tap, stop_at_layer=model.cfg.n_layers)
     rows = resid[:, :-1][batch.targets[:, 1:]]
     logits = model.unembed(model.ln_final(rows[None], NO_TAP))[0] * logit_scale
     return F.cross_entropy(logits, batch.tokens[:, 1:][batch.targets[:, 1:]])
@@ -110,7 +121,7 @@ def _save(model: Transformer, optimizer: torch.optim.Optimizer, recipe: Recipe, 
     os.replace(folder / f"{CHECKPOINT}.new", folder / CHECKPOINT)
 
 
-def _log(folder: Path, row: dict[str, float]) -> None:
+def _log(folder: Path, row: Row) -> None:
     path = folder / LOG
     new = not path.exists()
     with path.open("a", newline="") as file:

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import UInt16
+from jaxtyping import Float, UInt16
+from torch import Tensor
 
 from model.config import TransformerConfig
 from model.families.gpt2_export import save_gpt2
+from model.hooks import HookFunction, HookPoint, NamesFilter
 from model.training import bpe
-from model.training.loop import LOG, train
+from model.training.loop import LOG, Recipe, Row, train
 from model.training.prose import prose_tokens
 from model.training.repeat_scores import repeat_scores
 from model.training.repeats import Batch, Repeats, repeated_halves
@@ -35,13 +37,17 @@ REPEAT_STEPS = 2_000
 PROSE_STEPS = 10_000
 PROSE_TOKENS = 40_000_000
 
-FIRST_SYMBOLS = 32
+FIRST_SYMBOLS, FIRST_POS = 32, 64
 GROWTH = 4
 MASTERED = 0.9
+TOKENS_PER_STEP = 4096
+# While repeats are learned alone, two heads of each layer are enough. With four in use all four of a layer grew into
+# the same blurred head; the other two are left to prose.
+HEADS_ON_REPEATS = 2
 
 
-class MiniRecipe:
-    """Repeats over a growing set of symbols for `repeat_steps`, then windows of prose, a quarter of them repeats."""
+class MiniRecipe(Recipe):
+    """Repeats alone for `repeat_steps`, over ever more symbols; then windows of prose, a quarter of them repeats."""
 
     measure_every = 100
     weight_decay = 0.01
@@ -51,7 +57,7 @@ class MiniRecipe:
         self.seed, self.prose = seed, prose
         self.repeat_steps, self.steps = repeat_steps, repeat_steps + prose_steps
         self.symbols = np.random.default_rng(seed).permutation(CONFIG.d_vocab)
-        self.state: dict[str, Any] = {"n_symbols": FIRST_SYMBOLS}
+        self.state: dict[str, Any] = {"n_symbols": FIRST_SYMBOLS, "n_pos": FIRST_POS}
 
     def learning_rate(self, step: int) -> float:
         """Constant while repeats are learned alone, then a cosine down to a twentieth."""
@@ -61,11 +67,14 @@ class MiniRecipe:
         return warmup_then_cosine(step - self.repeat_steps, peak=1e-3, warmup=1, total=prose_steps, floor=5e-5)
 
     def batch(self, step: int) -> Batch:
-        """4096 tokens: 64 short rows of repeats, or 16 windows of which 4 are repeats over all symbols."""
+        """Rows of repeats over the symbols in use, or 16 whole contexts of which 4 are repeats over all symbols."""
         rng = np.random.default_rng((self.seed, step))
         if step < self.repeat_steps:
-            return Repeats().batch(64, 64, self.symbols[: self.state["n_symbols"]], rng)
-        repeats, prose = Repeats(longest=100).batch(4, CONFIG.n_ctx, self.symbols, rng), self._windows(12, rng)
+            n_pos, symbols = self.state["n_pos"], self.symbols[: self.state["n_symbols"]]
+            return Repeats(longest=3 * n_pos // 8).batch(TOKENS_PER_STEP // n_pos, n_pos, symbols, rng)
+        n_rows = TOKENS_PER_STEP // CONFIG.n_ctx
+        repeats = Repeats(longest=3 * CONFIG.n_ctx // 8).batch(n_rows // 4, CONFIG.n_ctx, self.symbols, rng)
+        prose = self._windows(n_rows - n_rows // 4, rng)
         return Batch(torch.cat([repeats.tokens, prose.tokens]), torch.cat([repeats.targets, prose.targets]))
 
     def _windows(self, n_rows: int, rng: np.random.Generator) -> Batch:
@@ -74,15 +83,26 @@ class MiniRecipe:
         tokens = torch.from_numpy(windows.astype(np.int64))
         return Batch(tokens, torch.ones_like(tokens, dtype=torch.bool))
 
-    def measure(self, model: Transformer, step: int) -> dict[str, float]:
-        """Accuracy and the best head's scores on repeats over the symbols in use; grows their set."""
-        n_symbols = self.state["n_symbols"]
+    def fwd_hooks(self, step: int) -> list[tuple[NamesFilter, HookFunction]]:
+        """While repeats are learned alone, the heads from `HEADS_ON_REPEATS` on write nothing."""
+
+        def silence(z: Float[Tensor, "batch pos head d_head"], hook: HookPoint) -> None:
+            z[:, :, HEADS_ON_REPEATS:] = 0
+
+        return [(lambda name: name.endswith("hook_z"), silence)] if step < self.repeat_steps else []
+
+    def measure(self, model: Transformer, step: int) -> Row:
+        """Accuracy and best scores on repeats over the symbols in use; what is mastered gives way to more or longer."""
+        n_symbols, n_pos = self.state["n_symbols"], self.state["n_pos"]
         tokens = repeated_halves(32, 25, self.symbols[:n_symbols], np.random.default_rng(self.seed))
-        scores = repeat_scores(model, tokens)
-        if scores.accuracy > MASTERED:
+        scores = repeat_scores(model, tokens, self.fwd_hooks(step - 1))
+        if scores.accuracy > MASTERED and n_symbols < len(self.symbols):
             self.state["n_symbols"] = min(n_symbols * GROWTH, len(self.symbols))
+        elif scores.accuracy > MASTERED:
+            self.state["n_pos"] = CONFIG.n_ctx
         return {
             "n_symbols": n_symbols,
+            "n_pos": n_pos,
             "repeat_accuracy": scores.accuracy,
             "best_induction_score": scores.induction.max().item(),
             "best_previous_token_score": scores.previous_token.max().item(),

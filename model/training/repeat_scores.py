@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from model.analysis.heads import induction_score, previous_token_score, repeat_accuracy
-from model.hooks import Chain, Collect, HookFunction
+from model.hooks import Chain, Collect, HookFunction, HookPoint, NamesFilter
 from model.transformer import Transformer
 
 Head = tuple[int, int]
@@ -25,7 +25,7 @@ class RepeatScores:
 
 @torch.inference_mode()
 def repeat_scores(
-    model: Transformer, tokens: Int[Tensor, "batch pos"], fwd_hooks: Sequence[tuple[str, HookFunction]] = ()
+    model: Transformer, tokens: Int[Tensor, "batch pos"], fwd_hooks: Sequence[tuple[NamesFilter, HookFunction]] = ()
 ) -> RepeatScores:
     """Scores on rows made of two equal halves, under the given edits."""
     names = [name for name in model.hook_names if name.endswith("hook_pattern")]
@@ -38,11 +38,11 @@ def repeat_scores(
     )
 
 
-def mean_ablation(heads: Sequence[Head]) -> list[tuple[str, HookFunction]]:
+def mean_ablation(heads: Sequence[Head]) -> list[tuple[NamesFilter, HookFunction]]:
     """Hooks that replace what these heads read (z) by its mean over the batch and its positions."""
 
     def hook_for(head: int) -> HookFunction:
-        def ablate(z: Float[Tensor, "batch pos head d_head"], hook: object) -> None:
+        def ablate(z: Float[Tensor, "batch pos head d_head"], hook: HookPoint) -> None:
             z[:, :, head] = z[:, :, head].mean((0, 1))
 
         return ablate

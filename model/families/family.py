@@ -1,0 +1,44 @@
+"""What a family of checkpoints has to say: whether it knows a path, and how to read it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.config import TransformerConfig
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint as a config, the state dict that a `Transformer` of that config takes, and the files it is in.
+
+    The tensors are views of the memory-mapped files wherever these hold float32.
+    """
+
+    cfg: TransformerConfig
+    state: dict[str, Tensor]
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One kind of checkpoint.
+
+    `read(path, settings)` lets the caller's settings (names of `TransformerConfig`) override and complete what the
+    checkpoint says. It raises CheckpointError if the files are damaged or their tensors are not those that the config
+    asks for, and ConfigError if settings are missing, contradictory or not supported.
+    """
+
+    description: str
+    recognises: Callable[[Path], bool]
+    read: Callable[[Path, dict[str, Any]], Checkpoint]
+
+
+def skeleton(cfg: TransformerConfig) -> Transformer:
+    """The model of a config with parameters that have shapes but no memory."""
+    with torch.device("meta"):
+        return Transformer(cfg).requires_grad_(False)

@@ -1,0 +1,103 @@
+"""Writing a model as a Hugging Face GPT-2 folder, and what transformers computes from one."""
+
+import json
+from pathlib import Path
+
+import torch
+from jaxtyping import Float, Int
+from safetensors.torch import save_file
+from torch import Tensor
+
+from model.errors import ConfigError
+from model.families.gpt2 import LAYER_NAMES, NAMES
+from model.transformer import Transformer
+
+
+def save_gpt2(model: Transformer, folder: str | Path) -> None:
+    """Write config.json and model.safetensors, which transformers' `GPT2LMHeadModel.from_pretrained` opens.
+
+    Each file appears whole or not at all. The tokenizer is saved apart, by `Tokenizer.save`.
+
+    Raises:
+        ConfigError: a setting that no GPT-2 of transformers has; the message names it.
+    """
+    _check_gpt2(model)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    weights, config = folder / "model.safetensors", folder / "config.json"
+    save_file(_gpt2_state(model), weights.with_suffix(".partial"), metadata={"format": "pt"})
+    weights.with_suffix(".partial").replace(weights)
+    config.with_suffix(".partial").write_text(json.dumps(_gpt2_config(model), indent=2) + "\n", encoding="utf-8")
+    config.with_suffix(".partial").replace(config)
+
+
+def reference_logits(folder: Path, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_vocab"]:
+    """The logits that transformers computes in float32 from the same folder.
+
+    Raises:
+        ConfigError: transformers is not installed.
+    """
+    try:
+        from transformers import GPT2LMHeadModel
+    except ImportError as error:
+        raise ConfigError("Comparing with transformers needs it installed: pip install transformers.") from error
+    model = GPT2LMHeadModel.from_pretrained(folder, dtype=torch.float32, local_files_only=True, use_safetensors=True)
+    with torch.inference_mode():
+        return model.eval()(tokens).logits
+
+
+def _check_gpt2(model: Transformer) -> None:
+    cfg = model.cfg
+    asked = {
+        "attn_only": (cfg.attn_only, (False,)),
+        "normalization_type": (cfg.normalization_type, ("LN",)),
+        "attention_dir": (cfg.attention_dir, ("causal",)),
+        "d_vocab_out": (cfg.d_vocab_out, (cfg.d_vocab,)),
+        "n_heads * d_head": (cfg.n_heads * cfg.d_head, (cfg.d_model,)),
+        "attn_scale": (cfg.attn_scale, (cfg.d_head**0.5, 1.0)),
+        "an unembedding bias": (bool(model.unembed.b_U.any()), (False,)),
+    }
+    for name, (given, allowed) in asked.items():
+        if given not in allowed:
+            raise ConfigError(
+                f"A GPT-2 folder cannot hold {name} = {given!r}; it can be {' or '.join(map(repr, allowed))}."
+            )
+
+
+def _gpt2_config(model: Transformer) -> dict[str, object]:
+    cfg = model.cfg
+    bos = model.tokenizer.bos_token_id if model.tokenizer else None
+    return {
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        "dtype": "float32",
+        "vocab_size": cfg.d_vocab,
+        "n_positions": cfg.n_ctx,
+        "n_embd": cfg.d_model,
+        "n_layer": cfg.n_layers,
+        "n_head": cfg.n_heads,
+        "n_inner": cfg.d_mlp,
+        "activation_function": cfg.act_fn,
+        "layer_norm_epsilon": cfg.eps,
+        "scale_attn_weights": cfg.attn_scale != 1.0,
+        "scale_attn_by_inverse_layer_idx": cfg.scale_attn_by_inverse_layer_idx,
+        "tie_word_embeddings": cfg.tie_word_embeddings,
+        "bos_token_id": bos,
+        "eos_token_id": bos,
+    }
+
+
+def _gpt2_state(model: Transformer) -> dict[str, Tensor]:
+    """The parameters under transformers' names, the heads' matrices side by side again."""
+    ours = {name: tensor.detach().float() for name, tensor in model.state_dict().items()}
+    state = {f"transformer.{theirs}": ours[name] for name, theirs in NAMES.items()}
+    for layer in range(model.cfg.n_layers):
+        block, other = f"blocks.{layer}.", f"transformer.h.{layer}."
+        state |= {other + theirs: ours[block + name] for name, theirs in LAYER_NAMES.items()}
+        fused = [ours[f"{block}attn.W_{letter}"].transpose(0, 1).flatten(1) for letter in "QKV"]
+        state[other + "attn.c_attn.weight"] = torch.cat(fused, dim=-1)
+        state[other + "attn.c_attn.bias"] = torch.cat([ours[f"{block}attn.b_{letter}"].flatten() for letter in "QKV"])
+        state[other + "attn.c_proj.weight"] = ours[block + "attn.W_O"].flatten(0, 1)
+    if not model.cfg.tie_word_embeddings:
+        state["lm_head.weight"] = ours["unembed.W_U"].T
+    return {name: tensor.contiguous() for name, tensor in state.items()}

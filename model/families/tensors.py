@@ -1,0 +1,126 @@
+"""Reading a checkpoint's tensors without copying them, and checking every one.
+
+A checkpoint is somebody else's file: nothing is allocated on its word, no file outside its folder is opened, and no
+code in it is run.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from model.errors import CheckpointError
+from model.files import read_json
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+SHOWN = 5  # how many offending tensors a message names
+
+
+def read_safetensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of one safetensors file, all of them views of its memory map.
+
+    The map is private: writing to a tensor never reaches the file.
+
+    Raises:
+        CheckpointError: the file is missing, cut short or not a safetensors file.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(
+            f"{path.name} cannot be read as safetensors ({error}). It may be half written or cut short: "
+            "copy or download it again."
+        ) from error
+
+
+def weight_files(folder: Path) -> tuple[Path, ...]:
+    """The safetensors files of a Hugging Face folder, one or the shards that its index names.
+
+    Raises:
+        CheckpointError: there are none, or the index is damaged or names a file outside the folder.
+    """
+    single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+    if single.is_file():
+        return (single,)
+    if not index.is_file():
+        raise CheckpointError(
+            f"The folder holds neither {single.name} nor {index.name}, and no other format is read. Save the model "
+            "with transformers' save_pretrained(folder)."
+        )
+    shard_of = read_json(index).get("weight_map")
+    if not isinstance(shard_of, dict) or not shard_of:
+        raise CheckpointError(f"{index.name} has no weight_map that says which file holds which tensor.")
+    for name in shard_of.values():
+        if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
+            raise CheckpointError(f"{index.name} names {name!r}; it may only name safetensors files beside itself.")
+    return tuple(folder / name for name in sorted(set(shard_of.values())))
+
+
+def read_folder(folder: Path) -> dict[str, Tensor]:
+    """The tensors of a Hugging Face folder, in one file or sharded.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, or two shards hold a tensor of the same name.
+    """
+    tensors: dict[str, Tensor] = {}
+    for file in weight_files(folder):
+        shard = read_safetensors(file)
+        _refuse("has in several files the tensors", tensors.keys() & shard.keys())
+        tensors |= shard
+    return tensors
+
+
+def model_type(folder: Path) -> str | None:
+    """What a Hugging Face folder's config.json calls its architecture; None where there is no config.json.
+
+    Raises:
+        CheckpointError: config.json is no JSON object.
+    """
+    config = folder / "config.json"
+    return str(read_json(config).get("model_type")) if config.is_file() else None
+
+
+def check_tensors(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Hold a checkpoint's tensors against the shapes that its config asks for, and read every value once.
+
+    Raises:
+        CheckpointError: missing or unexpected names, a wrong shape or dtype, or a NaN or infinite value.
+    """
+    _refuse("lacks the tensors", (name for name in shapes if name not in tensors))
+    _refuse("has unexpected tensors", (name for name in tensors if name not in shapes))
+    _refuse(
+        "has tensors of another shape than its config asks for:",
+        (
+            f"{name} is {list(tensors[name].shape)}, not {list(shape)}"
+            for name, shape in shapes.items()
+            if tuple(tensors[name].shape) != shape
+        ),
+    )
+    _refuse(
+        "has tensors that are not float32, float16 or bfloat16:",
+        (f"{name} is {_dtype(tensor)}" for name, tensor in tensors.items() if tensor.dtype not in FLOATS),
+    )
+    _refuse("has NaN or infinite values in", (name for name, tensor in tensors.items() if not _finite(tensor)))
+
+
+def _refuse(what: str, offenders: Iterable[str]) -> None:
+    if names := list(offenders):
+        raise CheckpointError(f"The checkpoint {what} {listed(names)}.")
+
+
+def listed(names: list[str]) -> str:
+    """The first few names, and how many more there are."""
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _dtype(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _finite(tensor: Tensor) -> bool:
+    """Both ends of the range are finite, which one pass without a temporary tells: NaN comes out at either end."""
+    return all(math.isfinite(end) for end in tensor.aminmax())

@@ -1,0 +1,30 @@
+"""How a token is shown: text in which everything can be seen, and told apart.
+
+A label is text of strangers like the prompt itself: it has to be escaped wherever markup is read.
+"""
+
+import re
+import unicodedata
+
+SHOWN_AS = {" ": "␣", "\n": "↵", "\t": "⇥"}
+# Spaces other than " ", controls, formats (direction, zero width), halves of pairs, private and unassigned characters.
+ESCAPED = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"})
+# Characters without a shape that these categories miss. Source: Unicode's Default_Ignorable_Code_Point.
+SHAPELESS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+
+
+def label(token: bytes) -> str:
+    """A token's bytes with ␣, ↵ and ⇥ for space, newline and tab, <0xF0> for a byte of a split character, and
+    <U+202E> for a character that could not be seen or would change the direction of what follows.
+    """
+    return "".join(map(_shown, token.decode("utf-8", "surrogateescape")))
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # where surrogateescape puts bytes that are no UTF-8
+        return f"<0x{code - 0xDC00:02X}>"
+    if character in SHOWN_AS:
+        return SHOWN_AS[character]
+    hidden = unicodedata.category(character) in ESCAPED or SHAPELESS.match(character)
+    return f"<U+{code:04X}>" if hidden or character in SHOWN_AS.values() else character

@@ -1,0 +1,198 @@
+"""Text to token ids and back, and how a token is shown."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from model.errors import CheckpointError, InputError
+from model.files import read_json
+from model.labels import label
+
+if TYPE_CHECKING:
+    import tokenizers
+
+TokenIds = Int[Tensor, "..."] | Sequence[int] | int
+
+END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a sequence
+SPECIAL_ROLES = ("bos_token", "eos_token", "unk_token", "pad_token")
+
+
+def _byte_of() -> dict[str, int]:
+    """The byte that each character of a byte-level vocabulary stands for: the printable ones of Latin-1 for
+    themselves, the characters from U+0100 on for the other bytes in order.
+
+    Source: Radford et al. 2019, the released GPT-2 code.
+    """
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}
+
+
+BYTE_OF = _byte_of()
+
+
+class Tokenizer:
+    """A model's tokenizer: ids for text, text for ids and a label for every id.
+
+    Special tokens that are typed, such as <|endoftext|>, are literal text unless `parse_special` asks otherwise, and
+    the beginning-of-sequence token is prepended only when asked for.
+    """
+
+    def __init__(self, backend: "tokenizers.Tokenizer", special: Sequence[str] = (), bos: str | None = None) -> None:
+        """Wrap a tokenizer of the `tokenizers` library; of the special tokens those that it knows become special."""
+        backend.no_truncation()
+        backend.no_padding()
+        backend.add_special_tokens([token for token in special if backend.token_to_id(token) is not None])
+        backend.encode_special_tokens = True  # the library's name for leaving them literal
+        self._backend = backend
+        self._added = backend.get_added_tokens_decoder()
+        self._byte_level = type(backend.decoder).__name__ == "ByteLevel"
+        self.bos_token_id = None if bos is None else backend.token_to_id(bos)
+
+    @classmethod
+    def from_folder(cls, folder: str | Path) -> "Tokenizer":
+        """The tokenizer of a Hugging Face folder: tokenizer.json, or GPT-2's vocab.json and merges.txt.
+
+        Raises:
+            CheckpointError: there is none, or it cannot be read.
+        """
+        folder = Path(folder)
+        settings = _settings(folder / "tokenizer_config.json")
+        special = [token for role in SPECIAL_ROLES if (token := _content(settings.get(role, END_OF_TEXT)))]
+        try:
+            return cls(
+                _backend(folder, settings.get("add_prefix_space") is True),
+                special,
+                _content(settings.get("bos_token", END_OF_TEXT)),
+            )
+        except Exception as error:  # the library's own errors have no narrower type
+            raise CheckpointError(
+                f"The tokenizer cannot be read ({error}). The folder has to hold tokenizer.json, "
+                "or vocab.json and merges.txt: copy or download them again."
+            ) from error
+
+    def to_tokens(self, text: str, prepend_bos: bool = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
+        """The ids of a text, as a batch of one row.
+
+        Raises:
+            InputError: it is no text of valid Unicode, or there is no beginning-of-sequence token to prepend.
+        """
+        return torch.tensor([self._encode(text, prepend_bos, parse_special)], dtype=torch.long)
+
+    def to_batch(
+        self, texts: Sequence[str], prepend_bos: bool = False, parse_special: bool = False
+    ) -> tuple[Int[Tensor, "batch pos"], Int[Tensor, "batch pos"]]:
+        """The ids of several texts, padded on the right with id 0, and the mask that is 1 for real tokens.
+
+        Raises:
+            InputError: as `to_tokens`.
+        """
+        rows = [self._encode(text, prepend_bos, parse_special) for text in texts]
+        n_pos = max(map(len, rows), default=0)
+        tokens = [row + [0] * (n_pos - len(row)) for row in rows]
+        mask = [[1] * len(row) + [0] * (n_pos - len(row)) for row in rows]
+        shape = (len(rows), n_pos)
+        return torch.tensor(tokens, dtype=torch.long).view(shape), torch.tensor(mask, dtype=torch.long).view(shape)
+
+    def to_single_token(self, text: str, parse_special: bool = False) -> int:
+        """The id of a text that is one token.
+
+        Raises:
+            InputError: it is none or several; the message shows them.
+        """
+        ids = self._encode(text, False, parse_special)
+        if len(ids) != 1:
+            shown = " ".join(self.labels(ids))
+            raise InputError(f"{text!r} is {len(ids)} tokens ({shown}), not one. A leading space often decides.")
+        return ids[0]
+
+    def to_string(self, tokens: TokenIds) -> str:
+        """The text of token ids; bytes that are no whole character become U+FFFD."""
+        return self._backend.decode(_ids(tokens), skip_special_tokens=False)
+
+    def to_str_tokens(self, text: str | TokenIds, prepend_bos: bool = False, parse_special: bool = False) -> list[str]:
+        """The text of each token of a text, or of each of the token ids.
+
+        Raises:
+            InputError: as `to_tokens`.
+        """
+        ids = self._encode(text, prepend_bos, parse_special) if isinstance(text, str) else _ids(text)
+        return [self.to_string(token) for token in ids]
+
+    def labels(self, tokens: TokenIds) -> list[str]:
+        """How each token is shown, every character of it visible; `<id 50300>` for an id without a token."""
+        return [self._label(token) for token in _ids(tokens)]
+
+    def _encode(self, text: str, prepend_bos: bool, parse_special: bool) -> list[int]:
+        bos = [] if self.bos_token_id is None else [self.bos_token_id]
+        if prepend_bos and not bos:
+            raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
+        if not isinstance(text, str):
+            raise InputError(f"One text is needed, not {type(text).__name__}; `to_batch` takes several.")
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"The text's character {error.start + 1} is half of a surrogate pair, which no tokenizer takes. "
+                "Remove or replace it."
+            ) from error
+        backend = self._parsing if parse_special else self._backend
+        ids = backend.encode(text, add_special_tokens=False).ids
+        return bos + ids if prepend_bos else ids
+
+    @cached_property
+    def _parsing(self) -> "tokenizers.Tokenizer":
+        """A second tokenizer that parses special tokens: a switch thrown on the first would change other threads'."""
+        return type(self._backend).from_str(self._backend.to_str())
+
+    def _label(self, token: int) -> str:
+        name = self._backend.id_to_token(token) if 0 <= token < 2**32 else None
+        return f"<id {token}>" if name is None else label(self._bytes(token, name))
+
+    def _bytes(self, token: int, name: str) -> bytes:
+        """The bytes that a token stands for, also where they are only part of a character."""
+        if token in self._added:
+            return name.encode()
+        if self._byte_level and all(character in BYTE_OF for character in name):
+            return bytes(BYTE_OF[character] for character in name)
+        return self.to_string(token).encode()
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Whether a folder holds the files that `Tokenizer.from_folder` reads."""
+    return (folder / "tokenizer.json").is_file() or (folder / "vocab.json").is_file()
+
+
+def _backend(folder: Path, add_prefix_space: bool) -> "tokenizers.Tokenizer":
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    if (folder / "tokenizer.json").is_file():
+        return Tokenizer.from_file(str(folder / "tokenizer.json"))
+    backend = Tokenizer(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    backend.decoder = decoders.ByteLevel()
+    return backend
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}
+
+
+def _content(token: object) -> str | None:
+    """A special token's text, which tokenizer_config.json gives alone or in an object."""
+    text = token.get("content") if isinstance(token, dict) else token
+    return text if isinstance(text, str) else None
+
+
+def _ids(tokens: TokenIds) -> list[int]:
+    """Token ids as a list, from one id, a sequence, or a tensor of one row."""
+    if isinstance(tokens, Tensor):
+        if tokens.ndim > 1 and tokens.shape[0] != 1:
+            raise InputError(f"Token ids have shape {list(tokens.shape)}; give one row of them at a time.")
+        return tokens.flatten().tolist()
+    return [tokens] if isinstance(tokens, int) else [int(token) for token in tokens]

@@ -1,0 +1,233 @@
+"""Opening by name or path, what a source records, and damaged or hostile files."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import save_file
+
+from model import Source, embedded_models, load, loading, save_gpt2
+from model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
+from tests.model.oracles import random_gpt2, random_model, random_tokens
+from tests.model.test_tokenizer import small_backend
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    random_gpt2().save_pretrained(tmp_path / "tiny")
+    return tmp_path / "tiny"
+
+
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """The folder that holds tiny, in the place of the project's own models."""
+    monkeypatch.setattr(loading, "EMBEDDED", folder.parent)
+    return folder.parent
+
+
+def test_embedded_models_open_by_name(embedded: Path, folder: Path) -> None:
+    (embedded / "notes").mkdir()
+    assert embedded_models() == {"tiny": folder}
+    assert torch.equal(load("tiny")(random_tokens()), load(folder)(random_tokens()))
+
+
+def test_the_project_s_own_models_open() -> None:
+    """Every folder in assets/models; there has to be no network for them."""
+    for name, path in embedded_models().items():
+        model = load(name)
+        assert (model.source.name, model.source.path, model.source.revision) == (name, path, None)
+        assert model.to_string(model.to_tokens("The cat sat.")) == "The cat sat."
+
+
+def test_a_source_says_where_the_weights_came_from(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    source = load(str(folder)).source
+    assert source == Source(str(folder), folder, "gpt2", (weights,), None)
+    assert source.sha256 == hashlib.sha256(weights.read_bytes()).hexdigest()
+
+
+def test_the_hash_of_shards_is_that_of_one_after_the_other(tmp_path: Path) -> None:
+    random_gpt2().save_pretrained(tmp_path, max_shard_size="5KB")
+    shards = sorted(tmp_path.glob("model-*.safetensors"))
+    whole = b"".join(shard.read_bytes() for shard in shards)
+    assert load(tmp_path).source.sha256 == hashlib.sha256(whole).hexdigest()
+
+
+def test_weights_are_hashed_when_asked_for_and_not_before(folder: Path) -> None:
+    source = load(folder).source
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(FileNotFoundError):
+        _ = source.sha256
+
+
+def test_the_tokenizer_beside_the_weights_comes_with_the_model(folder: Path) -> None:
+    assert load(folder).tokenizer is None
+    small_backend().save(str(folder / "tokenizer.json"))
+    model = load(folder)
+    assert model.to_string(model.to_tokens("the cat", prepend_bos=True)) == "<|endoftext|>the cat"
+    assert model.to_str_tokens(" the") == [" the"]
+    assert model.to_single_token(" the") == model.to_tokens(" the").item()
+
+
+def test_settings_given_override_the_checkpoint_s(folder: Path) -> None:
+    model = load(folder, eps=0.5, attention_dir="bidirectional")
+    assert (model.cfg.eps, model.cfg.attention_dir, model.cfg.n_layers) == (0.5, "bidirectional", 2)
+
+
+def test_settings_that_do_not_exist_are_refused_with_the_nearest(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no setting 'act_function'\. Nearest: act_fn"):
+        load(folder, act_function="relu")
+
+
+def test_a_revision_belongs_to_a_hub_name(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="has no revisions; leave revision='main' out"):
+        load(folder, revision="main")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "minni",
+        "gpt3",
+        "",
+        "no such thing",
+        "x\0y",
+        "~nobody/x/y",
+        "a" * 5000,
+        "../up",
+        "a b/c",
+        "a/b/c",
+        "/a",
+        "a/",
+    ],
+)
+def test_an_unknown_name_is_refused_without_asking_the_hub(name: str, embedded: Path) -> None:
+    with pytest.raises(ModelNotFoundError, match=r"one of tiny, gpt2, .*owner/name"):
+        load(name)
+
+
+def test_the_nearest_names_are_given(embedded: Path) -> None:
+    with pytest.raises(ModelNotFoundError, match=r"'tinny'\. Nearest: tiny"):
+        load("tinny")
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "weights.bin", "folder"])
+def test_what_is_no_model_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.mkdir() if name == "folder" else path.write_text("x")
+    with pytest.raises(
+        CheckpointError, match=f"{name} is not a model of a kind that is known: .* GPT-2 .* TransformerLens"
+    ):
+        load(path)
+
+
+def test_another_architecture_is_refused(folder: Path) -> None:
+    (folder / "config.json").write_text('{"model_type": "llama"}')
+    with pytest.raises(CheckpointError, match="tiny is not a model of a kind that is known"):
+        load(folder)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "3", '"gpt2"', "\x00", "[" * 100_000])
+def test_a_config_that_is_no_json_object_is_refused(content: str, folder: Path) -> None:
+    (folder / "config.json").write_text(content)
+    with pytest.raises(CheckpointError, match=r"config\.json"):
+        load(folder)
+
+
+def test_a_folder_without_safetensors_is_refused(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(CheckpointError, match=r"neither model\.safetensors nor .*index\.json.*save_pretrained"):
+        load(folder)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.floats(0, 1, exclude_max=True))
+def test_a_file_cut_short_anywhere_is_refused(folder: Path, share: float) -> None:
+    weights = folder / "model.safetensors"
+    if not (kept := folder / "kept").exists():
+        shutil.copy(weights, kept)
+    whole = kept.read_bytes()
+    weights.unlink()  # a file that is mapped must not shrink under its map
+    weights.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(CheckpointError, match=r"model\.safetensors cannot be read as safetensors"):
+        load(folder)
+
+
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_damaged_header_is_refused_or_harmless(folder: Path, data: st.DataObject) -> None:
+    """Bytes of the header are changed: what still opens has every tensor in its place."""
+    weights = folder / "model.safetensors"
+    if not (kept := folder / "kept").exists():
+        shutil.copy(weights, kept)
+    raw = bytearray(kept.read_bytes())
+    header = 8 + int.from_bytes(raw[:8], "little")
+    for _ in range(data.draw(st.integers(1, 4))):
+        raw[data.draw(st.integers(0, header - 1))] = data.draw(st.integers(0, 255))
+    weights.unlink()
+    weights.write_bytes(raw)
+    try:
+        model = load(folder)
+    except HeadlightError:
+        return
+    assert model(random_tokens()).shape == (2, 7, 19)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"garbage", b"\xff" * 100, b"\x02\0\0\0\0\0\0\0{}", b"\x08\0\0\0\0\0\0\0[[[[[[[["]
+)
+def test_what_is_no_safetensors_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "toy.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"toy\.safetensors|no embed\.W_E"):
+        load(path, act_fn="relu", attention_dir="causal")
+
+
+@pytest.mark.parametrize(
+    ("weight_map", "message"),
+    [
+        ({"wte.weight": "../elsewhere.safetensors"}, r"names '\.\./elsewhere\.safetensors'"),
+        ({"wte.weight": "/etc/passwd"}, "names '/etc/passwd'"),
+        ({"wte.weight": "sub/model.safetensors"}, "may only name safetensors files beside itself"),
+        ({"wte.weight": "pytorch_model.bin"}, "may only name safetensors files"),
+        ({"wte.weight": ".."}, "may only name safetensors files"),
+        ({"wte.weight": 3}, "may only name safetensors files"),
+        ({"wte.weight": "gone.safetensors"}, r"gone\.safetensors cannot be read"),
+        ({}, "no weight_map"),
+        (None, "no weight_map"),
+        ([], "no weight_map"),
+    ],
+)
+def test_an_index_may_only_name_files_beside_itself(weight_map: object, message: str, folder: Path) -> None:
+    save_file({"wte.weight": torch.ones(19, 12)}, folder.parent / "elsewhere.safetensors")
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+    with pytest.raises(CheckpointError, match=message):
+        load(folder)
+
+
+def test_a_tensor_in_two_shards_is_refused(folder: Path) -> None:
+    for name in ("a", "b"):
+        shutil.copy(folder / "model.safetensors", folder / f"{name}.safetensors")
+    (folder / "model.safetensors").unlink()
+    index = {"weight_map": {"wte.weight": "a.safetensors", "wpe.weight": "b.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(CheckpointError, match="in several files the tensors transformer"):
+        load(folder)
+
+
+def test_saving_again_leaves_an_open_model_alone(tmp_path: Path) -> None:
+    """A file that were rewritten in place would change, or crash, the model that maps it."""
+    model = random_model(d_head=4, tie_word_embeddings=True)
+    save_gpt2(model, tmp_path)
+    opened, tokens = load(tmp_path), random_tokens()
+    before = opened(tokens)
+    save_gpt2(random_model(seed=1, d_head=4, tie_word_embeddings=True), tmp_path)
+    assert torch.equal(opened(tokens), before)
+    assert not torch.equal(load(tmp_path)(tokens), before)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]

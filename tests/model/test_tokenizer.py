@@ -1,0 +1,303 @@
+"""The tokenizer against transformers' own, and the labels that tokens are shown by."""
+
+import json
+import os
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer as Backend
+from transformers import GPT2Tokenizer
+
+from model import Tokenizer
+from model.errors import CheckpointError, InputError
+from model.labels import label
+
+REAL = Path(__file__).parents[3] / "shared" / "data" / "gpt2_tokenizer"
+TEXT = ["The cat sat on the mat.", "def f(x):\n    return x + 1", "naïve café — 日本語 🤔", "the the the then them"]
+END = "<|endoftext|>"
+
+
+def small_backend() -> Backend:
+    """A byte-level BPE of 300 ids, trained on four lines."""
+    backend = Backend(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, initial_alphabet=alphabet, special_tokens=[END], show_progress=False, min_frequency=2
+    )
+    backend.train_from_iterator(TEXT * 3, trainer)
+    return backend
+
+
+def write(folder: Path, backend: Backend, **settings: Any) -> Path:
+    backend.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("small"), small_backend())
+
+
+@pytest.fixture(scope="module")
+def small(small_folder: Path) -> Tokenizer:
+    return Tokenizer.from_folder(small_folder)
+
+
+@pytest.fixture(scope="module")
+def pairs(small_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Tokenizer, GPT2Tokenizer]]:
+    """Ours and transformers' of the same files: GPT-2's own where they are there, and vocab.json with merges.txt."""
+    plain = tmp_path_factory.mktemp("plain")
+    small_backend().model.save(str(plain))
+    folders = [plain, *([REAL] if REAL.is_dir() else [])]
+    return [(Tokenizer.from_folder(folder), GPT2Tokenizer.from_pretrained(folder)) for folder in folders]
+
+
+def ids(tokenizer: Tokenizer, text: str, **how: bool) -> list[int]:
+    return tokenizer.to_tokens(text, **how)[0].tolist()
+
+
+# Code points of every kind: letters, marks, spaces, controls, emoji, and what looks like a special token.
+texts = st.text() | st.lists(st.sampled_from([*TEXT, END, " ", "\n\t", "  ", "\u202e", "\u200d", "don't", "2024"])).map(
+    "".join
+)
+
+
+@settings(deadline=None)
+@given(texts)
+@example(END)
+@example(" ")
+@example("a" * 500)
+def test_ids_are_those_of_transformers(pairs: list[tuple[Tokenizer, GPT2Tokenizer]], text: str) -> None:
+    for ours, theirs in pairs:
+        assert ids(ours, text) == theirs.encode(text, split_special_tokens=True)
+        assert ids(ours, text, parse_special=True) == theirs.encode(text)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="GPT-2's vocabulary is not part of the project")
+def test_known_ids_of_gpt2() -> None:
+    gpt2 = Tokenizer.from_folder(REAL)
+    assert ids(gpt2, "Hello world") == [15496, 995]  # Source: the documentation of transformers' GPT2Tokenizer
+    assert gpt2.bos_token_id == 50256
+    assert gpt2.labels(gpt2.to_tokens(" 🤔")) == ["␣<0xF0><0x9F>", "<0xA4>", "<0x94>"]
+
+
+@settings(deadline=None)
+@given(texts)
+def test_tokens_join_to_the_text(pairs: list[tuple[Tokenizer, GPT2Tokenizer]], text: str) -> None:
+    for ours, theirs in pairs:
+        tokens = ours.to_tokens(text)
+        assert ours.to_string(tokens) == text
+        assert ours.to_str_tokens(text) == [theirs.decode([token]) for token in tokens[0].tolist()]
+        assert len(ours.labels(tokens)) == tokens.shape[1]
+
+
+def unlabelled(labels: Sequence[str]) -> bytes:
+    """The bytes that labels stand for, if a label means one thing only."""
+    text, raw = "".join(labels), b""
+    while text:
+        if text.startswith("<0x"):
+            raw, text = raw + bytes([int(text[3:5], 16)]), text[6:]
+        elif text.startswith("<U+"):
+            end = text.index(">")
+            raw, text = raw + chr(int(text[3:end], 16)).encode(), text[end + 1 :]
+        else:
+            raw, text = raw + {"␣": " ", "↵": "\n", "⇥": "\t"}.get(text[0], text[0]).encode(), text[1:]
+    return raw
+
+
+@settings(deadline=None)
+@given(st.text(alphabet=st.characters(exclude_characters="<", exclude_categories=["Cs"])))
+@example("␣ ↵\n⇥\t→·")
+def test_labels_can_be_read_back(small: Tokenizer, text: str) -> None:
+    assert unlabelled(small.labels(small.to_tokens(text))) == text.encode()
+
+
+@settings(deadline=None)
+@given(st.binary())
+def test_every_character_of_a_label_can_be_seen(token: bytes) -> None:
+    for character in label(token):
+        assert unicodedata.category(character)[0] not in "CZ", f"U+{ord(character):04X}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" the", "␣the"),
+        ("\n", "↵"),
+        ("\t", "⇥"),
+        ("\r", "<U+000D>"),
+        ("\0", "<U+0000>"),
+        ("\u00a0", "<U+00A0>"),
+        ("\u202e", "<U+202E>"),
+        ("\u200d", "<U+200D>"),
+        ("\u200b", "<U+200B>"),
+        ("\ufeff", "<U+FEFF>"),
+        ("\u00ad", "<U+00AD>"),
+        ("\ufe0f", "<U+FE0F>"),
+        ("\u3164", "<U+3164>"),
+        ("\u2028", "<U+2028>"),
+        ("\U000e0041", "<U+E0041>"),
+        ("␣", "<U+2423>"),
+        ("<b>x</b> & $x$", "<b>x</b>␣&␣$x$"),
+        ("שלום", "שלום"),
+        ("日本", "日本"),
+        ("👨‍👩", "👨<U+200D>👩"),
+    ],
+)
+def test_labels_by_hand(text: str, expected: str) -> None:
+    assert label(text.encode()) == expected
+
+
+def test_bytes_of_a_split_character_are_shown_as_bytes() -> None:
+    assert label("🤔".encode()[:3]) == "<0xF0><0x9F><0xA4>"
+    assert label(b" \xa4x") == "␣<0xA4>x"
+
+
+def test_special_tokens_are_literal_unless_asked_for(small: Tokenizer) -> None:
+    end = small.bos_token_id
+    assert end not in ids(small, f"a{END}b")
+    assert ids(small, f"a{END}b", parse_special=True) == [*ids(small, "a"), end, *ids(small, "b")]
+    assert end not in ids(small, f"a{END}b")  # asking once changes nothing for the next
+    assert small.labels([end]) == [END]
+    assert small.to_string([end]) == END
+
+
+def test_special_tokens_that_the_file_does_not_mark_are_literal_too(tmp_path: Path) -> None:
+    """Some folders list their special tokens only in tokenizer_config.json."""
+    backend = small_backend()
+    backend.add_tokens([AddedToken("<pad>", special=False), AddedToken("<s>", special=False)])
+    tokenizer = Tokenizer.from_folder(write(tmp_path, backend, pad_token="<pad>", bos_token={"content": "<s>"}))
+    assert len(ids(tokenizer, "<pad><s>")) > 2
+    assert tokenizer.bos_token_id == backend.token_to_id("<s>")
+    assert ids(tokenizer, "<pad>", parse_special=True) == [backend.token_to_id("<pad>")]
+
+
+def test_added_words_are_shown_as_they_are(tmp_path: Path) -> None:
+    """As a byte-level token, 'é' would be the byte 0xE9."""
+    backend = small_backend()
+    backend.add_tokens(["é", " new word"])
+    tokenizer = Tokenizer.from_folder(write(tmp_path, backend))
+    assert tokenizer.labels(tokenizer.to_tokens("é new word")) == ["é", "␣new␣word"]
+
+
+def test_the_beginning_token_is_prepended_only_when_asked(small_folder: Path, tmp_path: Path) -> None:
+    backend = small_backend()
+    end = backend.token_to_id(END)
+    backend.post_processor = processors.TemplateProcessing(single=f"{END} $A", special_tokens=[(END, end)])
+    tokenizer = Tokenizer.from_folder(write(tmp_path, backend))
+    plain = ids(Tokenizer.from_folder(small_folder), "the")
+    assert ids(tokenizer, "the") == plain
+    assert ids(tokenizer, "the", prepend_bos=True) == [end, *plain]
+    assert tokenizer.to_str_tokens("the", prepend_bos=True)[0] == END
+
+
+def test_a_tokenizer_without_beginning_token_says_so(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_folder(write(tmp_path, small_backend(), bos_token=None))
+    assert tokenizer.bos_token_id is None
+    with pytest.raises(InputError, match="no beginning-of-sequence token"):
+        tokenizer.to_tokens("the", prepend_bos=True)
+
+
+def test_nothing_is_cut_or_padded_on_a_file_s_word(tmp_path: Path) -> None:
+    backend = small_backend()
+    backend.enable_truncation(3)
+    backend.enable_padding(length=40)
+    tokenizer = Tokenizer.from_folder(write(tmp_path, backend))
+    assert tokenizer.to_string(tokenizer.to_tokens("the cat sat on the mat")) == "the cat sat on the mat"
+
+
+def test_a_batch_is_padded_on_the_right(small: Tokenizer) -> None:
+    tokens, mask = small.to_batch(["the cat", "", "the"], prepend_bos=True)
+    rows = [ids(small, text, prepend_bos=True) for text in ("the cat", "", "the")]
+    assert mask.sum(1).tolist() == [len(row) for row in rows]
+    for row, padded in zip(rows, tokens.tolist(), strict=True):
+        assert padded == row + [0] * (tokens.shape[1] - len(row))
+    assert small.to_batch([])[0].shape == (0, 0)
+
+
+def test_single_tokens(small: Tokenizer) -> None:
+    assert small.labels(small.to_single_token(" the")) == ["␣the"]
+    assert small.to_single_token(END, parse_special=True) == small.bos_token_id
+    with pytest.raises(InputError, match=r"' the cat' is \d+ tokens \(␣the .*\), not one"):
+        small.to_single_token(" the cat")
+    with pytest.raises(InputError, match="'' is 0 tokens"):
+        small.to_single_token("")
+
+
+def test_ids_come_as_tensor_list_or_number(small: Tokenizer) -> None:
+    tokens = small.to_tokens("the cat")
+    expected = small.to_str_tokens("the cat")
+    assert (
+        small.to_str_tokens(tokens)
+        == small.to_str_tokens(tokens[0])
+        == small.to_str_tokens(tokens[0].tolist())
+        == expected
+    )
+    assert small.to_string(tokens[0, 0]) == small.to_string(tokens[0, 0].item()) == expected[0]
+    assert (small.to_tokens("").shape, small.to_string([]), small.labels([])) == ((1, 0), "", [])
+    with pytest.raises(InputError, match=r"shape \[2, 3\]; give one row"):
+        small.to_string(torch.zeros(2, 3, dtype=torch.long))
+
+
+def test_ids_without_a_token_have_a_label_of_their_own(small: Tokenizer) -> None:
+    """A model's vocabulary may be larger than its tokenizer's, so the lens can meet such ids."""
+    assert small.labels([50300, -1, 2**40]) == ["<id 50300>", "<id -1>", "<id 1099511627776>"]
+
+
+def test_a_prefix_space_is_added_where_the_folder_says_so(tmp_path: Path) -> None:
+    small_backend().model.save(str(tmp_path))
+    (tmp_path / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
+    theirs = GPT2Tokenizer.from_pretrained(tmp_path)
+    assert ids(Tokenizer.from_folder(str(tmp_path)), "the cat") == theirs.encode("the cat") == theirs.encode(" the cat")
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_several_texts_are_referred_to_the_batch(small: Tokenizer) -> None:
+    with pytest.raises(InputError, match="not list; `to_batch` takes several"):
+        small.to_tokens(["the", "cat"])
+
+
+def test_half_a_surrogate_pair_is_refused(small: Tokenizer) -> None:
+    with pytest.raises(InputError, match="character 3 is half of a surrogate pair"):
+        small.to_tokens("ab\ud83d")
+
+
+def test_a_tokenizer_of_another_kind_is_shown_by_its_own_decoder(tmp_path: Path) -> None:
+    backend = Backend(models.WordPiece({"[UNK]": 0, "caf": 1, "##é": 2, "the": 3}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.decoder = decoders.WordPiece()
+    tokenizer = Tokenizer.from_folder(write(tmp_path, backend))
+    assert tokenizer.to_string(tokenizer.to_tokens("the café")) == "the café"
+    assert tokenizer.labels(tokenizer.to_tokens("the caf")) == ["the", "caf"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"tokenizer.json": "{}"},
+        {"tokenizer.json": "{"},
+        {"tokenizer.json": "[1]"},
+        {"tokenizer.json": '{"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}}'},
+        {"vocab.json": '{"a": 0}'},
+        {"vocab.json": "no", "merges.txt": "a b"},
+        {"vocab.json": '{"a": 0}', "merges.txt": "a b"},
+        {"tokenizer.json": "{}", "tokenizer_config.json": "3"},
+    ],
+)
+def test_damaged_files_are_refused(files: dict[str, str], tmp_path: Path) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    with pytest.raises(CheckpointError, match=r"tokenizer") as caught:
+        Tokenizer.from_folder(tmp_path)
+    assert str(tmp_path) + os.sep not in str(caught.value)

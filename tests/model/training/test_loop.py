@@ -1,0 +1,95 @@
+"""The training loop: exact resumption, loss on targets alone, a stop on NaN."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from model.config import TransformerConfig
+from model.errors import HeadlightError
+from model.training.loop import Recipe, Row, optimizer_for, targets_loss, train
+from model.training.repeats import Batch, Repeats
+from model.transformer import Transformer
+
+CFG = TransformerConfig(n_layers=1, d_model=16, n_ctx=16, n_heads=2, d_head=8, d_vocab=20, tie_word_embeddings=True)
+
+
+class TinyRecipe(Recipe):
+    """Four steps of repeats whose set of symbols grows with every measurement: state that a resumed run must have."""
+
+    measure_every = 2
+    logit_scale = 0.5
+    weight_decay = 0.1
+
+    def __init__(self, steps: int, rate: float = 1e-2) -> None:
+        self.steps, self.rate = steps, rate
+        self.state: dict[str, Any] = {"n_symbols": 5}
+
+    def learning_rate(self, step: int) -> float:
+        return self.rate / (step + 1)
+
+    def batch(self, step: int) -> Batch:
+        return Repeats(longest=6).batch(4, 16, np.arange(self.state["n_symbols"]), np.random.default_rng(step))
+
+    def measure(self, model: Transformer, step: int) -> Row:
+        self.state["n_symbols"] += 5
+        return {"n_symbols": self.state["n_symbols"]}
+
+
+def new_model() -> Transformer:
+    torch.manual_seed(0)
+    return Transformer(CFG)
+
+
+def test_a_run_stopped_and_resumed_ends_with_the_weights_of_one_not_stopped(tmp_path: Path) -> None:
+    whole, stopped, resumed = new_model(), new_model(), new_model()
+    train(whole, TinyRecipe(steps=4), tmp_path / "whole")
+    train(stopped, TinyRecipe(steps=2), tmp_path / "parts")
+    train(resumed, TinyRecipe(steps=4), tmp_path / "parts")
+    for name, parameter in whole.state_dict().items():
+        assert resumed.state_dict()[name].equal(parameter), name
+    assert not stopped.embed.W_E.equal(whole.embed.W_E)
+    assert len((tmp_path / "parts" / "log.csv").read_text().splitlines()) == 1 + 2
+
+
+def test_the_loss_is_the_mean_cross_entropy_of_the_targets_alone() -> None:
+    model, batch = new_model(), TinyRecipe(steps=1).batch(0)
+    losses = F.cross_entropy((model(batch.tokens) * 0.5)[:, :-1].mT, batch.tokens[:, 1:], reduction="none")
+    # Two orders of summation in float32.
+    torch.testing.assert_close(targets_loss(model, batch, 0.5), losses[batch.targets[:, 1:]].mean(), rtol=1e-5, atol=0)
+
+
+def test_training_lowers_the_loss(tmp_path: Path) -> None:
+    model, recipe = new_model(), TinyRecipe(steps=60)
+    recipe.learning_rate = lambda step: 1e-2  # type: ignore[method-assign]
+    recipe.measure = lambda model, step: {}  # type: ignore[method-assign]
+    before = targets_loss(model, recipe.batch(1000), 0.5).item()
+    train(model, recipe, tmp_path)
+    assert targets_loss(model, recipe.batch(1000), 0.5).item() < 0.9 * before
+
+
+def test_weight_decay_spares_biases_and_gains() -> None:
+    model = new_model()
+    decayed, spared = (group["params"] for group in optimizer_for(model, 0.1).param_groups)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    assert all(".W_" in names[id(parameter)] for parameter in decayed)
+    assert {names[id(parameter)].rpartition(".")[2] for parameter in spared} == {
+        "w", "b", "b_Q", "b_K", "b_V", "b_O", "b_in", "b_out",
+    }  # fmt: skip
+    assert len(decayed) + len(spared) == len(names)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_path: Path) -> None:
+    model = new_model()
+    train(model, TinyRecipe(steps=2), tmp_path)
+    with torch.no_grad():
+        model.ln_final.w[0] = torch.nan
+    saved = (tmp_path / "checkpoint.pt").read_bytes()
+    broken = TinyRecipe(steps=4)
+    broken.batch = lambda step: Batch(torch.zeros(1, 2, dtype=torch.long), torch.zeros(1, 2, dtype=torch.bool))  # type: ignore[method-assign]
+    with pytest.raises(HeadlightError, match="The loss is nan at step 2"):
+        train(model, broken, tmp_path)  # no targets: the mean of nothing is NaN
+    assert (tmp_path / "checkpoint.pt").read_bytes() == saved
