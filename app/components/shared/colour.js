@@ -1,0 +1,90 @@
+// Colour maps that start at the page's background, built in OKLab.
+// Source: Ottosson 2020, https://bottosson.github.io/posts/oklab/
+//
+// A map is a path through OKLab from the background over a few blue anchors, sampled at equal distances along the path:
+// equal steps of the value are equally large steps to the eye. Lightness only falls (light theme) or only rises (dark
+// theme), so the order of values survives every kind of colour blindness and a grey print.
+const MAP_SIZE = 256;
+// The anchors are in OKLCH: lightness, chroma, hue in degrees.
+const LIGHT_ANCHORS = [
+  [0.88, 0.065, 232],
+  [0.72, 0.125, 243],
+  [0.55, 0.165, 255],
+  [0.4, 0.165, 268],
+  [0.27, 0.11, 280],
+];
+const DARK_ANCHORS = [
+  [0.32, 0.1, 280],
+  [0.48, 0.155, 266],
+  [0.65, 0.145, 243],
+  [0.81, 0.115, 210],
+  [0.96, 0.055, 180],
+];
+
+// Slots 1 to 6: Okabe and Ito's colours, told apart by all kinds of colour vision; a number always stands beside them.
+const SLOT_COLOURS = ["#d55e00", "#009e73", "#cc79a7", "#e69f00", "#0072b2", "#56b4e9"];
+
+// The pinned cell or token: orange stands out most from a map of blues. Light theme, dark theme.
+const PIN_COLOURS = [
+  [208, 74, 2],
+  [255, 158, 66],
+];
+
+const toLinear = (byte) => (byte <= 10 ? byte / 3294.6 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
+const toByte = (linear) => {
+  const clipped = Math.min(1, Math.max(0, linear));
+  return Math.round(255 * (clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055));
+};
+
+function oklabFromRgb(rgb) {
+  const [r, g, b] = rgb.map(toLinear);
+  const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
+  const m = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
+  const s = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+  return [
+    0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+    1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+    0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+  ];
+}
+
+function rgbFromOklab([L, a, b]) {
+  const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (L - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  return [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ].map(toByte);
+}
+
+const oklabFromOklch = ([L, chroma, hue]) => {
+  const angle = (hue * Math.PI) / 180;
+  return [L, chroma * Math.cos(angle), chroma * Math.sin(angle)];
+};
+
+const isDark = (rgb) => oklabFromRgb(rgb)[0] < 0.5;
+const cssColour = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
+const packedColour = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0; // ImageData's order of bytes
+const mixColours = (one, other, share) => one.map((value, index) => Math.round(value + share * (other[index] - value)));
+
+// MAP_SIZE colours as [r, g, b], from the background to the far end.
+function colourMap(background) {
+  const anchors = isDark(background) ? DARK_ANCHORS : LIGHT_ANCHORS;
+  const path = [oklabFromRgb(background), ...anchors.map(oklabFromOklch)];
+  const distance = (one, other) => Math.hypot(...one.map((value, axis) => value - other[axis]));
+  const lengths = path.slice(1).map((point, index) => distance(point, path[index]));
+  const total = lengths.reduce((sum, length) => sum + length, 0);
+  return Array.from({ length: MAP_SIZE }, (_, index) => {
+    let rest = (total * index) / (MAP_SIZE - 1);
+    let leg = 0;
+    while (leg < lengths.length - 1 && rest > lengths[leg]) rest -= lengths[leg++];
+    const share = rest / lengths[leg];
+    return rgbFromOklab(path[leg].map((value, axis) => value + share * (path[leg + 1][axis] - value)));
+  });
+}
+
+// The colour at a share of the map, or of its packed colours; what is not a number gets the background.
+const colourAt = (map, share) => map[Math.round(Math.min(1, Math.max(0, share)) * (MAP_SIZE - 1)) || 0];
+const inkOn = (rgb) => (oklabFromRgb(rgb)[0] < 0.68 ? "#ffffff" : "#101218");

@@ -1,0 +1,17 @@
+// What outlives one mount, shared by all components of the page: each one's value, and the groups that hear each other.
+const PAGE = (globalThis[Symbol.for("headlight")] ??= { values: new Map(), groups: new Map() });
+
+// Joins a group. `listeners` says what to do when another member sends a topic; `latest` is the last thing sent on one.
+function joinGroup(name, listeners) {
+  if (!PAGE.groups.has(name)) PAGE.groups.set(name, { members: new Set(), latest: new Map() });
+  const { members, latest } = PAGE.groups.get(name);
+  members.add(listeners);
+  return {
+    latest: (topic) => latest.get(topic) ?? null,
+    send(topic, value) {
+      latest.set(topic, value);
+      for (const member of members) if (member !== listeners) member[topic]?.(value);
+    },
+    leave: () => members.delete(listeners),
+  };
+}

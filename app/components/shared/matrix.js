@@ -1,0 +1,61 @@
+// Matrices of integer codes painted straight into device pixels, so that every cell has sharp edges on every screen.
+
+// The largest size in `room` in which all `count` cells are equally wide, unless that would waste a quarter of it.
+function crispSize(count, room) {
+  const whole = Math.floor(room / count) * count;
+  return whole >= 0.75 * room ? whole : Math.floor(room);
+}
+
+// First and one-past-last cell under each of `size` pixels: one where cells are larger than a pixel, else all that
+// begin there.
+function cellSpans(count, size) {
+  const starts = new Int32Array(size);
+  const ends = new Int32Array(size);
+  for (let pixel = 0; pixel < size; pixel++) {
+    starts[pixel] = Math.floor(((size >= count ? pixel + 0.5 : pixel) * count) / size);
+    ends[pixel] = size >= count ? starts[pixel] + 1 : Math.floor(((pixel + 1) * count) / size);
+  }
+  return { starts, ends };
+}
+
+// The masked part, one period by x + y: faint lines across the diagonal along which attention runs.
+function hatching(theme) {
+  const line = packedColour(mixColours(theme.background, theme.text, 0.14));
+  const between = packedColour(mixColours(theme.background, theme.text, 0.04));
+  const length = Math.round(5 * devicePixelRatio);
+  return Uint32Array.from({ length }, (_, step) => (step < Math.round(devicePixelRatio) ? line : between));
+}
+
+// Paints `codes` (rows x columns) into a rectangle in device pixels. A pixel over many cells shows the largest, so thin
+// diagonals survive. Cells of one to four pixels that do not fit evenly are painted larger and scaled down, else some
+// would be twice as thick as others.
+function paintMatrix(context, matrix, left, top, width, height) {
+  const scale = Math.ceil(width / matrix.columns);
+  const fits = scale === 1 || width % matrix.columns === 0;
+  if (fits) return context.putImageData(matrixImage(matrix, width, height), left, top);
+  const even = matrixImage(matrix, scale * matrix.columns, Math.ceil(height / matrix.rows) * matrix.rows);
+  const canvas = new OffscreenCanvas(even.width, even.height);
+  canvas.getContext("2d").putImageData(even, 0, 0);
+  context.imageSmoothingQuality = "high";
+  context.drawImage(canvas, left, top, width, height);
+}
+
+function matrixImage({ codes, rows, columns, colours, hatch }, width, height) {
+  const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const across = cellSpans(columns, width);
+  const down = cellSpans(rows, height);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      let largest = MASKED;
+      for (let row = down.starts[y]; row < down.ends[y]; row++) {
+        const offset = row * columns;
+        for (let column = across.starts[x]; column < across.ends[x]; column++) {
+          if (codes[offset + column] > largest) largest = codes[offset + column];
+        }
+      }
+      pixels[y * width + x] = largest === MASKED ? hatch[(x + y) % hatch.length] : colours[largest];
+    }
+  }
+  return image;
+}

@@ -1,0 +1,31 @@
+"""A JSON header and numpy arrays in one `bytes` value, the only form in which Streamlit passes arrays unchanged."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_LENGTH_BYTES = 4
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Header length (uint32), header (JSON), then the arrays one after the other; all little-endian, rows first."""
+    little = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
+    described = [{"name": name, "dtype": array.dtype.name, "shape": array.shape} for name, array in little.items()]
+    text = json.dumps({**header, "arrays": described}, allow_nan=False).encode()
+    length = len(text).to_bytes(_LENGTH_BYTES, "little")
+    return b"".join([length, text, *(array.tobytes() for array in little.values())])
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What `pack` was given, as the browser's `unpack` reads it."""
+    start = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
+    header = json.loads(data[_LENGTH_BYTES:start])
+    arrays = {}
+    for described in header.pop("arrays"):
+        dtype = np.dtype(described["dtype"]).newbyteorder("<")
+        count = int(np.prod(described["shape"]))
+        arrays[described["name"]] = np.frombuffer(data, dtype, count, start).reshape(described["shape"])
+        start += count * dtype.itemsize
+    return header, arrays

@@ -1,0 +1,33 @@
+// Elements, numbers and axis labels. Text from a model or a user only ever becomes `textContent` or canvas text.
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+const headName = ([layer, head]) => `L${layer}H${head}`;
+const significant = (value) => (value === 0 ? "0" : value.toPrecision(4));
+
+// How many positions lie between two labels so that each has `room` pixels.
+function labelStep(pitch, room) {
+  for (let decade = 1; ; decade *= 10) {
+    const step = [decade, 2 * decade, 5 * decade].find((step) => step * pitch >= room);
+    if (step) return step;
+  }
+}
+
+function fitText(context, text, width) {
+  if (context.measureText(text).width <= width) return text;
+  const letters = Array.from(text);
+  while (letters.length > 1 && context.measureText(`${letters.join("")}…`).width > width) letters.pop();
+  return `${letters.join("")}…`;
+}
+
+function slotBadge(slot) {
+  const badge = element("span", "badge", String(slot + 1));
+  const colour = SLOT_COLOURS[slot % SLOT_COLOURS.length];
+  badge.style.background = colour;
+  badge.style.color = inkOn(resolveColour(colour));
+  return badge;
+}

@@ -1,0 +1,43 @@
+// One tooltip a component, in the browser's top layer: nothing on the page clips it.
+const TOOLTIP_OFFSET = 14;
+
+class Tooltip {
+  constructor(root) {
+    this.box = element("div", "tooltip");
+    this.box.popover = "manual";
+    root.append(this.box);
+    this.hide = this.hide.bind(this);
+    document.addEventListener("pointerdown", this.hide, true); // a finger does not leave, it touches something else
+  }
+
+  // `rows` are [name, value], or [token, value, share] with a bar of that share; `picture` is an element or null.
+  show(x, y, title, rows, picture) {
+    const table = element("dl");
+    for (const [name, value, share] of rows) {
+      const cell = element("dd", share === undefined ? "" : "share", value);
+      cell.style.setProperty("--share", `${100 * share}%`);
+      table.append(element("dt", share === undefined ? "" : "token", name), cell);
+    }
+    this.box.replaceChildren(element("strong", "", title), table, ...(picture ? [picture] : []));
+    if (!this.box.matches(":popover-open")) this.box.showPopover();
+    this.move(x, y);
+  }
+
+  // Beside the point, on whichever side there is room.
+  move(x, y) {
+    const { width, height } = this.box.getBoundingClientRect();
+    const place = (at, size, room) => {
+      const after = at + TOOLTIP_OFFSET;
+      return after + size < room ? after : Math.max(4, at - TOOLTIP_OFFSET - size);
+    };
+    this.box.style.translate = `${place(x, width, innerWidth)}px ${place(y, height, innerHeight)}px`;
+  }
+
+  hide() {
+    if (this.box.matches(":popover-open")) this.box.hidePopover();
+  }
+
+  destroy() {
+    document.removeEventListener("pointerdown", this.hide, true);
+  }
+}

@@ -1,0 +1,109 @@
+// The life of a component. Streamlit calls the script again after each run and change of theme; the view stays with its
+// element.
+const VIEWS = new WeakMap();
+const SCROLL_BAR = 20; // CSS pixels, at most
+
+// `Component` is a class: constructor(view), update(props, arrays), setValue(value), draw(theme, width), `listeners`.
+function mountView({ parentElement, data, setStateValue }, Component) {
+  if (!VIEWS.has(parentElement)) VIEWS.set(parentElement, new View(parentElement, data, Component));
+  const view = VIEWS.get(parentElement);
+  view.receive(data, setStateValue);
+  const call = ++view.calls;
+  // Streamlit may clean up after an earlier call when a later one has already run.
+  return () => {
+    if (view.calls !== call) return;
+    view.destroy();
+    VIEWS.delete(parentElement);
+  };
+}
+
+class View {
+  calls = 0;
+
+  constructor(parentElement, data, Component) {
+    this.root = element("div", "headlight");
+    this.live = element("div", "live");
+    this.live.setAttribute("aria-live", "polite");
+    parentElement.append(this.root);
+    this.tooltip = new Tooltip(this.root);
+    this.component = new Component(this);
+    this.root.append(this.live);
+    this.link = joinGroup(unpackHeader(data).header.group, this.component.listeners);
+    this.resizing = new ResizeObserver(() => this.redraw());
+    this.resizing.observe(this.root);
+    this.watchPixelRatio();
+    this.awaitFont();
+  }
+
+  // Canvas text does not redraw itself when a font arrives late.
+  async awaitFont() {
+    const font = `12px ${readTheme(this.root).codeFont}`;
+    if (document.fonts.check(font)) return;
+    await document.fonts.load(font);
+    this.drawn = null;
+    this.redraw();
+  }
+
+  receive(data, setStateValue) {
+    const { header, start } = unpackHeader(data);
+    this.setStateValue = setStateValue;
+    this.key = header.key;
+    if (header.content !== this.content) {
+      this.component.update(header.props, unpackArrays(data, header, start));
+      this.drawn = null;
+    }
+    if (header.content !== this.content || header.epoch !== this.epoch) {
+      const kept = PAGE.values.get(this.key);
+      this.component.setValue(kept?.epoch === header.epoch ? kept.value : header.value);
+    }
+    this.content = header.content;
+    this.epoch = header.epoch;
+    this.redraw();
+  }
+
+  // The user's new value: shown already, kept for a later mount, and told to Python, after a delay where keys are held.
+  report(value, delay = 0) {
+    PAGE.values.set(this.key, { epoch: this.epoch, value });
+    clearTimeout(this.reporting);
+    this.reporting = setTimeout(() => this.setStateValue("value", { epoch: this.epoch, value }), delay);
+  }
+
+  announce(text) {
+    this.live.textContent = text;
+  }
+
+  redraw() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      const theme = readTheme(this.root);
+      // Room that a vanished scroll bar left is not taken: the taller drawing would bring the bar back, and so on.
+      const grown = this.root.clientWidth - this.width;
+      const width = grown > 0 && grown < SCROLL_BAR ? this.width : this.root.clientWidth;
+      const drawn = `${width} ${devicePixelRatio} ${theme.id}`;
+      if (width === 0 || drawn === this.drawn) return;
+      this.drawn = drawn;
+      this.width = width;
+      this.root.style.colorScheme = isDark(theme.background) ? "dark" : "light";
+      this.root.style.setProperty("--pin-colour", cssColour(theme.pin));
+      this.component.draw(theme, width);
+    });
+  }
+
+  watchPixelRatio() {
+    this.pixelRatio = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
+    this.pixelRatio.onchange = () => {
+      this.watchPixelRatio();
+      this.redraw();
+    };
+  }
+
+  destroy() {
+    this.link.leave();
+    this.tooltip.destroy();
+    this.resizing.disconnect();
+    this.pixelRatio.onchange = null;
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.reporting);
+    this.root.remove();
+  }
+}

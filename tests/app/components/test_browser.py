@@ -1,0 +1,251 @@
+"""The components as a user meets them: pixels, tooltips and clicks, compared with the arrays the page was given."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, expect
+
+from tests.app.components.arrays import (
+    CAPTIONS,
+    HOSTILE,
+    LABELS,
+    MASKED,
+    N_HEADS,
+    N_LAYERS,
+    N_TOKENS,
+    band,
+    logsumexp,
+    scores,
+    soft_pattern,
+)
+
+WHITE = [255, 255, 255]
+FRAME = 3  # CSS pixels of a selected head's frame
+
+
+@pytest.fixture(scope="module")
+def desktop(browser: Browser) -> Iterator[BrowserContext]:
+    """A light screen of 1280 x 900; its pages share one cache of Streamlit's files."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(desktop: BrowserContext, address: str) -> Iterator[Page]:
+    """A new session of the page, with all components drawn."""
+    page = desktop.new_page()
+    open_page(page, address)
+    yield page
+    page.close()
+
+
+def open_page(page: Page, address: str) -> None:
+    """Go there and wait until every component has drawn its colour bar, which it does together with its picture."""
+    page.goto(address)
+    expect(page.locator(".tick")).to_have_count(2 * 6 + 5, timeout=20_000)
+
+
+def colours(canvas: Locator, points: list[tuple[float, float]]) -> list[list[int]]:
+    """The canvas's own pixels (not a screenshot's) at points given in CSS pixels from its corner."""
+    script = """(canvas, points) => {
+      const ratio = canvas.width / canvas.clientWidth;
+      const context = canvas.getContext("2d");
+      const read = ([x, y]) => Array.from(context.getImageData(x * ratio, y * ratio, 1, 1).data.slice(0, 3));
+      return points.map(read);
+    }"""
+    return canvas.evaluate(script, points)
+
+
+def box_of(locator: Locator) -> FloatRect:
+    """Where an element lies on the page, in CSS pixels."""
+    box = locator.bounding_box()
+    assert box is not None, f"{locator} is not visible"
+    return box
+
+
+def cell_centres(left: float, top: float, size: float) -> list[tuple[float, float]]:
+    """The middle of every cell (query by query) of a matrix of N_TOKENS x N_TOKENS cells."""
+    steps = (np.arange(N_TOKENS) + 0.5) * size / N_TOKENS
+    return [(left + x, top + y) for y in steps for x in steps]
+
+
+def matrix(page: Page, slot: int) -> tuple[Locator, float, float, float]:
+    """A panel's canvas, and where on it its matrix begins and how large it is: as wide as the title above it."""
+    panel = page.locator(".panel").nth(slot)
+    canvas = panel.locator("canvas").first
+    title, area = box_of(panel.locator("figcaption")), box_of(canvas)
+    return canvas, title["x"] - area["x"], 6, title["width"]
+
+
+def point_at(page: Page, slot: int, query: int, key: int) -> None:
+    canvas, left, top, size = matrix(page, slot)
+    x, y = cell_centres(left, top, size)[query * N_TOKENS + key]
+    canvas.locator("..").hover(position={"x": x, "y": y})
+
+
+def tooltip(page: Page) -> dict[str, str]:
+    """The visible tooltip's title (under "title") and its rows."""
+    script = """(box) => {
+      const rows = Array.from(box.querySelectorAll("dt"), (name) => [name.textContent, name.nextSibling.textContent]);
+      return { title: box.querySelector("strong").textContent, ...Object.fromEntries(rows) };
+    }"""
+    return page.locator(".tooltip:popover-open").evaluate(script)
+
+
+def assert_shows(found: list[list[int]], weights: np.ndarray) -> None:
+    """A weight of one is dark, zero is the page's white, masked is neither."""
+    for colour, weight, masked in zip(found, weights.flat, MASKED.flat, strict=True):
+        if masked:
+            assert colour != WHITE
+            assert sum(colour) > 600
+        elif weight == 1:
+            assert sum(colour) < 200
+        else:
+            assert colour == WHITE
+
+
+def test_every_thumbnail_shows_its_heads_weights_to_the_cell(page: Page) -> None:
+    canvas = page.locator(".board canvas")
+    frame, area = box_of(page.locator(".board .frame").first), box_of(canvas)  # the frame of head L1H1
+    pitch, size = area["width"] / N_HEADS, frame["width"] - 2 * FRAME
+    left, top = frame["x"] + FRAME - area["x"] - pitch, frame["y"] + FRAME - area["y"] - pitch  # head L0H0's
+    for layer in range(N_LAYERS):
+        for head in range(N_HEADS):
+            found = colours(canvas, cell_centres(left + head * pitch, top + layer * pitch, size))
+            assert_shows(found, band(layer))
+
+
+def test_clicks_select_up_to_six_heads_and_the_oldest_gives_its_slot_to_a_seventh(page: Page) -> None:
+    pitch = box_of(page.locator(".board canvas"))["width"] / N_HEADS
+
+    def click(layer: int, head: int) -> None:
+        page.locator(".board").click(position={"x": (head + 0.5) * pitch, "y": (layer + 0.5) * pitch})
+
+    for head in [(0, 0), (0, 1), (0, 2), (3, 0), (3, 1)]:
+        click(*head)
+    expect(page.get_by_text("selected ((3, 1), (2, 0), (0, 0), (0, 1), (0, 2), (3, 0))")).to_be_visible()
+    expect(page.locator(".board .frame .badge")).to_have_text(["1", "2", "3", "4", "5", "6"])
+    expect(page.locator(".panel strong")).to_have_text(["L3H1", "L2H0", "L0H0", "L0H1", "L0H2", "L3H0"])
+    click(2, 0)
+    expect(page.get_by_text("selected ((3, 1), (0, 0), (0, 1), (0, 2), (3, 0))")).to_be_visible()
+    page.get_by_role("button", name="reset").click()  # the server forces another selection
+    expect(page.get_by_text("selected ((3, 2),)")).to_be_visible()
+    expect(page.locator(".panel strong")).to_have_text(["L3H2"])
+
+
+def test_grid_is_used_by_keyboard_and_names_the_head(page: Page) -> None:
+    page.locator(".board").focus()
+    for press in ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"]:
+        page.keyboard.press(press)
+    assert tooltip(page) == {"title": "L2H2", "": CAPTIONS[2][2]}
+    expect(page.locator(".live").first).to_have_text(f"L2H2 {CAPTIONS[2][2]}")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("selected ((1, 1), (2, 0), (2, 2))")).to_be_visible()
+
+
+def test_panels_show_their_weights_to_the_cell(page: Page) -> None:
+    canvas, left, top, size = matrix(page, 1)  # head L2H0
+    assert_shows(colours(canvas, cell_centres(left, top, size)), band(2))
+
+
+def test_tooltip_gives_tokens_weight_score_and_rank(page: Page) -> None:
+    query, key = 6, 3
+    point_at(page, 0, query, key)  # head L1H1: the soft pattern
+    rows = tooltip(page)
+    weight = soft_pattern()[query, key]
+    assert rows["title"] == "L1H1"
+    assert (rows["query 6"], rows["key 3"]) == (LABELS[query], LABELS[key])
+    # The code's error of 2e-4, and what four digits or three decimals round away.
+    assert float(rows["weight"]) == pytest.approx(weight, rel=7e-4)
+    assert float(rows["score"]) == pytest.approx(scores()[query, key], abs=7e-4)
+    assert np.log(weight) + logsumexp()[query] == pytest.approx(scores()[query, key])
+    assert rows["rank"] == f"{1 + (soft_pattern()[query] > weight).sum()} of {query + 1}"
+    point_at(page, 0, 2, 5)
+    assert tooltip(page)["weight"] == "masked"
+
+
+def test_a_click_pins_a_cell_for_every_panel_and_escape_unpins(page: Page) -> None:
+    point_at(page, 1, 5, 3)
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.get_by_text("pinned Pin(query=5, key=3)")).to_be_visible()
+    page.mouse.move(0, 0)
+    expect(page.locator(".readout").nth(1)).to_have_text("1.000")  # L2H0: all weight two tokens back
+    page.locator(".panels").focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_text("pinned Pin(query=4, key=3)")).to_be_visible()
+    expect(page.locator(".readout").nth(1)).to_have_text("< 4e-11")
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("pinned None")).to_be_visible()
+
+
+def order_from_dark(chips: Locator) -> list[int]:
+    """The tokens from the darkest to the lightest; those without a colour of their own come last."""
+    backgrounds = chips.evaluate_all("chips => chips.map((chip) => chip.style.background)")
+    sums = [sum(map(int, re.findall(r"\d+", background)[:3])) if background else 999 for background in backgrounds]
+    return np.argsort(sums, stable=True).tolist()
+
+
+def test_tokens_recolour_by_attention_from_or_to_the_token_under_the_pointer(page: Page) -> None:
+    chips = page.locator(".chip")
+    chips.nth(5).hover()
+    masked = chips.evaluate_all("chips => chips.map((chip) => chip.classList.contains('masked'))")
+    assert masked == MASKED[5].tolist()
+    assert order_from_dark(chips)[:6] == np.argsort(-soft_pattern()[5, :6]).tolist()
+    page.get_by_text("to the token").click()
+    chips.nth(5).hover()
+    assert order_from_dark(chips)[:3] == (5 + np.argsort(-soft_pattern()[5:, 5])).tolist()
+
+
+def test_strip_and_panels_share_the_pin(page: Page) -> None:
+    page.locator(".chip").nth(6).click()
+    expect(page.get_by_text("pinned Pin(query=6, key=None)")).to_be_visible()
+    page.locator(".chip").nth(4).hover()
+    expect(page.locator(".readout").nth(1)).to_have_text("1.000")  # L2H0, from token 6 to token 4
+    point_at(page, 0, 3, 1)
+    page.mouse.down()
+    page.mouse.up()
+    pinned = page.locator(".chip.pinned")
+    expect(pinned).to_have_count(2)
+    assert pinned.all_text_contents() == [LABELS[1], LABELS[3]]
+
+
+def test_lens_shows_the_top_token_and_pins_a_cell(page: Page) -> None:
+    board = page.locator(".sheet canvas").last
+    x, final, embedding = 60, 2, 4 * 27 + 2  # just inside position 0 of two rows; a row is 27 CSS pixels high
+    found = colours(board, [(x, final), (x, embedding)])
+    assert sum(found[0]) < 200  # measure 1
+    assert found[1] == WHITE  # measure 0
+    board.hover(position={"x": x, "y": final})
+    rows = tooltip(page)
+    assert rows["title"] == "final, position 0"
+    assert rows["token fed"] == HOSTILE
+    assert rows["·w4"] == "0.5000"
+    assert rows["·w13"] == "0.0009766"
+    assert len(rows) == 13  # title, token fed, measure, ten tokens
+    board.click(position={"x": x, "y": embedding})
+    expect(page.get_by_text("lens LensPin(layer=0, position=0)")).to_be_visible()
+    page.locator(".scroller").last.press("ArrowUp")
+    expect(page.get_by_text("lens LensPin(layer=1, position=0)")).to_be_visible()
+
+
+def test_token_text_is_text_and_nothing_leaves_the_machine(browser: Browser, address: str) -> None:
+    context = browser.new_context(color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3)
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_page(page, address)
+    assert page.locator(".chip").first.text_content() == HOSTILE
+    assert page.locator("img[src=x]").count() == 0
+    assert asked
+    assert all(url.startswith((f"{address}/", "blob:", "data:")) for url in asked)
+    main = page.get_by_test_id("stMain")
+    assert main.evaluate("main => main.scrollWidth <= main.clientWidth")  # no horizontal scroll bar on a phone
+    background = main.evaluate("main => getComputedStyle(main.closest('.stApp')).backgroundColor")
+    canvas, left, top, size = matrix(page, 1)
+    found = colours(canvas, cell_centres(left, top, size))
+    assert f"rgb({', '.join(map(str, found[6 * N_TOKENS]))})" == background  # zero: query 6 to key 0
+    context.close()
