@@ -46,6 +46,24 @@ ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
 }
+# Parameters that are the files' tensors as they stand: of the whole model, and of each layer.
+NAMES = {
+    "embed.W_E": "wte.weight",
+    "pos_embed.W_pos": "wpe.weight",
+    "ln_final.w": "ln_f.weight",
+    "ln_final.b": "ln_f.bias",
+}
+LAYER_NAMES = {
+    "ln1.w": "ln_1.weight",
+    "ln1.b": "ln_1.bias",
+    "attn.b_O": "attn.c_proj.bias",
+    "ln2.w": "ln_2.weight",
+    "ln2.b": "ln_2.bias",
+    "mlp.W_in": "mlp.c_fc.weight",
+    "mlp.b_in": "mlp.c_fc.bias",
+    "mlp.W_out": "mlp.c_proj.weight",
+    "mlp.b_out": "mlp.c_proj.bias",
+}
 BUFFERS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")  # causal masks that old versions stored
 
 
@@ -66,6 +84,7 @@ def read(folder: Path, settings: dict[str, Any]) -> Checkpoint:
     hf_config = DEFAULTS | read_json(folder / "config.json")
     tensors = _plain_names(read_folder(folder))
     cfg = TransformerConfig(**(_translated(hf_config) | {"tie_word_embeddings": _tied(hf_config, tensors)} | settings))
+    require_gpt2(cfg)
     if cfg.tie_word_embeddings:
         tensors.pop("lm_head.weight", None)
     if cfg.n_layers > len(tensors):  # before a loop of that length
@@ -77,6 +96,29 @@ def read(folder: Path, settings: dict[str, Any]) -> Checkpoint:
 
 
 FAMILY = Family("a Hugging Face GPT-2 folder (config.json and safetensors)", recognises, read)
+
+
+def require_gpt2(cfg: TransformerConfig) -> None:
+    """Refuse a model whose parameters do not fit the tensors of a GPT-2 folder.
+
+    Raises:
+        ConfigError: a setting that no GPT-2 has; the message names it.
+    """
+    require("attn_only", cfg.attn_only, False)
+    require("normalization_type", cfg.normalization_type, "LN")
+    require("d_vocab_out", cfg.d_vocab_out, cfg.d_vocab)
+    require("n_heads * d_head", cfg.n_heads * cfg.d_head, cfg.d_model)
+
+
+def require(name: str, given: object, *allowed: object) -> None:
+    """Refuse a setting that a GPT-2 folder cannot hold.
+
+    Raises:
+        ConfigError: it is none of the values allowed.
+    """
+    if given not in allowed:
+        values = " or ".join(map(repr, allowed))
+        raise ConfigError(f"A GPT-2 folder cannot hold {name} = {given!r}; it can be {values}.")
 
 
 def _translated(hf_config: dict[str, Any]) -> dict[str, Any]:
@@ -157,26 +199,6 @@ def tensor_shapes(cfg: TransformerConfig) -> dict[str, tuple[int, ...]]:
         "ln_f.bias": (d_model,),
     }
     return shapes if cfg.tie_word_embeddings else shapes | {"lm_head.weight": (cfg.d_vocab, d_model)}
-
-
-# The names of a layer's tensors that are parameters as they stand.
-LAYER_NAMES = {
-    "ln1.w": "ln_1.weight",
-    "ln1.b": "ln_1.bias",
-    "attn.b_O": "attn.c_proj.bias",
-    "ln2.w": "ln_2.weight",
-    "ln2.b": "ln_2.bias",
-    "mlp.W_in": "mlp.c_fc.weight",
-    "mlp.b_in": "mlp.c_fc.bias",
-    "mlp.W_out": "mlp.c_proj.weight",
-    "mlp.b_out": "mlp.c_proj.bias",
-}
-NAMES = {
-    "embed.W_E": "wte.weight",
-    "pos_embed.W_pos": "wpe.weight",
-    "ln_final.w": "ln_f.weight",
-    "ln_final.b": "ln_f.bias",
-}
 
 
 def _views(cfg: TransformerConfig, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

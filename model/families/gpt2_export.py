@@ -9,26 +9,30 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from model.errors import ConfigError
-from model.families.gpt2 import LAYER_NAMES, NAMES
+from model.families.gpt2 import LAYER_NAMES, NAMES, require, require_gpt2
 from model.transformer import Transformer
 
 
 def save_gpt2(model: Transformer, folder: str | Path) -> None:
     """Write config.json and model.safetensors, which transformers' `GPT2LMHeadModel.from_pretrained` opens.
 
-    Each file appears whole or not at all. The tokenizer is saved apart, by `Tokenizer.save`.
+    Each file appears whole or not at all. The tokenizer is not written.
 
     Raises:
         ConfigError: a setting that no GPT-2 of transformers has; the message names it.
     """
-    _check_gpt2(model)
+    require_gpt2(model.cfg)
+    require("attention_dir", model.cfg.attention_dir, "causal")
+    require("attn_scale", model.cfg.attn_scale, model.cfg.d_head**0.5, 1.0)
+    require("an unembedding bias", bool(model.unembed.b_U.any()), False)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    weights, config = folder / "model.safetensors", folder / "config.json"
-    save_file(_gpt2_state(model), weights.with_suffix(".partial"), metadata={"format": "pt"})
-    weights.with_suffix(".partial").replace(weights)
-    config.with_suffix(".partial").write_text(json.dumps(_gpt2_config(model), indent=2) + "\n", encoding="utf-8")
-    config.with_suffix(".partial").replace(config)
+    weights, config = folder / "model.partial", folder / "config.partial"
+    config.write_text(json.dumps(_gpt2_config(model), indent=2) + "\n", encoding="utf-8")
+    save_file(_gpt2_state(model), weights, metadata={"format": "pt"})
+    weights.chmod(config.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
+    weights.replace(folder / "model.safetensors")
+    config.replace(folder / "config.json")
 
 
 def reference_logits(folder: Path, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_vocab"]:
@@ -44,24 +48,6 @@ def reference_logits(folder: Path, tokens: Int[Tensor, "batch pos"]) -> Float[Te
     model = GPT2LMHeadModel.from_pretrained(folder, dtype=torch.float32, local_files_only=True, use_safetensors=True)
     with torch.inference_mode():
         return model.eval()(tokens).logits
-
-
-def _check_gpt2(model: Transformer) -> None:
-    cfg = model.cfg
-    asked = {
-        "attn_only": (cfg.attn_only, (False,)),
-        "normalization_type": (cfg.normalization_type, ("LN",)),
-        "attention_dir": (cfg.attention_dir, ("causal",)),
-        "d_vocab_out": (cfg.d_vocab_out, (cfg.d_vocab,)),
-        "n_heads * d_head": (cfg.n_heads * cfg.d_head, (cfg.d_model,)),
-        "attn_scale": (cfg.attn_scale, (cfg.d_head**0.5, 1.0)),
-        "an unembedding bias": (bool(model.unembed.b_U.any()), (False,)),
-    }
-    for name, (given, allowed) in asked.items():
-        if given not in allowed:
-            raise ConfigError(
-                f"A GPT-2 folder cannot hold {name} = {given!r}; it can be {' or '.join(map(repr, allowed))}."
-            )
 
 
 def _gpt2_config(model: Transformer) -> dict[str, object]:

@@ -1,8 +1,10 @@
 """Tiny random models, and the same weights in TransformerLens and in transformers."""
 
 import warnings
+from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -85,3 +87,13 @@ def random_gpt2(seed: int = 0, **settings: Any) -> GPT2LMHeadModel:
         is_gain = "ln_" in name and name.endswith("weight")
         torch.nn.init.normal_(parameter, mean=float(is_gain), std=0.4, generator=generator)
     return model.eval()
+
+
+def assert_mapped(tensors: dict[str, Tensor], path: Path) -> None:
+    """Every tensor lies in the memory map of a file at that path, or in that folder."""
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("only Linux tells what a process has mapped")
+    lines = [line.split() for line in maps.read_text().splitlines() if str(path) in line]
+    spans = [tuple(int(end, 16) for end in fields[0].split("-")) for fields in lines]
+    assert not [name for name, t in tensors.items() if not any(start <= t.data_ptr() < end for start, end in spans)]

@@ -13,7 +13,7 @@ from transformers import GPT2LMHeadModel
 from model import Transformer, load, save_gpt2
 from model.errors import CheckpointError, ConfigError
 from model.families.gpt2_export import reference_logits
-from tests.model.oracles import ATOL, RTOL, random_gpt2, random_model, random_tokens
+from tests.model.oracles import ATOL, RTOL, assert_mapped, random_gpt2, random_model, random_tokens
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -130,13 +130,9 @@ def test_half_precision_is_converted_to_float32(dtype: torch.dtype, tmp_path: Pa
 
 def test_parameters_are_views_of_the_memory_mapped_file(tmp_path: Path) -> None:
     model = load(saved(random_gpt2(tie_word_embeddings=False), tmp_path))
-    maps = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line]
-    spans = [tuple(int(end, 16) for end in fields[0].split("-")) for fields in maps]
-    assert spans
-    for name, parameter in model.named_parameters():
-        assert not parameter.requires_grad
-        if name != "unembed.b_U":  # which GPT-2 does not have
-            assert any(start <= parameter.data_ptr() < end for start, end in spans), name
+    assert not [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+    # GPT-2 has no bias of the unembedding.
+    assert_mapped({name: tensor for name, tensor in model.named_parameters() if name != "unembed.b_U"}, tmp_path)
     attn = model.blocks[0].attn
     assert len({weight.untyped_storage().data_ptr() for weight in (attn.W_Q, attn.W_K, attn.W_V)}) == 1
     assert attn.W_Q.transpose(0, 1).flatten(1).data_ptr() == attn.W_Q.data_ptr()  # one matrix product without a copy
@@ -241,6 +237,11 @@ def test_a_saved_model_is_transformers_own(settings: dict[str, Any], tmp_path: P
     assert again.cfg == ours.cfg
     assert torch.equal(again(tokens), ours(tokens))
     torch.testing.assert_close(reference_logits(tmp_path, tokens), ours(tokens), rtol=RTOL, atol=ATOL)
+
+
+def test_a_saved_model_is_readable_by_whoever_may_read_its_config(tmp_path: Path) -> None:
+    save_gpt2(random_model(d_head=4, tie_word_embeddings=True), tmp_path)
+    assert (tmp_path / "model.safetensors").stat().st_mode == (tmp_path / "config.json").stat().st_mode
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_a_hook_that_returns_the_wrong_thing_is_refused(returned: object, messag
 @pytest.mark.usefixtures("unchecked")
 def test_an_edit_may_try_several_values_at_once() -> None:
     """A batch of one becomes as many rows as the hook returns, each as if it were run alone."""
-    model, tokens, factors = random_model(), random_tokens(1), torch.tensor([0.0, 0.5, 2.0])
+    model, tokens, factors = random_model(), random_tokens(1), torch.tensor([0.25, 0.5, 2.0])
     for name in model.hook_names:
         together = model.run_with_hooks(
             tokens, [(name, lambda activation, hook: torch.cat([activation * f for f in factors]))]

@@ -191,11 +191,20 @@ def test_what_another_program_left_incomplete_is_completed(served: Hub, tmp_path
         assert (snapshot / name).is_file()
 
 
+def test_what_an_older_program_left_incomplete_is_completed(served: Hub, tmp_path: Path) -> None:
+    """Without a list of the repository's files beside it, the client takes any snapshot folder for complete."""
+    repository = tmp_path / "cache" / "models--owner--tiny"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(COMMIT)
+    (repository / "snapshots" / COMMIT).mkdir(parents=True)
+    (repository / "snapshots" / COMMIT / "config.json").write_bytes(served.files["config.json"])
+    assert_opens("owner/tiny")
+
+
 def test_a_model_that_the_hub_does_not_have_is_refused(served: Hub) -> None:
-    with pytest.raises(
-        ModelNotFoundError, match="The hub has no model 'owner/other', or it is private: check the name"
-    ):
-        load("owner/other")
+    for name in ("owner/other", "not--allowed/there"):
+        with pytest.raises(ModelNotFoundError, match=f"has no model '{name}', or it is private: check the name"):
+            load(name)
 
 
 def test_a_revision_that_the_hub_does_not_have_is_refused(served: Hub) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from safetensors.torch import save_file
 
 from model import Source, embedded_models, load, loading, save_gpt2
 from model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
+from model.families.gpt2_export import reference_logits
 from tests.model.oracles import random_gpt2, random_model, random_tokens
 from tests.model.test_tokenizer import small_backend
 
@@ -36,12 +38,14 @@ def test_embedded_models_open_by_name(embedded: Path, folder: Path) -> None:
     assert torch.equal(load("tiny")(random_tokens()), load(folder)(random_tokens()))
 
 
-def test_the_project_s_own_models_open() -> None:
-    """Every folder in assets/models; there has to be no network for them."""
-    for name, path in embedded_models().items():
-        model = load(name)
-        assert (model.source.name, model.source.path, model.source.revision) == (name, path, None)
-        assert model.to_string(model.to_tokens("The cat sat.")) == "The cat sat."
+@pytest.mark.parametrize("name", embedded_models())
+def test_the_project_s_own_models_open(name: str) -> None:
+    model = load(name)
+    assert (model.source.name, model.source.path, model.source.revision) == (name, embedded_models()[name], None)
+    tokens = model.to_tokens("The cat sat.")
+    assert model.to_string(tokens) == "The cat sat."
+    # The card's bound; float32 sums in another order.
+    torch.testing.assert_close(model(tokens), reference_logits(model.source.path, tokens), rtol=0, atol=1e-4)
 
 
 def test_a_source_says_where_the_weights_came_from(folder: Path) -> None:
@@ -77,6 +81,20 @@ def test_the_tokenizer_beside_the_weights_comes_with_the_model(folder: Path) -> 
 def test_settings_given_override_the_checkpoint_s(folder: Path) -> None:
     model = load(folder, eps=0.5, attention_dir="bidirectional")
     assert (model.cfg.eps, model.cfg.attention_dir, model.cfg.n_layers) == (0.5, "bidirectional", 2)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"attn_only": True},
+        {"normalization_type": "LNPre"},
+        {"d_head": 5},
+        {"d_vocab_out": 3, "tie_word_embeddings": False},
+    ],
+)
+def test_settings_given_that_no_gpt2_can_have_are_refused(setting: dict[str, Any], folder: Path) -> None:
+    with pytest.raises(ConfigError, match=f"A GPT-2 folder cannot hold .*{next(iter(setting))} = "):
+        load(folder, **setting)
 
 
 def test_settings_that_do_not_exist_are_refused_with_the_nearest(folder: Path) -> None:

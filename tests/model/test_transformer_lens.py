@@ -11,7 +11,7 @@ from torch import Tensor
 
 from model import Transformer, load
 from model.errors import CheckpointError, ConfigError
-from tests.model.oracles import ATOL, RTOL, VARIANTS, lens_twin, random_model, random_tokens
+from tests.model.oracles import ATOL, RTOL, VARIANTS, assert_mapped, lens_twin, random_model, random_tokens
 
 TOLD_BY_SHAPES = {"d_vocab_out", "attn_only", "d_mlp"}
 ASKED = {"act_fn": "gelu_new", "attention_dir": "causal"}
@@ -60,11 +60,8 @@ def test_parameters_are_views_of_the_memory_mapped_file(suffix: str, tmp_path: P
     path, state = tmp_path / f"toy{suffix}", lens_state(random_model())
     torch.save(state, path) if suffix == ".pt" else save_file(state, path)
     loaded = load(path, **ASKED)
-    lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if str(path) in line]
-    spans = [tuple(int(end, 16) for end in fields[0].split("-")) for fields in lines]
-    for name, parameter in loaded.named_parameters():
-        assert not parameter.requires_grad
-        assert any(start <= parameter.data_ptr() < end for start, end in spans), name
+    assert_mapped(dict(loaded.named_parameters()), path)
+    assert not [name for name, parameter in loaded.named_parameters() if parameter.requires_grad]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,20 @@
+# docker build -t headlight . && docker run --rm -p 7860:7860 headlight
+FROM python:3.11-slim
+RUN apt-get update && apt-get install --yes --no-install-recommends make && rm -rf /var/lib/apt/lists/*
+
+RUN useradd --create-home --home-dir /srv/headlight --uid 1000 headlight
+USER headlight
+WORKDIR /srv/headlight
+ENV PIP_NO_CACHE_DIR=1
+
+# The steps of `make run`: first what changes seldom, so that a change of the code installs nothing again.
+COPY --chown=headlight Makefile requirements.txt ./
+RUN make setup
+COPY --chown=headlight . .
+
+# Strangers may reach a container, so they open only the models inside it.
+ENV HEADLIGHT_ALLOW_PATHS=0 STREAMLIT_SERVER_ADDRESS=0.0.0.0 STREAMLIT_SERVER_PORT=7860 STREAMLIT_SERVER_HEADLESS=true
+EXPOSE 7860
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
+    CMD [".venv/bin/python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:7860/_stcore/health')"]
+CMD [".venv/bin/python", "-m", "streamlit", "run", "app/main.py"]

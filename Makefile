@@ -1,0 +1,49 @@
+# Needs make and Python 3.11 or newer; everything else goes into .venv.
+
+PYTHON ?= python3
+PY := .venv/bin/python
+
+# The usual Linux wheel of torch brings several GB of CUDA along. Where there is no NVIDIA driver, PyTorch's own index has
+# a small one; a pip that was told where to find packages is left to it. `make run TORCH_INDEX=` asks the usual index.
+TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/null && ! $(PY) -m pip config list \
+	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
+INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
+
+.PHONY: run setup test check fmt train-mini card
+.DELETE_ON_ERROR:
+
+run: setup
+	$(PY) -m streamlit run app/main.py
+
+setup: .venv/installed
+
+test: .venv/installed-dev
+	$(PY) -m pytest
+
+check: .venv/installed-dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+fmt: .venv/installed-dev
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+train-mini: setup
+	$(PY) -m model.training.mini
+
+card: .venv/installed-dev
+	$(PY) -m model.training.card --write
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Headlight needs Python 3.11 or newer, and \
+	$(PYTHON) is %d.%d. Name a newer one: make run PYTHON=python3.12" % sys.version_info[:2])'
+	$(PYTHON) -m venv --clear .venv
+
+.venv/installed: requirements.txt | $(PY)
+	$(PY) -m pip install --requirement requirements.txt $(INDEX)
+	touch $@
+
+.venv/installed-dev: requirements-dev.txt requirements.txt | $(PY)
+	$(PY) -m pip install --requirement requirements-dev.txt $(INDEX)
+	touch .venv/installed $@

@@ -1,0 +1,184 @@
+"""The rules that no single module can keep for itself: who imports whom, and what no file may contain.
+
+The tables are the rules. A new module of `model` or `app` needs a place in `LEVELS`, and nothing else here.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+# A module may import from the lines above its own, never from its own line or below.
+LEVELS = [
+    "model.errors",
+    "model.config model.hooks model.cache model.files model.labels model.source model.analysis",
+    "model.layers model.tokenizer",
+    "model.transformer",
+    "model.families",
+    "model.loading",
+    "model",
+    "model.training",
+    "app.glossary app.settings app.limits app.selection app.prompts app.boundary app.components app.figures",
+    "app.runs",
+    "app.notices",
+    "app.about app.prompt_bar app.views",
+    "app.registry",
+    "app.main",
+]
+LEVEL = {unit: level for level, units in enumerate(LEVELS) for unit in units.split()}
+
+# Of the lines above, these may import no more than this.
+NO_MORE_THAN = {
+    "model.analysis": {"model.errors", "model.config"},
+    "model.layers": {"model.config", "model.hooks"},
+    "app.components": set[str](),
+    "app.figures": set[str](),
+    "app.selection": set[str](),
+}
+
+# What of the library the pages may name; everything that loads or runs a model is left to app.runs.
+PAGES_MAY_NAME = {"model.errors", "model.analysis"}
+
+# What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
+THIRD_PARTY = {
+    "model": {"torch", "einops", "jaxtyping"},
+    "model.analysis": {"torch", "einops", "jaxtyping"},
+    "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
+    "model.tokenizer": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
+    "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "matplotlib lazily"},
+    "app": {"streamlit"},
+    "app.runs": {"torch", "jaxtyping"},
+    "app.components": {"streamlit", "numpy", "jaxtyping"},
+    "app.views": {"streamlit", "numpy", "pandas", "jaxtyping", "plotly lazily"},
+    "app.figures": {"numpy", "jaxtyping", "plotly"},
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module, ours down to the file; `lazy` if importing the importer does not import it."""
+
+    importer: str
+    imported: str
+    lazy: bool
+
+    def __str__(self) -> str:
+        return f"{self.importer} imports {self.imported}"
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {_dotted(path): path for folder in ("model", "app") for path in sorted((ROOT / folder).rglob("*.py"))}
+
+
+def _not_on_import(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef) or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+
+
+def _imports(module: str) -> Iterator[Import]:
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    lazy = {id(inner) for node in ast.walk(tree) if _not_on_import(node) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (Import(module, alias.name, id(node) in lazy) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                yield Import(module, submodule if submodule in MODULES else str(node.module), id(node) in lazy)
+
+
+IMPORTS = [found for module in MODULES for found in _imports(module)]
+INSIDE = [found for found in IMPORTS if found.imported in MODULES]
+OUTSIDE = [found for found in IMPORTS if found.imported.split(".")[0] not in {"model", "app", *sys.stdlib_module_names}]
+
+
+def _unit(module: str) -> str:
+    """The entry of LEVELS that a module belongs to: `model.families` for `model.families.gpt2`."""
+    return ".".join(module.split(".")[:2])
+
+
+def _wrong_arrow(found: Import) -> bool:
+    importer, imported = _unit(found.importer), _unit(found.imported)
+    if importer == imported:
+        return False
+    return LEVEL[imported] >= LEVEL[importer] or imported not in NO_MORE_THAN.get(importer, {imported})
+
+
+def test_every_module_has_a_level() -> None:
+    assert {_unit(module) for module in MODULES} - {"app"} == set(LEVEL)
+
+
+def test_imports_run_one_way() -> None:
+    assert not [str(found) for found in INSIDE if _wrong_arrow(found)]
+
+
+def test_only_app_runs_loads_or_runs_a_model() -> None:
+    from_pages = [f for f in INSIDE if f.importer.startswith("app") and _unit(f.importer) != "app.runs"]
+    of_library = [f for f in from_pages if f.imported.startswith("model")]
+    assert of_library
+    assert not [str(found) for found in of_library if _unit(found.imported) not in PAGES_MAY_NAME]
+
+
+def test_third_party_packages_stay_where_they_belong() -> None:
+    def allowed(found: Import) -> bool:
+        package, unit = found.imported.split(".")[0], _unit(found.importer)
+        names = THIRD_PARTY.get(unit, THIRD_PARTY[unit.split(".")[0]])
+        return package in names or (found.lazy and f"{package} lazily" in names)
+
+    assert not [str(found) for found in OUTSIDE if not allowed(found)]
+
+
+def test_pages_start_without_plotly() -> None:
+    """Its import takes a quarter of a second and its script three megabytes: only a page that draws with it pays."""
+    reached, waiting = set[str](), ["app.main"]
+    while waiting:
+        module = waiting.pop()
+        reached.add(module)
+        waiting += [f.imported for f in INSIDE if f.importer == module and not f.lazy and f.imported not in reached]
+    assert "app.views.attention" in reached
+    assert not [str(f) for f in OUTSIDE if f.importer in reached and not f.lazy and f.imported.startswith("plotly")]
+
+
+def test_the_library_imports_without_transformers_and_without_the_app() -> None:
+    code = "import sys, model; print(*{name.split('.')[0] for name in sys.modules})"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "torch" in run.stdout.split()
+    assert not {"transformers", "streamlit", "plotly", "app"} & set(run.stdout.split())
+
+
+def _hits(pattern: str, folder: str, *suffixes: str) -> list[str]:
+    """Every match of a pattern outside JavaScript's line comments, with the file it is in."""
+    return [
+        f"{path.relative_to(ROOT)}: {hit}"
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in suffixes
+        for hit in re.findall(pattern, re.sub(r"(?m)^\s*//.*$", "", path.read_text(encoding="utf-8")))
+    ]
+
+
+def test_no_page_writes_html() -> None:
+    """Token text is data: Streamlit's doors to HTML open for the project's own style sheet alone."""
+    assert not _hits(r"unsafe_allow_\w+|st\.html\((?!STYLE\))|components\.v1", "app", ".py")
+
+
+def test_no_component_writes_html_or_reaches_the_network() -> None:
+    html = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(|new Function"
+    assert _hits("textContent", "app", ".js")
+    assert not _hits(
+        rf"{html}|https?:|\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|@import|url\(", "app", ".js", ".css"
+    )
+
+
+def test_no_file_names_a_folder_of_somebodys_machine() -> None:
+    folders = r"/(?:home|root|Users|work|workspace)/\w"
+    kinds = (".py", ".js", ".css", ".md", ".json", ".csv", ".toml", ".txt", ".yml")
+    assert not [hit for part in ("app", "model", "tests", "assets", ".github") for hit in _hits(folders, part, *kinds)]
+    for name in ("Makefile", "Dockerfile", "README.md", ".ci/run", "requirements.txt", "requirements-dev.txt"):
+        assert not re.findall(folders, (ROOT / name).read_text(encoding="utf-8"))

@@ -1,0 +1,91 @@
+"""What `make` and the Dockerfile do on a new machine, as far as it shows without a network."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PIN = re.compile(r"[\w-]+==[\w.]+(  #.*)?")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What `make` reads, in a folder whose name has a space."""
+    folder = tmp_path / "a clone"
+    folder.mkdir()
+    for name in ("Makefile", "requirements.txt", "requirements-dev.txt"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def _make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make in a folder, with its own variables alone."""
+    command = ["env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def _installed(folder: Path) -> None:
+    for name in (".venv/bin/python", ".venv/installed"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def test_a_new_clone_installs_only_what_the_application_needs(clone: Path) -> None:
+    steps = _make(clone, "-n", "run", "TORCH_INDEX=").stdout
+    assert "-m venv --clear .venv" in steps
+    assert "pip install --requirement requirements.txt" in steps
+    assert "requirements-dev.txt" not in steps
+
+
+def test_the_next_start_installs_nothing(clone: Path) -> None:
+    _installed(clone)
+    assert _make(clone, "-n", "run").stdout == ".venv/bin/python -m streamlit run app/main.py\n"
+
+
+def test_changed_requirements_are_installed(clone: Path) -> None:
+    _installed(clone)
+    with (clone / "requirements.txt").open("a") as file:
+        file.write("another==1.0\n")
+    assert "pip install" in _make(clone, "-n", "run", "TORCH_INDEX=").stdout
+
+
+def test_an_index_for_torch_is_asked_besides_the_usual_one(clone: Path) -> None:
+    assert (
+        "--extra-index-url https://torch.example/cpu"
+        in _make(clone, "-n", "setup", "TORCH_INDEX=https://torch.example/cpu").stdout
+    )
+
+
+def test_an_old_python_is_told_in_plain_words(clone: Path, tmp_path: Path) -> None:
+    pretend = 'import sys; sys.version_info = (3, 9, 1, "final", 0); exec(sys.argv[2])'
+    old = tmp_path / "python3.9"
+    old.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{pretend}' \"$@\"\n")
+    old.chmod(0o755)
+    run = _make(clone, "setup", f"PYTHON={old}")
+    assert run.returncode != 0
+    assert f"Headlight needs Python 3.11 or newer, and {old} is 3.9." in run.stderr
+    assert not (clone / ".venv").exists()
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_every_requirement_is_pinned(name: str) -> None:
+    lines = [line for line in (ROOT / name).read_text().splitlines() if not line.startswith(("#", "-r "))]
+    assert lines
+    assert not [line for line in lines if not PIN.fullmatch(line)]
+
+
+def test_the_container_takes_the_steps_of_make_run() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    command = re.findall(r"^CMD (.*)$", dockerfile, re.MULTILINE)
+    assert "\nRUN make setup\n" in dockerfile
+    assert _make(ROOT, "-n", "-o", "setup", "run").stdout.split() == re.findall(r'"([^"]+)"', command[0])
+
+
+def test_the_container_gets_every_folder_that_the_application_reads() -> None:
+    kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    assert {"app", "model", "assets", ".streamlit", "Makefile", "requirements.txt"} == set(kept)
+    assert not [name for name in kept if not (ROOT / name).exists()]

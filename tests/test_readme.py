@@ -1,0 +1,63 @@
+"""What the README says is so."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def _block(language: str) -> str:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[0]
+
+
+def test_the_example_runs_and_finds_a_head_that_matters() -> None:
+    """In a process of its own, as a reader would run it."""
+    run = subprocess.run([sys.executable, "-c", _block("python")], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = re.fullmatch(
+        r"L\dH\d looks after the earlier copy: (0\.\d\d) probability\nnext:(.*) \| without it:(.*)\n", run.stdout
+    )
+    assert found
+    assert float(found[1]) > 0.5
+    assert found[2] != found[3]
+
+
+def test_the_example_is_as_short_as_it_says() -> None:
+    assert len([line for line in _block("python").splitlines() if line]) <= 15
+
+
+def test_the_tree_names_what_is_there() -> None:
+    folder = ""
+    for line in _block("text").splitlines():
+        name = line.split()[0]
+        if not line.startswith(" "):
+            folder = name
+        assert (ROOT / (name if name == folder else folder + name)).exists(), line
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)|(?:src|srcset)=\"([^\"]+)\"", README), ids="".join)
+def test_every_link_leads_to_a_file(link: tuple[str, str]) -> None:
+    assert (ROOT / "".join(link)).is_file()
+
+
+def test_every_make_target_named_exists() -> None:
+    targets = set(re.findall(r"(?:`|    )make ([a-z][a-z-]+)", README))
+    assert {"run", "test"} <= targets
+    environment = os.environ | {"MAKEFLAGS": ""}
+    for target in targets:
+        subprocess.run(["make", "-n", target], cwd=ROOT, env=environment, capture_output=True, check=True)
+
+
+def test_every_setting_is_in_the_table_with_its_default() -> None:
+    rows = [line.split("|")[1:3] for line in README.splitlines() if line.startswith("| `HEADLIGHT_")]
+    cells = ((re.findall("`(.*?)`", names), re.findall("`(.*?)`", values)) for names, values in rows)
+    table = {name: value for names, values in cells for name, value in zip(names, values, strict=True)}
+    defaults = {f"HEADLIGHT_{name.upper()}": value for name, value in vars(Settings()).items()}
+    assert table == {name: value if isinstance(value, str) else f"{value:g}" for name, value in defaults.items()}
