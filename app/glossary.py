@@ -1,0 +1,56 @@
+"""The terms on the pages, each in a sentence or two for somebody who meets it for the first time."""
+
+TERMS = {
+    "attention": (
+        "For each token a head spreads a weight of 1 over the tokens it may look at. "
+        "Row: the token that looks (query). Column: the token looked at (key)."
+    ),
+    "bos": (
+        "Puts the model's beginning-of-sequence token before the prompt. GPT-2's heads rest their attention on it when "
+        "they have nothing to do; without it they rest on the first word."
+    ),
+    "head": "L2H1 is head 1 of layer 2. Layers and heads are counted from 0.",
+    "entropy": (
+        "How spread out the weights of a row are, on average over the rows: 0 nats is a single token, "
+        "log n is n tokens alike."
+    ),
+    "mean_distance": "How many tokens back a head looks on average, under its weights.",
+    "previous_token": "The mean weight on the token just before the one that looks.",
+    "first_token": "The mean weight on the very first token, where many heads rest when they have nothing to do.",
+    "current_token": "The mean weight on the token itself.",
+    "duplicate_token": "The mean weight on earlier copies of the same token. Empty if no token occurs twice.",
+    "induction": (
+        "The mean weight on the token that followed an earlier copy of the present token: the move that continues a "
+        "repeated phrase. Empty if no token occurs twice."
+    ),
+    "value_weighted": (
+        "The largest L2 norm of weight × value × W_O over this head's cells: a bright cell writes little if the value "
+        "behind it is short."
+    ),
+    "scale": (
+        "The square root makes small weights visible; linear shows shares as they are. The numbers shown are always "
+        "the weights themselves."
+    ),
+    "residual": (
+        "The vector that each token carries through the model. Every layer's attention and MLP read it and add to it; "
+        "the next token is read off its last state."
+    ),
+    "norm": "The L2 norm: the length of the vector, the square root of the sum of its squares.",
+    "cosine": "1: the two layers' vectors point the same way. 0: they have nothing in common.",
+    "share": (
+        "The part of the final vector's length that comes from one component, measured along the final vector. "
+        "The shares at a position add up to 1; a negative share was cancelled by others."
+    ),
+    "lens": (
+        "What the model would say if it stopped after this layer: the residual stream there, read by the final "
+        "LayerNorm and the unembedding."
+    ),
+    "lens_top": "The probability of the token that this layer ranks first.",
+    "lens_target": "The probability that each layer gives to the token you follow.",
+    "lens_rank": "The place of the token you follow among all tokens: 1 is the most likely.",
+    "lens_entropy": "How undecided the layer is: 0 nats if one token is certain, log n if n tokens are equally likely.",
+    "lens_kl": (
+        "KL(final ‖ layer) in nats: what is lost by taking this layer's prediction for the final one. "
+        "0: the layer already says what the model will say."
+    ),
+}

@@ -1,0 +1,1 @@
+"""The pages, one file each: `render(run)` draws it from a run and the selection."""

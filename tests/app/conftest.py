@@ -1,0 +1,54 @@
+"""A small random model as a folder, opened as the page opens it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from app import runs
+from app.settings import Settings
+from model import Transformer, TransformerConfig, save_gpt2
+
+MINI = Path(__file__).parents[2] / "assets" / "models" / "mini"
+
+CFG = TransformerConfig(n_layers=3, d_model=40, n_ctx=100, n_heads=5, d_head=8, d_vocab=4096, tie_word_embeddings=True)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A GPT-2 folder with random weights and the embedded model's tokenizer."""
+    path = tmp_path_factory.mktemp("models") / "random"
+    torch.manual_seed(0)
+    model = Transformer(CFG)
+    for name, parameter in model.named_parameters():
+        if name.endswith(("W_Q", "W_K", "W_pos")):
+            parameter.data *= 20  # patterns that are far from uniform
+    save_gpt2(model, path)
+    for file in MINI.glob("tokenizer*.json"):
+        shutil.copy(file, path)
+    return str(path)
+
+
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch, folder: str) -> Iterator[dict[str, object]]:
+    """A server of its own for one test: nothing cached, and settings that the test may set before its first run."""
+    chosen: dict[str, object] = {"model": folder}
+    monkeypatch.setattr(runs, "from_environment", lambda: Settings(**chosen))
+    _forget()
+    yield chosen
+    _forget()
+
+
+def _forget() -> None:
+    for cached in (runs.settings, runs._gate, runs._results):
+        cached.cache_clear()
+    runs._models.clear()
+
+
+@pytest.fixture(scope="session")
+def run(folder: str) -> runs.Run:
+    """A run whose prompt repeats itself."""
+    _forget()
+    return runs.run(folder, "one two three one two three one", True)

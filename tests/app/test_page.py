@@ -1,0 +1,172 @@
+"""The page as a whole, without a browser: what a script run shows for what was typed, opened or clicked."""
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import runs, selection
+from app.prompts import examples
+
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
+SECONDS = 60  # for one script run on a busy machine
+PROMPT = "one two three one two three"
+
+
+@pytest.fixture
+def page(settings: dict[str, object]) -> AppTest:
+    """A session that has opened nothing yet."""
+    return AppTest.from_file(MAIN, default_timeout=SECONDS)
+
+
+def _open(page: AppTest, **query: str) -> AppTest:
+    for name, value in query.items():
+        page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    return page
+
+
+def _type(page: AppTest, prompt: str) -> AppTest:
+    page.text_area[0].set_value(prompt)
+    page.button[0].click().run()
+    assert not page.exception
+    return page
+
+
+def _texts(page: AppTest) -> str:
+    return "\n".join(text.value for text in page.text)
+
+
+def test_a_newcomer_sees_the_first_example_on_the_servers_model(page: AppTest, folder: str) -> None:
+    _open(page)
+    assert page.text_area[0].value == examples()[0].prompt
+    assert examples()[0].look_at in page.caption[1].value
+    assert "tokens fed, beginning-of-sequence token included" in _texts(page)
+    assert page.query_params == {"model": folder, "prompt": examples()[0].prompt}
+
+
+def test_a_url_opens_what_it_says(page: AppTest, folder: str) -> None:
+    _open(page, model=folder, prompt=PROMPT, bos="0", heads="2.4 0.1")
+    assert page.text_area[0].value == PROMPT
+    assert re.search(r"\d tokens fed, no beginning-of-sequence token", _texts(page))
+    assert page.dataframe[0].value["Head"].tolist() == ["L2H4", "L0H1"]
+
+
+def test_a_url_is_read_as_far_as_it_can_be(page: AppTest, folder: str) -> None:
+    _open(page, prompt=PROMPT, heads="first", scale="large", key="99999")
+    assert "heads, scale" in page.info[0].value
+    assert page.text_area[0].value == PROMPT
+    assert "key" not in page.query_params
+
+
+def test_a_typed_prompt_is_run_and_stands_in_the_url(page: AppTest) -> None:
+    _type(_open(page), PROMPT)
+    assert page.query_params["prompt"] == PROMPT
+    assert not [caption for caption in page.caption if "to look at" in caption.value]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("", "The prompt is empty."),
+        (" \n ", "spaces or line breaks and nothing else"),
+        ("word " * 200, r"tokens, the beginning-of-sequence token included; this model's context holds 100"),
+        ("a" * 1_000_000, "1,000,000 characters; at most"),
+    ],
+)
+def test_a_refused_prompt_says_why_and_the_result_before_stays(page: AppTest, prompt: str, said: str) -> None:
+    before = _texts(_type(_open(page), PROMPT))
+    url = dict(page.query_params)
+    _type(page, prompt)
+    assert re.search(said, page.text[0].value)
+    assert "result for the previous prompt" in "".join(caption.value for caption in page.caption)
+    assert page.text[1].value == PROMPT
+    assert before in _texts(page)
+    assert page.text_area[0].value == prompt
+    assert page.query_params == url
+    assert _texts(_type(page, PROMPT)) == before
+
+
+ODD = ["👩‍👩‍👧", "שלום", "a\u202eb", "\x00", "<b>x</b>", "![i](https://e.example/p.png)", "$x$", "a"]
+
+
+@pytest.mark.parametrize("prompt", ODD)
+def test_odd_prompts_are_run(page: AppTest, prompt: str) -> None:
+    _type(_open(page), prompt)
+    assert page.query_params["prompt"] == prompt
+    assert not any(prompt in element.value for element in page.markdown)
+
+
+def test_a_model_that_cannot_be_opened_leaves_the_old_one(
+    page: AppTest, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "HUB_MODELS", ("no such model.safetensors",))
+    before = _texts(_type(_open(page), PROMPT))
+    page.selectbox[0].set_value("no such model.safetensors")
+    _type(page, PROMPT)
+    assert "no such model" in page.text[0].value
+    assert before in _texts(page)
+    assert page.query_params["model"] == folder
+
+
+def test_an_error_of_ours_is_an_id_and_the_rest_of_the_page_stays(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _open(page)
+    monkeypatch.setattr(runs, "attend", lambda *arguments: {}["secret"])
+    _type(page, PROMPT)
+    (said,) = [text.value for text in page.text if "Something went wrong" in text.value]
+    assert re.search(r"under [0-9a-f]{8}\.", said)
+    assert "secret" not in _texts(page)
+    assert page.text_area[0].value == PROMPT
+
+
+def test_a_full_queue_says_busy_and_the_result_before_stays(page: AppTest, settings: dict[str, object]) -> None:
+    settings.update(runs_at_once=1, runs_waiting=0)
+    before = _texts(_type(_open(page), PROMPT))
+    with runs._gate().enter():
+        _type(page, "another prompt")
+    assert "Busy" in page.text[0].value
+    assert before in _texts(page)
+
+
+def test_an_example_opens_with_its_heads_on_its_page(page: AppTest) -> None:
+    _open(page)
+    example = examples()[1]
+    (button,) = [button for button in page.button if button.label == example.title]
+    button.click().run()
+    assert page.text_area[0].value == example.prompt
+    assert page.query_params["prompt"] == example.prompt
+
+
+def test_another_prompt_keeps_the_chosen_heads_and_drops_the_pinned_tokens(page: AppTest, folder: str) -> None:
+    _open(page, model=folder, prompt=PROMPT, heads="1.1", query="3", key="2")
+    assert page.query_params["query"] == "3"
+    _type(page, "another prompt of some words")
+    assert page.query_params["heads"] == "1.1"
+    assert "query" not in page.query_params
+
+
+def test_a_prompt_too_long_for_a_link_is_said(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "MAX_URL_PROMPT", 10)
+    _type(_open(page), PROMPT)
+    assert "prompt" not in page.query_params
+    assert any("link does not hold it" in caption.value for caption in page.caption)
+
+
+def test_a_url_gone_back_to_is_shown_again(page: AppTest) -> None:
+    _type(_open(page), PROMPT)
+    _type(page, "another prompt")
+    _open(page, prompt=PROMPT)
+    assert page.text_area[0].value == page.query_params["prompt"] == PROMPT
+
+
+def test_a_click_that_left_before_the_url_was_heard_undoes_nothing(page: AppTest) -> None:
+    _type(_open(page), PROMPT)
+    _type(page, "another prompt")
+    page.query_params["prompt"] = PROMPT  # what the browser had before the answer
+    page.segmented_control[0].set_value("linear").run()
+    assert page.text_area[0].value == page.query_params["prompt"] == "another prompt"
+    assert page.query_params["scale"] == "linear"
