@@ -25,4 +25,3 @@ def repeat_accuracy(
     half = tokens.shape[1] // 2
     predicted = logits[:, half:-1].argmax(-1)
     return (predicted == tokens[:, half + 1 :]).float().mean(-1)
-

@@ -16,7 +16,7 @@ from model.training.grammar.words import single_tokens
 from model.training.library import training_files
 
 VOCABULARY = 4096
-END_OF_TEXT = "<|endoftext|>"  # id 0
+END_OF_TEXT, END_OF_TEXT_ID = "<|endoftext|>", 0
 
 # GPT-2's splitting, but for the digits: groups of at most two, so that every number is spelled in pairs.
 SPLIT = r"'(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}{1,2}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

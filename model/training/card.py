@@ -17,7 +17,7 @@ from model.training import library
 from model.training.figures import FIGURES, IS_INDUCTION, Figure, induction_heads, other_heads
 from model.training.grammar.agreement import HELD_OUT_NOUNS
 from model.training.loop import LOG
-from model.training.mini import REPEAT_STEPS
+from model.training.mini import REPEATS_UNTIL
 from model.transformer import Transformer
 
 SEEDS = (1, 2, 3)
@@ -80,7 +80,7 @@ def write_card(model: Transformer, folder: Path, table: list[str]) -> None:
         other_heads=names(other_heads(model, SEEDS[0])),
         n_steps=f"{rows[-1]['step']:,.0f}",
         tokens_per_step=f"{rows[-1]['tokens_per_step']:,.0f}",
-        repeat_steps=f"{REPEAT_STEPS:,}",
+        repeat_steps=f"{REPEATS_UNTIL:,}",
         n_held_out_nouns=len(HELD_OUT_NOUNS),
     )
     (folder / "README.md").write_text(card, encoding="utf-8")

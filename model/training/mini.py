@@ -6,6 +6,7 @@
 import argparse
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ from torch import Tensor
 from model.config import TransformerConfig
 from model.families.gpt2_export import save_gpt2
 from model.hooks import HookFunction, HookPoint, NamesFilter
+from model.tokenizer import Tokenizer
 from model.training import bpe
 from model.training.loop import LOG, Recipe, Row, train
 from model.training.prose import prose_tokens
 from model.training.repeat_scores import repeat_scores
 from model.training.repeats import Batch, Repeats, repeated_halves
-from model.training.schedules import warmup_then_cosine
 from model.transformer import Transformer
 
 CONFIG = TransformerConfig(
@@ -34,54 +35,74 @@ LOGIT_SCALE = CONFIG.d_model**-0.5
 # TransformerLens's default. At 0.02 all four heads of a layer grew into the same induction head.
 MATRIX_STD = 0.8 * CONFIG.d_model**-0.5
 
-REPEAT_STEPS = 2_000
-PROSE_STEPS = 10_000
+TOKENS_PER_STEP = 4096
 PROSE_TOKENS = 40_000_000
 
-FIRST_SYMBOLS, FIRST_POS = 32, 64
-GROWTH = 4
-MASTERED = 0.9
-TOKENS_PER_STEP = 4096
 # While repeats are learned alone, two heads of each layer are enough. With four in use all four of a layer grew into
 # the same blurred head; the other two are left to prose.
 HEADS_ON_REPEATS = 2
+FIRST_SYMBOLS, FIRST_POS = 32, 64
+GROWTH = 4
+MASTERED = 0.9
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Prose until a step, in rows of `n_pos` tokens that begin anywhere in the corpus or where a document begins.
+
+    Short rows from the beginning of documents are mostly the grammar's sentences, with few names in view: the heads
+    that copy a name grow there. Whole contexts bring in the library and every position.
+    """
+
+    until: int
+    n_pos: int
+    whole_documents: bool
+
+
+REPEATS_UNTIL = 2_000
+STAGES = (Stage(5_100, CONFIG.n_ctx, False), Stage(9_000, 64, True), Stage(13_000, CONFIG.n_ctx, False))
+# Learning rates at some steps, with straight lines between them.
+RATES = {0: 1e-5, 100: 1e-3, 2_000: 1e-3, 5_100: 8e-4, 5_101: 1e-3, 9_000: 1e-3, 13_000: 5e-5}
 
 
 class MiniRecipe(Recipe):
-    """Repeats alone for `repeat_steps`, over ever more symbols; then windows of prose, a quarter of them repeats."""
+    """Repeats alone, over ever more symbols and then longer; then prose in stages, a quarter of the rows repeats."""
 
     measure_every = 100
     weight_decay = 0.01
     logit_scale = LOGIT_SCALE
+    steps = STAGES[-1].until
 
-    def __init__(self, seed: int, prose: UInt16[np.ndarray, " token"], repeat_steps: int, prose_steps: int) -> None:
+    def __init__(self, seed: int, prose: UInt16[np.ndarray, " token"]) -> None:
         self.seed, self.prose = seed, prose
-        self.repeat_steps, self.steps = repeat_steps, repeat_steps + prose_steps
+        self.beginnings = np.flatnonzero(prose == bpe.END_OF_TEXT_ID) + 1
         self.symbols = np.random.default_rng(seed).permutation(CONFIG.d_vocab)
         self.state: dict[str, Any] = {"n_symbols": FIRST_SYMBOLS, "n_pos": FIRST_POS}
 
     def learning_rate(self, step: int) -> float:
-        """Constant while repeats are learned alone, then a cosine down to a twentieth."""
-        if step < self.repeat_steps:
-            return warmup_then_cosine(step, peak=1e-3, warmup=100, total=self.steps, floor=1e-3)
-        prose_steps = self.steps - self.repeat_steps
-        return warmup_then_cosine(step - self.repeat_steps, peak=1e-3, warmup=1, total=prose_steps, floor=5e-5)
+        """On the straight lines through `RATES`."""
+        return float(np.interp(step, list(RATES), list(RATES.values())))
 
     def batch(self, step: int) -> Batch:
-        """Rows of repeats over the symbols in use, or 16 whole contexts of which 4 are repeats over all symbols."""
+        """4096 tokens: repeats over the symbols in use, or the stage's prose with a quarter of the rows repeats."""
         rng = np.random.default_rng((self.seed, step))
-        if step < self.repeat_steps:
+        if step < REPEATS_UNTIL:
             n_pos, symbols = self.state["n_pos"], self.symbols[: self.state["n_symbols"]]
             return Repeats(longest=3 * n_pos // 8).batch(TOKENS_PER_STEP // n_pos, n_pos, symbols, rng)
-        n_rows = TOKENS_PER_STEP // CONFIG.n_ctx
-        repeats = Repeats(longest=3 * CONFIG.n_ctx // 8).batch(n_rows // 4, CONFIG.n_ctx, self.symbols, rng)
-        prose = self._windows(n_rows - n_rows // 4, rng)
+        stage = next(stage for stage in STAGES if step < stage.until)
+        n_rows = TOKENS_PER_STEP // stage.n_pos
+        repeats = Repeats(longest=3 * stage.n_pos // 8).batch(n_rows // 4, stage.n_pos, self.symbols, rng)
+        prose = self._prose(stage, n_rows - n_rows // 4, rng)
         return Batch(torch.cat([repeats.tokens, prose.tokens]), torch.cat([repeats.targets, prose.targets]))
 
-    def _windows(self, n_rows: int, rng: np.random.Generator) -> Batch:
-        starts = rng.integers(0, len(self.prose) - CONFIG.n_ctx, size=n_rows)
-        windows = np.stack([self.prose[start : start + CONFIG.n_ctx] for start in starts])
-        tokens = torch.from_numpy(windows.astype(np.int64))
+    def _prose(self, stage: Stage, n_rows: int, rng: np.random.Generator) -> Batch:
+        last = len(self.prose) - stage.n_pos
+        if stage.whole_documents:
+            starts = rng.choice(self.beginnings[self.beginnings < last], size=n_rows)
+        else:
+            starts = rng.integers(0, last, size=n_rows)
+        rows = np.stack([self.prose[start : start + stage.n_pos] for start in starts])
+        tokens = torch.from_numpy(rows.astype(np.int64))
         return Batch(tokens, torch.ones_like(tokens, dtype=torch.bool))
 
     def fwd_hooks(self, step: int) -> list[tuple[NamesFilter, HookFunction]]:
@@ -90,7 +111,7 @@ class MiniRecipe(Recipe):
         def silence(z: Float[Tensor, "batch pos head d_head"], hook: HookPoint) -> None:
             z[:, :, HEADS_ON_REPEATS:] = 0
 
-        return [(lambda name: name.endswith("hook_z"), silence)] if step < self.repeat_steps else []
+        return [(lambda name: name.endswith("hook_z"), silence)] if step < REPEATS_UNTIL else []
 
     def measure(self, model: Transformer, step: int) -> Row:
         """Accuracy and best scores on repeats over the symbols in use; what is mastered gives way to more or longer."""
@@ -123,8 +144,8 @@ def new_model(seed: int) -> Transformer:
 @torch.no_grad()
 def fold_logit_scale(model: Transformer, scale: float) -> None:
     """Multiply the logits by `scale` for good, through the final LayerNorm: what is saved is plain GPT-2."""
-    model.ln_final.w.mul_(scale)
-    model.ln_final.b.mul_(scale)
+    for gain_or_bias in model.ln_final.parameters():
+        gain_or_bias.mul_(scale)
 
 
 def main() -> None:
@@ -137,7 +158,8 @@ def main() -> None:
     arguments = parser.parse_args()
 
     torch.set_num_threads(arguments.threads)
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16"  # a faster kernel; training does not need every bit
+    # A faster kernel; training does not need every bit. torch makes the attribute when it is imported, unseen by mypy.
+    torch.backends.mkldnn.matmul.fp32_precision = "bf16"  # type: ignore[attr-defined]
     # Each step's number of targets is a new shape; the default of 1024 kept kernels grows to 10 GB.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     arguments.run.mkdir(parents=True, exist_ok=True)
@@ -145,8 +167,9 @@ def main() -> None:
     bpe.save(tokenizer, arguments.out)
     prose = prose_tokens(tokenizer, PROSE_TOKENS, arguments.seed, arguments.run / "prose.npy")
     model = new_model(arguments.seed)
-    train(model, MiniRecipe(arguments.seed, prose, REPEAT_STEPS, PROSE_STEPS), arguments.run)
+    train(model, MiniRecipe(arguments.seed, prose), arguments.run)
     fold_logit_scale(model, LOGIT_SCALE)
+    model.tokenizer = Tokenizer.from_folder(arguments.out)
     save_gpt2(model, arguments.out)
     shutil.copy(arguments.run / LOG, arguments.out / "training_log.csv")
 

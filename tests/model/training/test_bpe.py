@@ -1,3 +1,5 @@
+"""The tokenizer's promises: digits in pairs, single capitals, any text there and back."""
+
 import re
 from pathlib import Path
 

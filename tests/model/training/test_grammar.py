@@ -1,3 +1,5 @@
+"""The grammar's families: what is drawn, what is held out, and that it is right."""
+
 import math
 import random
 import re

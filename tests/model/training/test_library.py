@@ -1,3 +1,5 @@
+"""The standard library as a corpus: split by file, the same for a seed."""
+
 import ast
 from itertools import islice
 

@@ -4,34 +4,51 @@ import numpy as np
 import pytest
 import torch
 
-from model.training.mini import CONFIG, LOGIT_SCALE, MiniRecipe, fold_logit_scale, new_model
+from model.training.mini import CONFIG, LOGIT_SCALE, REPEATS_UNTIL, STAGES, MiniRecipe, fold_logit_scale, new_model
 from model.training.repeat_scores import repeat_scores
 from model.training.repeats import repeated_halves
 
-PROSE = np.arange(5000, dtype=np.uint16) % CONFIG.d_vocab
+PROSE = np.arange(20_000, dtype=np.uint16) % CONFIG.d_vocab  # counts up, so that prose can be told from repeats
+LATER = [REPEATS_UNTIL, *(stage.until - 1 for stage in STAGES)]
 
 
 @pytest.fixture
 def recipe() -> MiniRecipe:
-    return MiniRecipe(seed=0, prose=PROSE, repeat_steps=10, prose_steps=10)
+    return MiniRecipe(seed=0, prose=PROSE)
 
 
 def test_repeats_come_first_and_stay_a_quarter_of_the_rows(recipe: MiniRecipe) -> None:
-    first, later = recipe.batch(0), recipe.batch(10)
+    first = recipe.batch(0)
     assert first.tokens.shape == (64, 64)
     assert len(first.tokens.unique()) == 32
-    assert later.tokens.shape == (16, CONFIG.n_ctx)
-    is_prose = (later.tokens.diff() == 1).float().mean(1) > 0.9  # the stand-in for prose counts up
-    assert is_prose.tolist() == [False] * 4 + [True] * 12
-    assert later.targets[4:].all()
-    assert not later.targets[:4].all()
+    for step in LATER:
+        batch = recipe.batch(step)
+        assert batch.tokens.numel() == 4096
+        quarter = len(batch.tokens) // 4
+        is_prose = (batch.tokens.diff() == 1).float().mean(1) > 0.9
+        assert is_prose.tolist() == [False] * quarter + [True] * 3 * quarter
+        assert batch.targets[quarter:].all()
+        assert not batch.targets[:quarter].all()
+
+
+def test_rows_of_whole_documents_begin_after_an_end_of_text(recipe: MiniRecipe) -> None:
+    for stage in STAGES:
+        tokens = recipe.batch(stage.until - 1).tokens
+        prose = tokens[len(tokens) // 4 :]
+        assert prose.shape[1] == stage.n_pos
+        assert (prose[:, 0] == 1).all().item() == stage.whole_documents  # 1 stands after 0, the end-of-text token
 
 
 def test_a_batch_depends_on_the_step_and_the_state_alone(recipe: MiniRecipe) -> None:
-    again = MiniRecipe(seed=0, prose=PROSE, repeat_steps=10, prose_steps=10)
-    for step in (3, 12):
+    again = MiniRecipe(seed=0, prose=PROSE)
+    for step in (3, *LATER):
         assert recipe.batch(step).tokens.equal(again.batch(step).tokens)
     assert not recipe.batch(3).tokens.equal(recipe.batch(4).tokens)
+
+
+def test_the_learning_rate_rises_holds_and_ends_low(recipe: MiniRecipe) -> None:
+    rates = [recipe.learning_rate(step) for step in (0, 50, 100, 1_000, recipe.steps)]
+    assert rates == pytest.approx([1e-5, 5.05e-4, 1e-3, 1e-3, 5e-5])
 
 
 def test_the_set_of_symbols_grows_only_when_repeats_are_mastered(
@@ -51,7 +68,7 @@ def test_the_set_of_symbols_grows_only_when_repeats_are_mastered(
 def test_half_of_the_heads_are_silent_and_stay_as_drawn_while_repeats_are_learned_alone(recipe: MiniRecipe) -> None:
     model = new_model(seed=0)
     tokens = recipe.batch(0).tokens[:2]
-    assert recipe.fwd_hooks(10) == []
+    assert recipe.fwd_hooks(REPEATS_UNTIL) == []
     model(tokens, tap=model.edit(recipe.fwd_hooks(0))).sum().backward()
     for name, parameter in model.named_parameters():
         if name.endswith(("W_Q", "W_V", "W_O")):
