@@ -16,6 +16,7 @@ from model.training.grammar.words import single_tokens
 from model.training.library import training_files
 
 VOCABULARY = 4096
+FILE = "tokenizer.json"
 END_OF_TEXT, END_OF_TEXT_ID = "<|endoftext|>", 0
 
 # GPT-2's splitting, but for the digits: groups of at most two, so that every number is spelled in pairs.
@@ -69,7 +70,7 @@ def save(tokenizer: Tokenizer, folder: Path) -> None:
     The class is transformers' generic one: its `GPT2Tokenizer` would put GPT-2's own splitting in place of ours.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer.save(str(folder / FILE))
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": END_OF_TEXT,

@@ -14,6 +14,7 @@ from string import Template
 
 from model.loading import load
 from model.training import library
+from model.training.corpus import GRAMMAR_SHARE
 from model.training.figures import FIGURES, IS_INDUCTION, Figure, induction_heads, other_heads
 from model.training.grammar.agreement import HELD_OUT_NOUNS
 from model.training.loop import LOG
@@ -82,6 +83,7 @@ def write_card(model: Transformer, folder: Path, table: list[str]) -> None:
         tokens_per_step=f"{rows[-1]['tokens_per_step']:,.0f}",
         repeat_steps=f"{REPEATS_UNTIL:,}",
         n_held_out_nouns=len(HELD_OUT_NOUNS),
+        grammar_percent=f"{100 * GRAMMAR_SHARE:.0f}",
     )
     (folder / "README.md").write_text(card, encoding="utf-8")
 

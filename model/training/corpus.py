@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from model.training import library
 from model.training.grammar import FAMILIES, Split
 
-GRAMMAR_SHARE = 0.45
+GRAMMAR_SHARE = 0.3
 # Families whose skills the model card measures are seen more often.
-FAMILY_WEIGHTS = {"giving": 3, "agreement": 3, "plain_agreement": 2}
+FAMILY_WEIGHTS = {"giving": 8, "agreement": 3, "plain_agreement": 2}
 MOST_SENTENCES = 4
 # Measured with the tokenizer of assets/models/mini; they turn the share of tokens into one of characters.
 CHARACTERS_PER_TOKEN = {"grammar": 4.1, "library": 3.3}

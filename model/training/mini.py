@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tokenizers
 import torch
 from jaxtyping import Float, UInt16
 from torch import Tensor
@@ -36,7 +37,7 @@ LOGIT_SCALE = CONFIG.d_model**-0.5
 MATRIX_STD = 0.8 * CONFIG.d_model**-0.5
 
 TOKENS_PER_STEP = 4096
-PROSE_TOKENS = 40_000_000
+PROSE_TOKENS = 16_000_000
 
 # While repeats are learned alone, two heads of each layer are enough. With four in use all four of a layer grew into
 # the same blurred head; the other two are left to prose.
@@ -60,9 +61,9 @@ class Stage:
 
 
 REPEATS_UNTIL = 2_000
-STAGES = (Stage(5_100, CONFIG.n_ctx, False), Stage(9_000, 64, True), Stage(13_000, CONFIG.n_ctx, False))
+STAGES = (Stage(5_100, CONFIG.n_ctx, False), Stage(9_200, 64, True), Stage(14_200, CONFIG.n_ctx, False))
 # Learning rates at some steps, with straight lines between them.
-RATES = {0: 1e-5, 100: 1e-3, 2_000: 1e-3, 5_100: 8e-4, 5_101: 1e-3, 9_000: 1e-3, 13_000: 5e-5}
+RATES = {0: 1e-5, 100: 1e-3, 2_000: 1e-3, 3_500: 9.5e-4, 5_100: 8e-4, 5_101: 1e-3, 9_200: 1e-3, 14_200: 2e-5}
 
 
 class MiniRecipe(Recipe):
@@ -163,8 +164,9 @@ def main() -> None:
     # Each step's number of targets is a new shape; the default of 1024 kept kernels grows to 10 GB.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     arguments.run.mkdir(parents=True, exist_ok=True)
-    tokenizer = bpe.train(arguments.seed)
-    bpe.save(tokenizer, arguments.out)
+    if not (arguments.out / bpe.FILE).exists():  # a checkpoint is worth nothing with another tokenizer
+        bpe.save(bpe.train(arguments.seed), arguments.out)
+    tokenizer = tokenizers.Tokenizer.from_file(str(arguments.out / bpe.FILE))
     prose = prose_tokens(tokenizer, PROSE_TOKENS, arguments.seed, arguments.run / "prose.npy")
     model = new_model(arguments.seed)
     train(model, MiniRecipe(arguments.seed, prose), arguments.run)

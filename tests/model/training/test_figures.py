@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from model import Transformer, load
+from model.hooks import HookPoint
 from model.training.card import SEEDS
 from model.training.figures import FIGURES, induction_heads, other_heads, question_accuracy
 from model.training.mini import CONFIG, new_model
@@ -70,6 +71,6 @@ def test_mean_ablation_replaces_a_head_by_its_mean_and_leaves_the_others() -> No
     [(name, ablate)] = mean_ablation([(1, 2)])
     assert name == "blocks.1.attn.hook_z"
     z = clean["z", 1].clone()
-    ablate(z, hook=None)
+    ablate(z, hook=HookPoint(name))
     assert z[:, :, 2].equal(clean["z", 1][:, :, 2].mean((0, 1)).expand(2, 5, -1))
     assert z[:, :, [0, 1, 3]].equal(clean["z", 1][:, :, [0, 1, 3]])
