@@ -48,22 +48,22 @@ MASTERED = 0.9
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Prose until a step, in rows of `n_pos` tokens that begin anywhere in the corpus or where a document begins.
+class Rows:
+    """Prose in rows of `n_pos` tokens that begin anywhere in the corpus, or where a document begins."""
 
-    Short rows from the beginning of documents are mostly the grammar's sentences, with few names in view: the heads
-    that copy a name grow there. Whole contexts bring in the library and every position.
-    """
-
-    until: int
     n_pos: int
     whole_documents: bool
 
 
+CONTEXTS = Rows(CONFIG.n_ctx, whole_documents=False)
+# Mostly the grammar's sentences, with few names in view: the heads that copy a name grew here.
+BEGINNINGS = Rows(FIRST_POS, whole_documents=True)
+
 REPEATS_UNTIL = 2_000
-STAGES = (Stage(5_100, CONFIG.n_ctx, False), Stage(9_200, 64, True), Stage(14_200, CONFIG.n_ctx, False))
+# The kinds of rows, taken in turn step by step, until each of these steps.
+STAGES = {5_100: (CONTEXTS,), 9_200: (BEGINNINGS,), 10_000: (CONTEXTS,), 13_400: (CONTEXTS, BEGINNINGS)}
 # Learning rates at some steps, with straight lines between them.
-RATES = {0: 1e-5, 100: 1e-3, 2_000: 1e-3, 3_500: 9.5e-4, 5_100: 8e-4, 5_101: 1e-3, 9_200: 1e-3, 14_200: 2e-5}
+RATES = {0: 1e-5, 100: 1e-3, 2_000: 1e-3, 3_500: 9.5e-4, 5_100: 8e-4, 5_101: 1e-3, 9_200: 1e-3, 13_400: 2e-5}
 
 
 class MiniRecipe(Recipe):
@@ -72,7 +72,7 @@ class MiniRecipe(Recipe):
     measure_every = 100
     weight_decay = 0.01
     logit_scale = LOGIT_SCALE
-    steps = STAGES[-1].until
+    steps = max(STAGES)
 
     def __init__(self, seed: int, prose: UInt16[np.ndarray, " token"]) -> None:
         self.seed, self.prose = seed, prose
@@ -85,25 +85,26 @@ class MiniRecipe(Recipe):
         return float(np.interp(step, list(RATES), list(RATES.values())))
 
     def batch(self, step: int) -> Batch:
-        """4096 tokens: repeats over the symbols in use, or the stage's prose with a quarter of the rows repeats."""
+        """4096 tokens: repeats over the symbols in use, or prose with a quarter of the rows repeats."""
         rng = np.random.default_rng((self.seed, step))
         if step < REPEATS_UNTIL:
             n_pos, symbols = self.state["n_pos"], self.symbols[: self.state["n_symbols"]]
             return Repeats(longest=3 * n_pos // 8).batch(TOKENS_PER_STEP // n_pos, n_pos, symbols, rng)
-        stage = next(stage for stage in STAGES if step < stage.until)
-        n_rows = TOKENS_PER_STEP // stage.n_pos
-        repeats = Repeats(longest=3 * stage.n_pos // 8).batch(n_rows // 4, stage.n_pos, self.symbols, rng)
-        prose = self._prose(stage, n_rows - n_rows // 4, rng)
+        kinds = next(kinds for until, kinds in STAGES.items() if step < until)
+        rows = kinds[step % len(kinds)]
+        n_rows = TOKENS_PER_STEP // rows.n_pos
+        repeats = Repeats(longest=3 * rows.n_pos // 8).batch(n_rows // 4, rows.n_pos, self.symbols, rng)
+        prose = self._prose(rows, n_rows - n_rows // 4, rng)
         return Batch(torch.cat([repeats.tokens, prose.tokens]), torch.cat([repeats.targets, prose.targets]))
 
-    def _prose(self, stage: Stage, n_rows: int, rng: np.random.Generator) -> Batch:
-        last = len(self.prose) - stage.n_pos
-        if stage.whole_documents:
+    def _prose(self, rows: Rows, n_rows: int, rng: np.random.Generator) -> Batch:
+        last = len(self.prose) - rows.n_pos
+        if rows.whole_documents:
             starts = rng.choice(self.beginnings[self.beginnings < last], size=n_rows)
         else:
             starts = rng.integers(0, last, size=n_rows)
-        rows = np.stack([self.prose[start : start + stage.n_pos] for start in starts])
-        tokens = torch.from_numpy(rows.astype(np.int64))
+        windows = np.stack([self.prose[start : start + rows.n_pos] for start in starts])
+        tokens = torch.from_numpy(windows.astype(np.int64))
         return Batch(tokens, torch.ones_like(tokens, dtype=torch.bool))
 
     def fwd_hooks(self, step: int) -> list[tuple[NamesFilter, HookFunction]]:

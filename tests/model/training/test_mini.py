@@ -9,7 +9,7 @@ from model.training.repeat_scores import repeat_scores
 from model.training.repeats import repeated_halves
 
 PROSE = np.arange(20_000, dtype=np.uint16) % CONFIG.d_vocab  # counts up, so that prose can be told from repeats
-LATER = [REPEATS_UNTIL, *(stage.until - 1 for stage in STAGES)]
+LATER = [REPEATS_UNTIL, *(until - back for until in STAGES for back in (1, 2))]
 
 
 @pytest.fixture
@@ -32,11 +32,13 @@ def test_repeats_come_first_and_stay_a_quarter_of_the_rows(recipe: MiniRecipe) -
 
 
 def test_rows_of_whole_documents_begin_after_an_end_of_text(recipe: MiniRecipe) -> None:
-    for stage in STAGES:
-        tokens = recipe.batch(stage.until - 1).tokens
-        prose = tokens[len(tokens) // 4 :]
-        assert prose.shape[1] == stage.n_pos
-        assert (prose[:, 0] == 1).all().item() == stage.whole_documents  # 1 stands after 0, the end-of-text token
+    for until, kinds in STAGES.items():
+        for step in (until - 1, until - 2):
+            rows = kinds[step % len(kinds)]
+            tokens = recipe.batch(step).tokens
+            prose = tokens[len(tokens) // 4 :]
+            assert prose.shape[1] == rows.n_pos
+            assert (prose[:, 0] == 1).all().item() == rows.whole_documents  # 1 stands after 0, the end-of-text token
 
 
 def test_a_batch_depends_on_the_step_and_the_state_alone(recipe: MiniRecipe) -> None:
