@@ -12,7 +12,7 @@ COPY --chown=headlight Makefile requirements.txt ./
 RUN make setup
 COPY --chown=headlight . .
 
-# Strangers may reach a container, so they open only the models inside it.
+# Strangers may reach a container: they open the models in the list, and no path or name of their own.
 ENV HEADLIGHT_ALLOW_PATHS=0 STREAMLIT_SERVER_ADDRESS=0.0.0.0 STREAMLIT_SERVER_PORT=7860 STREAMLIT_SERVER_HEADLESS=true
 EXPOSE 7860
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \

@@ -1,13 +1,20 @@
 """What holds for every test: shapes are checked, results do not depend on the machine, nothing leaves it."""
 
+import os
 import socket
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
-install_import_hook("model", "beartype.beartype")  # before anything imports model: its shape annotations become checks
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+# Before anything imports model: its annotations become checks, with an int wherever a float may stand, as for mypy.
+install_import_hook("model", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 torch.set_num_threads(1)  # the order of sums, and so their last bits, is the same wherever tests run
 settings.register_profile("headlight", deadline=None)  # a slow machine is no failure
 settings.load_profile("headlight")
@@ -26,3 +33,14 @@ def _nothing_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """Chromium; without one its tests are skipped, unless HEADLIGHT_REQUIRE_BROWSER is set."""
+    from tests.serving import chromium, chromium_path  # here: Playwright is much to import for the other tests
+
+    if chromium_path() is None and "HEADLIGHT_REQUIRE_BROWSER" not in os.environ:
+        pytest.skip("no Chromium on the path")
+    with chromium() as started:
+        yield started

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,13 @@ def test_the_next_start_installs_nothing(clone: Path) -> None:
     assert _make(clone, "-n", "run").stdout == ".venv/bin/python -m streamlit run app/main.py\n"
 
 
+def test_a_second_server_finds_a_port() -> None:
+    """Streamlit takes the next free port only where none is configured."""
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    assert "port" not in settings["server"]
+    assert settings["server"]["address"] == "127.0.0.1"
+
+
 def test_changed_requirements_are_installed(clone: Path) -> None:
     _installed(clone)
     with (clone / "requirements.txt").open("a") as file:
@@ -63,7 +71,7 @@ def test_an_index_for_torch_is_asked_besides_the_usual_one(clone: Path) -> None:
 def test_an_old_python_is_told_in_plain_words(clone: Path, tmp_path: Path) -> None:
     pretend = 'import sys; sys.version_info = (3, 9, 1, "final", 0); exec(sys.argv[2])'
     old = tmp_path / "python3.9"
-    old.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{pretend}' \"$@\"\n")
+    old.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{pretend}' \"$@\"\n")
     old.chmod(0o755)
     run = _make(clone, "setup", f"PYTHON={old}")
     assert run.returncode != 0

@@ -61,9 +61,19 @@ BEGINNINGS = Rows(FIRST_POS, whole_documents=True)
 
 REPEATS_UNTIL = 2_000
 # The kinds of rows, taken in turn step by step, until each of these steps.
-STAGES = {5_100: (CONTEXTS,), 9_200: (BEGINNINGS,), 10_000: (CONTEXTS,), 13_400: (CONTEXTS, BEGINNINGS)}
+STAGES = {5_100: (CONTEXTS,), 9_200: (BEGINNINGS,), 10_000: (CONTEXTS,), 12_600: (CONTEXTS, BEGINNINGS)}
 # Learning rates at some steps, with straight lines between them.
-RATES = {0: 1e-5, 100: 1e-3, 2_000: 1e-3, 3_500: 9.5e-4, 5_100: 8e-4, 5_101: 1e-3, 9_200: 1e-3, 13_400: 2e-5}
+RATES = {
+    0: 1e-5,
+    100: 1e-3,
+    2_000: 1e-3,
+    3_500: 9.5e-4,
+    5_100: 8e-4,
+    5_101: 1e-3,
+    9_200: 1e-3,
+    10_400: 7.2e-4,
+    12_600: 2e-5,
+}
 
 
 class MiniRecipe(Recipe):

@@ -1,0 +1,139 @@
+"""Headlight's page as a user has it: what can be typed and clicked, and what is then to be seen."""
+
+import re
+from typing import Literal
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, ConsoleMessage, Locator, expect
+
+from app.registry import VIEWS, View
+
+Theme = Literal["light", "dark"]
+LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
+STILL = 150  # milliseconds without a change after which a picture is taken as finished
+PATIENCE = 60_000  # milliseconds that anything may take on a busy machine
+
+DRAWN = ".headlight canvas, .js-plotly-plot svg"
+# Our canvases' pixels, and of Plotly's figures the shapes, images and texts without their passing ids.
+PICTURE = """() => {
+    const main = document.querySelector("[data-testid=stMain]");
+    const shadows = [...main.querySelectorAll("*")].map(element => element.shadowRoot).filter(root => root);
+    const all = selector => [main, ...shadows].flatMap(root => [...root.querySelectorAll(selector)]);
+    return [
+        ...all(".headlight canvas").map(canvas => canvas.toDataURL()),
+        ...all("svg.main-svg").map(svg => svg.textContent),
+        ...all("svg.main-svg path").map(path => path.getAttribute("d")),
+        ...all("svg.main-svg image").map(image => image.getAttribute("href")),
+    ].join();
+}"""
+
+
+def path(view: View) -> str:
+    """A view's place in the address; the first view's is the bare one."""
+    return "" if view is VIEWS[0] else view.slug
+
+
+class Driver:
+    """One browser window on Headlight, and everything that it asked for or complained about."""
+
+    def __init__(self, browser: Browser, url: str, theme: Theme = "light", width: int = 1280) -> None:
+        context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=theme)
+        self.url, self.page = url, context.new_page()
+        self.page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        context.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("websocket", lambda socket: self.requests.append(socket.url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", self._note)
+
+    def _note(self, line: ConsoleMessage) -> None:
+        # On a page below "/" Streamlit looks for its server below that page first, and finds it one level up.
+        if line.type == "error" and "/_stcore/" not in line.location["url"]:
+            self.complaints.append(f"{line.text} ({line.location['url']})")
+
+    def close(self) -> None:
+        """Close the window."""
+        self.page.context.close()
+
+    @property
+    def outside(self) -> list[str]:
+        """The addresses beyond this machine that were asked for."""
+        return [url for url in self.requests if not url.startswith(LOOPBACK)]
+
+    def open(self, view: View = VIEWS[0], **query: str) -> None:
+        """Open a view by its address and wait until it is drawn."""
+        self.page.goto(f"{self.url}/{path(view)}?{urlencode(query)}")
+        self.page.locator(DRAWN).or_(self.refused).first.wait_for()
+        self.settle()
+
+    def go_to(self, view: View) -> None:
+        """Change to another view by the navigation."""
+        self.page.get_by_role("link", name=view.title).click()
+        self.page.wait_for_url(re.compile(rf"/{path(view)}\?"))
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the server's script has ended and what is drawn changes no more."""
+        before = None
+        while before != (before := self.picture()):
+            self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+            self.page.wait_for_timeout(STILL)
+
+    def run(self, prompt: str) -> None:
+        """Type a prompt and run it."""
+        self.prompt.fill(prompt)
+        self.page.get_by_role("button", name="Run", exact=False).click()
+
+    def open_model(self, name: str) -> None:
+        """Type the name of a model and run the prompt on it."""
+        chooser = self.page.get_by_role("combobox", name="Model")
+        chooser.fill(name)
+        chooser.press("Enter")
+        self.page.get_by_role("button", name="Run", exact=False).click()
+
+    def shown(self) -> list[str]:
+        """Which result the attention page shows: model, tokens and chosen heads."""
+        return [*self.fed.all_inner_texts(), *self.chips.all_inner_texts(), *self.panels.all_inner_texts()]
+
+    def picture(self) -> str:
+        """All that is drawn: equal exactly when it looks equal."""
+        return str(self.page.evaluate(PICTURE))
+
+    @property
+    def prompt(self) -> Locator:
+        """The prompt box."""
+        return self.page.get_by_role("textbox", name="Prompt")
+
+    @property
+    def fed(self) -> Locator:
+        """The line that says which model was fed how many tokens."""
+        return self.page.locator(".st-key-headlight-fed")
+
+    @property
+    def refused(self) -> Locator:
+        """The box that says why something is not shown."""
+        return self.page.locator(".st-key-headlight-refused")
+
+    @property
+    def board(self) -> Locator:
+        """The grid of all heads."""
+        return self.page.locator(".board")
+
+    @property
+    def panels(self) -> Locator:
+        """The chosen heads side by side."""
+        return self.page.locator("figure.panel")
+
+    @property
+    def chips(self) -> Locator:
+        """The tokens of the strip."""
+        return self.page.locator(".chip")
+
+    def click_head(self, layer: int, head: int, of: tuple[int, int]) -> None:
+        """Click a head's thumbnail in a grid of so many layers and heads."""
+        box = self.board.locator("canvas").bounding_box()
+        assert box
+        across, down = (head + 0.5) / of[1], (layer + 0.5) / of[0]
+        self.board.click(position={"x": box["width"] * across, "y": box["height"] * down})

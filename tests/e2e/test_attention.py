@@ -1,0 +1,102 @@
+"""The attention page in a real browser, against the patterns that the library computes."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from model import Transformer, load
+from tests.e2e.driver import Driver
+
+PROMPT = "The cat sat on the mat. The cat sat on the mat."
+# Colours of an opened head's cells. Its matrix begins 6 pixels below the canvas's top, as wide as the caption above it.
+CELLS = """(panel, count) => {
+    const canvas = panel.querySelector("canvas");
+    const { marginLeft, marginRight } = getComputedStyle(panel.querySelector("figcaption"));
+    const [left, top] = [parseFloat(marginLeft), 6];
+    const size = parseFloat(canvas.style.width) - left - parseFloat(marginRight);
+    const centre = (start, index) => Math.round((start + (index + 0.5) * size / count) * devicePixelRatio);
+    const context = canvas.getContext("2d");
+    const colour = (row, column) => [...context.getImageData(centre(left, column), centre(top, row), 1, 1).data];
+    const indices = Array.from({ length: count }, (_, index) => index);
+    return indices.map(row => indices.map(column => colour(row, column)));
+}"""
+
+
+@pytest.fixture(scope="module")
+def mini() -> Transformer:
+    return load("mini")
+
+
+def _ink(colours: object) -> np.ndarray:
+    """How much darker colours (red, green, blue of 255) are than white, 0 to 1, by luma (ITU-R BT.601)."""
+    return 1 - np.array(colours, dtype=float)[..., :3] / 255 @ [0.299, 0.587, 0.114]
+
+
+def _darker_is_larger(ink: np.ndarray, weights: np.ndarray) -> bool:
+    """Along the map lightness only falls, and luma with it to within one step of an 8-bit colour."""
+    rising = ink[np.argsort(weights)]
+    return bool(np.all(np.maximum.accumulate(rising) - rising <= 1 / 256 + 1e-9))
+
+
+def _pattern(model: Transformer, layer: int, head: int) -> np.ndarray:
+    """The pattern with the beginning-of-sequence token, as the page feeds it."""
+    tokens = model.to_tokens(PROMPT, prepend_bos=True)
+    _, cache = model.run_with_cache(tokens, names_filter=f"blocks.{layer}.attn.hook_pattern")
+    return cache["pattern", layer][0, head].numpy()
+
+
+def test_a_newcomer_sees_heads_and_what_to_look_at(app: Driver) -> None:
+    app.open()
+    expect(app.page).to_have_title(re.compile("Headlight"))
+    expect(app.prompt).to_have_value(re.compile(r"(\w+ \w+).*\1"))  # some phrase occurs twice
+    expect(app.page.get_by_text("What to look at.")).to_be_visible()
+    expect(app.fed).to_contain_text("mini")
+    expect(app.panels.first).to_be_visible()
+    expect(app.board).to_have_attribute("aria-label", re.compile("layers by"))
+
+
+def test_a_click_on_a_thumbnail_opens_that_head_and_another_click_closes_it(app: Driver, mini: Transformer) -> None:
+    app.open(prompt=PROMPT, heads="0.0")
+    expect(app.panels).to_have_count(1)
+    grid = mini.cfg.n_layers, mini.cfg.n_heads
+    app.click_head(2, 3, of=grid)
+    expect(app.panels.nth(1).locator("figcaption")).to_contain_text("L2H3")
+    app.click_head(2, 3, of=grid)
+    expect(app.panels).to_have_count(1)
+    expect(app.panels.locator("figcaption")).to_contain_text("L0H0")
+
+
+def test_pixels_show_the_pattern_that_the_model_computes(app: Driver, mini: Transformer) -> None:
+    heads = [(0, 1), (1, 2), (mini.cfg.n_layers - 1, 0)]
+    app.open(prompt=PROMPT, heads=" ".join(f"{layer}.{head}" for layer, head in heads))
+    expect(app.panels).to_have_count(3)
+    for panel, (layer, head) in zip(app.panels.all(), heads, strict=True):
+        expected = _pattern(mini, layer, head)
+        visible = np.tril_indices(len(expected))
+        ink, weights = _ink(panel.evaluate(CELLS, len(expected)))[visible], expected[visible]
+        assert _darker_is_larger(ink, weights)
+        assert np.ptp(ink) > 0.5  # from the background to far along the map
+        assert np.all(ink[weights < 1e-6] == ink.min())
+
+
+def test_pinned_token_colours_the_others_by_its_attention(app: Driver, mini: Transformer) -> None:
+    app.open(prompt=PROMPT, heads="1.2")
+    chips = app.chips.all()
+    expected = _pattern(mini, 1, 2)[len(chips) - 1]
+    chips[-1].click()
+    expect(chips[-1]).to_have_class(re.compile("pinned"))
+    read = "chips => chips.map(chip => getComputedStyle(chip).backgroundColor.match(/\\d+/g))"
+    ink = _ink(app.chips.evaluate_all(read))
+    assert _darker_is_larger(ink, expected)
+    assert np.ptp(ink) > 0.2
+
+
+def test_six_heads_fit_and_the_seventh_takes_a_place(app: Driver, mini: Transformer) -> None:
+    app.open(prompt=PROMPT, heads="0.0 0.1 0.2 0.3 1.0 1.1")
+    expect(app.panels).to_have_count(6)
+    app.click_head(2, 2, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+    expect(app.panels.filter(has_text="L2H2")).to_have_count(1)
+    expect(app.panels).to_have_count(6)
+    expect(app.panels.filter(has_text="L0H0")).to_have_count(0)

@@ -1,0 +1,97 @@
+"""Other models, opened from the page: a GPT-2 folder, and what cannot be opened."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import expect
+from safetensors.torch import load_file, save_file
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from app.registry import VIEWS
+from model import embedded_models
+from tests.e2e.driver import Driver
+
+PROMPT = "The keys to the cabinet"
+
+
+@pytest.fixture(scope="session")
+def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small GPT-2 folder as transformers writes it, random, with the embedded model's tokenizer."""
+    folder = tmp_path_factory.mktemp("models") / "gpt2-random"
+    torch.manual_seed(0)
+    config = GPT2Config(n_layer=3, n_head=5, n_embd=40, n_positions=64, vocab_size=4096, bos_token_id=0, eos_token_id=0)
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    for file in embedded_models()["mini"].glob("tokenizer*.json"):
+        shutil.copy(file, folder)
+    return folder
+
+
+@pytest.fixture
+def broken(gpt2: Path, tmp_path: Path) -> Path:
+    """A copy of the folder whose files a test spoils."""
+    return Path(shutil.copytree(gpt2, tmp_path / "broken"))
+
+
+def _cut(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+
+
+def _reshape(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    tensors["transformer.h.1.attn.c_attn.weight"] = torch.zeros(40, 99)
+    save_file(tensors, folder / "model.safetensors")
+
+
+def _spoil_number(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    tensors["transformer.ln_f.weight"][3] = torch.nan
+    save_file(tensors, folder / "model.safetensors")
+
+
+def test_a_gpt2_folder_opens_with_its_own_heads_on_every_page(app: Driver, gpt2: Path) -> None:
+    app.open(prompt=PROMPT)
+    app.open_model(str(gpt2))
+    expect(app.fed).to_contain_text(gpt2.name)
+    expect(app.board).to_have_attribute("aria-label", re.compile("^3 layers by 5 heads"))
+    for view in VIEWS[1:]:
+        app.go_to(view)
+        expect(app.fed).to_contain_text(gpt2.name)
+        expect(app.refused).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_cut, "model.safetensors"),
+        (_reshape, r"c_attn\.weight.*40.*99"),
+        (_spoil_number, r"NaN or infinite values in ln_f\.weight"),
+    ],
+)
+def test_a_spoilt_checkpoint_is_named_and_the_old_model_stays(
+    app: Driver, broken: Path, spoil: Callable[[Path], None], said: str
+) -> None:
+    spoil(broken)
+    app.open(prompt=PROMPT)
+    before = app.shown()
+    app.open_model(str(broken))
+    expect(app.refused).to_contain_text(re.compile(said))
+    app.settle()
+    assert app.shown() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nobody/nothing", "could not be fetched"), ("no such", "There is no")],
+)
+def test_a_model_that_cannot_be_had_is_said_and_the_old_model_stays(app: Driver, name: str, said: str) -> None:
+    app.open(prompt=PROMPT)
+    before = app.shown()
+    app.open_model(name)
+    expect(app.refused).to_contain_text(re.compile(said))
+    app.settle()
+    assert app.shown() == before

@@ -1,0 +1,73 @@
+"""Every page: what a typed prompt changes on it, and that it fits the window."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from app.registry import VIEWS, View
+from tests.e2e.driver import DRAWN, Driver, Theme
+
+EACH_VIEW = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.slug)
+PROMPT = "When Mary and John went to the shop, John gave a drink to"
+OTHER = "The keys to the cabinet"
+WIDTHS = (1280, 1920, 390)
+
+# Elements of the page's body that lie over each other without being inside each other.
+OVERLAPS = """() => {
+    const parts = [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stElementContainer"]')];
+    const placed = parts.map(part => [part, part.getBoundingClientRect()]);
+    const shown = placed.filter(([, box]) => box.width > 1 && box.height > 1);
+    const besides = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1;
+    const above = (a, b) => a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+    return shown.flatMap(([one, a]) => shown
+        .filter(([other]) => one !== other && !one.contains(other) && !other.contains(one))
+        .filter(([, b]) => !besides(a, b) && !above(a, b))
+        .map(([other]) => `${one.className} over ${other.className}`));
+}"""
+# By how many pixels the page and its body are wider than their windows.
+EXCESS = """() => [document.scrollingElement, document.querySelector('[data-testid="stMain"]')]
+    .map(element => element.scrollWidth - element.clientWidth)"""
+
+
+@EACH_VIEW
+def test_a_typed_prompt_changes_what_is_shown(app: Driver, view: View) -> None:
+    app.open(view, prompt=PROMPT)
+    before = app.picture()
+    app.run(OTHER)
+    expect(app.fed).to_contain_text(re.compile(r"\b[5-9] tokens"))
+    app.settle()
+    assert app.picture() != before
+    app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == [OTHER])
+
+
+def test_the_prompt_goes_along_from_page_to_page(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    fed = app.fed.inner_text()
+    for view in VIEWS[1:]:
+        app.go_to(view)
+        expect(app.prompt).to_have_value(PROMPT)
+        assert app.fed.inner_text() == fed
+        expect(app.page.locator(DRAWN).first).to_be_visible()
+
+
+@pytest.fixture(params=["light", "dark"])
+def themed(request: pytest.FixtureRequest, browser: Browser, server: str) -> Iterator[Driver]:
+    theme: Theme = request.param
+    driver = Driver(browser, server, theme)
+    yield driver
+    driver.close()
+    assert not driver.complaints
+
+
+@EACH_VIEW
+def test_every_page_fits_every_window(themed: Driver, view: View) -> None:
+    themed.open(view, prompt=PROMPT)
+    for width in WIDTHS:
+        themed.page.set_viewport_size({"width": width, "height": 900})
+        themed.settle()
+        assert themed.page.evaluate(EXCESS) == [0, 0]
+        assert themed.page.evaluate(OVERLAPS) == []
+        assert themed.page.locator(DRAWN).count() > 0

@@ -1,0 +1,85 @@
+"""What browser tests and the README's pictures need: a page, served as `make run` serves Headlight, and a browser."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).parent.parent
+START_SECONDS = 60
+# The first two let it run as root and without a screen; the rest keep it from calling its maker.
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def chromium_path() -> str | None:
+    """An installed Chromium or Chrome; None if there is none."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@contextmanager
+def served(script: str, folder: Path) -> Iterator[str]:
+    """The address of a running Streamlit script that finds no hub; its log and caches are in the folder.
+
+    Raises:
+        RuntimeError: it did not start; the message is its log.
+    """
+    port = _free_port()
+    environment = os.environ | {
+        "STREAMLIT_SERVER_PORT": str(port),
+        "STREAMLIT_SERVER_HEADLESS": "true",
+        "HF_HOME": str(folder / "hub"),
+        "HF_ENDPOINT": f"http://127.0.0.1:{_free_port()}",  # nobody listens there
+    }
+    command = [sys.executable, "-m", "streamlit", "run", script]
+    log = folder / "log.txt"
+    with log.open("w") as output:
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    give_up = time.monotonic() + START_SECONDS
+    while server.poll() is None and time.monotonic() < give_up:
+        try:
+            urlopen(url, timeout=5).close()
+            return
+        except URLError:
+            time.sleep(0.1)
+    raise RuntimeError(f"The page did not start:\n{log.read_text()}")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A headless browser."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
