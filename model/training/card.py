@@ -32,9 +32,10 @@ def measure(model: Transformer, figure: Figure) -> list[float]:
 
 
 def row(name: str, figure: Figure, values: list[float]) -> str:
-    """A line of the card's table: what, goal, mean and range over the seeds, and the command that measures it."""
+    """A line of the card's table: what, goal, mean and range over the seeds, whether all keep it, and the command."""
     spread = f"{statistics.mean(values):.3g} ({min(values):.3g} to {max(values):.3g})"
-    return f"| {figure.meaning} | {figure.goal} | {spread} | `python -m model.training.card {name}` |"
+    kept = "yes" if all(map(figure.holds, values)) else "no"
+    return f"| {figure.meaning} | {figure.goal} | {spread} | {kept} | `python -m model.training.card {name}` |"
 
 
 def _log_rows(folder: Path) -> list[dict[str, float]]:
