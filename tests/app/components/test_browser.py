@@ -60,7 +60,8 @@ def colours(canvas: Locator, points: list[tuple[float, float]]) -> list[list[int
 
 
 def box_of(locator: Locator) -> FloatRect:
-    """Where an element lies on the page, in CSS pixels."""
+    """Where an element lies on the page, in CSS pixels, once it is drawn."""
+    expect(locator).to_be_visible(timeout=20_000)
     box = locator.bounding_box()
     assert box is not None, f"{locator} is not visible"
     return box
