@@ -61,7 +61,7 @@ BEGINNINGS = Rows(FIRST_POS, whole_documents=True)
 
 REPEATS_UNTIL = 2_000
 # The kinds of rows, taken in turn step by step, until each of these steps.
-STAGES = {5_100: (CONTEXTS,), 9_200: (BEGINNINGS,), 10_000: (CONTEXTS,), 13_900: (CONTEXTS, BEGINNINGS)}
+STAGES = {5_100: (CONTEXTS,), 9_200: (BEGINNINGS,), 10_100: (CONTEXTS,), 13_900: (CONTEXTS, BEGINNINGS)}
 # Learning rates at some steps, with straight lines between them.
 RATES = {
     0: 1e-5,
