@@ -1,5 +1,6 @@
 """What attention patterns say: how spread out, how far, how strong, and on which tokens. Row = query, column = key."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -32,6 +33,13 @@ def mean_distance(pattern: Pattern) -> Measure:
     return Measure("mean attended distance", "tokens", ("head", "query"), mean)
 
 
+def write_norms(v: Float[Tensor, "key head d_head"], W_O: Float[Tensor, "head d_head d_model"]) -> Measure:
+    """How much each key would write into the output of a query that gave it all its weight: the L2 norm of v W_O."""
+    # One head at a time: all heads' v W_O at once would be n_heads times the residual stream.
+    norms = torch.stack([(v_head @ W_O_head).norm(dim=-1) for v_head, W_O_head in zip(v.unbind(1), W_O, strict=True)])
+    return Measure("write norm", "L2 norm", ("head", "key"), norms)
+
+
 def value_weighted(
     pattern: Pattern, v: Float[Tensor, "key head d_head"], W_O: Float[Tensor, "head d_head d_model"]
 ) -> Measure:
@@ -41,10 +49,21 @@ def value_weighted(
 
     Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms".
     """
-    # One head at a time: all heads' v W_O at once would be n_heads times the residual stream.
-    norms = torch.stack([(v_head @ W_O_head).norm(dim=-1) for v_head, W_O_head in zip(v.unbind(1), W_O, strict=True)])
-    weighted = torch.einsum("hqk,hk->hqk", pattern.abs(), norms)
+    weighted = torch.einsum("hqk,hk->hqk", pattern.abs(), write_norms(v, W_O).values)
     return Measure("value-weighted attention", "L2 norm", ("head", "query", "key"), weighted)
+
+
+def disagreement(pattern: Float[Tensor, "*head query key"], norms: Float[Tensor, "*head key"]) -> Measure:
+    """How much larger each key's weight is than its share of what is written: positive for a large weight with a small
+    effect.
+
+    With `norms` as in `write_norms`, for one head or several: a_ij - a_ij n_j / sum_k a_ik n_k, -1 to 1. Rows sum to 0;
+    where weights sum to less than 1, the written shares are scaled to their sum. NaN where a row writes nothing.
+    """
+    written = torch.einsum("...qk,...k->...qk", pattern, norms)
+    shares = written * (pattern.sum(dim=-1) / written.sum(dim=-1))[..., None]
+    axes = ("head", "query", "key")[-pattern.ndim :]
+    return Measure("weight minus share of what is written", "share", axes, pattern - shares)
 
 
 def rollout(patterns: Iterable[Float[Tensor, "head pos pos"]]) -> Measure:
@@ -65,6 +84,18 @@ def rollout(patterns: Iterable[Float[Tensor, "head pos pos"]]) -> Measure:
     return Measure("attention rollout", "probability", ("layer", "query", "key"), torch.stack(joint))
 
 
+def without_first_key(pattern: Float[Tensor, "*lead query key"], renormalise: bool) -> Float[Tensor, "*lead query key"]:
+    """The pattern with weight 0 on the first key, on which many heads rest when they have nothing to do.
+
+    If asked, the weights that remain are rescaled to sum to 1; a row in which none remains becomes NaN.
+
+    Source: Xiao et al. 2023, "Efficient Streaming Language Models with Attention Sinks".
+    """
+    rest = pattern.clone()
+    rest[..., 0] = 0
+    return rest / rest.sum(dim=-1, keepdim=True) if renormalise else rest
+
+
 def max_pool(pattern: Shaped[Tensor, "*lead query key"], size: int) -> Shaped[Tensor, "*lead rows columns"]:
     """A thumbnail of at most size x size in the pattern's own unit, each pixel the exact maximum of its bin.
 
@@ -75,6 +106,39 @@ def max_pool(pattern: Shaped[Tensor, "*lead query key"], size: int) -> Shaped[Te
         bins = pattern.tensor_split(min(size, pattern.shape[axis]), dim=axis)
         pattern = torch.stack([cells.amax(dim=axis) for cells in bins], dim=axis)
     return pattern
+
+
+def js_divergence(a: Float[Tensor, "*lead key"], b: Float[Tensor, "*lead key"]) -> Measure:
+    """How different two rows of weights are: the Jensen-Shannon divergence, 0 for equal ones to log 2 nats for rows
+    without a common key. NaN where a row holds one.
+
+    Source: Lin 1991, "Divergence Measures Based on the Shannon Entropy".
+    """
+    # A head's worth of rows at a time: the logarithms of a whole layer would be fresh memory of several times its size.
+    pairs = zip(*(rows.reshape(-1, rows.shape[-1]).split(1024) for rows in (a, b)), strict=True)
+    values = torch.cat([_js_divergence(*pair) for pair in pairs]).reshape(a.shape[:-1])
+    return Measure("Jensen-Shannon divergence", "nats", ("layer", "head", "query")[3 - values.ndim :], values)
+
+
+def _js_divergence(a: Float[Tensor, "row key"], b: Float[Tensor, "row key"]) -> Float[Tensor, " row"]:
+    of_mean, of_a, of_b = (torch.special.entr(rows).sum(dim=-1) for rows in ((a + b) / 2, a, b))
+    # Rounding alone can leave the bounds.
+    return (of_mean - (of_a + of_b) / 2).clamp(0, math.log(2))
+
+
+def most_alike(head: Float[Tensor, "query key"], patterns: Iterable[Pattern]) -> Measure:
+    """How different every head is from the given one, the most alike having the least: the Jensen-Shannon divergence of
+    their rows (nats), averaged over the queries for which both have one.
+
+    `patterns` is taken one layer at a time, so a generator that computes them on demand needs one layer's memory.
+    """
+    layers = [torch.stack([js_divergence(head, other).values.nanmean() for other in pattern]) for pattern in patterns]
+    return Measure("Jensen-Shannon divergence", "nats", ("layer", "head"), torch.stack(layers))
+
+
+def row_sum_error(pattern: Float[Tensor, "*lead query key"]) -> Measure:
+    """How far the weights of a row are from a sum of 1 at most; 0 up to rounding for what a softmax gave."""
+    return Measure("row sum error", "probability", (), (pattern.sum(dim=-1) - 1).abs().max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,5 +182,7 @@ def _mean_weight(
     name: str, pattern: Float[Tensor, "head pos pos"], query: Int[Tensor, " cell"], key: Int[Tensor, " cell"]
 ) -> Measure:
     """The weight in the given cells, summed over each query's keys and averaged over the queries that occur."""
-    mean = pattern[:, query, key].sum(dim=-1) / torch.unique(query).numel()
+    # One head at a time: where tokens repeat, the cells are half of the pattern.
+    sums = torch.stack([head[query, key].sum() for head in pattern])
+    mean = sums / torch.unique(query).numel()
     return Measure(name, "probability", ("head",), mean)

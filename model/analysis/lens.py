@@ -2,9 +2,11 @@
 
 The logits of all layers and positions are never held: they are computed once, a tile of positions x vocabulary at a
 time. All layers of a position are in the same tile, because the last one's distribution is what they are compared with.
+
+Following tokens is apart from reading the layers: what is expensive does not depend on the token.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -18,6 +20,8 @@ from model.errors import HeadlightError
 ROWS, WORDS = 512, 2048
 
 Rows = Float[Tensor, "row d_model"]
+Streams = Iterable[Float[Tensor, "pos d_model"]]
+Normalize = Callable[[Rows], Rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +29,7 @@ class LogitLens:
     """The lens at every layer and position, layers in the order given and the final distribution last.
 
     - top_tokens, top_probs [layer, pos, k]: the most probable token ids, best first, and their probabilities.
-    - chosen_probs, chosen_ranks [layer, pos, chosen]: probability of the chosen tokens and their rank, which is 1 plus
-      the number of more probable tokens.
+    - log_normalizer [layer, pos]: log of the sum of exp(logit) over the vocabulary, in nats; log p = logit - this.
     - entropy [layer, pos]: of the layer's distribution, in nats.
     - kl_from_final [layer, pos]: KL(final || layer) in nats, what is lost by taking the layer's distribution for the
       final one.
@@ -34,61 +37,111 @@ class LogitLens:
 
     top_tokens: Measure
     top_probs: Measure
-    chosen_probs: Measure
-    chosen_ranks: Measure
+    log_normalizer: Measure
     entropy: Measure
     kl_from_final: Measure
 
 
 @torch.no_grad()
 def logit_lens(
-    resid: Iterable[Float[Tensor, "pos d_model"]],
-    normalize: Callable[[Rows], Rows],
+    resid: Streams,
+    normalize: Normalize,
     W_U: Float[Tensor, "d_model d_vocab"],
     b_U: Float[Tensor, " d_vocab"],
-    chosen: Int[Tensor, "pos chosen"] | None = None,
     k: int = 10,
 ) -> LogitLens:
     """Read every layer's residual stream through the final norm and the unembedding.
 
     `resid` ends with the stream that the model itself unembeds. `normalize` is the final norm, gain and bias included.
-    `chosen` holds token ids to follow, a row for each position. Tokens of equal probability are listed lowest id first.
+    Tokens of equal probability are listed lowest id first.
 
     Raises:
-        HeadlightError: k or a chosen token is outside the vocabulary.
+        HeadlightError: k is outside the vocabulary.
 
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens". The KL divergence has the direction of Belrose et
     al. 2023, "Eliciting Latent Predictions from Transformers with the Tuned Lens".
     """
-    streams = list(resid)
-    n_pos = len(streams[0])
-    if chosen is None:
-        chosen = torch.empty(n_pos, 0, dtype=torch.long, device=W_U.device)
-    _check(len(b_U), chosen, k)
-    step = max(1, ROWS // len(streams))
-    blocks = []
-    for start in range(0, n_pos, step):
-        here = slice(start, start + step)
-        normalized = normalize(torch.cat([stream[here] for stream in streams]))
-        by_layer = normalized.reshape(len(streams), -1, normalized.shape[-1])
-        blocks.append(_read(by_layer, W_U, b_U, chosen[here], k))
-    top_tokens, top_probs, chosen_probs, chosen_ranks, entropy, kl = (
+    if not 1 <= k <= len(b_U):
+        raise HeadlightError(f"k is {k}; the vocabulary has {len(b_U)} tokens: ask for 1 to {len(b_U)} top tokens.")
+    blocks = [_read(rows, W_U, b_U, k) for rows, _ in _blocks(resid, normalize)]
+    top_tokens, top_probs, log_normalizer, entropy, kl = (
         torch.cat(parts, dim=1) for parts in zip(*blocks, strict=True)
     )
     axes = ("layer", "pos")
     return LogitLens(
         top_tokens=Measure("top tokens", "token id", (*axes, "k"), top_tokens),
         top_probs=Measure("top probability", "probability", (*axes, "k"), top_probs),
-        chosen_probs=Measure("probability", "probability", (*axes, "chosen"), chosen_probs),
-        chosen_ranks=Measure("rank", "rank", (*axes, "chosen"), chosen_ranks),
+        log_normalizer=Measure("log normalizer", "nats", axes, log_normalizer),
         entropy=Measure("entropy", "nats", axes, entropy),
         kl_from_final=Measure("KL(final || layer)", "nats", axes, kl),
     )
 
 
-def _check(d_vocab: int, chosen: Int[Tensor, "pos chosen"], k: int) -> None:
-    if not 1 <= k <= d_vocab:
-        raise HeadlightError(f"k is {k}; the vocabulary has {d_vocab} tokens: ask for 1 to {d_vocab} top tokens.")
+@torch.no_grad()
+def chosen_probabilities(
+    resid: Streams,
+    normalize: Normalize,
+    W_U: Float[Tensor, "d_model d_vocab"],
+    b_U: Float[Tensor, " d_vocab"],
+    log_normalizer: Measure,
+    chosen: Int[Tensor, "pos chosen"],
+) -> Measure:
+    """The probability of each position's chosen token ids at every layer [layer, pos, chosen].
+
+    With the lens's `log_normalizer` no other token's logit is needed.
+
+    Raises:
+        HeadlightError: a chosen token is outside the vocabulary.
+    """
+    _check_chosen(len(b_U), chosen)
+    logits = [_chosen_logits(rows, W_U, b_U, chosen[here]) for rows, here in _blocks(resid, normalize)]
+    log_probs = torch.cat(logits, dim=1) - log_normalizer.values[..., None]
+    # Two products of different shape round differently; by that a certain token could get above 1.
+    return Measure("probability", "probability", ("layer", "pos", "chosen"), log_probs.clamp_max(0).exp())
+
+
+@torch.no_grad()
+def chosen_ranks(
+    resid: Streams,
+    normalize: Normalize,
+    W_U: Float[Tensor, "d_model d_vocab"],
+    b_U: Float[Tensor, " d_vocab"],
+    chosen: Int[Tensor, "pos chosen"],
+) -> Measure:
+    """1 plus the number of tokens more probable than each position's chosen ids, at every layer [layer, pos, chosen].
+
+    A rank takes all logits of its position: give `resid` only the positions that are wanted.
+
+    Raises:
+        HeadlightError: a chosen token is outside the vocabulary.
+    """
+    _check_chosen(len(b_U), chosen)
+    ranks = torch.cat([_rank(rows, W_U, b_U, chosen[here]) for rows, here in _blocks(resid, normalize)], dim=1)
+    return Measure("rank", "rank", ("layer", "pos", "chosen"), ranks)
+
+
+def _blocks(resid: Streams, normalize: Normalize) -> Iterator[tuple[Float[Tensor, "layer some d_model"], slice]]:
+    """All layers' normalised streams at some positions at a time, and which."""
+    streams = list(resid)
+    step = max(1, ROWS // len(streams))
+    for start in range(0, len(streams[0]), step):
+        here = slice(start, start + step)
+        normalized = normalize(torch.cat([stream[here] for stream in streams]))
+        yield normalized.reshape(len(streams), -1, normalized.shape[-1]), here
+
+
+def _tiles(
+    normalized: Float[Tensor, "layer pos d_model"],
+    W_U: Float[Tensor, "d_model d_vocab"],
+    b_U: Float[Tensor, " d_vocab"],
+) -> Iterator[tuple[int, Float[Tensor, "layer pos word"]]]:
+    """The logits of some words at a time, and the id of the first."""
+    for first in range(0, len(b_U), WORDS):
+        words = slice(first, first + WORDS)
+        yield first, normalized @ W_U[:, words] + b_U[words]
+
+
+def _check_chosen(d_vocab: int, chosen: Int[Tensor, "pos chosen"]) -> None:
     outside = chosen[(chosen < 0) | (chosen >= d_vocab)]
     if outside.numel():
         raise HeadlightError(f"Token id {outside[0].item()} was chosen; choose ids from 0 to {d_vocab - 1}.")
@@ -98,27 +151,42 @@ def _read(
     normalized: Float[Tensor, "layer pos d_model"],
     W_U: Float[Tensor, "d_model d_vocab"],
     b_U: Float[Tensor, " d_vocab"],
-    chosen: Int[Tensor, "pos chosen"],
     k: int,
 ) -> tuple[Tensor, ...]:
     """The fields of `LogitLens` for some positions, by one pass over the vocabulary."""
-    chosen_logits = torch.einsum("lpd,dpc->lpc", normalized, W_U[:, chosen]) + b_U[chosen]
-    ranks = torch.ones_like(chosen_logits, dtype=torch.long)
     top_logits = normalized.new_full((*normalized.shape[:2], k), -torch.inf)
     top_ids = torch.zeros_like(top_logits, dtype=torch.long)
     summaries = []
-    for first in range(0, len(b_U), WORDS):
-        words = slice(first, first + WORDS)
-        logits = normalized @ W_U[:, words] + b_U[words]
-        _overwrite(logits, chosen - first, chosen_logits)
-        for i, own in enumerate(chosen_logits.unbind(-1)):
-            ranks[..., i] += (logits > own[..., None]).sum(dim=-1)
+    for first, logits in _tiles(normalized, W_U, b_U):
         _keep_best(top_logits, top_ids, logits, first)
         summaries.append(_summarise(logits))
-    log_total, entropy, kl = _combine(torch.stack(summaries, dim=1))
-    top_probs = (top_logits - log_total[..., None]).exp()
-    chosen_probs = (chosen_logits - log_total[..., None]).exp()
-    return top_ids, top_probs, chosen_probs, ranks, entropy, kl
+    log_normalizer, entropy, kl = _combine(torch.stack(summaries, dim=1))
+    return top_ids, (top_logits - log_normalizer[..., None]).exp(), log_normalizer, entropy, kl
+
+
+def _chosen_logits(
+    normalized: Float[Tensor, "layer pos d_model"],
+    W_U: Float[Tensor, "d_model d_vocab"],
+    b_U: Float[Tensor, " d_vocab"],
+    chosen: Int[Tensor, "pos chosen"],
+) -> Float[Tensor, "layer pos chosen"]:
+    return torch.einsum("lpd,dpc->lpc", normalized, W_U[:, chosen]) + b_U[chosen]
+
+
+def _rank(
+    normalized: Float[Tensor, "layer pos d_model"],
+    W_U: Float[Tensor, "d_model d_vocab"],
+    b_U: Float[Tensor, " d_vocab"],
+    chosen: Int[Tensor, "pos chosen"],
+) -> Int[Tensor, "layer pos chosen"]:
+    """The chosen tokens' ranks at some positions, by one pass over the vocabulary."""
+    own_logits = _chosen_logits(normalized, W_U, b_U, chosen)
+    ranks = torch.ones_like(own_logits, dtype=torch.long)
+    for first, logits in _tiles(normalized, W_U, b_U):
+        _overwrite(logits, chosen - first, own_logits)
+        for i, own in enumerate(own_logits.unbind(-1)):
+            ranks[..., i] += (logits > own[..., None]).sum(dim=-1)
+    return ranks
 
 
 def _overwrite(

@@ -59,6 +59,17 @@ def decompose(outputs: Mapping[str, Vectors], final: Vectors) -> Decomposition:
     )
 
 
+def decomposition_residual(outputs: Iterable[Vectors], final: Vectors) -> Measure:
+    """What the components leave unexplained: the largest absolute difference between their sum and the final residual.
+
+    0 up to rounding if `outputs` are all that was added up.
+    """
+    total = torch.zeros_like(final)
+    for output in outputs:
+        total = total + output
+    return Measure("decomposition residual", "activation", (), (total - final).abs().max())
+
+
 def head_shares(
     z: Float[Tensor, "pos head d_head"], W_O: Float[Tensor, "head d_head d_model"], final: Vectors
 ) -> Measure:

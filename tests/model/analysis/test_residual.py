@@ -4,7 +4,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.analysis.residual import consecutive_cosine, decompose, head_shares, layer_cosine, stream_norms
+from model.analysis.residual import (
+    consecutive_cosine,
+    decompose,
+    decomposition_residual,
+    head_shares,
+    layer_cosine,
+    stream_norms,
+)
 from model.config import TransformerConfig
 from model.transformer import Transformer
 
@@ -69,6 +76,16 @@ def test_shares_of_all_components_sum_to_one(n_components: int, n_pos: int) -> N
     torch.testing.assert_close(shares.sum(dim=0), torch.ones(n_pos).double(), atol=1e-12, rtol=0)
 
 
+def test_decomposition_residual_is_the_largest_entry_that_no_component_explains() -> None:
+    outputs = torch.tensor([[[1.0, 2], [3, 4]], [[10, 20], [30, 40]]])
+    final = torch.tensor([[11.0, 22], [33, 44]])
+    measure = decomposition_residual(iter(outputs), final)
+    assert (measure.unit, measure.axes) == ("activation", ())
+    assert measure.values == 0
+    assert decomposition_residual(outputs, final + torch.tensor([[0.0, 0.5], [-2, 1]])).values == 2
+    assert decomposition_residual(outputs[:1], final).values == 40
+
+
 def test_head_shares_and_the_bias_sum_to_the_share_of_attention() -> None:
     generator = torch.Generator().manual_seed(1)
     z, W_O, b_O, other = (
@@ -96,3 +113,6 @@ def test_the_components_of_a_real_run_make_up_all_of_its_final_residual() -> Non
     shares = decompose(outputs, cache["resid_post", -1][0]).shares.values
     # float64 rounding over six components.
     torch.testing.assert_close(shares.sum(dim=0), torch.ones(7).double(), atol=1e-12, rtol=0)
+    final = cache["resid_post", -1][0]
+    # The same rounding, of numbers as large as the stream's.
+    assert decomposition_residual(outputs.values(), final).values < 1e-12 * final.abs().max()

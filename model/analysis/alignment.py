@@ -1,0 +1,107 @@
+"""Which token of one run belongs to which of another, and both runs' values on the axis that this makes common.
+
+Place p of the common axis is position a[p] in run A and b[p] in run B; None where a run lacks it. Positions keep their
+order in both, so what is causal in the runs is causal on the common axis.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Shaped
+from rapidfuzz.distance import LCSseq
+from torch import Tensor
+
+from model.analysis import Measure
+from model.analysis.attention import js_divergence
+
+Presence = Literal["both", "changed", "a", "b"]
+Positions = Sequence[int | None]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The common axis of two runs: the position in A and the one in B of each place, None where a run lacks it."""
+
+    a: tuple[int | None, ...]
+    b: tuple[int | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+
+def align_tokens(a: Sequence[Hashable], b: Sequence[Hashable]) -> Alignment:
+    """Match the tokens of a longest common subsequence; of those between two matches, A's stand before B's."""
+    places: list[tuple[int | None, int | None]] = []
+    i = j = 0
+    for match in LCSseq.editops(a, b).as_matching_blocks():
+        places += [(only_a, None) for only_a in range(i, match.a)]
+        places += [(None, only_b) for only_b in range(j, match.b)]
+        i, j = match.a + match.size, match.b + match.size
+        places += zip(range(match.a, i), range(match.b, j), strict=True)
+    return Alignment(tuple(in_a for in_a, _ in places), tuple(in_b for _, in_b in places))
+
+
+def align_positions(n_a: int, n_b: int) -> Alignment:
+    """Match equal positions, whatever tokens they hold; only the longer run has the last places."""
+    places = list(zip_longest(range(n_a), range(n_b)))
+    return Alignment(tuple(in_a for in_a, _ in places), tuple(in_b for _, in_b in places))
+
+
+def presence(alignment: Alignment, a_tokens: Sequence[Hashable], b_tokens: Sequence[Hashable]) -> tuple[Presence, ...]:
+    """For each place whether both runs have it, with the same token or a changed one, or A or B alone."""
+
+    def at(i: int | None, j: int | None) -> Presence:
+        if i is None or j is None:
+            return "b" if i is None else "a"
+        return "both" if a_tokens[i] == b_tokens[j] else "changed"
+
+    return tuple(map(at, alignment.a, alignment.b))
+
+
+def on_axis(
+    values: Shaped[Tensor, "..."], positions: Positions, fill: float, dims: Sequence[int] = (-1,)
+) -> Shaped[Tensor, "..."]:
+    """One run's values with the common axis in place of its positions along `dims`, `fill` where the run has none."""
+    index = torch.tensor([0 if position is None else position for position in positions], device=values.device)
+    absent = torch.tensor([position is None for position in positions], device=values.device).nonzero().flatten()
+    for dim in dims:
+        values = values.index_select(dim, index).index_fill_(dim, absent, fill)
+    return values
+
+
+def pattern_difference(
+    a: Float[Tensor, "*head pos_a pos_a"], b: Float[Tensor, "*head pos_b pos_b"], alignment: Alignment
+) -> Measure:
+    """How much more weight B gives each cell of the common axis than A does: B - A, -1 to 1.
+
+    A key that one run lacks has weight 0 there, so that rows sum to 0 if those of A and B sum to 1. NaN is in the rows
+    of queries that are not in both runs, and where A and B hold NaN for masked, or one does and the other has no such
+    key. A pattern is one head or several; at 1024 tokens take one at a time.
+    """
+    difference = _rows(b.nan_to_num(0), alignment.b) - _rows(a.nan_to_num(0), alignment.a)
+    masked = _masked(a, alignment.a) & _masked(b, alignment.b)
+    axes = ("head", "query", "key")[-difference.ndim :]
+    return Measure("change of attention weight", "probability", axes, difference.masked_fill_(masked, torch.nan))
+
+
+def pattern_divergence(
+    a: Float[Tensor, "*head pos_a pos_a"], b: Float[Tensor, "*head pos_b pos_b"], alignment: Alignment
+) -> Measure:
+    """How differently A and B attend from each place: the Jensen-Shannon divergence of their rows, 0 to log 2 nats.
+
+    A key that one run lacks has weight 0 there; NaN where the query is not in both runs.
+    """
+    return js_divergence(_rows(a, alignment.a), _rows(b, alignment.b))
+
+
+def _rows(pattern: Float[Tensor, "*head pos pos"], positions: Positions) -> Float[Tensor, "*head query key"]:
+    """A run's pattern on the common axis: weight 0 on a key that it lacks, a row of NaN for a query that it lacks."""
+    return on_axis(on_axis(pattern, positions, 0.0), positions, torch.nan, dims=(-2,))
+
+
+def _masked(pattern: Float[Tensor, "*head pos pos"], positions: Positions) -> Bool[Tensor, "*head query key"]:
+    """Where a run has no weight to show: masked cells, and those of tokens that it lacks."""
+    return on_axis(pattern.isnan(), positions, True, dims=(-2, -1))
