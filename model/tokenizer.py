@@ -1,6 +1,7 @@
 """Text to token ids and back, and how a token is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from model.errors import CheckpointError, InputError
+from model.errors import CheckpointError, HeadlightError, InputError
 from model.files import read_json
 from model.labels import label
 
@@ -64,17 +65,13 @@ class Tokenizer:
         folder = Path(folder)
         settings = _settings(folder / "tokenizer_config.json")
         special = [token for role in SPECIAL_ROLES if (token := _content(settings.get(role, END_OF_TEXT)))]
-        try:
-            return cls(
-                _backend(folder, settings.get("add_prefix_space") is True),
-                special,
-                _content(settings.get("bos_token", END_OF_TEXT)),
-            )
-        except Exception as error:  # the library's own errors have no narrower type
-            raise CheckpointError(
-                f"The tokenizer cannot be read ({error}). The folder has to hold tokenizer.json, "
-                "or vocab.json and merges.txt: copy or download them again."
-            ) from error
+        with _refusing(
+            CheckpointError,
+            "The tokenizer cannot be read ({}). The folder has to hold tokenizer.json, or vocab.json and merges.txt: "
+            "copy or download them again.",
+        ):
+            backend = _backend(folder, settings.get("add_prefix_space") is True)
+            return cls(backend, special, _content(settings.get("bos_token", END_OF_TEXT)))
 
     def to_tokens(self, text: str, prepend_bos: bool = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
         """The ids of a text, as a batch of one row.
@@ -111,6 +108,10 @@ class Tokenizer:
             raise InputError(f"{text!r} is {len(ids)} tokens ({shown}), not one. A leading space often decides.")
         return ids[0]
 
+    def same_vocabulary(self, other: "Tokenizer") -> bool:
+        """Whether every token id stands for the same text in both."""
+        return self._backend.get_vocab() == other._backend.get_vocab()
+
     def to_string(self, tokens: TokenIds) -> str:
         """The text of token ids; bytes that are no whole character become U+FFFD."""
         return self._backend.decode(_ids(tokens), skip_special_tokens=False)
@@ -142,7 +143,8 @@ class Tokenizer:
                 "Remove or replace it."
             ) from error
         backend = self._parsing if parse_special else self._backend
-        ids = backend.encode(text, add_special_tokens=False).ids
+        with _refusing(InputError, "The model's tokenizer fails on this text ({}). Try another text or model."):
+            ids = backend.encode(text, add_special_tokens=False).ids
         return bos + ids if prepend_bos else ids
 
     @cached_property
@@ -166,6 +168,17 @@ class Tokenizer:
 def has_tokenizer(folder: Path) -> bool:
     """Whether a folder holds the files that `Tokenizer.from_folder` reads."""
     return (folder / "tokenizer.json").is_file() or (folder / "vocab.json").is_file()
+
+
+@contextmanager
+def _refusing(kind: type[HeadlightError], message: str) -> Iterator[None]:
+    """Whatever the `tokenizers` library raises as an error of ours; in the message {} stands for what it says."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # its errors have no narrower type, and its panics are not even an Exception
+        raise kind(message.format(error)) from error
 
 
 def _backend(folder: Path, add_prefix_space: bool) -> "tokenizers.Tokenizer":

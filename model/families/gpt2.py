@@ -130,18 +130,17 @@ def _translated(hf_config: dict[str, Any]) -> dict[str, Any]:
     if str(activation) not in ACTIVATIONS:
         supported = ", ".join(ACTIVATIONS)
         raise ConfigError(f"config.json sets activation_function to {activation!r}; supported are {supported}.")
-    d_head = _d_head(hf_config["n_embd"], hf_config["n_head"])
     return {
         "n_layers": hf_config["n_layer"],
         "d_model": hf_config["n_embd"],
         "n_ctx": hf_config["n_positions"],
         "n_heads": hf_config["n_head"],
-        "d_head": d_head,
+        "d_head": _d_head(hf_config["n_embd"], hf_config["n_head"]),
         "d_vocab": hf_config["vocab_size"],
         "d_mlp": hf_config["n_inner"],
         "act_fn": ACTIVATIONS[activation],
         "eps": hf_config["layer_norm_epsilon"],
-        "attn_scale": d_head**0.5 if hf_config["scale_attn_weights"] else 1.0,
+        "attn_scale": None if hf_config["scale_attn_weights"] else 1.0,  # None: the usual sqrt(d_head)
         "scale_attn_by_inverse_layer_idx": hf_config["scale_attn_by_inverse_layer_idx"],
     }
 

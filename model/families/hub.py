@@ -5,7 +5,8 @@ Only the files that are read are fetched, never a pickle. `HF_ENDPOINT`, `HF_HOM
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from model.errors import CheckpointError, ModelNotFoundError
@@ -48,6 +49,7 @@ def fetch(name: str, revision: str | None, check: Callable[[Path], object]) -> P
 
     Raises:
         ModelNotFoundError: the hub cannot be reached, has no such model or revision, or breaks off.
+        CheckpointError: the hub's model has no config.json.
     """
     repository, commit = PINNED.get(name, (name, None))
     revision = revision or commit
@@ -55,9 +57,15 @@ def fetch(name: str, revision: str | None, check: Callable[[Path], object]) -> P
         for known_as in (repository, name):
             if folder := _on_disk(known_as, revision):
                 return folder
-    folder = _snapshot(repository, revision, ["config.json"])
+    try:
+        _ask_once(repository, revision)
+    except ModelNotFoundError:
+        if folder := _on_disk(repository, revision):
+            return folder
+        raise
+    folder = _files(repository, revision, ["config.json"])
     check(folder)
-    return _snapshot(repository, folder.name, FILES)
+    return _files(repository, folder.name, FILES)
 
 
 def _on_disk(repository: str, revision: str | None) -> Path | None:
@@ -80,13 +88,36 @@ def _complete(folder: Path) -> bool:
     return (folder / "config.json").is_file() and has_tokenizer(folder) and all(file.is_file() for file in weights)
 
 
-def _snapshot(repository: str, revision: str | None, files: list[str]) -> Path:
+def _ask_once(repository: str, revision: str | None) -> None:
+    """Fail at once where the hub does not answer; a download would try again and again for half a minute before it fails."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+    with _explained(repository, revision):
+        get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=_endpoint()))
+
+
+def _files(repository: str, revision: str | None, patterns: list[str]) -> Path:
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
+
+    with _explained(repository, revision):
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns, endpoint=_endpoint()))
+
+
+def _endpoint() -> str | None:
+    return os.environ.get("HF_ENDPOINT")  # the client itself reads it only once, when it is imported
+
+
+@contextmanager
+def _explained(repository: str, revision: str | None) -> Iterator[None]:
+    from huggingface_hub.errors import (
+        HFValidationError,
+        RemoteEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
 
     try:
-        endpoint = os.environ.get("HF_ENDPOINT")  # the client itself reads it only once, when it is imported
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=files, endpoint=endpoint))
+        yield
     except RevisionNotFoundError as error:
         raise ModelNotFoundError(
             f"The hub's {repository} has no revision {revision!r}. Give a branch, a tag or a full commit hash."
@@ -94,6 +125,11 @@ def _snapshot(repository: str, revision: str | None, files: list[str]) -> Path:
     except (RepositoryNotFoundError, HFValidationError) as error:
         raise ModelNotFoundError(
             f"The hub has no model {repository!r}, or it is private: check the name, or log in with `hf auth login`."
+        ) from error
+    except RemoteEntryNotFoundError as error:
+        raise CheckpointError(
+            f"The hub's {repository} has no config.json, so it cannot be opened by name. Download its files and give "
+            "the path of the folder or file."
         ) from error
     except Exception as error:  # the client passes on its HTTP library's errors, which differ by version
         raise ModelNotFoundError(

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from model.errors import CheckpointError
-from model.files import read_json
+from model.files import read_json, reason
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 SHOWN = 5  # how many offending tensors a message names
@@ -32,7 +32,7 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
     except (SafetensorError, OSError) as error:
         raise CheckpointError(
-            f"{path.name} cannot be read as safetensors ({error}). It may be half written or cut short: "
+            f"{path.name} cannot be read as safetensors ({reason(error, path)}). It may be half written or cut short: "
             "copy or download it again."
         ) from error
 
@@ -104,12 +104,17 @@ def check_tensors(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int,
         "has tensors that are not float32, float16 or bfloat16:",
         (f"{name} is {_dtype(tensor)}" for name, tensor in tensors.items() if tensor.dtype not in FLOATS),
     )
-    _refuse("has NaN or infinite values in", (name for name, tensor in tensors.items() if not _finite(tensor)))
+    _refuse(
+        "has NaN or infinite values in",
+        (name for name, tensor in tensors.items() if not _finite(tensor)),
+        "Nothing computed with them would mean anything: take an earlier checkpoint of that training, or copy or "
+        "download the file again.",
+    )
 
 
-def _refuse(what: str, offenders: Iterable[str]) -> None:
+def _refuse(what: str, offenders: Iterable[str], next_step: str = "") -> None:
     if names := list(offenders):
-        raise CheckpointError(f"The checkpoint {what} {listed(names)}.")
+        raise CheckpointError(f"The checkpoint {what} {listed(names)}. {next_step}".rstrip())
 
 
 def listed(names: list[str]) -> str:

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+import torch
 
 from model import TransformerConfig
 from model.errors import ConfigError
@@ -22,10 +23,16 @@ def test_what_is_given_is_kept() -> None:
     assert (cfg.d_mlp, cfg.d_vocab_out, cfg.attn_scale) == (3, 2, 1.0)
 
 
+def test_a_number_that_came_without_a_point_is_computed_with_all_the_same() -> None:
+    """Tensors take no integer beyond 64 bits, as config.json may hold one."""
+    eps = TransformerConfig(**(TINY | {"eps": 10**30})).eps
+    assert torch.ones(()) + eps == 1e30
+
+
 @pytest.mark.parametrize(
     "name", ["n_layers", "d_model", "n_ctx", "n_heads", "d_head", "d_vocab", "d_mlp", "d_vocab_out"]
 )
-@pytest.mark.parametrize("size", [0, -4, 1.5, True, "7", [1], math.inf])
+@pytest.mark.parametrize("size", [0, -4, 1.5, True, "7", [1], math.inf, 10**400])
 @pytest.mark.usefixtures("unchecked")
 def test_a_size_that_is_no_positive_whole_number_is_refused(name: str, size: object) -> None:
     with pytest.raises(ConfigError, match=f"{name} is .* whole number of at least 1"):
@@ -43,6 +50,7 @@ def test_a_size_that_is_no_positive_whole_number_is_refused(name: str, size: obj
         ("eps", 0.0, "greater than 0"),
         ("eps", math.nan, "greater than 0"),
         ("eps", "small", "greater than 0"),
+        ("eps", 10**400, "greater than 0"),
         ("attn_scale", math.inf, "greater than 0"),
         ("attn_scale", -1.0, "greater than 0"),
     ],

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import GPT2LMHeadModel
 
 from model import Transformer, load, save_gpt2
-from model.errors import CheckpointError, ConfigError
+from model.errors import CheckpointError, ConfigError, HeadlightError
 from model.families.gpt2_export import reference_logits
 from tests.model.oracles import ATOL, RTOL, assert_mapped, random_gpt2, random_model, random_tokens
 
@@ -210,7 +210,7 @@ def test_settings_that_are_not_supported_are_refused_by_name(
 def test_no_memory_is_taken_on_the_word_of_a_config(name: str, size: int, tmp_path: Path) -> None:
     saved(random_gpt2(), tmp_path)
     edit_config(tmp_path, **{name: size})
-    with pytest.raises(CheckpointError, match=f"{size}"):
+    with pytest.raises(HeadlightError, match=f"{size}"):
         load(tmp_path)
 
 

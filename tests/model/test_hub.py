@@ -157,7 +157,6 @@ def test_a_branch_is_asked_for_again(served: Hub) -> None:
     assert_opens("owner/tiny", OTHER_COMMIT, revision="main")
 
 
-@pytest.mark.usefixtures("no_waiting")
 def test_a_branch_is_opened_from_the_disk_where_there_is_no_network(
     served: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,10 +212,17 @@ def test_a_revision_that_the_hub_does_not_have_is_refused(served: Hub) -> None:
             load("owner/tiny", revision=revision)
 
 
-@pytest.mark.usefixtures("no_waiting")
-def test_without_a_network_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["gpt2", "owner/tiny"])
+def test_without_a_network_the_message_says_what_to_do_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", NOBODY)
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("the client waits before another attempt"))
     with pytest.raises(ModelNotFoundError, match=r"could not be fetched.*Check the network.*give its path"):
+        load(name)
+
+
+def test_a_repository_without_a_config_is_refused(served: Hub) -> None:
+    del served.files["config.json"]
+    with pytest.raises(CheckpointError, match=r"owner/tiny has no config\.json.*give the path"):
         load("owner/tiny")
 
 

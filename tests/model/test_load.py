@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 from model import Source, embedded_models, load, loading, save_gpt2
 from model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
 from model.families.gpt2_export import reference_logits
+from model.files import read_json
 from tests.model.oracles import random_gpt2, random_model, random_tokens
 from tests.model.test_tokenizer import small_backend
 
@@ -227,6 +228,16 @@ def test_an_index_may_only_name_files_beside_itself(weight_map: object, message:
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
     with pytest.raises(CheckpointError, match=message):
         load(folder)
+
+
+def test_an_error_about_a_file_names_it_without_its_path(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"wte.weight": "gone.safetensors"}}')
+    with pytest.raises(CheckpointError, match=r"gone\.safetensors cannot be read") as missing:
+        load(folder)
+    with pytest.raises(CheckpointError, match=r"gone\.json cannot be read") as unread:
+        read_json(folder / "gone.json")
+    assert not [error for error in (missing, unread) if str(folder) in str(error.value)]
 
 
 def test_a_tensor_in_two_shards_is_refused(folder: Path) -> None:

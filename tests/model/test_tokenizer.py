@@ -301,3 +301,23 @@ def test_damaged_files_are_refused(files: dict[str, str], tmp_path: Path) -> Non
     with pytest.raises(CheckpointError, match=r"tokenizer") as caught:
         Tokenizer.from_folder(tmp_path)
     assert str(tmp_path) + os.sep not in str(caught.value)
+
+
+def _with_model(small_folder: Path, folder: Path, **settings: object) -> Path:
+    """A copy of the small tokenizer's file with other settings of its model."""
+    content = json.loads((small_folder / "tokenizer.json").read_text())
+    content["model"] |= settings
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    return folder
+
+
+def test_what_makes_the_library_panic_is_refused(small_folder: Path, tmp_path: Path) -> None:
+    """A panic is no Exception: it would end the thread that draws a page without a word."""
+    with pytest.raises(CheckpointError, match="tokenizer cannot be read"):
+        Tokenizer.from_folder(_with_model(small_folder, tmp_path, continuing_subword_prefix="##"))
+
+
+def test_a_tokenizer_that_fails_on_a_text_says_so(tmp_path: Path) -> None:
+    backend = Backend(models.WordLevel({"cat": 0}, unk_token="[UNK]"))
+    with pytest.raises(InputError, match=r"tokenizer fails on this text \(.*\[UNK\]"):
+        Tokenizer(backend).to_tokens("dog")
