@@ -5,22 +5,36 @@ hover and pin in the browser, without a round trip to the server.
 """
 
 from app.components.head_grid import HeadIndex, head_grid
-from app.components.heads import HeadPattern, Pin, heads
-from app.components.lens_grid import LensCells, LensPin, lens_grid
-from app.components.shared.coding import decode_weights, encode_thumbnails, encode_weights
+from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
+from app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
+from app.components.shared.coding import (
+    decode_weights,
+    encode_positive,
+    encode_signed,
+    encode_thumbnails,
+    encode_weights,
+)
 from app.components.token_strip import token_strip
+from app.components.tour import Step, tour
 
 __all__ = [
     "HeadIndex",
+    "HeadPanel",
     "HeadPattern",
     "LensCells",
+    "LensColours",
     "LensPin",
     "Pin",
+    "Step",
+    "TokenAxis",
     "decode_weights",
+    "encode_positive",
+    "encode_signed",
     "encode_thumbnails",
     "encode_weights",
     "head_grid",
     "heads",
     "lens_grid",
     "token_strip",
+    "tour",
 ]

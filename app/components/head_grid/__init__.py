@@ -1,7 +1,8 @@
-"""All layers x heads as thumbnails on one canvas; a click selects a head."""
+"""Heads as thumbnails on one canvas, as a table of layers or in any order; a click selects a head."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from jaxtyping import UInt8
@@ -21,20 +22,33 @@ def head_grid(
     key: str,
     group: str,
     captions: Sequence[Sequence[str]] | None = None,
-    max_selected: int = 6,
+    order: Sequence[HeadIndex] | None = None,
+    figures: Sequence[Sequence[str]] | None = None,
+    kind: Literal["positive", "signed"] = "positive",
+    legend_title: str = "attention weight",
+    legend_limit: float = 1.0,
 ) -> tuple[HeadIndex, ...]:
-    """Every head's attention (row = query, column = key); returns the selected heads in the order of their slots.
+    """Every head's picture (row = query, column = key); returns the selected heads in the order of their slots.
 
-    `thumbnails` come from `encode_thumbnails`. `captions[layer][head]` is shown beside a head's name. `selected` counts
-    when `epoch` is new, afterwards the user's own selection does. A head beyond `max_selected` takes the slot of the
-    one selected longest.
+    `thumbnails` come from `encode_thumbnails` or `encode_positive`, or, where `kind` is signed, from `encode_signed`;
+    the colour bar ends at `legend_limit`. Without `order` they stand in a table of layers and heads; with it, these
+    heads follow one another in lines, each with its name and `figures[layer][head]` under it. `captions[layer][head]`
+    is shown beside a head's name at the pointer. `selected` counts when `epoch` is new, afterwards the user's own
+    selection does.
     """
     n_layers, n_heads = thumbnails.shape[:2]
     value = mount(
         _render,
         key=key,
         group=group,
-        props={"captions": captions, "maxSelected": max_selected},
+        props={
+            "captions": captions,
+            "order": order,
+            "figures": figures,
+            "kind": kind,
+            "legendTitle": legend_title,
+            "legendLimit": legend_limit,
+        },
         arrays={"thumbnails": thumbnails},
         value=selected,
         epoch=epoch,

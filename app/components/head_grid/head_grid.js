@@ -1,16 +1,10 @@
-// All heads as thumbnails on one canvas. Frames, badges and labels are elements over it: a hover redraws nothing.
-const LARGEST_PITCH = 144; // CSS pixels from one thumbnail to the next
-const SMALL_PITCH = 40;
-const SMALLEST_PITCH = 24;
-const TALLEST = 2600;
-const ROW_LABEL_WIDTH = 34;
+// Heads as thumbnails on one canvas. Frames, badges and a table's labels are elements over it: a hover redraws nothing.
+const SMALL_PITCH = 40; // CSS pixels
 const MAGNIFIED = 168;
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 class HeadGrid {
   listeners = { head: (head) => this.place(this.linkedFrame, head) };
-  cursor = [0, 0];
-  clock = 0;
+  cursor = 0;
 
   constructor(view) {
     this.view = view;
@@ -48,36 +42,32 @@ class HeadGrid {
     this.board.onblur = () => this.leave();
   }
 
-  update({ captions, maxSelected }, { thumbnails }) {
-    [this.layerCount, this.headCount, this.rows, this.columns] = thumbnails.shape;
-    this.codes = thumbnails.values.map((code) => (code + 1) & 255); // as matrix.js wants them: 0 is masked, 1 is zero
+  update(props, { thumbnails }) {
+    Object.assign(this, props);
+    this.shape = thumbnails.shape;
+    this.codes = thumbnails.values.map(THUMBNAIL_KINDS[this.kind].code);
     this.masked = this.codes.includes(MASKED);
-    this.captions = captions;
-    this.maxSelected = maxSelected;
-    const size = `${this.layerCount} layers by ${this.headCount} heads`;
-    this.board.ariaLabel = `${size}. Arrow keys move, Enter selects up to ${maxSelected}.`;
+    const [layerCount, headCount] = this.shape;
+    const size = this.order ? `${this.order.length} heads in order` : `${layerCount} layers by ${headCount} heads`;
+    this.board.ariaLabel = `${size}: ${this.legendTitle}. Arrow keys, Home and End move; Enter selects.`;
   }
 
   setValue(selected) {
-    this.selected = selected.filter(([layer, head]) => layer < this.layerCount && head < this.headCount);
-    this.since = new Map(this.selected.map((head) => [headName(head), this.clock++]));
+    const [layerCount, headCount] = this.shape;
+    this.selected = selected.filter(([layer, head]) => layer < layerCount && head < headCount);
     this.drawFrames();
   }
 
   draw(theme, width) {
-    const tallest = Math.max(SMALLEST_PITCH, TALLEST / this.layerCount);
-    const widest = (width - ROW_LABEL_WIDTH) / this.headCount;
-    const room = Math.max(SMALLEST_PITCH, Math.min(LARGEST_PITCH, tallest, widest));
-    this.gap = 2 * Math.round((Math.min(10, Math.max(4, 0.09 * room)) * devicePixelRatio) / 2);
-    const side = Math.floor(room * devicePixelRatio) - this.gap;
-    this.thumbnail = { width: crispSize(this.columns, side), height: crispSize(this.rows, side) };
-    this.devicePitch = Math.max(this.thumbnail.width, this.thumbnail.height) + this.gap;
-    this.pitch = this.devicePitch / devicePixelRatio;
-    this.board.classList.toggle("small", this.pitch < SMALL_PITCH);
-    const packed = theme.map.map(packedColour);
-    this.colours = Uint32Array.from({ length: 256 }, (_, code) => colourAt(packed, (code - 1) / 254));
+    const { order, shape } = this;
+    this.layout = order ? flowLayout(order, shape, width, this.figures ? 2 : 1) : tableLayout(shape, width);
+    this.cursor = Math.min(this.cursor, Math.max(0, this.layout.heads.length - 1));
+    this.sheet.classList.toggle("flow", Boolean(order));
+    this.board.classList.toggle("small", this.layout.pitch < SMALL_PITCH);
+    this.colours = thumbnailColours(THUMBNAIL_KINDS[this.kind], theme);
     this.hatch = hatching(theme);
-    drawWeightLegend(this.legend, theme, "sqrt", this.masked);
+    const { kind, legendTitle: title, legendLimit: limit, masked } = this;
+    drawThumbnailLegend(this.legend, theme, { kind, title, limit, masked });
     this.drawLabels();
     this.drawThumbnails(theme);
     this.drawFrames();
@@ -87,34 +77,50 @@ class HeadGrid {
     const labels = (letter, side, length) =>
       Array.from({ length }, (_, index) => {
         const label = element("span", "", `${letter}${index}`);
-        label.style[side] = `${(index + 0.5) * this.pitch}px`;
+        label.style[side] = `${(index + 0.5) * this.layout.pitch}px`;
         return label;
       });
-    this.heads.replaceChildren(...labels("H", "left", this.headCount));
-    this.layers.replaceChildren(...labels("L", "top", this.layerCount));
+    const [layerCount, headCount] = this.order ? [0, 0] : this.shape;
+    this.heads.replaceChildren(...labels("H", "left", headCount));
+    this.layers.replaceChildren(...labels("L", "top", layerCount));
   }
 
   drawThumbnails(theme) {
-    this.canvas.width = this.headCount * this.devicePitch;
-    this.canvas.height = this.layerCount * this.devicePitch;
-    this.canvas.style.width = `${this.headCount * this.pitch}px`;
-    this.canvas.style.height = `${this.layerCount * this.pitch}px`;
-    const { width, height } = this.thumbnail;
+    const { layout } = this;
+    this.canvas.width = layout.columns * layout.across;
+    this.canvas.height = layout.lines * layout.down;
+    this.canvas.style.width = `${this.canvas.width / devicePixelRatio}px`;
+    this.canvas.style.height = `${this.canvas.height / devicePixelRatio}px`;
     const context = this.canvas.getContext("2d");
-    context.fillStyle = cssColour(theme.border);
-    for (let layer = 0; layer < this.layerCount; layer++) {
-      for (let head = 0; head < this.headCount; head++) {
-        const left = head * this.devicePitch + this.gap / 2;
-        const top = layer * this.devicePitch + this.gap / 2;
-        context.fillRect(left - 1, top - 1, width + 2, height + 2);
-        this.paint(context, [layer, head], left, top, width, height);
-      }
+    for (const [index, head] of layout.heads.entries()) {
+      const [left, top] = layout.corner(index);
+      context.fillStyle = cssColour(theme.border);
+      context.fillRect(left - 1, top - 1, layout.width + 2, layout.height + 2);
+      this.paint(context, head, left, top, layout.width, layout.height);
+      if (this.order) this.drawCaption(context, theme, head, left + layout.width / 2, top + layout.height);
     }
   }
 
+  // A head's name and figure, centred under its thumbnail.
+  drawCaption(context, theme, head, x, y) {
+    context.save();
+    context.translate(x, y);
+    context.scale(devicePixelRatio, devicePixelRatio);
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    const lines = [headName(head), this.figureOf(head)];
+    for (const [line, text] of lines.entries()) {
+      context.font = labelFont(theme, line ? 400 : 600);
+      context.fillStyle = cssColour(line ? theme.faded : theme.text);
+      context.fillText(text, 0, 3 + line * CAPTION_LINE);
+    }
+    context.restore();
+  }
+
   paint(context, [layer, head], left, top, width, height) {
-    const { rows, columns, colours, hatch } = this;
-    const start = (layer * this.headCount + head) * rows * columns;
+    const { colours, hatch } = this;
+    const [, headCount, rows, columns] = this.shape;
+    const start = (layer * headCount + head) * rows * columns;
     const codes = this.codes.subarray(start, start + rows * columns);
     paintMatrix(context, { codes, rows, columns, colours, hatch }, left, top, width, height);
   }
@@ -131,22 +137,19 @@ class HeadGrid {
     );
   }
 
-  // Moves a frame around a head's thumbnail; without a head it goes away.
+  // Moves a frame around a head's thumbnail; without a head, or where it is not shown, the frame goes away.
   place(frame, head) {
-    frame.hidden = !head || !this.pitch;
+    const index = head ? this.layout?.indices.get(headName(head)) : undefined;
+    frame.hidden = index === undefined;
     if (frame.hidden) return;
-    const pixels = (count) => `${count / devicePixelRatio}px`;
-    frame.style.top = pixels(head[0] * this.devicePitch + this.gap / 2);
-    frame.style.left = pixels(head[1] * this.devicePitch + this.gap / 2);
-    frame.style.width = pixels(this.thumbnail.width);
-    frame.style.height = pixels(this.thumbnail.height);
+    const [left, top] = this.layout.corner(index);
+    const box = { left, top, width: this.layout.width, height: this.layout.height };
+    for (const [name, length] of Object.entries(box)) frame.style[name] = `${length / devicePixelRatio}px`;
   }
 
   headUnder(event) {
     const { left, top } = this.canvas.getBoundingClientRect();
-    const layer = Math.floor((event.clientY - top) / this.pitch);
-    const head = Math.floor((event.clientX - left) / this.pitch);
-    return layer >= 0 && head >= 0 && layer < this.layerCount && head < this.headCount ? [layer, head] : null;
+    return this.layout.heads[this.layout.at(event.clientX - left, event.clientY - top)] ?? null;
   }
 
   hover(head, x, y) {
@@ -169,6 +172,10 @@ class HeadGrid {
     return this.selected.findIndex((other) => headName(other) === headName(head));
   }
 
+  figureOf([layer, head]) {
+    return this.figures?.[layer][head] ?? "";
+  }
+
   describe(head) {
     const slot = this.slotOf(head);
     const rows = slot < 0 ? [] : [["selected", `${slot + 1} of ${this.selected.length}`]];
@@ -177,48 +184,46 @@ class HeadGrid {
 
   // A larger picture for the tooltip, where the thumbnails are small.
   magnify(head) {
-    if (this.pitch >= 0.7 * MAGNIFIED) return null;
+    if (this.layout.pitch >= 0.7 * MAGNIFIED) return null;
+    const [, , rows, columns] = this.shape;
     const canvas = element("canvas");
     const side = Math.floor(MAGNIFIED * devicePixelRatio);
-    canvas.width = crispSize(this.columns, side);
-    canvas.height = crispSize(this.rows, side);
+    canvas.width = crispSize(columns, side);
+    canvas.height = crispSize(rows, side);
     canvas.style.width = `${canvas.width / devicePixelRatio}px`;
     this.paint(canvas.getContext("2d"), head, 0, 0, canvas.width, canvas.height);
     return canvas;
   }
 
-  // A head more than allowed takes the slot of the one selected longest, so that the others keep their colours.
   toggle(head) {
     const slot = this.slotOf(head);
     if (slot >= 0) this.selected.splice(slot, 1);
-    else if (this.selected.length < this.maxSelected) this.selected.push(head);
-    else {
-      const ages = this.selected.map((other) => this.since.get(headName(other)));
-      this.selected[ages.indexOf(Math.min(...ages))] = head;
-    }
-    this.since.set(headName(head), this.clock++);
-    this.cursor = head;
+    else this.selected.push(head);
+    this.cursor = this.layout.indices.get(headName(head));
     this.drawFrames();
-    this.view.announce(`${headName(head)} ${slot >= 0 ? "removed" : `selected as number ${this.slotOf(head) + 1}`}`);
+    this.view.announce(`${headName(head)} ${slot >= 0 ? "removed" : `selected as number ${this.selected.length}`}`);
     this.view.report(this.selected);
   }
 
   press(event) {
-    if (event.key === "Enter" || event.key === " ") this.toggle(this.cursor);
+    const head = this.layout.heads[this.cursor];
+    const next = this.layout.step(this.cursor, event);
+    if (!head) return;
+    if (event.key === "Enter" || event.key === " ") this.toggle(head);
     else if (event.key === "Escape") this.leave();
-    else if (event.key in ARROWS) this.move(...ARROWS[event.key]);
+    else if (next !== undefined) this.move(next);
     else return;
     event.preventDefault();
   }
 
-  move(down, right) {
-    const clamp = (value, count) => Math.min(count - 1, Math.max(0, value));
-    this.cursor = [clamp(this.cursor[0] + down, this.layerCount), clamp(this.cursor[1] + right, this.headCount)];
-    this.place(this.hoverFrame, this.cursor);
+  move(index) {
+    this.cursor = index;
+    const head = this.layout.heads[index];
+    this.place(this.hoverFrame, head);
     this.hoverFrame.scrollIntoView({ block: "nearest", inline: "nearest" });
     const { right: x, top: y } = this.hoverFrame.getBoundingClientRect();
-    this.hover(this.cursor, x, y);
-    this.view.announce([headName(this.cursor), ...this.describe(this.cursor).flat()].join(" "));
+    this.hover(head, x, y);
+    this.view.announce([headName(head), this.figureOf(head), ...this.describe(head).flat()].filter(Boolean).join(" "));
   }
 }
 

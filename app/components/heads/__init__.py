@@ -1,74 +1,142 @@
-"""The selected heads' attention side by side, on one scale and with one crosshair; a click pins a cell."""
+"""The chosen heads' attention side by side, of one run or of two with their difference; a click pins a cell."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, UInt16
 
+from app.components.shared.coding import WEIGHT_ABSENT
 from app.components.shared.mount import mount, register
+
+Presence = Literal["both", "changed", "a", "b"]
+Show = Literal["weight", "score", "write", "disagreement"]
+Sink = Literal["keep", "hide", "renormalise"]
+Scale = Literal["sqrt", "linear"]
 
 _render = register(Path(__file__).parent)
 
 
 @dataclass(frozen=True)
+class TokenAxis:
+    """The tokens along both sides of every pattern: what to call each, and which of the runs A and B have it."""
+
+    labels: Sequence[str]
+    presence: Sequence[Presence]
+
+
+@dataclass(frozen=True)
 class HeadPattern:
-    """One head's attention: weights from `encode_weights`, and the log-sum-exp (nats) of each query's scores."""
+    """One head's attention in one run, from which the browser computes every measure.
+
+    `weights` come from `encode_weights`, `logsumexp` is that of each query's scores (nats), and `write_norms` are the
+    L2 norms of what the head would write from each key (NaN where either is not known: its measure is left out).
+    """
 
     layer: int
     head: int
     weights: UInt16[np.ndarray, "query key"]
     logsumexp: Float32[np.ndarray, "query"]
+    write_norms: Float32[np.ndarray, "key"]
+
+    def on_axis(self, positions: Sequence[int | None]) -> "HeadPattern":
+        """The same head on an axis of these positions of its run, absent where there is None."""
+        places = [place for place, position in enumerate(positions) if position is not None]
+        own = [position for position in positions if position is not None]
+        weights = np.full((len(positions), len(positions)), WEIGHT_ABSENT, np.uint16)
+        weights[np.ix_(places, places)] = self.weights[np.ix_(own, own)]
+        logsumexp, write_norms = np.full((2, len(positions)), np.nan, np.float32)
+        logsumexp[places], write_norms[places] = self.logsumexp[own], self.write_norms[own]
+        return replace(self, weights=weights, logsumexp=logsumexp, write_norms=write_norms)
+
+
+@dataclass(frozen=True)
+class HeadPanel:
+    """A head, and what to hold against it: the same head in run B, or another head; the title is its name if None."""
+
+    a: HeadPattern
+    b: HeadPattern | None = None
+    title: str | None = None
 
 
 class Pin(NamedTuple):
-    """A pinned cell; in the token strip only its query or only its key is pinned, and the other is None."""
+    """A pinned cell, one query and one key; or tokens of one side, whose attention is summed, and none of the other."""
 
-    query: int | None
-    key: int | None
+    queries: tuple[int, ...]
+    keys: tuple[int, ...]
 
 
 def heads(
-    patterns: Sequence[HeadPattern],
-    query_labels: Sequence[str],
-    key_labels: Sequence[str],
+    panels: Sequence[HeadPanel],
+    axis: TokenAxis,
     *,
     pinned: Pin | None,
     epoch: int,
     key: str,
     group: str,
-    scale: Literal["sqrt", "linear"] = "sqrt",
+    show: Show = "weight",
+    sink: Sink = "keep",
+    scale: Scale = "sqrt",
+    own_scale: bool = False,
 ) -> Pin | None:
-    """Each pattern as a heatmap (row = query, column = key) with figures at the pointer; returns the pinned cell.
+    """Each head as a heatmap (row = query, column = key), with B as three: A, B and B - A; returns what is pinned.
 
-    A pattern's index is its slot, the number and colour that `head_grid` frames it with. `pinned` counts when `epoch`
-    is new, afterwards the user's own pin does. Colours follow the weight or its square root, from 0 to 1.
+    A panel's index is its slot, the number and colour that `head_grid` frames it with. `pinned` counts when `epoch` is
+    new, afterwards the user's own pin does.
+
+    `show` is the softmax weight (probability), the score before it (nats), the weight times the key's written norm (L2
+    norm), or the weight less the key's share of all that the row writes. `sink` keeps the first token, hides its
+    column, or lets the other keys' weights sum to 1. Colours follow the value or its square root (scores always the
+    value), on one scale for all heads or on each head's own.
     """
     value = mount(
         _render,
         key=key,
         group=group,
         props={
-            "heads": [(pattern.layer, pattern.head) for pattern in patterns],
-            "queryLabels": query_labels,
-            "keyLabels": key_labels,
+            **axis_props(axis),
+            "panels": [panel_props(panel) for panel in panels],
+            "show": show,
+            "sink": sink,
             "scale": scale,
+            "ownScale": own_scale,
         },
         arrays={
-            **{f"weights{slot}": pattern.weights for slot, pattern in enumerate(patterns)},
-            **{f"logsumexp{slot}": pattern.logsumexp.astype(np.float32) for slot, pattern in enumerate(patterns)},
+            f"{slot}.{name}": array for slot, panel in enumerate(panels) for name, array in panel_arrays(panel).items()
         },
         value=pinned,
         epoch=epoch,
     )
-    return _pin_within(value, len(query_labels), len(key_labels))
+    return _pin_within(value, len(axis.labels))
 
 
-def _pin_within(value: Sequence[int | None] | None, n_queries: int, n_keys: int) -> Pin | None:
+def axis_props(axis: TokenAxis) -> dict[str, Any]:
+    """The axis as the scripts want it."""
+    return {"labels": list(axis.labels), "presence": list(axis.presence)}
+
+
+def panel_props(panel: HeadPanel) -> dict[str, Any]:
+    """What the scripts want to know of a panel besides its arrays."""
+    sides = [panel.a] if panel.b is None else [panel.a, panel.b]
+    return {"heads": [(side.layer, side.head) for side in sides], "title": panel.title}
+
+
+def panel_arrays(panel: HeadPanel) -> dict[str, np.ndarray]:
+    """A panel's arrays by the names that the scripts give them."""
+    sides = {"a": panel.a} if panel.b is None else {"a": panel.a, "b": panel.b}
+    arrays = {}
+    for name, side in sides.items():
+        arrays[f"{name}.weights"] = side.weights
+        arrays[f"{name}.logsumexp"] = side.logsumexp.astype(np.float32)
+        arrays[f"{name}.norms"] = side.write_norms.astype(np.float32)
+    return arrays
+
+
+def _pin_within(value: Sequence[Sequence[int]] | None, n_places: int) -> Pin | None:
     """The pin, unless it belongs to a longer prompt than the one shown."""
     if value is None:
         return None
-    query, key = value
-    return Pin(query, key) if (query or 0) < n_queries and (key or 0) < n_keys else None
+    queries, keys = map(tuple, value)
+    return Pin(queries, keys) if all(place < n_places for place in (*queries, *keys)) else None

@@ -1,106 +1,186 @@
-// The selected heads side by side: one scale, one crosshair over all of them, one pinned cell.
-const SMALLEST_PANEL = 250; // CSS pixels
-const LARGEST_PANEL = 560;
-const MOST_COLUMNS = 3;
-const PANEL_GAP = 18;
+// The chosen heads side by side: one axis, one crosshair over all of them, one pin, one zoom. Those out of sight are
+// not drawn.
+const SMALL_CELL = 12; // CSS pixels; below it there are buttons to zoom
 const HELD_KEY_DELAY = 250; // milliseconds
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const DRAWN_AHEAD = "600px"; // of what the page scrolls to next
 
 class Heads {
   listeners = {
     hover: (cell) => this.mark(cell),
-    pin: (cell) => this.pin(cell, false),
+    pin: (pin) => this.pin(pin, false),
     head: (head) => this.panels.forEach((panel) => panel.underline(head)),
   };
   panels = [];
   hovered = null;
   pinned = null;
+  active = 0;
 
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
+    this.zoomBar = new ZoomBar(this);
+    const bars = element("div", "bars");
+    bars.append(this.legend, this.zoomBar.box);
     this.grid = element("div", "panels");
     this.grid.tabIndex = 0;
     this.grid.setAttribute("role", "application");
     this.grid.setAttribute("aria-roledescription", "attention heatmaps");
-    this.grid.onkeydown = (event) => this.press(event);
-    view.root.append(this.legend, this.grid);
+    this.keys = new HeadKeys(this);
+    this.more = element("div", "more");
+    view.root.append(bars, this.grid, this.more);
+    this.sight = new IntersectionObserver((entries) => this.see(entries), { rootMargin: DRAWN_AHEAD });
   }
 
-  update({ heads, queryLabels, keyLabels, scale }, arrays) {
-    Object.assign(this, { queryLabels, keyLabels, scale });
+  update(props, arrays) {
+    const { labels, presence, panels, show } = props;
     this.theme = null; // nothing is marked before the new panels are drawn
-    const patterns = heads.map((_, slot) => new Pattern(arrays[`weights${slot}`], arrays[`logsumexp${slot}`]));
-    this.panels = heads.map((head, slot) => new Panel(this, slot, head, patterns[slot]));
-    this.masked = this.panels.some((panel) => panel.pattern.masked);
+    Object.assign(this, { props, axis: { labels, presence } });
+    if (this.zoom?.size !== labels.length) this.zoom = new Zoom(labels.length);
+    const before = this.comparisons;
+    this.comparisons = panels.map((panel, slot) => Comparison.from(panel, arrays, `${slot}.`, props, before));
+    this.panels = this.comparisons.flatMap((comparison, slot) =>
+      comparison.heads.map((_, index) => new Panel(this, comparison, slot, index)),
+    );
     this.grid.replaceChildren(...this.panels.map((panel) => panel.box));
-    const names = heads.map(headName).join(", ");
-    this.grid.ariaLabel = `Attention of ${names}. Arrow keys move the pinned cell, Escape unpins.`;
+    const names = this.comparisons.map(({ name }) => name).join(", ");
+    this.grid.ariaLabel = `${MEASURES[show].title} of ${names}. ${KEY_HELP}`;
+    this.activate(Math.min(this.active, Math.max(0, this.panels.length - 1)), false);
   }
 
   setValue(pinned) {
-    const fits = pinned && pinned[0] < this.queryLabels.length && pinned[1] < this.keyLabels.length;
-    this.pinned = fits ? { query: pinned[0], key: pinned[1] } : null;
+    const fits = pinned?.flat().every((place) => place < this.axis.labels.length);
+    this.pinned = fits ? { queries: pinned[0], keys: pinned[1] } : null;
     this.view.link.send("pin", this.pinned);
     this.mark(null);
   }
 
   draw(theme, width) {
+    const { comparisons, props, axis } = this;
     this.theme = theme;
-    this.colours = weightColours(theme.map, this.scale);
-    const fitting = Math.max(1, Math.min(MOST_COLUMNS, Math.floor((width + PANEL_GAP) / (SMALLEST_PANEL + PANEL_GAP))));
-    const columns = Math.min(fitting, this.panels.length === 4 ? 2 : this.panels.length);
-    const panelWidth = Math.min(LARGEST_PANEL, Math.floor((width - (columns - 1) * PANEL_GAP) / columns));
+    this.layout = panelLayout(comparisons, width, axis.labels.length, widestLabel(probe, theme, axis.labels));
+    this.scales = colourScales(comparisons, props.scale, props.ownScale);
+    this.drawLegend();
+    const { columns, width: panelWidth, visible } = this.layout;
     this.grid.style.gridTemplateColumns = `repeat(${columns}, ${panelWidth}px)`;
-    drawWeightLegend(this.legend, theme, this.scale, this.masked);
-    for (const panel of this.panels) panel.draw(theme, panelWidth);
-    this.drawMarks();
+    this.grid.style.maxHeight = visible ? `min(${visible}px, 92vh)` : "";
+    this.grid.classList.toggle("scrolls", visible !== null);
+    this.more.textContent = visible ? `${comparisons.length} heads: scroll for the rest` : "";
+    for (const panel of this.panels) panel.place(this.layout, this.scales.get(panel.head));
+    this.zoomBar.draw();
+    this.lookAround();
+  }
+
+  drawLegend() {
+    const { comparisons, props, axis, theme, scales } = this;
+    const bar = (head, title) => scales.get(head).bar(theme, title, props.ownScale);
+    const { title } = MEASURES[props.show];
+    const alone = comparisons[0] && [bar(comparisons[0].measured[0], title)];
+    const compared = comparisons.find(({ differences }) => differences.length > 0);
+    const signed = compared ? [bar(compared.differences[0], compared.sides[2])] : [];
+    const masked = comparisons.some(({ isMasked }) => isMasked);
+    drawMeasureLegend(this.legend, { bars: [...(alone ?? []), ...signed], ...props, presence: axis.presence, masked });
+  }
+
+  // Draws what is in sight at once, and the rest when it comes into sight.
+  lookAround() {
+    const frame = this.grid.getBoundingClientRect();
+    const [top, bottom] = [Math.max(0, frame.top), Math.min(innerHeight, frame.bottom)];
+    this.sight.disconnect();
+    for (const panel of this.panels) {
+      const box = panel.box.getBoundingClientRect();
+      panel.show(box.bottom > top && box.top < bottom);
+      this.sight.observe(panel.box);
+    }
+  }
+
+  see(entries) {
+    const panels = new Map(this.panels.map((panel) => [panel.box, panel]));
+    for (const { target, isIntersecting } of this.theme ? entries : []) panels.get(target)?.show(isIntersecting);
   }
 
   mark(cell) {
-    this.hovered = cell;
+    const places = (place) => (place === null ? [] : [place]);
+    this.hovered = cell && { queries: places(cell.query), keys: places(cell.key) };
     this.drawMarks();
   }
 
   drawMarks() {
-    if (this.theme) for (const panel of this.panels) panel.drawMarks(this.theme, this.pinned, this.hovered);
+    if (this.theme) for (const panel of this.panels) panel.drawMarks();
   }
 
-  // Pins a cell, or unpins with null. The member of the group that was clicked tells the others; this one tells Python.
-  pin(cell, tellGroup = true, delay = 0) {
-    this.pinned = cell;
+  hover(panel, cell, x, y) {
+    this.mark(cell);
+    this.view.tooltip.show(x, y, panel.title, panel.describe(cell));
+    this.view.link.send("hover", cell);
+    this.view.link.send("head", panel.layerHead);
+  }
+
+  leave() {
+    this.mark(null);
+    this.view.tooltip.hide();
+    this.view.link.send("hover", null);
+    this.view.link.send("head", null);
+  }
+
+  // Pins, or unpins with null. The member of the group that was clicked tells the others; this one tells Python.
+  pin(pin, tellGroup = true, delay = 0) {
+    this.pinned = pin;
     this.drawMarks();
-    if (tellGroup) this.view.link.send("pin", cell);
-    this.view.report(cell && [cell.query, cell.key], delay);
+    if (tellGroup) this.view.link.send("pin", pin);
+    this.view.report(pin && [pin.queries, pin.keys], delay);
   }
 
-  click(cell) {
-    const again = this.pinned?.query === cell.query && this.pinned?.key === cell.key;
-    this.pin(again ? null : cell);
+  click(panel, { query, key }, clicks) {
+    if (clicks > 1) return;
+    this.beforeClick = this.pinned;
+    this.activate(this.panels.indexOf(panel), false);
+    const again = this.cursor?.query === query && this.cursor?.key === key;
+    this.pin(again ? null : { queries: [query], keys: [key] });
     this.speak();
   }
 
-  press(event) {
-    if (event.key === "Escape") this.pin(null);
-    else if (event.key in STEPS) this.move(...STEPS[event.key]);
-    else return;
-    this.speak();
-    event.preventDefault();
+  // The first of two clicks pinned or unpinned something: that is undone.
+  doubleClick() {
+    this.pin(this.beforeClick);
+    this.zoomTo((zoom) => zoom.reset());
   }
 
-  move(down, right) {
-    const clamp = (value, count) => Math.min(count - 1, Math.max(0, value));
-    const from = this.pinned ?? this.hovered;
-    const query = from ? clamp((from.query ?? 0) + down, this.queryLabels.length) : 0;
-    const key = from ? clamp((from.key ?? 0) + right, this.keyLabels.length) : 0;
-    this.pin({ query, key }, true, HELD_KEY_DELAY);
+  // The pinned cell, or the first where several tokens are pinned.
+  get cursor() {
+    const { queries, keys } = this.pinned ?? { queries: [], keys: [] };
+    return queries.length + keys.length > 0 ? { query: queries[0] ?? 0, key: keys[0] ?? 0 } : null;
+  }
+
+  activate(index, scroll = true) {
+    this.active = index;
+    this.panels.forEach((panel, other) => panel.box.classList.toggle("active", other === index));
+    if (scroll) this.panels[index]?.box.scrollIntoView({ block: "nearest" });
   }
 
   speak() {
-    const { query, key } = this.pinned ?? { query: null, key: null };
-    if (query === null || key === null) return this.view.announce("nothing pinned");
-    const weights = this.panels.map((panel) => `${headName(panel.head)} ${panel.pattern.weightText(query, key)}`);
-    this.view.announce(`${this.queryLabels[query]} ${query} to ${this.keyLabels[key]} ${key}: ${weights.join(", ")}`);
+    const panel = this.panels[this.active];
+    if (!panel || !this.cursor) return this.view.announce("nothing pinned");
+    this.view.announce([panel.title, ...panel.describe(this.cursor).flat()].join(" "));
+  }
+
+  zoomTo(change) {
+    change(this.zoom);
+    for (const panel of this.panels) panel.paint();
+    this.zoomBar.draw();
+    this.view.announce(this.zoom.isWhole ? "all queries and keys" : `zoomed: ${this.zoom.text}`);
+  }
+
+  zoomStep(direction) {
+    const { cursor, zoom } = this;
+    const seen = (side) => cursor && cursor[side] >= zoom.shown[side][0] && cursor[side] < zoom.shown[side][1];
+    this.zoomTo(() => zoom.step(direction, seen("query") && seen("key") ? cursor : zoom.middle));
+  }
+
+  // Moves what is zoomed until it holds the cell.
+  show({ query, key }) {
+    const { shown } = this.zoom;
+    const outside = (place, [start, end]) => place < start || place >= end;
+    if (outside(query, shown.query) || outside(key, shown.key)) this.zoomTo((zoom) => zoom.include({ query, key }));
   }
 }
 

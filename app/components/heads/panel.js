@@ -1,51 +1,95 @@
-// One head: a title with its slot, the matrix with its axes on one canvas, and the marks on a second one above it.
-const MATRIX_TOP = 6; // CSS pixels: half of the first label stands above the matrix
-
+// One matrix: a title, the picture with its axes on one canvas, and the marks on a second one above it. Off the screen
+// it holds no pixels.
 class Panel {
-  constructor(owner, slot, head, pattern) {
-    Object.assign(this, { owner, head, pattern });
+  visible = false;
+
+  // One of a comparison's heads, `index` of them; the first also names them all.
+  constructor(owner, comparison, slot, index) {
+    const { name, sides, places, isOneHead } = comparison;
+    const side = sides[index];
+    Object.assign(this, { owner, head: comparison.heads[index], layerHead: places[index] });
+    this.title = [isOneHead ? name : "", side].filter(Boolean).join(" ");
     this.box = element("figure", "panel");
     this.readout = element("span", "readout");
+    this.range = element("span", "range");
     this.caption = element("figcaption");
-    this.caption.append(slotBadge(slot), element("strong", "", headName(head)), this.readout);
+    if (isOneHead && index === 0) this.caption.append(slotBadge(slot), element("strong", "", name));
+    if (side) this.caption.append(element("span", "side", side));
+    this.caption.append(this.range, this.readout);
     this.canvas = element("canvas");
     this.marks = element("canvas", "marks");
-    const plot = element("div", "plot");
-    plot.append(this.canvas, this.marks);
-    this.box.append(this.caption, plot);
-    this.marks.onpointermove = (event) => this.hover(event);
-    this.marks.onpointerleave = () => this.leave();
-    this.marks.onclick = (event) => this.click(event);
+    this.plot = element("div", "plot");
+    this.plot.append(this.canvas, this.marks);
+    this.box.append(this.caption, this.plot);
+    this.gestures = new Gestures(this);
   }
 
-  draw(theme, width) {
-    const { queryLabels, keyLabels, colours } = this.owner;
-    const { codes, rows, columns } = this.pattern;
-    const ratio = devicePixelRatio;
-    const context = this.canvas.getContext("2d");
-    const left = widestLabel(context, theme, queryLabels) + LABEL_GAP + 2;
-    const below = widestLabel(context, theme, keyLabels) + LABEL_GAP + 2;
-    const room = Math.floor((width - left - 1) * ratio);
-    const deviceWidth = crispSize(columns, room);
-    const square = Math.min(room, Math.round((deviceWidth * rows) / columns));
-    const deviceHeight = rows === columns ? deviceWidth : crispSize(rows, square);
-    this.matrix = { left, top: MATRIX_TOP, width: deviceWidth / ratio, height: deviceHeight / ratio, rows, columns };
-    this.caption.style.margin = `0 ${width - left - this.matrix.width}px 0 ${left}px`;
+  // Takes its place on the page, where it is not drawn yet; `colours` is what its values are painted with.
+  place(layout, colours) {
+    this.visible = false;
+    this.colours = colours;
+    this.range.textContent = this.owner.props.ownScale ? colours.rangeText : "";
+    this.caption.style.margin = `0 ${layout.width - layout.left - layout.side}px 0 ${layout.left}px`;
+    this.plot.style.width = `${layout.width}px`;
+    this.plot.style.height = `${layout.height}px`;
+  }
+
+  show(visible) {
+    const appears = visible && !this.visible;
+    this.visible = visible;
+    if (appears) this.paint();
+    if (!visible) this.forget();
+  }
+
+  // Gives the pixels and the levels back.
+  forget() {
+    this.head.seen = null;
+    for (const canvas of [this.canvas, this.marks]) canvas.width = canvas.height = 0;
+  }
+
+  paint() {
+    if (!this.visible) return;
+    const { theme, layout, zoom, axis } = this.owner;
     for (const canvas of [this.canvas, this.marks]) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.ceil((MATRIX_TOP + this.matrix.height + below) * ratio);
-      canvas.style.width = `${width}px`;
-      canvas.style.height = `${canvas.height / ratio}px`;
+      canvas.width = Math.round(layout.width * devicePixelRatio);
+      canvas.height = Math.round(layout.height * devicePixelRatio);
     }
-    const matrix = { codes, rows, columns, colours, hatch: hatching(theme) };
-    paintMatrix(context, matrix, Math.round(left * ratio), Math.round(MATRIX_TOP * ratio), deviceWidth, deviceHeight);
-    context.scale(ratio, ratio);
+    const context = this.canvas.getContext("2d");
+    const side = Math.round(layout.side * devicePixelRatio);
+    const corner = [layout.left, layout.top].map((length) => Math.round(length * devicePixelRatio));
+    const matrix = { ...this.croppedTo(zoom.shown), colours: this.colours.palette(theme), hatch: hatching(theme) };
+    paintMatrix(context, matrix, ...corner, side, side);
+    context.scale(devicePixelRatio, devicePixelRatio);
     context.strokeStyle = cssColour(theme.border);
-    context.strokeRect(left - 0.5, MATRIX_TOP - 0.5, this.matrix.width + 1, this.matrix.height + 1);
+    context.strokeRect(layout.left - 0.5, layout.top - 0.5, layout.side + 1, layout.side + 1);
+    for (const axisSide of ["query", "key"]) drawAxis(context, theme, this.matrix, axisSide, axis);
+    this.drawMarks();
   }
 
-  // The axes and the marked cells. A pinned cell stays marked while another is hovered, whose number is above.
-  drawMarks(theme, pinned, hovered) {
+  // The matrix's place in the plot, and the cells in it.
+  get matrix() {
+    const { left, top, side } = this.owner.layout;
+    return { left, top, width: side, height: side, shown: this.owner.zoom.shown };
+  }
+
+  croppedTo({ query: [top, bottom], key: [left, right] }) {
+    const { size } = this.head;
+    const levels = this.colours.levels(this.head);
+    const [rows, columns] = [bottom - top, right - left];
+    if (rows === size && columns === size) return { codes: levels, rows, columns };
+    const codes = new Uint16Array(rows * columns);
+    for (let row = 0; row < rows; row++) {
+      const start = (top + row) * size;
+      codes.set(levels.subarray(start + left, start + right), row * columns);
+    }
+    return { codes, rows, columns };
+  }
+
+  // A pinned cell stays marked while another is hovered, whose number is above.
+  drawMarks() {
+    if (!this.visible) return;
+    this.readout.textContent = this.readoutText();
+    const { theme, axis, pinned, hovered } = this.owner;
     const context = this.marks.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.marks.width, this.marks.height);
@@ -54,60 +98,71 @@ class Panel {
       { ...pinned, colour: theme.pin },
       { ...hovered, colour: theme.text },
     ];
-    for (const mark of marks) drawCrosshair(context, theme, this.matrix, mark);
-    const along = (axis) => marks.map((mark) => ({ index: mark[axis] ?? null, colour: mark.colour }));
-    drawAxis(context, theme, this.matrix, "query", this.owner.queryLabels, along("query"));
-    drawAxis(context, theme, this.matrix, "key", this.owner.keyLabels, along("key"));
-    const { query, key } = hovered ?? pinned ?? { query: null, key: null };
-    this.readout.textContent = query === null || key === null ? "" : this.pattern.weightText(query, key);
+    for (const { queries = [], keys = [], colour } of marks) {
+      drawCrosshair(context, theme, this.matrix, { queries, keys, colour });
+      for (const query of queries) drawAxisMark(context, theme, this.matrix, "query", axis.labels, query, colour);
+      for (const key of keys) drawAxisMark(context, theme, this.matrix, "key", axis.labels, key, colour);
+    }
   }
 
-  // The cell under the pointer; where a pixel covers many cells, the one whose colour it shows: the largest.
-  cellUnder(event) {
-    const { left, top, width, height, rows, columns } = this.matrix;
-    const frame = this.marks.getBoundingClientRect();
-    const down = cellSpans(rows, Math.round(height * devicePixelRatio));
-    const across = cellSpans(columns, Math.round(width * devicePixelRatio));
-    const y = Math.floor((event.clientY - frame.top - top) * devicePixelRatio);
-    const x = Math.floor((event.clientX - frame.left - left) * devicePixelRatio);
+  readoutText() {
+    const { queries, keys } = this.owner.hovered ?? this.owner.pinned ?? { queries: [], keys: [] };
+    return queries.length === 1 && keys.length === 1 ? this.head.text(queries[0], keys[0]) : "";
+  }
+
+  // The cell under a point of the screen; where a pixel covers many cells, the one whose colour it shows: the largest.
+  cellAt({ clientX, clientY }) {
+    const { left, top, side } = this.owner.layout;
+    const { query, key } = this.owner.zoom.shown;
+    const frame = this.plot.getBoundingClientRect();
+    const size = Math.round(side * devicePixelRatio);
+    const down = cellSpans(query[1] - query[0], size);
+    const across = cellSpans(key[1] - key[0], size);
+    const y = Math.floor((clientY - frame.top - top) * devicePixelRatio);
+    const x = Math.floor((clientX - frame.left - left) * devicePixelRatio);
     if (!(y in down.starts && x in across.starts)) return null;
-    let best = { query: down.starts[y], key: across.starts[x] };
-    for (let query = down.starts[y]; query < down.ends[y]; query++) {
-      for (let key = across.starts[x]; key < across.ends[x]; key++) {
-        if (this.pattern.code(query, key) > this.pattern.code(best.query, best.key)) best = { query, key };
+    const levels = this.colours.levels(this.head);
+    let best = null;
+    for (let row = query[0] + down.starts[y]; row < query[0] + down.ends[y]; row++) {
+      for (let column = key[0] + across.starts[x]; column < key[0] + across.ends[x]; column++) {
+        const level = levels[row * this.head.size + column];
+        if (!best || level > best.level) best = { query: row, key: column, level };
       }
     }
-    return best;
+    return best && { query: best.query, key: best.key };
   }
 
-  underline(head) {
-    this.box.classList.toggle("linked", head !== null && headName(head) === headName(this.head));
+  // Where a cell lies on the screen, for the tooltip of a reader who uses the keyboard.
+  pointOf({ query, key }) {
+    const { x, y } = this.plot.getBoundingClientRect();
+    const { left, top } = this.owner.layout;
+    const [columns, rows] = ["key", "query"].map((side) => axisSpan(this.matrix, side));
+    return [x + left + columns.at(key + 1), y + top + rows.at(query + 1)];
+  }
+
+  underline(layerHead) {
+    this.box.classList.toggle("linked", layerHead !== null && headName(layerHead) === headName(this.layerHead));
   }
 
   describe({ query, key }) {
-    return this.pattern.describe(query, key, this.owner.queryLabels, this.owner.keyLabels);
+    const { axis, pinned } = this.owner;
+    return [
+      describePlace("query", query, axis),
+      describePlace("key", key, axis),
+      ...this.head.describe(query, key),
+      ...describeSum(this.head, pinned, { query, key }),
+    ];
   }
+}
 
-  hover(event) {
-    const cell = this.cellUnder(event);
-    if (!cell) return this.leave();
-    this.owner.mark(cell);
-    this.owner.view.tooltip.show(event.clientX, event.clientY, headName(this.head), this.describe(cell));
-    this.owner.view.link.send("hover", cell);
-    this.owner.view.link.send("head", this.head);
-  }
-
-  leave() {
-    this.owner.mark(null);
-    this.owner.view.tooltip.hide();
-    this.owner.view.link.send("hover", null);
-    this.owner.view.link.send("head", null);
-  }
-
-  click(event) {
-    const cell = this.cellUnder(event);
-    if (!cell) return;
-    this.owner.click(cell);
-    this.hover(event);
-  }
+// What several pinned tokens give to, or get from, the other end of a cell.
+function describeSum(head, pinned, { query, key }) {
+  const { queries, keys } = pinned ?? { queries: [], keys: [] };
+  if (queries.length < 2 && keys.length < 2) return [];
+  const what = combinedName(head);
+  const [name, value] =
+    queries.length > 1
+      ? [`${what} of ${queries.length} queries`, combinedValue(head, queries, [key])]
+      : [`${what} of ${keys.length} keys`, combinedValue(head, [query], keys)];
+  return [[name, Number.isNaN(value) ? "none" : head.format(value)]];
 }

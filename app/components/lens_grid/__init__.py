@@ -1,4 +1,4 @@
-"""The logit lens: layers x positions, the top token in each cell, coloured by a measure; a click pins a cell."""
+"""The lens of one run or two: layers x places, each cell with its top token and coloured by a measure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,55 +15,77 @@ _render = register(Path(__file__).parent)
 
 @dataclass(frozen=True)
 class LensCells:
-    """What each layer predicts at each position: its top tokens, their probabilities, and the measure that colours it.
+    """What each layer of a run predicts at each place: its top tokens, their probabilities, and what colours the cell.
 
-    Layers run from the embedding to the final output. `top` holds indices into `vocabulary`, best first. The ends
-    of the colour bar are `measure_range`; the lower one has the page's background colour.
+    Layers run from the embedding to the final output. `top` holds indices into the vocabulary, best first. Where the
+    run has no token, `top` is -1 and the measure not a number.
     """
 
     layer_labels: Sequence[str]
-    position_labels: Sequence[str]
-    vocabulary: Sequence[str]
-    top: Int32[np.ndarray, "layer pos k"]
-    probabilities: Float32[np.ndarray, "layer pos k"]
-    measure: Float32[np.ndarray, "layer pos"]
-    measure_name: str
-    measure_unit: str
-    measure_range: tuple[float, float]
+    top: Int32[np.ndarray, "layer place k"]
+    probabilities: Float32[np.ndarray, "layer place k"]
+    measure: Float32[np.ndarray, "layer place"]
+
+
+@dataclass(frozen=True)
+class LensColours:
+    """The measure's name and unit, and the ends of the colour bar; the lower one has the page's background colour."""
+
+    name: str
+    unit: str
+    ends: tuple[float, float]
 
 
 class LensPin(NamedTuple):
-    """A pinned cell: index into the layer labels, and position."""
+    """A pinned cell: index into the layer labels, and place."""
 
     layer: int
     position: int
 
 
-def lens_grid(cells: LensCells, *, pinned: LensPin | None, epoch: int, key: str) -> LensPin | None:
+def lens_grid(
+    a: LensCells,
+    b: LensCells | None = None,
+    *,
+    labels: Sequence[str],
+    vocabulary: Sequence[str],
+    colours: LensColours,
+    pinned: LensPin | None,
+    epoch: int,
+    key: str,
+) -> LensPin | None:
     """The top token of each cell, with the top ten at the pointer; returns the pinned cell.
 
-    `pinned` counts when `epoch` is new, afterwards the user's own pin does.
+    With a second run B the component shows A, B and B - A of the measure (for the layers that both have) on the same
+    places, with one hover, one pin and shared limits. `labels` are the tokens fed, `vocabulary` the unique labels of
+    all tokens listed. `pinned` counts when `epoch` is new, afterwards the user's own pin does.
     """
+    cells = [a] if b is None else [a, b]
     value = mount(
         _render,
         key=key,
         group=key,
         props={
-            "layerLabels": cells.layer_labels,
-            "positionLabels": cells.position_labels,
-            "vocabulary": cells.vocabulary,
-            "measureName": cells.measure_name,
-            "measureUnit": cells.measure_unit,
-            "measureRange": cells.measure_range,
+            "layerLabels": [each.layer_labels for each in cells],
+            "labels": labels,
+            "vocabulary": vocabulary,
+            "measureName": colours.name,
+            "measureUnit": colours.unit,
+            "ends": colours.ends,
         },
-        arrays={
-            "top": cells.top.astype(np.int32),
-            "probabilities": cells.probabilities.astype(np.float32),
-            "measure": cells.measure.astype(np.float32),
-        },
+        arrays={name: array for slot, each in enumerate(cells) for name, array in _arrays(each, slot).items()},
         value=pinned,
         epoch=epoch,
     )
-    if value is None or value[0] >= len(cells.layer_labels) or value[1] >= len(cells.position_labels):
+    n_layers = max(len(each.layer_labels) for each in cells)
+    if value is None or value[0] >= n_layers or value[1] >= len(labels):
         return None
     return LensPin(*value)
+
+
+def _arrays(cells: LensCells, slot: int) -> dict[str, np.ndarray]:
+    return {
+        f"top{slot}": cells.top.astype(np.int32),
+        f"probabilities{slot}": cells.probabilities.astype(np.float32),
+        f"measure{slot}": cells.measure.astype(np.float32),
+    }

@@ -1,20 +1,28 @@
 // Token labels along a matrix: every token where there is room, every second to fifth where there is less, beyond that
-// positions.
+// positions. Between label and matrix a mark says which run lacks the token.
 const LABEL_FONT_SIZE = 11;
 const LABEL_ROOM = 11; // CSS pixels from one label to the next
 const POSITION_ROOM = 30;
 const LABEL_GAP = 6;
 const LONGEST_LABEL = 64;
 const MOST_SKIPPED = 5;
+const MARK_WIDTH = 4;
 
 const labelFont = (theme, weight = 400) => `${weight} ${LABEL_FONT_SIZE}px ${theme.codeFont}`;
 
-// The positions to label, and what to write there.
-function axisLabels(labels, pitch) {
+// The places of `box` along one side ("query": rows, "key": columns): first, one past the last, how far apart.
+function axisSpan(box, side) {
+  const [start, end] = box.shown[side];
+  const pitch = (side === "query" ? box.height : box.width) / (end - start);
+  return { start, end, pitch, at: (place) => (place - start) * pitch };
+}
+
+// The places to label, and what to write there.
+function axisLabels(labels, { start, end, pitch }) {
   const named = labelStep(pitch, LABEL_ROOM) <= MOST_SKIPPED;
   const step = labelStep(pitch, named ? LABEL_ROOM : POSITION_ROOM);
-  const positions = labels.map((_, index) => index).filter((index) => index % step === 0);
-  return positions.map((index) => ({ index, text: named ? labels[index] : String(index) }));
+  const places = Array.from({ length: end - start }, (_, index) => start + index);
+  return places.filter((place) => place % step === 0).map((place) => [place, named ? labels[place] : String(place)]);
 }
 
 function widestLabel(context, theme, labels) {
@@ -23,34 +31,58 @@ function widestLabel(context, theme, labels) {
   return Math.ceil(Math.min(LONGEST_LABEL, Math.max(widest, 24)));
 }
 
-// One axis of `box`: beside the rows ("query"), or under the columns and turned upwards ("key"). Each of `marks`,
-// { index, colour }, is written in bold unless its index is null; labels and earlier marks that it touches go.
-function drawAxis(context, theme, box, axis, labels, marks) {
-  const pitch = axis === "query" ? box.height / box.rows : box.width / box.columns;
-  const plain = axisLabels(labels, pitch).map((label) => ({ ...label, weight: 400, colour: theme.faded }));
-  const marked = marks
-    .filter(({ index }) => index !== null)
-    .map(({ index, colour }) => ({ index, colour, weight: 700, text: labels[index] }));
-  const touches = (one, other) => Math.abs(one.index - other.index) * pitch < LABEL_ROOM;
-  const all = [...plain, ...marked];
-  for (const [order, label] of all.entries()) {
-    if (all.slice(Math.max(order + 1, plain.length)).some((later) => touches(label, later))) continue;
-    const { index, text, weight, colour } = label;
-    context.font = labelFont(theme, weight);
-    context.fillStyle = cssColour(colour);
-    drawAxisLabel(context, box, axis, (index + 0.5) * pitch, text);
-  }
+// One axis of `box`: beside the rows, or under the columns and turned upwards.
+function drawAxis(context, theme, box, side, { labels, presence }) {
+  const span = axisSpan(box, side);
+  context.save();
+  turnTo(context, box, side);
+  context.font = labelFont(theme);
+  context.fillStyle = cssColour(theme.faded);
+  for (const [place, text] of axisLabels(labels, span)) drawAxisLabel(context, span, place, text);
+  for (let place = span.start; place < span.end; place++) drawPresence(context, theme, span, place, presence[place]);
+  context.restore();
 }
 
-function drawAxisLabel(context, box, axis, along, text) {
+// On a canvas above: a place's label in bold, in place of the plain ones that it touches.
+function drawAxisMark(context, theme, box, side, labels, place, colour) {
+  const span = axisSpan(box, side);
+  if (place < span.start || place >= span.end) return;
   context.save();
+  turnTo(context, box, side);
+  context.fillStyle = cssColour(theme.background);
+  const covered = axisLabels(labels, span).filter(([other]) => Math.abs(other - place) * span.pitch < LABEL_ROOM);
+  const width = LONGEST_LABEL + LABEL_GAP;
+  for (const [other] of [...covered, [place]]) {
+    context.fillRect(-width - LABEL_GAP, span.at(other + 0.5) - LABEL_ROOM / 2, width, LABEL_ROOM);
+  }
+  context.font = labelFont(theme, 700);
+  context.fillStyle = cssColour(colour);
+  drawAxisLabel(context, span, place, labels[place]);
+  context.restore();
+}
+
+// The origin at the corner of the matrix where the side begins, labels to the left, places downwards.
+function turnTo(context, box, side) {
+  if (side === "query") return context.translate(box.left, box.top);
+  context.translate(box.left, box.top + box.height);
+  context.transform(0, -1, 1, 0, 0, 0);
+}
+
+function drawAxisLabel(context, span, place, text) {
   context.textBaseline = "middle";
   context.textAlign = "right";
-  if (axis === "query") context.translate(box.left - LABEL_GAP, box.top + along);
-  else {
-    context.translate(box.left + along, box.top + box.height + LABEL_GAP);
-    context.rotate(-Math.PI / 2);
-  }
-  context.fillText(fitText(context, text, LONGEST_LABEL), 0, 0.5);
-  context.restore();
+  context.fillText(fitText(context, text, LONGEST_LABEL), -LABEL_GAP, span.at(place + 0.5) + 0.5);
+}
+
+// Only in A: an empty bar. Only in B: a full one. Another token in B: a dot.
+function drawPresence(context, theme, span, place, kind) {
+  if (kind === "both") return;
+  const top = span.at(place);
+  const left = -MARK_WIDTH - 1;
+  const colour = { a: theme.onlyA, b: theme.onlyB, changed: theme.text }[kind];
+  context.fillStyle = context.strokeStyle = cssColour(colour);
+  context.lineWidth = 1;
+  if (kind === "a") context.strokeRect(left + 0.5, top + 1, MARK_WIDTH - 1, Math.max(0, span.pitch - 2));
+  else if (kind === "b") context.fillRect(left, top + 0.5, MARK_WIDTH, Math.max(1, span.pitch - 1));
+  else context.fillRect(left, span.at(place + 0.5) - MARK_WIDTH / 2, MARK_WIDTH, MARK_WIDTH);
 }

@@ -5,10 +5,12 @@ from jaxtyping import Bool, Float, Float32, UInt8, UInt16
 
 THUMBNAIL_ONE = 254
 THUMBNAIL_MASKED = 255
+THUMBNAIL_NO_CHANGE = 127
 
 WEIGHT_MASKED = 0
-WEIGHT_ZERO = 1
-WEIGHT_LOWEST = 2
+WEIGHT_ABSENT = 1
+WEIGHT_ZERO = 2
+WEIGHT_LOWEST = 3
 WEIGHT_ONE = 65535
 LOWEST_LOG_WEIGHT = -24.0
 _NATS_PER_CODE = -LOWEST_LOG_WEIGHT / (WEIGHT_ONE - WEIGHT_LOWEST)
@@ -25,12 +27,26 @@ def encode_thumbnails(
     return np.where(masked, np.uint8(THUMBNAIL_MASKED), codes)
 
 
+def encode_positive(
+    values: Float[np.ndarray, "*batch h w"], limit: float, masked: Bool[np.ndarray, "h w"]
+) -> UInt8[np.ndarray, "*batch h w"]:
+    """Values from 0 to `limit` in any unit, coded as `encode_thumbnails` codes weights from 0 to 1."""
+    return encode_thumbnails(np.where(masked, 0.0, np.clip(values / (limit or 1.0), 0.0, 1.0)), masked)
+
+
+def encode_signed(values: Float[np.ndarray, "*batch h w"], limit: float) -> UInt8[np.ndarray, "*batch h w"]:
+    """Values from -limit to limit as `127 + 127 * sign * sqrt(|value| / limit)`, rounded; 255 where not a number."""
+    shares = np.clip(values / (limit or 1.0), -1.0, 1.0)
+    codes = np.rint(THUMBNAIL_NO_CHANGE * (1 + np.sign(shares) * np.sqrt(np.abs(shares))))
+    return np.where(np.isnan(values), THUMBNAIL_MASKED, codes).astype(np.uint8)
+
+
 def encode_weights(
     pattern: Float[np.ndarray, "query key"], masked: Bool[np.ndarray, "query key"]
 ) -> UInt16[np.ndarray, "query key"]:
     """Attention weights (probability) with their logarithm on even steps from -24 nats to 0; relative error below 2e-4.
 
-    0 is masked, 1 is zero or too small for the scale, 65535 is a weight of one.
+    0 is masked, 1 is free for tokens that a run lacks, 2 is zero or too small for the scale, 65535 is a weight of one.
     """
     with np.errstate(divide="ignore"):
         log_weight = np.log(pattern.astype(np.float64))

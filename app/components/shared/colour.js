@@ -1,9 +1,10 @@
 // Colour maps that start at the page's background, built in OKLab.
 // Source: Ottosson 2020, https://bottosson.github.io/posts/oklab/
 //
-// A map is a path through OKLab from the background over a few blue anchors, sampled at equal distances along the path:
+// A map is a path through OKLab from the background over a few anchors, sampled at equal distances along the path:
 // equal steps of the value are equally large steps to the eye. Lightness only falls (light theme) or only rises (dark
-// theme), so the order of values survives every kind of colour blindness and a grey print.
+// theme), so the order of values survives every kind of colour blindness and a grey print. Signed values have two such
+// paths, blue for more and orange for less, the two hues that every kind of colour blindness tells apart.
 const MAP_SIZE = 256;
 // The anchors are in OKLCH: lightness, chroma, hue in degrees.
 const LIGHT_ANCHORS = [
@@ -20,6 +21,34 @@ const DARK_ANCHORS = [
   [0.81, 0.115, 210],
   [0.96, 0.055, 180],
 ];
+const LIGHT_ARMS = {
+  more: [
+    [0.86, 0.075, 235],
+    [0.7, 0.13, 245],
+    [0.54, 0.16, 256],
+    [0.38, 0.13, 264],
+  ],
+  less: [
+    [0.86, 0.085, 72],
+    [0.7, 0.145, 58],
+    [0.54, 0.135, 48],
+    [0.38, 0.095, 42],
+  ],
+};
+const DARK_ARMS = {
+  more: [
+    [0.36, 0.1, 262],
+    [0.53, 0.14, 255],
+    [0.7, 0.125, 244],
+    [0.87, 0.075, 225],
+  ],
+  less: [
+    [0.36, 0.08, 48],
+    [0.53, 0.12, 54],
+    [0.7, 0.14, 62],
+    [0.87, 0.105, 80],
+  ],
+};
 
 // Slots 1 to 6: Okabe and Ito's colours, told apart by all kinds of colour vision; a number always stands beside them.
 const SLOT_COLOURS = ["#d55e00", "#009e73", "#cc79a7", "#e69f00", "#0072b2", "#56b4e9"];
@@ -71,13 +100,23 @@ const mixColours = (one, other, share) => one.map((value, index) => Math.round(v
 
 // MAP_SIZE colours as [r, g, b], from the background to the far end.
 function colourMap(background) {
-  const anchors = isDark(background) ? DARK_ANCHORS : LIGHT_ANCHORS;
+  return colourPath(background, isDark(background) ? DARK_ANCHORS : LIGHT_ANCHORS, MAP_SIZE);
+}
+
+// MAP_SIZE colours from the least (orange) over the background, which both halves begin with, to the most (blue).
+function divergingMap(background) {
+  const { less, more } = isDark(background) ? DARK_ARMS : LIGHT_ARMS;
+  const arm = (anchors) => colourPath(background, anchors, MAP_SIZE / 2);
+  return [...arm(less).reverse(), ...arm(more)];
+}
+
+function colourPath(background, anchors, size) {
   const path = [oklabFromRgb(background), ...anchors.map(oklabFromOklch)];
   const distance = (one, other) => Math.hypot(...one.map((value, axis) => value - other[axis]));
   const lengths = path.slice(1).map((point, index) => distance(point, path[index]));
   const total = lengths.reduce((sum, length) => sum + length, 0);
-  return Array.from({ length: MAP_SIZE }, (_, index) => {
-    let rest = (total * index) / (MAP_SIZE - 1);
+  return Array.from({ length: size }, (_, index) => {
+    let rest = (total * index) / (size - 1);
     let leg = 0;
     while (leg < lengths.length - 1 && rest > lengths[leg]) rest -= lengths[leg++];
     const share = rest / lengths[leg];

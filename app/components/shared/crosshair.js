@@ -1,4 +1,4 @@
-// Lines over a matrix that mark a query's row, a key's column, or the cell where they meet; all lengths in CSS pixels.
+// Lines over a matrix that mark queries' rows, keys' columns, and the cells where they meet; lengths in CSS pixels.
 function strokeTwice(context, theme, colour, draw) {
   for (const [stroke, width] of [
     [theme.background, 4],
@@ -10,18 +10,24 @@ function strokeTwice(context, theme, colour, draw) {
   }
 }
 
-// `box` is the matrix { left, top, width, height, rows, columns }; a mark may lack its query, its key or both.
-function drawCrosshair(context, theme, box, { query = null, key = null, colour }) {
-  const cellWidth = box.width / box.columns;
-  const cellHeight = box.height / box.rows;
-  const x = box.left + (key ?? 0) * cellWidth;
-  const y = box.top + (query ?? 0) * cellHeight;
+// `box` is the matrix { left, top, width, height, shown: the places along each side }.
+function drawCrosshair(context, theme, box, { queries, keys, colour }) {
+  const [rows, columns] = [axisSpan(box, "query"), axisSpan(box, "key")];
+  context.save();
+  context.beginPath();
+  context.rect(box.left - 2, box.top - 2, box.width + 4, box.height + 4);
+  context.clip();
+  context.translate(box.left, box.top);
   context.strokeStyle = cssColour(colour, 0.5);
   context.lineWidth = 1;
-  if (query !== null) context.strokeRect(box.left, y, box.width, cellHeight);
-  if (key !== null) context.strokeRect(x, box.top, cellWidth, box.height);
-  if (query === null || key === null) return;
-  const grow = Math.max(0, (5 - Math.min(cellWidth, cellHeight)) / 2); // a cell of a pixel still gets a visible frame
-  const cell = [x - grow, y - grow, cellWidth + 2 * grow, cellHeight + 2 * grow];
-  strokeTwice(context, theme, colour, () => context.strokeRect(...cell));
+  for (const query of queries) context.strokeRect(0, rows.at(query), box.width, rows.pitch);
+  for (const key of keys) context.strokeRect(columns.at(key), 0, columns.pitch, box.height);
+  const grow = Math.max(0, (5 - Math.min(rows.pitch, columns.pitch)) / 2); // a cell of a pixel still gets a frame
+  for (const query of queries) {
+    for (const key of keys) {
+      const cell = [columns.at(key) - grow, rows.at(query) - grow, columns.pitch + 2 * grow, rows.pitch + 2 * grow];
+      strokeTwice(context, theme, colour, () => context.strokeRect(...cell));
+    }
+  }
+  context.restore();
 }

@@ -1,22 +1,48 @@
-// A labelled colour bar: `ticks` are [share of the bar, label] pairs; `masked` adds a swatch of the hatching.
-const WEIGHT_TICKS = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1] };
+// Labelled colour bars: `ticks` are [share of the bar, label] pairs; `masked` adds a swatch of the hatching.
+function drawLegend(legend, theme, { title, ticks, masked, map = theme.map }) {
+  legend.replaceChildren(legendBar({ title, ticks, map }), ...(masked ? [legendSwatch("masked")] : []));
+}
 
-function drawLegend(legend, theme, { title, ticks, masked }) {
-  const stops = Array.from({ length: 33 }, (_, index) => cssColour(colourAt(theme.map, index / 32)));
+function legendBar({ title, ticks, map }) {
+  const stops = Array.from({ length: 33 }, (_, index) => cssColour(colourAt(map, index / 32)));
   const bar = element("div", "bar");
   bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   const scale = element("div", "scale");
+  scale.setAttribute("role", "img");
+  scale.ariaLabel = `colour scale of ${title}, from ${ticks[0][1]} to ${ticks.at(-1)[1]}`;
   scale.append(bar);
   for (const [share, label] of ticks) {
     const tick = element("span", "tick", label);
     tick.style.left = `${100 * share}%`;
     scale.append(tick);
   }
-  legend.replaceChildren(element("span", "title", title), scale);
-  if (masked) legend.append(element("span", "swatch"), element("span", "title", "masked"));
+  return legendEntry(element("span", "title", title), scale);
 }
 
-function drawWeightLegend(legend, theme, scale, masked) {
-  const ticks = WEIGHT_TICKS[scale].map((weight) => [SCALES[scale](weight), String(weight)]);
-  drawLegend(legend, theme, { title: "attention weight", ticks, masked });
+// A patch of what cells without a value, or a token's place on an axis, look like.
+function legendSwatch(name, kind = name) {
+  return legendEntry(element("span", `swatch ${kind}`), element("span", "title", name));
+}
+
+// What stays together when a legend takes two lines.
+function legendEntry(...parts) {
+  const entry = element("span", "entry");
+  entry.append(...parts);
+  return entry;
+}
+
+const PRESENCE_NAMES = { a: "only in A", b: "only in B", changed: "other token in B" };
+
+// `bars` are legendBars; after them comes what else the pictures hold.
+function drawMeasureLegend(legend, { bars, sink, presence, masked }) {
+  const missing = presence.includes("a") || presence.includes("b");
+  const kinds = Object.keys(PRESENCE_NAMES).filter((kind) => presence.includes(kind));
+  const note = FIRST_TOKEN_NOTES[sink];
+  legend.replaceChildren(
+    ...bars,
+    ...(masked ? [legendSwatch("masked")] : []),
+    ...(missing ? [legendSwatch("absent")] : []),
+    ...(note ? [legendSwatch(note, "hidden")] : []),
+    ...kinds.map((kind) => legendSwatch(PRESENCE_NAMES[kind], `presence ${kind}`)),
+  );
 }

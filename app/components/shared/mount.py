@@ -1,6 +1,9 @@
 """Registers a component and mounts it; the browser owns the value, the server begins it and may force it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -10,30 +13,56 @@ import streamlit as st
 
 from app.components.shared.packing import pack
 
-Renderer = Callable[..., Any]
-
-_SHARED = Path(__file__).parent
+SHARED = Path(__file__).parent
 
 
-def register(folder: Path) -> Renderer:
+@dataclass(frozen=True)
+class Component:
+    """The folder of a component's scripts and styles, and what shows it in Streamlit."""
+
+    folder: Path
+    render: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """A component with the data that it was mounted with."""
+
+    component: Component
+    data: bytes
+
+
+_recording: ContextVar[list[Mounted] | None] = ContextVar("recording", default=None)
+
+
+def register(folder: Path) -> Component:
     """The component whose scripts and styles are in that folder.
 
     Its scripts and the shared ones become one, because Streamlit serves files only of installed packages. They declare
     functions, classes and constants and run nothing at once, so their order does not matter.
     """
-    return st.components.v2.component(
-        f"headlight.{folder.name}",
-        js=_joined("*.js", _SHARED, folder),
-        css=_joined("*.css", _SHARED, folder),
-    )
+    js, css = joined("*.js", SHARED, folder), joined("*.css", SHARED, folder)
+    return Component(folder, st.components.v2.component(f"headlight.{folder.name}", js=js, css=css))
 
 
-def _joined(pattern: str, *folders: Path) -> str:
+def joined(pattern: str, *folders: Path) -> str:
+    """The contents of all files of a kind in these folders, one after the other."""
     return "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.glob(pattern)))
 
 
+@contextmanager
+def recorded() -> Iterator[list[Mounted]]:
+    """What is mounted inside is not shown but listed, for a page that has no server."""
+    mounted: list[Mounted] = []
+    token = _recording.set(mounted)
+    try:
+        yield mounted
+    finally:
+        _recording.reset(token)
+
+
 def mount(
-    renderer: Renderer,
+    component: Component,
     *,
     key: str,
     group: str,
@@ -44,20 +73,34 @@ def mount(
 ) -> Any:
     """Show the component and return its value: the user's if there is one of this epoch, else the one given.
 
-    The value travels in `data` only as it was when its epoch began. A newer one would make `data` differ, and all
-    arrays would be sent again at each click.
+    The value travels in `data` only as it was when its epoch began: a newer one would make `data` differ at each click.
+    Arrays that were part of the last `data` are held by the browser and not sent again. One that has lost them, as when
+    a message was overtaken by the next, says so and gets all.
     """
+    digests = {name: _digest(array) for name, array in arrays.items()}
+    content = blake2b(pack({"props": props, "digests": digests}, {}), digest_size=8).hexdigest()
+    header = {"key": key, "group": group, "content": content, "epoch": epoch, "props": props, "digests": digests}
+    if (mounted := _recording.get()) is not None:
+        mounted.append(Mounted(component, pack({**header, "value": value}, arrays)))
+        return value
     begun_key = f"{key}.begun"
     if begun_key not in st.session_state or st.session_state[begun_key][0] != epoch:
         st.session_state[begun_key] = (epoch, value)
-    content = blake2b(pack(props, arrays), digest_size=8).hexdigest()
-    header = {
-        "key": key,
-        "group": group,
-        "content": content,
-        "epoch": epoch,
-        "value": st.session_state[begun_key][1],
-        "props": props,
-    }
-    state = renderer(key=key, data=pack(header, arrays), on_value_change=lambda: None).value
+    held_key = f"{key}.held"
+    held = st.session_state.get(held_key, ())
+    new = {name: array for name, array in arrays.items() if digests[name] not in held}
+    data = pack({**header, "value": st.session_state[begun_key][1]}, new)
+    st.session_state[held_key] = frozenset(digests.values())
+    state = component.render(
+        key=key,
+        data=data,
+        on_value_change=lambda: None,
+        on_lost_change=lambda: st.session_state.pop(held_key, None),
+    ).value
     return state["value"] if state is not None and state["epoch"] == epoch else value
+
+
+def _digest(array: np.ndarray) -> str:
+    told = blake2b(f"{array.dtype} {array.shape} ".encode(), digest_size=16)
+    told.update(np.ascontiguousarray(array))
+    return told.hexdigest()

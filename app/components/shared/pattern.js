@@ -1,62 +1,81 @@
-// One head's attention: uint16 codes as coding.py writes them, and the log-sum-exp of each query's scores.
+// One head's attention in one run: uint16 codes as coding.py writes them, the log-sum-exp of each query's scores, and
+// the norm of what the head would write from each key.
 const MASKED = 0;
-const ZERO = 1;
-const LOWEST = 2;
+const ABSENT = 1;
+const ZERO = 2;
+const LOWEST = 3;
 const ONE = 65535;
 const LOWEST_LOG_WEIGHT = -24;
 
 const logWeight = (code) => LOWEST_LOG_WEIGHT * (1 - (code - LOWEST) / (ONE - LOWEST));
 const weightOf = (code) => (code < LOWEST ? 0 : Math.exp(logWeight(code)));
-const SCALES = { sqrt: Math.sqrt, linear: (weight) => weight };
-
-// The colour of each code, ready for ImageData; masked cells are hatched instead.
-function weightColours(map, scale) {
-  const packed = map.map(packedColour);
-  return Uint32Array.from({ length: ONE + 1 }, (_, code) => colourAt(packed, SCALES[scale](weightOf(code))));
-}
+const WEIGHTS = Float32Array.from({ length: ONE + 1 }, (_, code) => weightOf(code));
 
 class Pattern {
-  constructor({ values, shape }, logsumexp) {
-    [this.rows, this.columns] = shape;
+  constructor({ values, shape }, logsumexp, norms) {
+    [this.size] = shape;
     this.codes = values;
     this.logsumexp = logsumexp.values;
+    this.norms = norms.values;
+    this.first = Array.from({ length: this.size }, (_, place) => place).find((place) => this.has(place)) ?? 0;
   }
 
-  get masked() {
-    return this.codes.includes(MASKED);
+  isLike(other) {
+    return ["logsumexp", "norms", "codes"].every((name) => sameBits(this[name], other[name]));
   }
 
   code(query, key) {
-    return this.codes[query * this.columns + key];
+    return this.codes[query * this.size + key];
+  }
+
+  // Whether the run has a token at this place of the axis.
+  has(place) {
+    return this.code(place, place) !== ABSENT;
+  }
+
+  weight(query, key) {
+    return WEIGHTS[this.code(query, key)];
+  }
+
+  score(query, key) {
+    return logWeight(Math.max(this.code(query, key), LOWEST)) + this.logsumexp[query];
+  }
+
+  // Whether the weight is too small for its code, and so the score only an upper bound.
+  isBound(query, key) {
+    return this.code(query, key) === ZERO;
+  }
+
+  // A sum over each row, of what `term(query, key)` says.
+  sumRows(term) {
+    return Float64Array.from({ length: this.size }, (_, query) => {
+      let sum = 0;
+      for (let key = 0; key < this.size; key++) if (this.code(query, key) > ABSENT) sum += term(query, key);
+      return sum;
+    });
   }
 
   weightText(query, key) {
-    const code = this.code(query, key);
-    if (code === MASKED) return "masked";
-    return code === ZERO ? `< ${Math.exp(LOWEST_LOG_WEIGHT).toPrecision(1)}` : significant(weightOf(code));
+    if (this.isBound(query, key)) return `< ${Math.exp(LOWEST_LOG_WEIGHT).toPrecision(1)}`;
+    return significant(this.weight(query, key));
   }
 
   scoreText(query, key) {
-    const code = this.code(query, key);
-    const score = logWeight(Math.max(code, LOWEST)) + this.logsumexp[query];
-    return `${code === ZERO ? "< " : ""}${score.toFixed(3)}`;
+    const score = this.score(query, key);
+    return Number.isNaN(score) ? "unknown" : `${this.isBound(query, key) ? "< " : ""}${score.toFixed(3)}`;
   }
 
   // Rank 1 is the row's largest weight; equal weights share a rank.
   rankText(query, key) {
-    const row = this.codes.subarray(query * this.columns, (query + 1) * this.columns);
+    const row = this.codes.subarray(query * this.size, (query + 1) * this.size);
     const larger = row.filter((code) => code > this.code(query, key)).length;
-    return `${1 + larger} of ${row.filter((code) => code !== MASKED).length}`;
+    return `${1 + larger} of ${row.filter((code) => code > ABSENT).length}`;
   }
+}
 
-  // [name, value] pairs for a tooltip.
-  describe(query, key, queryLabels, keyLabels) {
-    const rows = [
-      [`query ${query}`, queryLabels[query]],
-      [`key ${key}`, keyLabels[key]],
-      ["weight", this.weightText(query, key)],
-    ];
-    if (this.code(query, key) === MASKED) return rows;
-    return [...rows, ["score", this.scoreText(query, key)], ["rank", this.rankText(query, key)]];
-  }
+// NaN has the same bits as NaN.
+function sameBits(one, other) {
+  const [bits, others] = [new Uint16Array(one.buffer), new Uint16Array(other.buffer)];
+  for (let index = 0; index < bits.length; index++) if (bits[index] !== others[index]) return false;
+  return bits.length === others.length;
 }

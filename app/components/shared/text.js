@@ -31,3 +31,9 @@ function slotBadge(slot) {
   badge.style.color = inkOn(resolveColour(colour));
   return badge;
 }
+
+// A tooltip's row for one token of the axis.
+function describePlace(side, place, { labels, presence }) {
+  const note = PRESENCE_NAMES[presence[place]];
+  return [`${side} ${place}`, note ? `${labels[place]} (${note})` : labels[place]];
+}

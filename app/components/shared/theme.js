@@ -25,5 +25,9 @@ function readTheme(element) {
     codeFont: read("--st-code-font"),
   };
   const faded = mixColours(theme.text, background, 0.35);
-  return { ...theme, id: JSON.stringify(theme), map: colourMap(background), faded };
+  const hidden = mixColours(background, theme.text, 0.22); // a first token that is not shown
+  const diverging = divergingMap(background);
+  const [onlyA, onlyB] = [diverging[MAP_SIZE / 8], diverging[(7 * MAP_SIZE) / 8]];
+  const maps = { map: colourMap(background), diverging, onlyA, onlyB };
+  return { ...theme, ...maps, id: JSON.stringify(theme), faded, hidden };
 }

@@ -4,10 +4,10 @@ const VIEWS = new WeakMap();
 const SCROLL_BAR = 20; // CSS pixels, at most
 
 // `Component` is a class: constructor(view), update(props, arrays), setValue(value), draw(theme, width), `listeners`.
-function mountView({ parentElement, data, setStateValue }, Component) {
+function mountView({ parentElement, data, setStateValue, setTriggerValue }, Component) {
   if (!VIEWS.has(parentElement)) VIEWS.set(parentElement, new View(parentElement, data, Component));
   const view = VIEWS.get(parentElement);
-  view.receive(data, setStateValue);
+  view.receive(data, setStateValue, setTriggerValue);
   const call = ++view.calls;
   // Streamlit may clean up after an earlier call when a later one has already run.
   return () => {
@@ -15,6 +15,15 @@ function mountView({ parentElement, data, setStateValue }, Component) {
     view.destroy();
     VIEWS.delete(parentElement);
   };
+}
+
+// All of a component's arrays by name: those just sent, and those it had before; null if one of these is lost.
+function heldArrays({ key, digests }, sent) {
+  const before = PAGE.arrays.get(key);
+  const arrays = Object.entries(digests).map(([name, digest]) => [name, sent[name] ?? before?.get(digest)]);
+  if (arrays.some(([, array]) => array === undefined)) return null;
+  PAGE.arrays.set(key, new Map(arrays.map(([name, array]) => [digests[name], array])));
+  return Object.fromEntries(arrays);
 }
 
 class View {
@@ -44,12 +53,14 @@ class View {
     this.redraw();
   }
 
-  receive(data, setStateValue) {
+  receive(data, setStateValue, setTriggerValue) {
     const { header, start } = unpackHeader(data);
     this.setStateValue = setStateValue;
     this.key = header.key;
     if (header.content !== this.content) {
-      this.component.update(header.props, unpackArrays(data, header, start));
+      const arrays = heldArrays(header, unpackArrays(data, header, start));
+      if (arrays === null) return setTriggerValue("lost", true);
+      this.component.update(header.props, arrays);
       this.drawn = null;
     }
     if (header.content !== this.content || header.epoch !== this.epoch) {
@@ -80,11 +91,13 @@ class View {
       const grown = this.root.clientWidth - this.width;
       const width = grown > 0 && grown < SCROLL_BAR ? this.width : this.root.clientWidth;
       const drawn = `${width} ${devicePixelRatio} ${theme.id}`;
-      if (width === 0 || drawn === this.drawn) return;
+      if (width === 0 || drawn === this.drawn || this.content === undefined) return;
       this.drawn = drawn;
       this.width = width;
       this.root.style.colorScheme = isDark(theme.background) ? "dark" : "light";
       this.root.style.setProperty("--pin-colour", cssColour(theme.pin));
+      this.root.style.setProperty("--only-a-colour", cssColour(theme.onlyA));
+      this.root.style.setProperty("--only-b-colour", cssColour(theme.onlyB));
       this.component.draw(theme, width);
     });
   }

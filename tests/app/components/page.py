@@ -3,8 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from app.components import encode_thumbnails, head_grid, heads, lens_grid, token_strip
-from tests.app.components.arrays import CAPTIONS, LABELS, MASKED, N_HEADS, N_LAYERS, band, lens, shown
+from app.components import HeadPanel, encode_thumbnails, head_grid, heads, token_strip
+from tests.app.components.arrays import AXIS, CAPTIONS, MASKED, N_HEADS, N_LAYERS, band, shown
 
 st.set_page_config(layout="wide")
 epoch = st.session_state.setdefault("epoch", 0)
@@ -23,7 +23,6 @@ selected = head_grid(
 )
 st.session_state["selected"] = selected
 st.text(f"selected {selected}")
-token_strip(LABELS, shown(1, 1), key="strip", group="attention")
-patterns = [shown(*head) for head in selected]
-st.text(f"pinned {heads(patterns, LABELS, LABELS, pinned=None, epoch=epoch, key='heads', group='attention')}")
-st.text(f"lens {lens_grid(lens(), pinned=None, epoch=epoch, key='lens')}")
+token_strip(AXIS, HeadPanel(shown(1, 1)), key="strip", group="attention")
+panels = [HeadPanel(shown(*head)) for head in selected]
+st.text(f"pinned {heads(panels, AXIS, pinned=None, epoch=epoch, key='heads', group='attention')}")

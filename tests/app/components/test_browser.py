@@ -45,7 +45,7 @@ def page(desktop: BrowserContext, address: str) -> Iterator[Page]:
 def open_page(page: Page, address: str) -> None:
     """Go there and wait until every component has drawn its colour bar, which it does together with its picture."""
     page.goto(address)
-    expect(page.locator(".tick")).to_have_count(2 * 6 + 5, timeout=20_000)
+    expect(page.locator(".tick")).to_have_count(3 * 6, timeout=20_000)
 
 
 def colours(canvas: Locator, points: list[tuple[float, float]]) -> list[list[int]]:
@@ -76,7 +76,9 @@ def cell_centres(left: float, top: float, size: float) -> list[tuple[float, floa
 def matrix(page: Page, slot: int) -> tuple[Locator, float, float, float]:
     """A panel's canvas, and where on it its matrix begins and how large it is: as wide as the title above it."""
     panel = page.locator(".panel").nth(slot)
+    panel.scroll_into_view_if_needed()
     canvas = panel.locator("canvas").first
+    expect(canvas).not_to_have_js_property("width", 0)  # out of sight it is not drawn
     title, area = box_of(panel.locator("figcaption")), box_of(canvas)
     return canvas, title["x"] - area["x"], 6, title["width"]
 
@@ -119,7 +121,7 @@ def test_every_thumbnail_shows_its_heads_weights_to_the_cell(page: Page) -> None
             assert_shows(found, band(layer))
 
 
-def test_clicks_select_up_to_six_heads_and_the_oldest_gives_its_slot_to_a_seventh(page: Page) -> None:
+def test_clicks_select_any_number_of_heads_and_the_server_may_force_others(page: Page) -> None:
     pitch = box_of(page.locator(".board canvas"))["width"] / N_HEADS
 
     def click(layer: int, head: int) -> None:
@@ -127,12 +129,12 @@ def test_clicks_select_up_to_six_heads_and_the_oldest_gives_its_slot_to_a_sevent
 
     for head in [(0, 0), (0, 1), (0, 2), (3, 0), (3, 1)]:
         click(*head)
-    expect(page.get_by_text("selected ((3, 1), (2, 0), (0, 0), (0, 1), (0, 2), (3, 0))")).to_be_visible()
-    expect(page.locator(".board .frame .badge")).to_have_text(["1", "2", "3", "4", "5", "6"])
-    expect(page.locator(".panel strong")).to_have_text(["L3H1", "L2H0", "L0H0", "L0H1", "L0H2", "L3H0"])
+    expect(page.get_by_text("selected ((1, 1), (2, 0), (0, 0), (0, 1), (0, 2), (3, 0), (3, 1))")).to_be_visible()
+    expect(page.locator(".board .frame .badge")).to_have_text(["1", "2", "3", "4", "5", "6", "7"])
+    expect(page.locator(".panel strong")).to_have_text(["L1H1", "L2H0", "L0H0", "L0H1", "L0H2", "L3H0", "L3H1"])
     click(2, 0)
-    expect(page.get_by_text("selected ((3, 1), (0, 0), (0, 1), (0, 2), (3, 0))")).to_be_visible()
-    page.get_by_role("button", name="reset").click()  # the server forces another selection
+    expect(page.get_by_text("selected ((1, 1), (0, 0), (0, 1), (0, 2), (3, 0), (3, 1))")).to_be_visible()
+    page.get_by_role("button", name="reset").click()
     expect(page.get_by_text("selected ((3, 2),)")).to_be_visible()
     expect(page.locator(".panel strong")).to_have_text(["L3H2"])
 
@@ -172,12 +174,12 @@ def test_a_click_pins_a_cell_for_every_panel_and_escape_unpins(page: Page) -> No
     point_at(page, 1, 5, 3)
     page.mouse.down()
     page.mouse.up()
-    expect(page.get_by_text("pinned Pin(query=5, key=3)")).to_be_visible()
+    expect(page.get_by_text("pinned Pin(queries=(5,), keys=(3,))")).to_be_visible()
     page.mouse.move(0, 0)
     expect(page.locator(".readout").nth(1)).to_have_text("1.000")  # L2H0: all weight two tokens back
     page.locator(".panels").focus()
     page.keyboard.press("ArrowUp")
-    expect(page.get_by_text("pinned Pin(query=4, key=3)")).to_be_visible()
+    expect(page.get_by_text("pinned Pin(queries=(4,), keys=(3,))")).to_be_visible()
     expect(page.locator(".readout").nth(1)).to_have_text("< 4e-11")
     page.keyboard.press("Escape")
     expect(page.get_by_text("pinned None")).to_be_visible()
@@ -203,7 +205,7 @@ def test_tokens_recolour_by_attention_from_or_to_the_token_under_the_pointer(pag
 
 def test_strip_and_panels_share_the_pin(page: Page) -> None:
     page.locator(".chip").nth(6).click()
-    expect(page.get_by_text("pinned Pin(query=6, key=None)")).to_be_visible()
+    expect(page.get_by_text("pinned Pin(queries=(6,), keys=())")).to_be_visible()
     page.locator(".chip").nth(4).hover()
     expect(page.locator(".readout").nth(1)).to_have_text("1.000")  # L2H0, from token 6 to token 4
     point_at(page, 0, 3, 1)
@@ -212,25 +214,6 @@ def test_strip_and_panels_share_the_pin(page: Page) -> None:
     pinned = page.locator(".chip.pinned")
     expect(pinned).to_have_count(2)
     assert pinned.all_text_contents() == [LABELS[1], LABELS[3]]
-
-
-def test_lens_shows_the_top_token_and_pins_a_cell(page: Page) -> None:
-    board = page.locator(".sheet canvas").last
-    x, final, embedding = 60, 2, 4 * 27 + 2  # just inside position 0 of two rows; a row is 27 CSS pixels high
-    found = colours(board, [(x, final), (x, embedding)])
-    assert sum(found[0]) < 200  # measure 1
-    assert found[1] == WHITE  # measure 0
-    board.hover(position={"x": x, "y": final})
-    rows = tooltip(page)
-    assert rows["title"] == "final, position 0"
-    assert rows["token fed"] == HOSTILE
-    assert rows["·w4"] == "0.5000"
-    assert rows["·w13"] == "0.0009766"
-    assert len(rows) == 13  # title, token fed, measure, ten tokens
-    board.click(position={"x": x, "y": embedding})
-    expect(page.get_by_text("lens LensPin(layer=0, position=0)")).to_be_visible()
-    page.locator(".scroller").last.press("ArrowUp")
-    expect(page.get_by_text("lens LensPin(layer=1, position=0)")).to_be_visible()
 
 
 def test_token_text_is_text_and_nothing_leaves_the_machine(browser: Browser, address: str) -> None:

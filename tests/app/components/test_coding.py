@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.components import decode_weights, encode_thumbnails, encode_weights
+from app.components import decode_weights, encode_positive, encode_signed, encode_thumbnails, encode_weights
 
 NOTHING = np.zeros((1, 1), bool)
 
@@ -34,17 +34,17 @@ def test_thumbnail_error_is_half_a_step_of_the_square_root(weight: float) -> Non
 
 @given(st.floats(float(np.exp(-23.99)), 1))
 def test_weight_error_is_below_two_in_ten_thousand(weight: float) -> None:
-    """24 nats on 65533 steps: half a step is 1.83e-4 nats, which bounds the relative error."""
+    """24 nats on 65532 steps: half a step is 1.83e-4 nats, which bounds the relative error."""
     decoded = decode_weights(encode_weights(np.array([[weight]]), NOTHING))[0, 0]
     assert abs(decoded - weight) <= 2e-4 * weight
 
 
 def test_weights_keep_masked_zero_and_one_exactly() -> None:
-    """0 is masked, 1 is zero or under e^-24, the lowest weight on the scale is 2 and one is 65535."""
+    """0 is masked, 2 is zero or under e^-24, the lowest weight on the scale is 3 and one is 65535."""
     pattern = np.array([[0.9, 0.0, np.exp(-24.1), np.exp(-24.0), 1.0]])
     masked = np.array([[True, False, False, False, False]])
     codes = encode_weights(pattern, masked)
-    assert codes.tolist() == [[0, 1, 1, 2, 65535]]
+    assert codes.tolist() == [[0, 2, 2, 3, 65535]]
     assert decode_weights(codes)[0, [0, 1, 2, 4]].tolist() == [0, 0, 0, 1]
 
 
@@ -53,3 +53,18 @@ def test_float32_patterns_are_coded_as_well() -> None:
     pattern = np.random.default_rng(0).dirichlet(np.ones(64), 64).astype(np.float32)
     decoded = decode_weights(encode_weights(pattern, np.zeros((64, 64), bool)))
     np.testing.assert_allclose(decoded, pattern, rtol=2e-4)
+
+
+def test_values_of_any_unit_are_coded_as_shares_of_their_limit() -> None:
+    """Code 127 is a quarter of the limit, as it is a weight of a quarter; what is above the limit is at it."""
+    values = np.array([[10.0, 40.0, 0.0, 50.0, np.nan]])
+    masked = np.array([[False, False, False, False, True]])
+    assert encode_positive(values, 40.0, masked).tolist() == [[127, 254, 0, 254, 255]]
+    assert encode_positive(np.zeros((1, 1)), 0.0, NOTHING).tolist() == [[0]]
+
+
+def test_changes_are_coded_by_sign_and_size_around_no_change() -> None:
+    """A quarter of the limit is half way to its end, because small changes are to be seen."""
+    values = np.array([[-40.0, -10.0, 0.0, 10.0, 40.0, 50.0, np.nan]])
+    assert encode_signed(values, 40.0).tolist() == [[0, 64, 127, 190, 254, 254, 255]]
+    assert encode_signed(np.zeros((1, 1)), 0.0).tolist() == [[127]]

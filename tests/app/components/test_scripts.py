@@ -11,7 +11,9 @@ from playwright.sync_api import Browser, Page
 
 from app import components
 from app.components import decode_weights, encode_weights
+from app.components.heads import panel_arrays
 from app.components.shared.packing import pack
+from tests.app.components import compared
 
 SHARED = Path(components.__file__).parent / "shared"
 LIGHT, DARK = [255, 255, 255], [14, 17, 23]
@@ -50,7 +52,7 @@ def test_the_browser_reads_what_python_packs(scripts: Page) -> None:
 
 
 def test_the_browser_decodes_weights_as_python_does(scripts: Page) -> None:
-    codes = np.array([[0, 1, 2, 3, 30000, 65534, 65535]], np.uint16)
+    codes = np.array([[0, 1, 2, 3, 4, 30000, 65534, 65535]], np.uint16)
     decoded = scripts.evaluate("codes => codes.map(weightOf)", codes[0].tolist())
     np.testing.assert_allclose(decoded, decode_weights(codes)[0], rtol=1e-6)  # Python rounds to float32
 
@@ -65,6 +67,44 @@ def test_colour_map_starts_at_the_background_and_takes_even_steps(scripts: Page,
     assert (np.sign(changes[:, 0]) == (-1 if background == LIGHT else 1)).all()
     steps = np.linalg.norm(changes, axis=1)
     assert steps.max() / steps.min() < 1.5
+
+
+# What the three kinds of colour blindness see, in linear RGB.
+# Source: Machado, Oliveira and Fernandes 2009, doi:10.1109/TVCG.2009.113, table 1 at severity 1.
+COLOUR_BLIND = {
+    "none": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+
+
+def seen(colours: np.ndarray, vision: str) -> np.ndarray:
+    """RGB bytes as a reader with that vision sees them."""
+    share = colours / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    mixed = np.clip(linear @ np.transpose(COLOUR_BLIND[vision]), 0, 1)
+    return 255 * np.where(mixed <= 0.0031308, 12.92 * mixed, 1.055 * mixed ** (1 / 2.4) - 0.055)
+
+
+@pytest.mark.parametrize("background", [LIGHT, DARK])
+def test_diverging_map_is_even_symmetric_and_safe_for_all_colour_vision(scripts: Page, background: list[int]) -> None:
+    """Blue and orange of one size are equally light, and apart by more than any of their neighbours in all eyes."""
+    colours = np.array(scripts.evaluate("divergingMap", background))
+    assert colours.shape == (256, 3)
+    assert colours[127].tolist() == colours[128].tolist() == background
+    for vision in COLOUR_BLIND:
+        lab = np.array(scripts.evaluate("list => list.map(oklabFromRgb)", seen(colours, vision).tolist()))
+        less, more = lab[127::-8], lab[128::8]
+        steps = [np.linalg.norm(np.diff(arm, axis=0), axis=1) for arm in (less, more)]
+        for arm, step in zip((less, more), steps, strict=True):
+            assert (np.sign(np.diff(arm[:, 0])) == (-1 if background == LIGHT else 1)).all(), vision
+            if vision == "none":
+                assert step.max() / step.min() < 1.25  # one byte moves a colour by up to 0.003, a step is 0.04
+        apart = np.linalg.norm(less - more, axis=1)
+        assert (apart[2:] > np.maximum(*steps).max()).all(), vision
+        if vision == "none":
+            np.testing.assert_allclose(less[:, 0], more[:, 0], atol=0.01)  # rounding, and arms that differ by a hair
 
 
 def painted(scripts: Page, codes: np.ndarray, size: int) -> np.ndarray:
@@ -105,7 +145,83 @@ def test_ranks_count_larger_weights_of_the_row_and_leave_masked_keys_out(scripts
     masked = np.array([[False, False, False, False, True]])
     codes = encode_weights(pattern, masked)
     script = """codes => {
-      const pattern = new Pattern({ values: Uint16Array.from(codes), shape: [1, 5] }, { values: [0] });
+      const one = { values: [0] };
+      const pattern = new Pattern({ values: Uint16Array.from(codes), shape: [5, 5] }, one, one);
       return [0, 1, 2, 3].map((key) => pattern.rankText(0, key));
     }"""
     assert scripts.evaluate(script, codes[0].tolist()) == ["2 of 4", "1 of 4", "2 of 4", "4 of 4"]
+
+
+def measures(scripts: Page, show: str, sink: str) -> list[np.ndarray]:
+    """A's, B's and the difference's values of head L0H0 as the browser computes them; NaN where there is none."""
+    script = """([panel, show, sink]) => {
+      const arrays = {};
+      for (const [name, { dtype, values, shape }] of Object.entries(panel)) {
+        arrays[name] = { values: new ARRAY_TYPES[dtype](values.map((value) => value ?? NaN)), shape };
+      }
+      const { heads } = Comparison.from({ heads: [[0, 0], [0, 0]], title: null }, arrays, "", { show, sink });
+      const places = Array.from({ length: heads[0].size }, (_, place) => place);
+      const number = (value) => (Number.isNaN(value) ? null : value);
+      const table = (cell) => places.map((query) => places.map((key) => cell(query, key)));
+      return heads.map((head) => [
+        table((query, key) => number(head.value(query, key))),
+        table((query, key) => head.lack(query, key)),
+      ]);
+    }"""
+    arrays = panel_arrays(compared.panel(0, compare=True))
+    described = {
+        name: {
+            "dtype": array.dtype.name,
+            "values": [None if value != value else value for value in array.ravel().tolist()],
+            "shape": array.shape,
+        }
+        for name, array in arrays.items()
+    }
+    found = scripts.evaluate(script, [described, show, sink])
+    for values, lacks in found:
+        np.testing.assert_array_equal(np.equal(values, None), np.not_equal(lacks, None))  # each lack has a reason
+    return [np.array(values, float) for values, _ in found]
+
+
+@pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
+@pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
+def test_every_measure_and_its_difference_are_those_of_numpy(scripts: Page, show: str, sink: str) -> None:
+    """Weights come as codes with a relative error below 2e-4, scores with as large an absolute one, differences two."""
+    a, b, difference = measures(scripts, show, sink)
+    for found, run in ((a, "a"), (b, "b")):
+        expected = compared.on_axis(run, compared.measured(run, 0, show, sink))
+        np.testing.assert_allclose(found, expected, atol=1e-3)
+    np.testing.assert_allclose(difference, compared.difference(0, show, sink), atol=2e-3)
+
+
+def test_differences_of_weights_and_disagreements_sum_to_nothing(scripts: Page) -> None:
+    """A key that one run lacks counts as zero there, so both rows are whole."""
+    for show, sink in [("weight", "keep"), ("weight", "renormalise"), ("disagreement", "keep")]:
+        difference = measures(scripts, show, sink)[2]
+        np.testing.assert_allclose(np.nansum(difference, axis=1), 0, atol=1e-3)  # seven codes' errors of 2e-4
+    disagreement = measures(scripts, "disagreement", "renormalise")[0]
+    np.testing.assert_allclose(np.nansum(disagreement, axis=1), 0, atol=1e-6)  # one row's own weights cancel exactly
+
+
+@pytest.mark.parametrize("root", ["sqrt", "linear"])
+def test_colours_of_a_scale_follow_the_size_and_tell_the_sign(scripts: Page, root: str) -> None:
+    script = """root => {
+      const theme = { map: colourMap([255, 255, 255]), diverging: divergingMap([255, 255, 255]) };
+      const scale = new ColourScale({ signed: true, root, limit: 4 });
+      const values = [-4, -1, 0, 1, 4, 5];
+      return [values.map((value) => scale.level(value)), values.map((value) => scale.colour(theme, value)),
+              scale.ticks(), [0.0123, 3.71, 0].map(roundLimitUp)];
+    }"""
+    levels, colours, ticks, limits = scripts.evaluate(script, root)
+    sizes = [(level - 3) // 2 for level in levels]
+    quarter = {"sqrt": round(127 * 0.5), "linear": round(127 * 0.25)}[root]
+    assert sizes == [127, quarter, 0, quarter, 127, 127]
+    assert colours[2] == LIGHT
+    assert all(colour[0] > colour[2] for colour in colours[:2])  # orange
+    assert all(colour[2] > colour[0] for colour in colours[3:])  # blue
+    assert [text for _, text in ticks] == {
+        "sqrt": ["−4", "−1", "0", "+1", "+4"],
+        "linear": ["−4", "−2", "0", "+2", "+4"],
+    }[root]
+    assert [place for place, _ in ticks] == [0, 0.25, 0.5, 0.75, 1]
+    assert limits == [0.013, 3.8, 1]

@@ -1,0 +1,77 @@
+// Where the thumbnails stand: heads in reading order, so many to a line. Lengths on the canvas are in device pixels.
+const LARGEST_PITCH = 144; // CSS pixels from one thumbnail to the next
+const FLOW_PITCH = 66; // the least at which a head's name fits under it
+const SMALLEST_PITCH = 24;
+const TALLEST = 2600;
+const ROW_LABEL_WIDTH = 34;
+const CAPTION_LINE = 13;
+
+// A line a layer; as large as the width allows.
+function tableLayout([layerCount, headCount, ...matrix], width) {
+  const heads = Array.from({ length: layerCount * headCount }, (_, index) => [
+    Math.floor(index / headCount),
+    index % headCount,
+  ]);
+  const tallest = Math.max(SMALLEST_PITCH, TALLEST / layerCount);
+  const widest = (width - ROW_LABEL_WIDTH) / headCount;
+  const room = Math.max(SMALLEST_PITCH, Math.min(LARGEST_PITCH, tallest, widest));
+  return new GridLayout(heads, headCount, room, matrix, 0);
+}
+
+// Lines that wrap where the width ends; so many lines of text under each thumbnail.
+function flowLayout(heads, [, , ...matrix], width, captionLines) {
+  const most = Math.max(1, Math.floor(width / FLOW_PITCH));
+  const columns = Math.min(most, Math.max(heads.length, Math.ceil(width / LARGEST_PITCH)));
+  const room = Math.min(LARGEST_PITCH, width / columns);
+  return new GridLayout(heads, columns, room, matrix, captionLines);
+}
+
+class GridLayout {
+  constructor(heads, columns, room, [rows, cells], captionLines) {
+    this.heads = heads;
+    this.columns = Math.min(columns, Math.max(1, heads.length));
+    this.lines = Math.ceil(heads.length / this.columns);
+    this.gap = 2 * Math.round((Math.min(10, Math.max(4, 0.09 * room)) * devicePixelRatio) / 2);
+    const side = Math.floor(room * devicePixelRatio) - this.gap;
+    this.width = crispSize(cells, side);
+    this.height = crispSize(rows, side);
+    this.across = Math.max(this.width, this.height) + this.gap;
+    this.down = this.across + Math.ceil(captionLines * CAPTION_LINE * devicePixelRatio);
+    this.indices = new Map(heads.map((head, index) => [headName(head), index]));
+  }
+
+  get pitch() {
+    return this.across / devicePixelRatio;
+  }
+
+  // The upper left corner of a thumbnail.
+  corner(index) {
+    const line = Math.floor(index / this.columns);
+    return [(index % this.columns) * this.across + this.gap / 2, line * this.down + this.gap / 2];
+  }
+
+  // The index of the thumbnail at a point in CSS pixels, or -1.
+  at(x, y) {
+    const column = Math.floor((x * devicePixelRatio) / this.across);
+    const line = Math.floor((y * devicePixelRatio) / this.down);
+    const index = line * this.columns + column;
+    return column >= 0 && column < this.columns && line >= 0 && index < this.heads.length ? index : -1;
+  }
+
+  // The index that a key leads to from another; undefined for keys that lead nowhere.
+  step(index, { key, ctrlKey }) {
+    const { columns } = this;
+    const end = this.heads.length - 1;
+    const first = index - (index % columns);
+    const last = Math.min(first + columns - 1, end);
+    const steps = {
+      ArrowLeft: Math.max(first, index - 1),
+      ArrowRight: Math.min(last, index + 1),
+      ArrowUp: index < columns ? index : index - columns,
+      ArrowDown: last === end ? index : Math.min(index + columns, end),
+      Home: ctrlKey ? 0 : first,
+      End: ctrlKey ? end : last,
+    };
+    return steps[key];
+  }
+}

@@ -1,0 +1,97 @@
+// What a pointer does over a panel: hover, click, and with a mouse drag a rectangle. Fingers scroll the page.
+const DRAG_START = 5; // CSS pixels
+
+class Gestures {
+  from = null; // where the button went down
+  dragged = false;
+
+  constructor(panel) {
+    this.panel = panel;
+    this.rubber = element("div", "rubber");
+    this.rubber.hidden = true;
+    panel.plot.append(this.rubber);
+    const canvas = panel.marks;
+    canvas.onpointerdown = (event) => this.press(event);
+    canvas.onpointermove = (event) => this.move(event);
+    canvas.onpointerup = (event) => this.release(event);
+    canvas.onpointercancel = () => this.end();
+    canvas.onpointerleave = () => this.panel.owner.leave();
+    canvas.onclick = (event) => this.click(event);
+    canvas.ondblclick = () => this.panel.owner.doubleClick();
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+  }
+
+  press(event) {
+    this.dragged = false;
+    const cell = this.panel.cellAt(event);
+    const drags = event.pointerType === "mouse" && event.button === 0 && cell;
+    if (drags) this.from = { x: event.clientX, y: event.clientY, cell };
+  }
+
+  move(event) {
+    const far = this.from && Math.hypot(event.clientX - this.from.x, event.clientY - this.from.y) > DRAG_START;
+    if (far && !this.dragged) {
+      this.dragged = true;
+      this.panel.marks.setPointerCapture(event.pointerId);
+      this.panel.owner.leave();
+    }
+    if (this.dragged && this.from) this.stretch(this.nearest(event));
+    else this.hover(event);
+  }
+
+  // The cell nearest to the pointer, which may have left the matrix.
+  nearest(event) {
+    const frame = this.panel.plot.getBoundingClientRect();
+    const { left, top, side } = this.panel.owner.layout;
+    const inside = (at, start) => Math.min(start + side - 0.5, Math.max(start + 0.5, at));
+    return this.panel.cellAt({
+      clientX: inside(event.clientX, frame.left + left),
+      clientY: inside(event.clientY, frame.top + top),
+    });
+  }
+
+  stretch(cell) {
+    this.to = cell;
+    const { matrix } = this.panel;
+    const extent = (side) => {
+      const span = axisSpan(matrix, side);
+      const ends = [this.from.cell[side], cell[side]];
+      return [span.at(Math.min(...ends)), span.at(Math.max(...ends) + 1)];
+    };
+    const [top, bottom] = extent("query");
+    const [left, right] = extent("key");
+    const box = { left: matrix.left + left, top: matrix.top + top, width: right - left, height: bottom - top };
+    for (const [name, length] of Object.entries(box)) this.rubber.style[name] = `${length}px`;
+    this.rubber.hidden = false;
+  }
+
+  release() {
+    if (this.dragged && this.from) this.panel.owner.zoomTo((zoom) => zoom.between(this.from.cell, this.to));
+    this.end();
+  }
+
+  end() {
+    this.from = null;
+    this.rubber.hidden = true;
+  }
+
+  hover(event) {
+    const cell = this.panel.cellAt(event);
+    if (cell) this.panel.owner.hover(this.panel, cell, event.clientX, event.clientY);
+    else this.panel.owner.leave();
+  }
+
+  click(event) {
+    const cell = this.panel.cellAt(event);
+    if (this.dragged || !cell) return;
+    this.panel.owner.click(this.panel, cell, event.detail);
+    this.hover(event);
+  }
+
+  wheel(event) {
+    const cell = this.panel.cellAt(event);
+    if (!event.ctrlKey || !cell) return;
+    event.preventDefault();
+    this.panel.owner.zoomTo((zoom) => zoom.step(-Math.sign(event.deltaY), cell));
+  }
+}

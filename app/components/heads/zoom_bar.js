@@ -1,0 +1,30 @@
+// The buttons beside the legend: in, out, and what is shown of the whole.
+class ZoomBar {
+  constructor(heads) {
+    this.heads = heads;
+    this.box = element("div", "zoom-bar");
+    this.into = this.button("+", () => heads.zoomStep(1));
+    this.into.ariaLabel = this.into.title = "zoom in";
+    this.out = this.button("−", () => heads.zoomStep(-1));
+    this.out.ariaLabel = this.out.title = "zoom out";
+    this.reset = this.button("", () => heads.zoomTo((zoom) => zoom.reset()));
+    this.box.append(this.out, this.into, this.reset);
+  }
+
+  button(text, press) {
+    const button = element("button", "", text);
+    button.type = "button";
+    button.onclick = press;
+    return button;
+  }
+
+  // Only where cells are small or something is zoomed already.
+  draw() {
+    const { zoom, layout, panels } = this.heads;
+    const small = panels.length > 0 && layout.side / zoom.size < SMALL_CELL;
+    this.box.hidden = zoom.isWhole && !small;
+    this.out.disabled = zoom.isWhole;
+    this.reset.disabled = zoom.isWhole;
+    this.reset.textContent = zoom.isWhole ? "drag a rectangle to zoom" : `zoomed: ${zoom.text} · reset`;
+  }
+}

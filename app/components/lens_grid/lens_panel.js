@@ -1,0 +1,111 @@
+// One picture of the lens: the final layer on top, the tokens fed below. The canvas is only as wide as what is seen of
+// it at a time, however long the prompt is.
+const CELL_HEIGHT = 27; // CSS pixels
+const CELL_PADDING = 4;
+
+class LensPanel {
+  // `grid` is the LensGrid, which knows what all panels share: labels, widths, marks and theme.
+  constructor(grid, reading) {
+    this.grid = grid;
+    this.reading = reading;
+    this.canvas = element("canvas");
+    this.fitted = new Map();
+  }
+
+  get height() {
+    return (this.reading.layers + 1) * CELL_HEIGHT + LABEL_GAP;
+  }
+
+  resize() {
+    const { width } = this.grid;
+    this.fitted.clear();
+    this.canvas.width = Math.round(width * devicePixelRatio);
+    this.canvas.height = Math.round(this.height * devicePixelRatio);
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${this.height}px`;
+  }
+
+  paint() {
+    const context = this.canvas.getContext("2d");
+    const { width, theme, left, cellWidth, scrollLeft, positions, pinned, hovered } = this.grid;
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.fillStyle = cssColour(theme.background);
+    context.fillRect(0, 0, width, this.height);
+    context.save();
+    context.beginPath();
+    context.rect(left, 0, width, this.height);
+    context.clip();
+    const end = Math.min(positions, (scrollLeft + width - left) / cellWidth);
+    for (let position = Math.floor(scrollLeft / cellWidth); position < end; position++) {
+      for (let layer = 0; layer < this.reading.layers; layer++) this.paintCell(context, { layer, position });
+      this.paintFed(context, position);
+    }
+    if (pinned) this.paintFrame(context, pinned, theme.pin);
+    if (hovered) this.paintFrame(context, hovered, theme.text);
+    context.restore();
+    this.paintLayerLabels(context);
+  }
+
+  // Where a cell begins on the canvas; layer -1 is the row of the tokens fed.
+  corner({ layer, position }) {
+    const { left, cellWidth, scrollLeft } = this.grid;
+    const y = (this.reading.layers - 1 - layer) * CELL_HEIGHT + (layer < 0 ? LABEL_GAP : 0);
+    return [left + position * cellWidth - scrollLeft, y];
+  }
+
+  paintCell(context, cell) {
+    const { theme, cellWidth, vocabulary } = this.grid;
+    const shown = this.reading.has(cell);
+    const colour = shown ? this.grid.colourOf(this.reading, cell) : theme.secondary;
+    const [x, y] = this.corner(cell);
+    context.fillStyle = cssColour(colour);
+    context.fillRect(x, y, cellWidth - 1, CELL_HEIGHT - 1);
+    context.fillStyle = inkOn(colour);
+    if (shown) this.paintText(context, this.reading.text(cell, vocabulary), x, y, 500);
+  }
+
+  paintFed(context, position) {
+    const { theme, labels } = this.grid;
+    const marked = this.grid.isMarked({ position });
+    context.fillStyle = cssColour(marked ? theme.text : theme.faded);
+    this.paintText(context, labels[position], ...this.corner({ layer: -1, position }), marked ? 700 : 400);
+  }
+
+  paintText(context, text, x, y, weight) {
+    context.font = labelFont(this.grid.theme, weight);
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    const name = `${weight} ${text}`;
+    if (!this.fitted.has(name)) this.fitted.set(name, fitText(context, text, this.grid.cellWidth - 2 * CELL_PADDING));
+    context.fillText(this.fitted.get(name), x + CELL_PADDING, y + CELL_HEIGHT / 2);
+  }
+
+  paintFrame(context, cell, colour) {
+    if (cell.layer >= this.reading.layers) return;
+    const [x, y] = this.corner(cell);
+    const box = [x + 0.5, y + 0.5, this.grid.cellWidth - 2, CELL_HEIGHT - 2];
+    strokeTwice(context, this.grid.theme, colour, () => context.strokeRect(...box));
+  }
+
+  paintLayerLabels(context) {
+    const { theme, left } = this.grid;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    for (let layer = -1; layer < this.reading.layers; layer++) {
+      const marked = this.grid.isMarked({ layer });
+      context.font = labelFont(theme, marked ? 700 : 400);
+      context.fillStyle = cssColour(marked ? theme.text : theme.faded);
+      const label = layer < 0 ? "fed" : this.reading.layerLabels[layer];
+      context.fillText(label, left - LABEL_GAP - 2, this.corner({ layer, position: 0 })[1] + CELL_HEIGHT / 2);
+    }
+  }
+
+  cellUnder(event) {
+    const { left, scrollLeft, cellWidth, positions } = this.grid;
+    const frame = this.canvas.getBoundingClientRect();
+    const layer = this.reading.layers - 1 - Math.floor((event.clientY - frame.top) / CELL_HEIGHT);
+    const x = event.clientX - frame.left - left;
+    const position = Math.floor((x + scrollLeft) / cellWidth);
+    return x >= 0 && layer >= 0 && position < positions ? { layer, position } : null;
+  }
+}

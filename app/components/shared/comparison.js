@@ -1,0 +1,52 @@
+// One head alone, or two with their difference, from the arrays of one panel.
+const PATTERN_ARRAYS = ["weights", "logsumexp", "norms"];
+const SIDES = ["A", "B", "B − A"];
+
+class Comparison {
+  constructor({ heads, title }, patterns, { show, sink }) {
+    const names = heads.map(headName);
+    this.patterns = patterns;
+    this.of = [...names, title, show, sink].join(" ");
+    this.places = [...heads, heads[0]];
+    this.isOneHead = new Set(names).size === 1;
+    this.name = title ?? [...new Set(names)].join(", ");
+    this.sides = heads.length < 2 ? [""] : this.isOneHead ? SIDES : [...names, `${names[1]} − ${names[0]}`];
+    this.measured = patterns.map((pattern) => new MeasuredHead(pattern, show, sink));
+    this.differences = heads.length < 2 ? [] : [new HeadDifference(...this.measured, this.sides)];
+  }
+
+  // From a component's arrays; one of those before, with all that it has computed, if nothing in it has changed.
+  static from(panel, arrays, prefix, props, before = []) {
+    const pattern = (side) => {
+      const [weights, logsumexp, norms] = PATTERN_ARRAYS.map((name) => arrays[`${prefix}${side}.${name}`]);
+      return new Pattern(weights, logsumexp, norms);
+    };
+    const made = new Comparison(panel, panel.heads.map((_, index) => pattern("ab"[index])), props);
+    return before.find((other) => other.isLike(made)) ?? made;
+  }
+
+  isLike(other) {
+    return this.of === other.of && this.patterns.every((pattern, index) => pattern.isLike(other.patterns[index]));
+  }
+
+  get heads() {
+    return [...this.measured, ...this.differences];
+  }
+
+  get isMasked() {
+    return this.patterns.some((pattern) => pattern.codes.includes(MASKED));
+  }
+}
+
+// Each head's colour scale: one for all comparisons or one for each, and another for their differences.
+function colourScales(comparisons, root, own) {
+  const scales = new Map();
+  for (const members of own ? comparisons.map((comparison) => [comparison]) : [comparisons]) {
+    for (const kind of ["measured", "differences"]) {
+      const heads = members.flatMap((comparison) => comparison[kind]);
+      const scale = heads.length > 0 && ColourScale.for(heads, root, own);
+      for (const head of heads) scales.set(head, scale);
+    }
+  }
+  return scales;
+}

@@ -1,0 +1,102 @@
+// Values to colours. A level is a small integer that matrix.js paints: first why a cell has no value, then the size of
+// the value, so that of many cells under one pixel the largest shows, whatever its sign.
+const LACK_LEVELS = { masked: MASKED, absent: 1, unknown: 1, hidden: 2 };
+const FIRST_LEVEL = 3;
+const SCALES = { sqrt: Math.sqrt, linear: (share) => share };
+const TICK_SHARES = {
+  sqrt: { positive: [0, 0.01, 0.1, 0.25, 0.5, 1], signed: [-1, -0.25, 0, 0.25, 1] },
+  linear: { positive: [0, 0.25, 0.5, 0.75, 1], signed: [-1, -0.5, 0, 0.5, 1] },
+};
+
+// Two digits are enough for the end of a colour bar.
+function roundLimitUp(value) {
+  if (!(value > 0)) return 1;
+  const step = 10 ** (Math.floor(Math.log10(value)) - 1);
+  return Number((Math.ceil(value / step - 1e-9) * step).toPrecision(2));
+}
+
+class ColourScale {
+  // `limit` is the value at the far end, or at both ends if values are signed.
+  constructor({ signed = false, root, limit }) {
+    Object.assign(this, { signed, root, limit });
+    this.sizes = signed ? MAP_SIZE / 2 - 1 : MAP_SIZE - 1;
+  }
+
+  // The scale that shows all of these heads, which have one measure: up to the most it can be, or to their own largest.
+  static for(heads, root, own = false) {
+    const { signed, root: fixedRoot, most } = heads[0].measure;
+    const largest = () => heads.reduce((limit, head) => Math.max(limit, largestValue(head)), 0);
+    const limit = most && !own ? most : roundLimitUp(largest());
+    return new ColourScale({ signed, root: fixedRoot ?? root, limit });
+  }
+
+  level(value) {
+    const size = Math.round(this.sizes * SCALES[this.root](Math.min(1, Math.abs(value) / this.limit)));
+    return FIRST_LEVEL + (this.signed ? 2 * size + Number(value > 0) : size);
+  }
+
+  isLike(other) {
+    return this.signed === other.signed && this.root === other.root && this.limit === other.limit;
+  }
+
+  // A head's levels, which it keeps as long as it is seen on a scale like this one.
+  levels(head) {
+    if (!head.seen?.scale.isLike(this)) head.seen = { scale: this, levels: this.levelsOf(head) };
+    return head.seen.levels;
+  }
+
+  levelsOf(head) {
+    const levels = new Uint16Array(head.size ** 2);
+    for (let query = 0; query < head.size; query++) {
+      for (let key = 0; key < head.size; key++) {
+        const value = head.value(query, key);
+        levels[query * head.size + key] = Number.isNaN(value) ? LACK_LEVELS[head.lack(query, key)] : this.level(value);
+      }
+    }
+    return levels;
+  }
+
+  map(theme) {
+    return this.signed ? theme.diverging : theme.map;
+  }
+
+  levelColour(theme, level) {
+    const size = level - FIRST_LEVEL;
+    if (!this.signed) return theme.map[size];
+    return theme.diverging[size % 2 ? MAP_SIZE / 2 + (size >> 1) : MAP_SIZE / 2 - 1 - (size >> 1)];
+  }
+
+  colour(theme, value) {
+    return this.levelColour(theme, this.level(value));
+  }
+
+  // Every level's colour, ready for ImageData; level 0 is hatched instead.
+  palette(theme) {
+    const values = Array.from({ length: MAP_SIZE }, (_, size) => this.levelColour(theme, FIRST_LEVEL + size));
+    return Uint32Array.from([theme.background, theme.secondary, theme.hidden, ...values], packedColour);
+  }
+
+  ticks() {
+    const shares = TICK_SHARES[this.root][this.signed ? "signed" : "positive"];
+    return shares.map((share) => {
+      const size = SCALES[this.root](Math.abs(share));
+      const place = this.signed ? (1 + Math.sign(share) * size) / 2 : size;
+      return [place, this.tickText(share * this.limit)];
+    });
+  }
+
+  tickText(value) {
+    return `${this.signed && value > 0 ? "+" : ""}${Number(value.toPrecision(2))}`.replace("-", "−");
+  }
+
+  // A colour bar; without the values where they differ from head to head.
+  bar(theme, title, own = false) {
+    const sides = this.signed ? ["− largest", "0", "+ largest"] : ["0", "largest"];
+    const ends = sides.map((text, index) => [index / (sides.length - 1), text]);
+    return legendBar({ title, ticks: own ? ends : this.ticks(), map: this.map(theme) });
+  }
+
+  get rangeText() {
+    return this.signed ? `±${this.tickText(this.limit).slice(1)}` : `0 – ${this.tickText(this.limit)}`;
+  }
+}

@@ -1,0 +1,32 @@
+"""A first visitor's tour: a card in the corner that goes from one part of the page to the next, shown once a browser."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.components.shared.mount import mount, register
+
+_render = register(Path(__file__).parent)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stop: the key of the part of the page that it frames, and what to say about it."""
+
+    part: str
+    title: str
+    text: str
+
+
+def tour(steps: Sequence[Step], *, key: str, asked: int) -> None:
+    """The tour, if this browser has not seen it yet or if `asked`, the number of times it was asked for, has grown.
+
+    It covers nothing that has to be clicked, and Escape or its button ends it for good.
+    """
+    mount(
+        _render,
+        key=key,
+        group=key,
+        props={"steps": [(step.part, step.title, step.text) for step in steps], "asked": asked},
+        arrays={},
+    )

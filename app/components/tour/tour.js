@@ -1,0 +1,96 @@
+// A card in the corner and a frame around the part of the page that it speaks of. Nothing under them is covered.
+const SEEN = "headlight.tour";
+
+class Tour {
+  listeners = {};
+  at = null;
+
+  constructor(view) {
+    this.card = element("div", "card");
+    this.card.setAttribute("role", "dialog");
+    this.card.tabIndex = -1;
+    this.frame = element("div", "frame");
+    this.card.hidden = this.frame.hidden = true;
+    this.card.onkeydown = (event) => event.key === "Escape" && this.end();
+    this.follow = () => this.place();
+    view.root.append(this.frame, this.card);
+  }
+
+  update({ steps, asked }) {
+    this.steps = steps;
+    if (asked > (this.asked ?? 0) || (this.at === null && !seen())) this.show(0);
+    this.asked = asked;
+  }
+
+  setValue() {}
+
+  draw() {
+    this.place();
+  }
+
+  show(at) {
+    if (this.at === null) for (const event of ["scroll", "resize"]) addEventListener(event, this.follow, true);
+    this.at = at;
+    const [, title, text] = this.steps[at];
+    const last = at === this.steps.length - 1;
+    const count = element("span", "count", `${at + 1} of ${this.steps.length}`);
+    const end = this.button("Close", () => this.end());
+    const back = this.button("Back", () => this.show(at - 1));
+    const next = this.button(last ? "Done" : "Next", () => (last ? this.end() : this.show(at + 1)));
+    back.hidden = at === 0;
+    end.hidden = last;
+    next.className = "next";
+    const buttons = element("div", "buttons");
+    buttons.append(count, end, back, next);
+    this.card.replaceChildren(element("strong", "", title), element("p", "", text), buttons);
+    this.card.ariaLabel = `Tour, ${at + 1} of ${this.steps.length}: ${title}`;
+    this.card.hidden = false;
+    this.part()?.scrollIntoView({ block: "nearest" });
+    this.place();
+    if (at > 0) next.focus({ preventScroll: true });
+  }
+
+  button(text, act) {
+    const made = element("button", "", text);
+    made.onclick = act;
+    return made;
+  }
+
+  part() {
+    return this.at === null ? null : document.querySelector(`.st-key-${this.steps[this.at][0]}`);
+  }
+
+  place() {
+    const box = this.part()?.getBoundingClientRect();
+    this.frame.hidden = !box;
+    if (!box) return;
+    this.frame.style.translate = `${box.left - 6}px ${box.top - 6}px`;
+    this.frame.style.width = `${box.width + 12}px`;
+    this.frame.style.height = `${box.height + 12}px`;
+  }
+
+  end() {
+    this.at = null;
+    this.card.hidden = this.frame.hidden = true;
+    for (const event of ["scroll", "resize"]) removeEventListener(event, this.follow, true);
+    try {
+      localStorage.setItem(SEEN, "seen");
+    } catch {
+      // A browser that keeps nothing shows the tour again next time.
+    }
+  }
+
+  destroy() {
+    for (const event of ["scroll", "resize"]) removeEventListener(event, this.follow, true);
+  }
+}
+
+function seen() {
+  try {
+    return localStorage.getItem(SEEN) !== null;
+  } catch {
+    return false;
+  }
+}
+
+export default (component) => mountView(component, Tour);

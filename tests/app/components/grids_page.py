@@ -1,0 +1,29 @@
+"""A Streamlit page with the grids in every kind, and what each returns as text."""
+
+import numpy as np
+import streamlit as st
+
+from app.components import encode_positive, encode_signed, encode_thumbnails, head_grid, lens_grid
+from tests.app.components import grids
+
+st.set_page_config(layout="wide")
+shown = st.radio("show", ["weights", "changes", "sizes", "lens", "both"], horizontal=True)
+weights = np.broadcast_to(grids.query == grids.key, (grids.N_LAYERS, grids.N_HEADS, grids.N_CELLS, grids.N_CELLS))
+selected: tuple[tuple[int, int], ...] = ((0, 1),)
+common = {"selected": selected, "epoch": 0, "group": "grids", "captions": grids.CAPTIONS}
+match shown:
+    case "weights":
+        codes = encode_thumbnails(weights.astype(float), grids.MASKED)
+        st.text(f"selected {head_grid(codes, key='weights', **common)}")
+    case "changes":
+        codes = encode_signed(grids.changes(), 1.0)
+        limits = {"kind": "signed", "legend_title": "B − A", "legend_limit": 1.0}
+        st.text(f"selected {head_grid(codes, key='changes', **common, **limits)}")
+    case "sizes":
+        codes = encode_positive(grids.sizes(), 12.0, grids.MASKED)
+        flow = {"order": grids.ORDER, "figures": grids.FIGURES, "legend_title": "norm", "legend_limit": 12.0}
+        st.text(f"selected {head_grid(codes, key='sizes', **common, **flow)}")
+    case _:
+        b = grids.lens(1) if shown == "both" else None
+        text = {"labels": grids.LABELS, "vocabulary": grids.VOCABULARY, "colours": grids.COLOURS}
+        st.text(f"lens {lens_grid(grids.lens(0), b, **text, pinned=None, epoch=0, key=shown)}")

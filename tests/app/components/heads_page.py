@@ -1,0 +1,36 @@
+"""A Streamlit page with the token strip and the heads; the URL says how they show what."""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from app.components import HeadPanel, HeadPattern, TokenAxis, encode_weights, heads, token_strip
+from tests.app.components import compared
+
+st.set_page_config(layout="wide")
+query = st.query_params
+count, size = int(query.get("heads", 2)), int(query.get("size", 0))
+options: dict[str, Any] = {name: query[name] for name in ("show", "sink", "scale") if name in query}
+
+
+def long_panel(head: int) -> HeadPanel:
+    """Weight that falls with distance, over a prompt of any length; head number h looks h tokens back as well."""
+    place = np.arange(size)
+    distance = place[:, None] - place
+    raw = np.where(distance >= 0, np.exp(-distance / 8.0) + 2.0 * (distance == head), 0.0)
+    weights = encode_weights(raw / raw.sum(-1, keepdims=True), distance < 0)
+    return HeadPanel(HeadPattern(0, head, weights, np.zeros(size, np.float32), np.ones(size, np.float32)))
+
+
+if size:
+    axis = TokenAxis([f"·t{place}" for place in range(size)], ["both"] * size)
+    panels = [long_panel(head) for head in range(count)]
+else:
+    axis = compared.AXIS
+    panels = [compared.panel(head, compare="b" in query) for head in range(count)]
+    if "pair" in query:
+        panels = [HeadPanel(compared.pattern("a", 0), compared.pattern("a", 1))]
+token_strip(axis, panels[0], key="strip", group="heads", **options)
+pin = heads(panels, axis, pinned=None, epoch=0, key="heads", group="heads", own_scale="own" in query, **options)
+st.text(f"pinned {pin}")
