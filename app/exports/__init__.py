@@ -1,0 +1,1 @@
+"""What can be taken away from a page."""

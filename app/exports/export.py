@@ -1,0 +1,46 @@
+"""What a view offers to take along."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.exports.code import attention as attention_code
+from app.exports.code import lens as lens_code
+from app.exports.code import residual as residual_code
+from app.exports.numbers import attention as attention_numbers
+from app.exports.numbers import lens as lens_numbers
+from app.exports.numbers import residual as residual_numbers
+from app.exports.numbers.data import Data
+from app.exports.pages import attention as attention_page
+from app.exports.pages import lens as lens_page
+from app.exports.pages import residual as residual_page
+from app.exports.pictures import attention as attention_picture
+from app.exports.pictures import lens as lens_picture
+from app.exports.pictures import residual as residual_picture
+from app.exports.pictures.style import Palette
+from app.selection.chosen import Selection
+from app.shown import Shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Export:
+    """A view's script, numbers, picture and page; `name` begins the files' names.
+
+    All four are of the same numbers, and none needs the page: what is shown and what was chosen says everything.
+    """
+
+    name: str
+    script: Callable[[Shown, Selection], str]
+    data: Callable[[Shown, Selection], Data]
+    draw: Callable[[Shown, Selection, Palette], "Figure"]
+    page: Callable[[Shown, Selection], bytes]
+
+
+ATTENTION = Export(
+    "attention", attention_code.script, attention_numbers.data, attention_picture.draw, attention_page.page
+)
+RESIDUAL = Export("residual", residual_code.script, residual_numbers.data, residual_picture.draw, residual_page.page)
+LENS = Export("lens", lens_code.script, lens_numbers.data, lens_picture.draw, lens_page.page)

@@ -1,0 +1,1 @@
+"""The numbers of each view as tables and arrays, one file a view: `data(shown, chosen)`."""

@@ -1,0 +1,123 @@
+// The grid of all heads; a click shows a head large. The file holds the patterns of all heads, or of some where all are
+// too many; what is shown of them is packed anew, as Python would have.
+const CHOICES = {
+  show: ["Cells show", { weight: "weight", score: "score", write: "write", disagreement: "disagreement" }],
+  scale: ["Colour scale", { sqrt: "√", linear: "linear" }],
+  sink: ["First token", { keep: "shown", hide: "hidden", renormalise: "hidden, rows rescaled" }],
+};
+
+function start([grid, line, patterns]) {
+  const held = new HeldHeads(patterns.data);
+  const note = element("p", "note");
+  const strip = new Place(line.component, "The prompt");
+  const large = new Place(patterns.component, "Chosen heads");
+  const small = new Place(grid.component, "All heads", (value) => choose(value));
+  let chosen = unpackHeader(grid.data).header.value;
+
+  function choose(heads) {
+    chosen = heads;
+    const here = heads.filter((head) => held.has(head));
+    const missing = heads.filter((head) => !held.has(head)).map(headName);
+    note.textContent = missing.length ? `${missing.join(", ")}: not in this file. ${held.held}` : "";
+    large.section.hidden = strip.section.hidden = here.length === 0;
+    if (here.length === 0) return;
+    large.show(held.panels(here));
+    strip.show(held.strip(here[0]));
+  }
+
+  const bar = element("div", "choices");
+  for (const [name, [title, options]] of Object.entries(CHOICES)) {
+    const choice = dropDown(title, options, held.props[name], (value) => {
+      held.props[name] = value;
+      choose(chosen);
+    });
+    if (held.allows(name)) bar.append(choice);
+  }
+  const left = element("div");
+  left.append(small.section);
+  const right = element("div");
+  right.append(note, bar, large.section);
+  const columns = element("div", "columns");
+  columns.append(left, right);
+  page.append(strip.section, columns);
+  small.show(grid.data);
+  choose(chosen);
+}
+
+function dropDown(title, options, value, change) {
+  const label = element("label", "", `${title} `);
+  const select = element("select");
+  for (const [name, text] of Object.entries(options)) {
+    const option = element("option", "", text);
+    option.value = name;
+    select.append(option);
+  }
+  select.value = value;
+  select.onchange = () => change(select.value);
+  label.append(select);
+  return label;
+}
+
+class HeldHeads {
+  constructor(data) {
+    const { header, start } = unpackHeader(data);
+    this.header = header;
+    this.props = header.props;
+    this.arrays = unpackArrays(data, header, start);
+    this.slots = new Map(header.props.panels.map(({ heads }, slot) => [headName(heads[0]), slot]));
+  }
+
+  has(head) {
+    return this.slots.has(headName(head));
+  }
+
+  get held() {
+    return `It holds ${[...this.slots.keys()].join(", ")}.`;
+  }
+
+  // Words and sentences have weights alone: their write norms are not numbers.
+  allows(name) {
+    return name !== "show" || !this.arrays["0.a.norms"]?.values.every(Number.isNaN);
+  }
+
+  panels(heads) {
+    const slots = heads.map((head) => this.slots.get(headName(head)));
+    const props = { ...this.props, panels: slots.map((slot) => this.header.props.panels[slot]) };
+    return this.packed("heads", props, slots.flatMap((slot, place) => this.renamed(slot, `${place}.`)));
+  }
+
+  strip(head) {
+    const slot = this.slots.get(headName(head));
+    const props = { ...this.props, ...this.header.props.panels[slot] };
+    return this.packed("strip", props, this.renamed(slot, ""));
+  }
+
+  // [new name, old name] of a slot's arrays.
+  renamed(slot, prefix) {
+    const own = Object.keys(this.arrays).filter((name) => name.startsWith(`${slot}.`));
+    return own.map((name) => [prefix + name.slice(`${slot}.`.length), name]);
+  }
+
+  packed(key, props, names) {
+    const content = JSON.stringify([props.panels ?? props.heads, props.show, props.sink, props.scale]);
+    const of = (source) => Object.fromEntries(names.map(([name, old]) => [name, source[old]]));
+    return packedData({ ...this.header, key, content, props, digests: of(this.header.digests), value: null }, of(this.arrays));
+  }
+}
+
+// What packing.py does, the other way round.
+function packedData(header, arrays) {
+  const name = ({ values }) => values.constructor.name.replace("Array", "").toLowerCase();
+  const described = Object.entries(arrays).map(([key, array]) => ({ name: key, dtype: name(array), shape: array.shape }));
+  const text = new TextEncoder().encode(JSON.stringify({ ...header, arrays: described }));
+  const blocks = Object.values(arrays).map(({ values }) => new Uint8Array(values.buffer));
+  const bytes = new Uint8Array(LENGTH_BYTES + text.length + blocks.reduce((sum, block) => sum + block.length, 0));
+  new DataView(bytes.buffer).setUint32(0, text.length, true);
+  bytes.set(text, LENGTH_BYTES);
+  let at = LENGTH_BYTES + text.length;
+  for (const block of blocks) {
+    bytes.set(block, at);
+    at += block.length;
+  }
+  return bytes;
+}

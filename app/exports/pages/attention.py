@@ -1,0 +1,65 @@
+"""The attention page as a file: the grid of all heads, and their patterns as many as are not too much."""
+
+import numpy as np
+from jaxtyping import UInt8
+
+from app import fields
+from app.axis import axis_of
+from app.components import TokenAxis, encode_positive, encode_signed, head_grid, heads, token_strip
+from app.components.shared.mount import recorded
+from app.exports.numbers.attention import UNITS, heads_of, how_of
+from app.exports.pages.document import document
+from app.fields import Thumbnails
+from app.selection.chosen import Head, Selection, Side
+from app.shown import Shown
+from app.views.panels import panel
+
+GROUP = "attention"
+MOST_CODES = 2_500_000  # cells of patterns; half a megabyte of html holds about 300,000 that are not masked
+
+
+def page(shown: Shown, chosen: Selection) -> bytes:
+    """A file in which every head, or where all are too many the chosen ones, can be opened from the grid."""
+    axis, how, selected = axis_of(shown, chosen.unit, chosen.align), how_of(chosen), heads_of(shown, chosen)
+    side: Side = (chosen.side or "difference") if shown.b is not None else "a"
+    pooled = fields.thumbnails(shown, side, how, axis)
+    title = f"{fields.TITLES[how.show][0]} ({UNITS[how.show]})"
+    tokens = TokenAxis(axis.labels, axis.presence)
+    panels = [panel(shown, head, axis, chosen.unit) for head in _held(shown, selected, len(axis.labels))]
+    with recorded() as mounted:
+        head_grid(
+            _codes(pooled),
+            selected=selected,
+            epoch=0,
+            key="grid",
+            group=GROUP,
+            kind="signed" if pooled.signed else "positive",
+            legend_title=f"B − A: {title}" if side == "difference" else title,
+            legend_limit=pooled.limit,
+        )
+        token_strip(tokens, panels[0], key="strip", group=GROUP, show=how.show, sink=how.sink, scale=chosen.scale)
+        heads(
+            panels,
+            tokens,
+            pinned=None,
+            epoch=0,
+            key="heads",
+            group=GROUP,
+            show=how.show,
+            sink=how.sink,
+            scale=chosen.scale,
+            own_scale=chosen.own_scale,
+        )
+    return document("Attention", shown, mounted, "attention")
+
+
+def _codes(pooled: Thumbnails) -> UInt8[np.ndarray, "layer head h w"]:
+    if pooled.signed:
+        return encode_signed(pooled.values, pooled.limit)
+    return encode_positive(np.nan_to_num(pooled.values), pooled.limit, np.isnan(pooled.values))
+
+
+def _held(shown: Shown, selected: tuple[Head, ...], n_places: int) -> list[Head]:
+    """The heads whose patterns go along: all, or the chosen ones."""
+    every = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
+    return every if len(every) * len(shown.runs) * n_places**2 <= MOST_CODES else list(selected or every[:1])

@@ -1,0 +1,140 @@
+"""The scripts print the page's numbers, in a process that has never seen the page."""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app import models, shown
+from app.csv_files import csv_bytes
+from app.exports.export import ATTENTION, LENS, RESIDUAL, Export
+from model.source import Source
+from tests.app.exports.conftest import OTHER, chosen
+
+ROOT = Path(__file__).parents[3]
+Tables = dict[tuple[str, ...], list[list[str]]]
+
+CASES = [
+    (ATTENTION, {}),
+    (ATTENTION, {"prompt_b": OTHER, "show": "write", "sink": "renormalise"}),
+    (RESIDUAL, {}),
+    (RESIDUAL, {"prompt_b": OTHER, "position": 2}),
+    (LENS, {"target": "one"}),
+    (LENS, {"prompt_b": OTHER, "align": "position", "layer": 2, "position": 3}),
+]
+VARIANTS = [
+    *({"show": show, "sink": sink} for show in ("score", "write", "disagreement") for sink in ("keep", "renormalise")),
+    *({"show": show, "sink": "hide", "prompt_b": OTHER} for show in ("weight", "score", "disagreement")),
+    {"unit": "sentence", "prompt_b": OTHER},
+    {"unit": "word", "prompt_b": OTHER, "align": "position"},
+    {"unit": "word", "sink": "renormalise"},
+    {"heads": ()},
+    {"heads": ((2, 0),), "prompt_b": OTHER, "align": "position"},
+]
+
+
+def parsed(printed: str) -> Tables:
+    """The tables that were printed, by their headings."""
+    tables: Tables = {}
+    for block in printed.strip().split("\n\n"):
+        heading, *rows = csv.reader(io.StringIO(block))
+        tables[tuple(heading)] = rows
+    return tables
+
+
+def numbers(cells: list[str]) -> np.ndarray:
+    """A column's numbers; NaN where a cell is empty or text."""
+
+    def number(cell: str) -> float:
+        try:
+            return float(cell)
+        except ValueError:
+            return np.nan
+
+    return np.array([number(cell) for cell in cells])
+
+
+def compare(printed: str, export: Export, fields: dict[str, object], folder: str) -> None:
+    """What a script printed is what the page's csv files hold."""
+    selection = chosen(folder, **fields)
+    expected = export.data(shown.of(selection), selection).tables
+    tables = parsed(printed)
+    assert set(tables) == {tuple(table) for table in expected.values()}
+    for table in expected.values():
+        text = csv_bytes(table).decode("utf-8-sig")
+        heading, *rows = csv.reader(io.StringIO(text, newline=""))
+        mine = tables[tuple(table)]
+        assert len(mine) == len(rows)
+        for column, name in enumerate(heading):
+            _same([row[column] for row in mine], [row[column] for row in rows], name)
+
+
+def _same(printed: list[str], expected: list[str], name: str) -> None:
+    ours, theirs = numbers(printed), numbers(expected)
+    # float32, summed over one head instead of all and in another process: 1e-6 of scores and norms of size 30.
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=5e-5, err_msg=name)
+    texts = [(a, b) for a, b in zip(printed, expected, strict=True) if b and np.isnan(numbers([b])[0])]
+    assert all(b in (a, f"'{a}") for a, b in texts), name
+
+
+def run_here(script: str) -> str:
+    """What a script prints; in this process, for time's sake."""
+    printed = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(printed, encoding="utf-8", write_through=True)):
+        exec(compile(script, "script.py", "exec"), {"__name__": "__main__"})
+        return printed.getvalue().decode()
+
+
+@pytest.mark.parametrize(("export", "fields"), CASES)
+def test_a_script_prints_the_pages_numbers_in_a_fresh_process(
+    export: Export, fields: dict[str, object], folder: str, tmp_path: Path
+) -> None:
+    selection = chosen(folder, **fields)
+    path = tmp_path / "script.py"
+    path.write_text(export.script(shown.of(selection), selection), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, path], capture_output=True, env=environment, cwd=tmp_path)
+    assert not done.stderr.decode()
+    compare(done.stdout.decode(), export, fields, folder)
+
+
+@pytest.mark.parametrize("fields", VARIANTS)
+def test_every_choice_of_the_attention_page_has_its_lines(fields: dict[str, object], folder: str) -> None:
+    selection = chosen(folder, **fields)
+    compare(run_here(ATTENTION.script(shown.of(selection), selection)), ATTENTION, fields, folder)
+
+
+@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
+def test_two_models_of_unequal_depth_are_compared_where_both_have_layers(export: Export, folder: str) -> None:
+    fields: dict[str, object] = {"prompt_b": OTHER, "model_b": "mini", "heads": ((1, 2), (0, 3))}
+    selection = chosen(folder, **fields)
+    compare(run_here(export.script(shown.of(selection), selection)), export, fields, folder)
+
+
+def test_a_model_of_the_servers_folder_is_named_by_its_path_to_its_own_user_alone(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source("random", Path(folder), "gpt2", ())
+    assert models.opened_by(source) == folder
+    assert models.opened_by(replace(source, revision="0" * 40)) == "random"
+    monkeypatch.setattr(models, "any_model_allowed", lambda: False)
+    assert models.opened_by(source) == "random"
+
+
+def test_a_prompt_in_a_script_is_a_literal(folder: str) -> None:
+    """Neither quotes nor line ends nor characters that are not seen let a prompt become code."""
+    prompt = "''' + __import__('os').abort() + '''\r\n\"\"\"\\N{BULLET}\u2028# \ud7ff one"
+    selection = chosen(folder, prompt=prompt)
+    script = LENS.script(shown.of(selection), selection)
+    literals = [line for line in script.splitlines() if "to_tokens(" in line]
+    assert len(literals) == 1
+    scope: dict[str, list[str]] = {"fed": []}
+    exec(f"def to_tokens(text, prepend_bos): fed.append(text)\n{literals[0].split('.', 1)[1].rstrip(',')}", scope)
+    assert scope["fed"] == [prompt]

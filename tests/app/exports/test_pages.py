@@ -1,0 +1,140 @@
+"""A view as one file: it needs nothing else, it stays small, and it does what the page does."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import Browser, Page, expect
+
+from app import shown
+from app.exports.export import ATTENTION, LENS, RESIDUAL, Export
+from app.shown import Shown
+from model import Transformer, TransformerConfig, save_gpt2
+from tests.app.conftest import MINI
+from tests.app.exports.conftest import OTHER, chosen
+
+LIMIT = 1_500_000  # bytes
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator["Opened"]:
+    """A window without a network, and whatever the page asks for or complains about."""
+    window = Opened(browser, tmp_path / "page.html")
+    yield window
+    window.page.context.close()
+    assert not window.complaints
+    assert not [url for url in window.requests if not url.startswith(("file:///", "data:", "blob:"))]
+
+
+class Opened:
+    """A file in a browser."""
+
+    def __init__(self, browser: Browser, path: Path) -> None:
+        context = browser.new_context(offline=True, viewport={"width": 1300, "height": 1000})
+        self.path, self.page = path, context.new_page()
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda line: self.complaints.append(line.text))
+
+    def open(self, content: bytes) -> Page:
+        self.path.write_bytes(content)
+        self.page.goto(self.path.as_uri())
+        expect(self.page.locator("canvas:visible").first).to_be_visible(timeout=30_000)
+        return self.page
+
+
+@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
+def test_a_page_names_nothing_outside_itself(export: Export, two: Shown, folder: str) -> None:
+    made = [export.page(two, chosen(folder, prompt_b=OTHER)) for _ in range(2)]
+    assert made[0] == made[1]
+    text = re.sub(r'(?<=id="data">)[A-Za-z0-9+/=]+', "", made[0].decode())
+    assert not re.findall(r"https?:|//[a-z]|\bsrc=|\bhref=|@import|url\(|\bfetch\(|\u2028", text)
+    assert len(re.findall(r"<script\b", text)) == len(re.findall(r"</script>", text)) == 2
+    assert "default-src 'none'" in text
+    assert two.a.source.sha256 in text
+
+
+def test_a_click_on_a_thumbnail_shows_the_head(opened: Opened, alone: Shown, folder: str) -> None:
+    page = opened.open(ATTENTION.page(alone, chosen(folder)))
+    panels = page.locator("figure.panel")
+    expect(panels).to_have_count(2)
+    board = page.locator(".board")
+    box = board.locator("canvas").bounding_box()
+    assert box
+    board.click(position={"x": box["width"] * 3.5 / 5, "y": box["height"] * 2.5 / 3})
+    expect(panels).to_have_count(3)
+    expect(panels.nth(2)).to_contain_text("L2H3")
+    page.mouse.move(0, 0)
+    panels.nth(2).locator("canvas").last.hover(position={"x": 100, "y": 12})
+    tooltip = page.locator(".tooltip:popover-open")
+    expect(tooltip).to_contain_text("L2H3")
+    page.locator(".chip").first.click()
+    expect(page.locator(".chip.pinned")).to_have_count(1)
+
+
+def test_the_measure_can_be_changed_in_the_file(opened: Opened, two: Shown, folder: str) -> None:
+    page = opened.open(ATTENTION.page(two, chosen(folder, prompt_b=OTHER)))
+    expect(page.locator("figure.panel")).to_have_count(6)
+    before = page.locator("figure.panel canvas").first.evaluate("canvas => canvas.toDataURL()")
+    page.get_by_label("Cells show").select_option("write")
+    expect(page.locator(".panels")).to_have_attribute("aria-label", re.compile("value-weighted norm"))
+    after = page.locator("figure.panel canvas").first.evaluate("canvas => canvas.toDataURL()")
+    assert before != after
+
+
+def test_the_lens_in_a_file_tells_what_is_under_the_pointer(opened: Opened, alone: Shown, folder: str) -> None:
+    page = opened.open(LENS.page(alone, chosen(folder)))
+    page.locator("canvas").first.hover(position={"x": 120, "y": 14})
+    expect(page.locator(".tooltip:popover-open .share")).to_have_count(10)
+
+
+def test_a_click_on_the_stream_shows_that_tokens_parts(opened: Opened, two: Shown, folder: str) -> None:
+    page = opened.open(RESIDUAL.page(two, chosen(folder, prompt_b=OTHER)))
+    page.locator("canvas").first.click(position={"x": 60, "y": 14})
+    expect(page.get_by_text("At <|endoftext|>, place 0")).to_be_visible()
+    bars = page.locator(".field .bar")
+    expect(bars).to_have_count(2 * 3 * (2 + 2 * 3))  # two charts, A, B and B - A, embeddings and three layers
+    bars.nth(1).hover()
+    expect(page.locator(".tooltip:popover-open")).to_contain_text("position embedding")
+
+
+@pytest.fixture(scope="module")
+def gpt2_shaped(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model of GPT-2-small's 144 heads, thin in all that a page does not hold."""
+    path = tmp_path_factory.mktemp("shaped") / "shaped"
+    cfg = TransformerConfig(
+        n_layers=12, n_heads=12, d_head=8, d_model=96, d_mlp=16, n_ctx=64, d_vocab=4096, tie_word_embeddings=True
+    )
+    torch.manual_seed(0)
+    model = Transformer(cfg)
+    for name, parameter in model.named_parameters():
+        if name.endswith(("W_Q", "W_K", "W_pos")):
+            parameter.data *= 20  # patterns that are far from uniform, and do not compress
+    save_gpt2(model, path)
+    for file in MINI.glob("tokenizer*.json"):
+        (path / file.name).write_bytes(file.read_bytes())
+    return str(path)
+
+
+def test_every_head_of_gpt2_over_64_tokens_fits_into_one_small_file(gpt2_shaped: str) -> None:
+    selection = chosen(gpt2_shaped, prompt=" one two three" * 21)
+    seen = shown.of(selection)
+    assert len(seen.labels) == 64
+    for export in (ATTENTION, RESIDUAL, LENS):
+        assert len(export.page(seen, selection)) < LIMIT
+
+
+def test_where_all_heads_are_too_many_the_file_says_which_it_holds(
+    opened: Opened, alone: Shown, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.exports.pages.attention.MOST_CODES", 1)
+    page = opened.open(ATTENTION.page(alone, chosen(folder)))
+    board = page.locator(".board")
+    box = board.locator("canvas").bounding_box()
+    assert box
+    board.click(position={"x": box["width"] * 3.5 / 5, "y": box["height"] * 2.5 / 3})
+    expect(page.locator("main p.note")).to_have_text("L2H3: not in this file. It holds L1H2, L0H4.")

@@ -1,0 +1,97 @@
+"""Pictures: what they hold, that no token is read as markup, and that their colours are the page's."""
+
+import re
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser
+
+from app import components, runs
+from app.exports.export import ATTENTION, LENS, RESIDUAL, Export
+from app.exports.pictures import style
+from app.exports.pictures.style import DARK, LIGHT, Palette
+from app.shown import Shown
+from tests.app.exports.conftest import OTHER, chosen
+
+ROOT = Path(__file__).parents[3]
+COLOURS = Path(components.__file__).parent / "shared" / "colour.js"
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def texts(svg: bytes) -> list[str]:
+    return ["".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
+def test_tokens_stay_text(export: Export, alone: Shown, folder: str) -> None:
+    """Dollars are no mathematics, angle brackets no markup, and every character has some sign: warnings are errors."""
+    near_the_beginning = chosen(folder, layer=1, position=3)
+    svg = style.file(lambda: export.draw(alone, near_the_beginning, LIGHT), LIGHT, "svg")
+    assert {"$", "␣two", "␣<", "</", "<U+0000>"} <= set(texts(svg))
+    assert not re.findall(rb"""(?:href|src)=["'](?!#|data:)""", svg)
+    assert b"@import" not in svg
+
+
+@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
+def test_a_comparison_is_drawn_dark_as_pixels(
+    export: Export, two: Shown, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(style, "DPI", 50)  # quick to draw
+    png = style.file(lambda: export.draw(two, chosen(folder, prompt_b=OTHER), DARK), DARK, "png")
+    assert png.startswith(PNG)
+
+
+def test_the_same_picture_has_the_same_bytes(alone: Shown, folder: str) -> None:
+    made = [style.file(lambda: RESIDUAL.draw(alone, chosen(folder), LIGHT), LIGHT, "svg") for _ in range(2)]
+    assert made[0] == made[1]
+
+
+def test_every_character_has_a_sign() -> None:
+    """Runes, Hebrew, an emoji, and a character of no font."""
+    from matplotlib.figure import Figure
+
+    def draw() -> Figure:
+        figure = Figure()
+        figure.text(0, 0, "ᚠ שלום 😀 $x^{ \U00012000")
+        return figure
+
+    assert style.file(draw, LIGHT, "png").startswith(PNG)
+
+
+def test_panels_hold_the_heads_patterns(alone: Shown, folder: str) -> None:
+    figure = ATTENTION.draw(alone, chosen(folder), LIGHT)
+    panels = [axes for axes in figure.axes if axes.get_title(loc="left") or axes.get_title()]
+    for axes, (layer, head) in zip(panels, ((1, 2), (0, 4)), strict=True):
+        cells = axes.images[0].get_array()
+        pattern = np.tril(runs.attend(alone.a, layer, head).pattern.numpy())
+        np.testing.assert_array_equal(np.ma.filled(cells, 0), pattern)
+
+
+def test_one_scale_for_all_heads_or_one_for_each(two: Shown, folder: str) -> None:
+    def limits(own_scale: bool) -> set[float]:
+        selection = chosen(folder, prompt_b=OTHER, show="score", own_scale=own_scale)
+        drawn = [axes.images[0] for axes in ATTENTION.draw(two, selection, LIGHT).axes if axes.images]
+        assert all(image.norm.vmin == -image.norm.vmax for image in drawn)
+        return {image.norm.vmax for image in drawn}
+
+    assert len(limits(False)) == 2  # of A and B, and of B - A
+    assert len(limits(True)) == 6
+
+
+@pytest.mark.parametrize(("palette", "theme"), [(LIGHT, "light"), (DARK, "dark")])
+def test_colours_are_the_pages_own(palette: Palette, theme: str, browser: Browser) -> None:
+    configured = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"][theme]
+    assert (palette.background, palette.text) == (configured["backgroundColor"], configured["textColor"])
+    page = browser.new_page()
+    page.add_script_tag(content=COLOURS.read_text(encoding="utf-8"))
+    background = [int(palette.background[place : place + 2], 16) for place in (1, 3, 5)]
+    maps = page.evaluate("background => [colourMap(background), divergingMap(background)]", background)
+    page.close()
+    for signed, colours in zip((False, True), maps, strict=True):
+        shares = np.linspace(0, 1, len(colours))
+        ours = np.rint(255 * palette.colours(signed)(shares)[:, :3])
+        # Straight lines between 17 colours, and a diverging map whose middle two are one: within 6 of 255.
+        assert np.abs(ours - np.array(colours)).max() <= 6
