@@ -12,9 +12,10 @@ COPY --chown=headlight Makefile requirements.txt ./
 RUN make setup
 COPY --chown=headlight . .
 
-# Strangers may reach a container: they open the models in the list, and no path or name of their own.
-ENV HEADLIGHT_ALLOW_PATHS=0 STREAMLIT_SERVER_ADDRESS=0.0.0.0 STREAMLIT_SERVER_PORT=7860 STREAMLIT_SERVER_HEADLESS=true
+# Strangers may reach a container: they open the models in the list, and no path or name of their own. By which names they
+# reach it is not known here: `docker run -e HEADLIGHT_ALLOWED_HOSTS=headlight.example` says so.
+ENV HEADLIGHT_ADDRESS=0.0.0.0 HEADLIGHT_PORT=7860 HEADLIGHT_ALLOWED_HOSTS=* STREAMLIT_SERVER_HEADLESS=true
 EXPOSE 7860
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
     CMD [".venv/bin/python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:7860/_stcore/health')"]
-CMD [".venv/bin/python", "-m", "streamlit", "run", "app/main.py"]
+CMD [".venv/bin/python", "-m", "app"]

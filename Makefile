@@ -1,4 +1,5 @@
 # Needs make and Python 3.11 or newer; everything else goes into .venv.
+# `make run ARGS="--model gpt2 --port 8600"` gives the page its settings; `make run ARGS=--help` lists them.
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -9,16 +10,25 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run setup test check fmt train-mini card
+.PHONY: run setup test test-sessions bench-sessions bench-ui check fmt train-mini card
 .DELETE_ON_ERROR:
 
 run: setup
-	$(PY) -m streamlit run app/main.py
+	$(PY) -m app $(ARGS)
 
 setup: .venv/installed
 
 test: .venv/installed-dev
 	$(PY) -m pytest
+
+test-sessions: .venv/installed-dev
+	SESSION_RUNS=2000 $(PY) -m pytest tests/sessions
+
+bench-sessions: .venv/installed-dev
+	$(PY) -m tests.bench.sessions $(ARGS)
+
+bench-ui: .venv/installed-dev
+	$(PY) -m tests.bench.ui $(ARGS)
 
 check: .venv/installed-dev
 	$(PY) -m ruff check .

@@ -34,22 +34,33 @@ def chromium_path() -> str | None:
 
 
 @contextmanager
-def served(script: str, folder: Path) -> Iterator[str]:
-    """The address of a running Streamlit script that finds no hub; its log and caches are in the folder.
+def headlight(folder: Path, *flags: str, port: int = 0) -> Iterator[str]:
+    """The address of Headlight as `make run` serves it; its log and caches are in the folder.
 
     Raises:
         RuntimeError: it did not start; the message is its log.
     """
-    port = _free_port()
+    with _server(["-m", "app", *flags], folder, port or _free_port()) as url:
+        yield url
+
+
+@contextmanager
+def served(script: str, folder: Path) -> Iterator[str]:
+    """The same for another Streamlit script."""
+    with _server(["-m", "streamlit", "run", script], folder, _free_port()) as url:
+        yield url
+
+
+@contextmanager
+def _server(arguments: list[str], folder: Path, port: int) -> Iterator[str]:
     environment = os.environ | {
         "STREAMLIT_SERVER_PORT": str(port),
         "STREAMLIT_SERVER_HEADLESS": "true",
         "HF_HOME": str(folder / "hub"),
         "HF_ENDPOINT": f"http://127.0.0.1:{_free_port()}",  # nobody listens there
     }
-    command = [sys.executable, "-m", "streamlit", "run", script]
-    log = folder / "log.txt"
-    with log.open("w") as output:
+    command, log = [sys.executable, *arguments], folder / "log.txt"
+    with log.open("a") as output:
         server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
     try:
         _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)

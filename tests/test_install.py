@@ -44,7 +44,7 @@ def test_a_new_clone_installs_only_what_the_application_needs(clone: Path) -> No
 
 def test_the_next_start_installs_nothing(clone: Path) -> None:
     _installed(clone)
-    assert _make(clone, "-n", "run").stdout == ".venv/bin/python -m streamlit run app/main.py\n"
+    assert _make(clone, "-n", "run").stdout == ".venv/bin/python -m app \n"
 
 
 def test_a_second_server_finds_a_port() -> None:

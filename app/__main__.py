@@ -1,0 +1,32 @@
+"""`python -m app`: checks Headlight's settings, and starts Streamlit's server with those that concern it."""
+
+import os
+import sys
+
+from app.settings import MAIN, Settings, parser, read
+from model.errors import ConfigError
+
+
+def server_options(chosen: Settings) -> list[str]:
+    """Streamlit's own flags for what its server, not the page, has to know."""
+    options = [f"--server.address={chosen.address}", f"--server.maxUploadSize={chosen.upload_mb}"]
+    options += [f"--server.allowedHosts={host}" for host in chosen.allowed_hosts]
+    return options + ([f"--server.port={chosen.port}"] if chosen.port else [])
+
+
+def main(flags: list[str]) -> None:
+    """Serve the page, or say why not."""
+    if {"-h", "--help"} & set(flags):
+        parser().print_help()
+        return
+    try:
+        chosen = read(flags, os.environ)
+    except ConfigError as error:
+        sys.exit(f"Headlight cannot start. {error}")
+    from streamlit.web import cli  # here: what is wrong is said without waiting for it
+
+    cli.main(["run", str(MAIN), *server_options(chosen), "--", *flags], prog_name="streamlit")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

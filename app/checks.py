@@ -1,0 +1,83 @@
+"""How far a run's numbers can be trusted, measured on request: against themselves, float64 and transformers."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+from app import runs
+from app.runs import Run
+from app.settings import settings
+from model.analysis import Measure
+from model.analysis.attention import row_sum_error
+from model.analysis.residual import decomposition_residual
+from model.errors import InputError
+from model.families.gpt2_export import reference_logits
+from model.hooks import Collect, Tap
+
+PRODUCT = (64, 768, 3072)  # rows, summed over, columns: GPT-2-small's widest layer on 64 tokens
+
+
+@dataclass(frozen=True)
+class Product:
+    """What multiplies matrices here, and its error: largest difference from float64 over the largest entry."""
+
+    name: str
+    error: float
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What has to add up and how far it does not, at most: components to the final residual, attention rows to 1."""
+
+    components: Measure
+    rows: Measure
+
+
+@cache
+def product() -> Product:
+    """The matrix product in use and its error on this machine, measured once."""
+    n_rows, n_summed, n_columns = PRODUCT
+    generator = torch.Generator().manual_seed(0)
+    a = torch.randn(n_rows, n_summed, generator=generator).to(settings().device)
+    b = torch.randn(n_summed, n_columns, generator=generator).to(settings().device)
+    exact = a.double() @ b.double()
+    library = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
+    name = "cuBLAS" if a.is_cuda else library[1] if library else "torch's own"
+    precision = torch.get_float32_matmul_precision()
+    error = float(((a @ b).double() - exact).abs().max() / exact.abs().max())
+    return Product(f"{name}, float32 at {precision} precision", error)
+
+
+def n_threads() -> int:
+    """Processor threads that a run may take."""
+    return torch.get_num_threads()
+
+
+def sums(made: Run) -> Sums:
+    """The sums of a run, from a pass of its own.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
+    names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(made.cfg.n_layers)]
+    tap = Collect(names, lambda pattern: row_sum_error(pattern[0]).values.cpu())
+    final = runs.once_more(made, tap, stop_at_layer=made.cfg.n_layers)
+    rows = Measure("row sum error", "probability", (), torch.stack(list(tap.kept.values())).max())
+    return Sums(decomposition_residual((vector for _, vector in made.writes()), final), rows)
+
+
+def difference_from_transformers(made: Run) -> float:
+    """The largest absolute difference between any two logits for this prompt, ours and transformers' own GPT-2's.
+
+    Raises:
+        InputError: what was opened is no GPT-2 folder.
+        BusyError: too many runs at once.
+    """
+    if made.source.family != "gpt2" or not made.source.path.is_dir():
+        raise InputError("transformers can check GPT-2 folders alone, and this model is of another kind.")
+    ours = runs.once_more(made, Tap())
+    with runs.turn():
+        theirs = reference_logits(made.source.path, made.tokens[None])[0]
+    return float((ours - theirs).abs().max())

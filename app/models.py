@@ -1,0 +1,97 @@
+"""Which models may be opened from the page, and those that are open.
+
+A model is one instance that all sessions share. Opening one keeps only those waiting who want the same.
+"""
+
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from app.limits import GIB, ByteCache
+from app.settings import only_this_machine, settings
+from model import Transformer, embedded_models, load
+from model.errors import ConfigError, InputError, ModelNotFoundError
+from model.source import Source
+
+HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+PICKLES = (".pt", ".pth", ".bin")
+
+
+def offered_models() -> tuple[str, ...]:
+    """The names in the model list: the server's own model, the embedded ones, the models folder's, GPT-2's family."""
+    return tuple(dict.fromkeys((settings().model, *embedded_models(), *_in_folder(), *HUB_MODELS)))
+
+
+def any_model_allowed() -> bool:
+    """Whether any folder, file or hub name may be typed into the page."""
+    return settings().any_model and only_this_machine()
+
+
+def _in_folder() -> dict[str, Path]:
+    """The models in the models folder, by name; none that a link would fetch from elsewhere."""
+    if not settings().models_folder:
+        return {}
+    folder = Path(settings().models_folder).expanduser().resolve()
+    found = (path for path in sorted(folder.iterdir()) if path.is_dir() or path.suffix == ".safetensors")
+    return {path.name: path for path in found if path.resolve() == path and not path.name.startswith(".")}
+
+
+def open_model(name: str) -> Transformer:
+    """The one instance of a model.
+
+    Raises:
+        HeadlightError: the model is not offered here, or cannot be opened.
+    """
+    if name not in (offered := offered_models()):
+        if not any_model_allowed():
+            raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
+        if Path(name).suffix in PICKLES:
+            raise InputError(
+                "The page opens folders and .safetensors files only. Save the weights as .safetensors first."
+            )
+    return _opened().get(name, lambda: _open(name))
+
+
+def opened_by(source: Source) -> str:
+    """What `load` opens a model by without the page: its name, or its path where that is the user's own to know."""
+    from_disk = source.revision is None and source.name not in embedded_models()
+    return str(source.path) if from_disk and any_model_allowed() else source.name
+
+
+def is_open(name: str) -> bool:
+    """Whether a model is in memory."""
+    return name in _opened().keys
+
+
+@cache
+def _opened() -> ByteCache:
+    return ByteCache(int(settings().models_gib * GIB), _weights_bytes)
+
+
+def _open(name: str) -> Transformer:
+    lies_at = {} if name in embedded_models() else _in_folder()
+    model = load(lies_at.get(name, name), allow_pickle=False)
+    assert model.source is not None  # set by load
+    model.source = replace(model.source, name=name)
+    return model
+
+
+def on_device(model: Transformer) -> Transformer:
+    """The model where this server's runs are to be made: itself, or its one copy on the device.
+
+    Raises:
+        ConfigError: there is no such device here.
+    """
+    if settings().device == "cpu":
+        return model
+    if not torch.cuda.is_available():
+        raise ConfigError("The server is set to run on cuda, but torch finds none here. Start it without --device.")
+    return _opened().get((model, "cuda"), lambda: deepcopy(model).to("cuda"))
+
+
+def _weights_bytes(model: Transformer) -> int:
+    """Bytes of the parameters, mapped or not; memory that two share, as GPT-2's two embeddings do, counts once."""
+    return sum({parameter.data_ptr(): parameter.nbytes for parameter in model.parameters()}.values())

@@ -1,0 +1,68 @@
+"""Which model computed the numbers, on what, from which tokens; and on request, how exact they are."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from app import boundary, checks, runs
+from app.runs import Run
+from app.selection import widget_key
+from app.settings import settings
+
+SUMS, TRANSFORMERS = "checks.sums", "checks.transformers"
+
+
+def draw(run: Run, side: str) -> None:
+    """The model, how it is computed, what it was fed, and two buttons that check the numbers of this run."""
+    _table(_model(run) | _machine(run))
+    if st.button("Check the sums", key=widget_key(f"check_sums{side}")):
+        with boundary.guard(_say), st.spinner("Running the model again…"):
+            runs.kept(run, SUMS, lambda: checks.sums(run))
+    if (found := runs.known(run, SUMS)) is not None:
+        _table(
+            {
+                "components − final residual": f"{float(found.components.values):.1e} at most",
+                "attention rows − 1": f"{float(found.rows.values):.1e} at most",
+            }
+        )
+    if st.button("Compare with transformers", key=widget_key(f"check_transformers{side}")):
+        with boundary.guard(_say), st.spinner("Running transformers' own model…"):
+            runs.kept(run, TRANSFORMERS, lambda: checks.difference_from_transformers(run))
+    if (difference := runs.known(run, TRANSFORMERS)) is not None:
+        _table({"logits − transformers' logits": f"{difference:.1e} at most, on this prompt"})
+
+
+def _say(reason: str) -> None:
+    st.text(reason)
+
+
+def _model(run: Run) -> dict[str, str]:
+    cfg, source = run.cfg, run.source
+    n_parameters = sum(parameter.numel() for parameter in run.model.parameters())
+    return {
+        "model": source.name,
+        "family": source.family,
+        "layers × heads": f"{cfg.n_layers} × {cfg.n_heads}",
+        "width (stream, head, MLP)": f"{cfg.d_model}, {cfg.d_head}, {cfg.d_mlp or 'no MLP'}",
+        "vocabulary, context": f"{cfg.d_vocab:,} tokens, {cfg.n_ctx:,} tokens",
+        "activation, attention": f"{cfg.act_fn}, {cfg.attention_dir}",
+        "parameters": f"{n_parameters:,}",
+        "revision": source.revision or "none: opened from this machine",
+        "weights' SHA-256": source.sha256,
+    }
+
+
+def _machine(run: Run) -> dict[str, str]:
+    dtypes = sorted({str(parameter.dtype).removeprefix("torch.") for parameter in run.model.parameters()})
+    product = checks.product()
+    return {
+        "computed in": ", ".join(dtypes),
+        "device, threads": f"{settings().device}, {checks.n_threads()}",
+        "matrix product": f"{product.name}, relative error {product.error:.1e}",
+        "token ids fed": " ".join(map(str, run.tokens.tolist())),
+    }
+
+
+def _table(rows: Mapping[str, str]) -> None:
+    width = max(map(len, rows))
+    st.code("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()), language=None, wrap_lines=True)

@@ -1,0 +1,92 @@
+"""What the trust panel measures, against what it must find, and against what it must not overlook."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from streamlit.testing.v1 import AppTest
+
+from app import checks, runs
+from app.runs import Run
+from model.errors import InputError
+
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
+PROMPT = "one two three one two three"
+ROUNDING = 2**-23  # float32's relative step
+
+
+def test_the_product_is_as_exact_as_float32_sums_are() -> None:
+    product = checks.product()
+    # Between a hundredth of a step of the largest entry, and the bound of a sum of 768 terms added one by one.
+    assert ROUNDING / 100 < product.error < 768 * ROUNDING
+    assert "float32 at highest precision" in product.name
+
+
+def test_a_runs_sums_add_up_to_rounding(run: Run) -> None:
+    found = checks.sums(run)
+    assert found.components.unit == "activation"
+    # Eight numbers of size 1 added in another order, and weights that a softmax divided by their sum.
+    assert 0 <= found.components.values < 1e-5
+    assert 0 < found.rows.values < 1e-5
+
+
+def test_a_component_that_is_off_is_found(run: Run) -> None:
+    """The final residual comes from a pass of its own, not from the components."""
+    kept = run.cache["mlp_out", 1].clone()
+    with torch.inference_mode():
+        run.cache["mlp_out", 1].add_(0.5)
+        found = float(checks.sums(run).components.values)
+        run.cache["mlp_out", 1].copy_(kept)
+    assert abs(found - 0.5) < 1e-5  # rounding, as above
+
+
+def test_logits_are_those_of_transformers(folder: str, settings: dict[str, object]) -> None:
+    # Logits of size 1 from float32 sums in another order.
+    assert checks.difference_from_transformers(runs.run(folder, PROMPT, True)) < 1e-4
+
+
+def test_a_model_that_computes_something_else_is_found(
+    folder: str, settings: dict[str, object], tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    made = runs.run(str(copy), PROMPT, True)
+    tensors = load_file(copy / "model.safetensors")
+    tensors["transformer.ln_f.bias"] = tensors["transformer.ln_f.bias"] + 1
+    (copy / "model.safetensors").unlink()  # a file of its own, so that the open model keeps what it has
+    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
+    assert checks.difference_from_transformers(made) > 1e-2
+
+
+def test_what_transformers_cannot_open_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.model, "source", replace(run.source, family="transformer_lens"))
+    with pytest.raises(InputError, match="GPT-2 folders alone"):
+        checks.difference_from_transformers(run)
+
+
+@pytest.fixture
+def panel(settings: dict[str, object], folder: str) -> AppTest:
+    """The page with the panel open."""
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.query_params["prompt"] = PROMPT
+    page.session_state["headlight.aboutA"] = True
+    return page.run()
+
+
+def test_the_panel_says_what_computed_the_numbers(panel: AppTest, folder: str) -> None:
+    (shown,) = (block.value for block in panel.code)
+    run = runs.run(folder, PROMPT, True)
+    for said in (folder, run.source.sha256, "float32", f"cpu, {torch.get_num_threads()}", "relative error"):
+        assert said in shown
+    assert " ".join(map(str, run.tokens.tolist())) in shown
+
+
+def test_the_panel_checks_on_request(panel: AppTest) -> None:
+    for label, said in (("Check the sums", "attention rows"), ("Compare with transformers", "transformers' logits")):
+        assert not [block for block in panel.code if said in block.value]
+        next(button for button in panel.button if button.label == label).click()
+        panel.run()
+        assert not panel.exception
+        assert [block for block in panel.code if said in block.value]

@@ -1,0 +1,117 @@
+"""A session without a browser: what a browser's script says to the server over its websocket, and hears back."""
+
+from contextlib import ExitStack
+from typing import Any
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
+
+PATIENCE = 60  # seconds that anything may take on a busy machine
+LARGEST = 25 * 2**20  # bytes of a message, as .streamlit/config.toml has it
+HELD = ("text_area", "selectbox", "checkbox")  # the elements whose state goes along with every message
+
+
+class Client:
+    """One session. It holds what a browser holds: what is drawn, the widgets' states, and the address's query."""
+
+    def __init__(self, url: str, query: str = "") -> None:
+        self._url, self._query, self._page = url, query, ""
+        self._line = ExitStack()
+        self._pages: dict[str, str] = {}
+        self._states: dict[str, WidgetState] = {}
+        self._drawn: dict[tuple[int, ...], Element] = {}
+
+    def open(self) -> "Client":
+        """Connect, ask for the page, and wait until it is drawn."""
+        stream = f"{self._url.replace('http', 'ws', 1)}/_stcore/stream"
+        self._line.close()
+        self._socket = self._line.enter_context(
+            connect(stream, max_size=LARGEST, subprotocols=[Subprotocol("streamlit")], proxy=None)
+        )
+        self._rerun()
+        return self
+
+    def __enter__(self) -> "Client":
+        return self.open()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._line.close()
+
+    def submit(self, prompt: str, bos: bool | None = None) -> None:
+        """Type a prompt and run it."""
+        self._set("text_area", "Prompt", string_value=prompt)
+        if bos is not None:
+            self._set("checkbox", "BOS token", bool_value=bos)
+        self._rerun(WidgetState(id=self._element("button", "Run").id, trigger_value=True))
+
+    def go_to(self, page: str) -> None:
+        """Change to a page by its place in the address."""
+        self._page, self._query = self._pages[page], ""
+        self._rerun()
+
+    def clear_caches(self) -> None:
+        """What Streamlit's menu, or anybody who speaks this protocol, can ask for."""
+        self._socket.send(BackMsg(clear_cache=True).SerializeToString())
+
+    @property
+    def texts(self) -> list[str]:
+        """All plain texts on the page, in the order of the page."""
+        return [element.text.body for _, element in sorted(self._drawn.items()) if element.WhichOneof("type") == "text"]
+
+    def _element(self, kind: str, label: str) -> Any:
+        found = [getattr(element, kind) for element in self._drawn.values() if element.WhichOneof("type") == kind]
+        return next(each for each in found if each.label == label)
+
+    def _set(self, kind: str, label: str, **value: Any) -> None:
+        widget = self._element(kind, label).id
+        self._states[widget] = WidgetState(id=widget, **value)
+
+    def _rerun(self, *triggers: WidgetState) -> None:
+        message = BackMsg()
+        message.rerun_script.query_string = self._query
+        message.rerun_script.page_script_hash = self._page
+        message.rerun_script.widget_states.widgets.extend([*self._states.values(), *triggers])
+        self._socket.send(message.SerializeToString())
+        self._drawn.clear()
+        while not self._hear(ForwardMsg.FromString(self._socket.recv(PATIENCE))):
+            pass
+
+    def _hear(self, message: ForwardMsg) -> bool:
+        """Take in one message; true at the end of the script."""
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self._drawn.clear()
+            self._page = message.new_session.page_script_hash
+        elif kind == "navigation":
+            self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
+            self._page = message.navigation.page_script_hash
+        elif kind == "page_info_changed":
+            self._query = message.page_info_changed.query_string
+        elif kind == "delta" and message.delta.HasField("new_element"):
+            self._draw(tuple(message.metadata.delta_path), message.delta.new_element)
+        return kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+
+    def _draw(self, place: tuple[int, ...], element: Element) -> None:
+        self._drawn[place] = element
+        kind = element.WhichOneof("type")
+        if kind in HELD:
+            widget = getattr(element, kind)
+            if widget.set_value or widget.id not in self._states:
+                self._states[widget.id] = _state(kind, widget)
+
+
+def _state(kind: str, widget: Any) -> WidgetState:
+    if kind == "checkbox":
+        return WidgetState(id=widget.id, bool_value=widget.value if widget.set_value else widget.default)
+    if kind == "selectbox":
+        chosen = widget.raw_value if widget.set_value else widget.options[widget.default]
+        return WidgetState(id=widget.id, string_value=chosen)
+    return WidgetState(id=widget.id, string_value=widget.value if widget.set_value else widget.default)

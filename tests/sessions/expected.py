@@ -1,0 +1,89 @@
+"""What the page has to say of a prompt, computed by the library alone, and prompts that are told apart by it."""
+
+import random
+import re
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+
+import torch
+
+from model import Transformer, load
+
+WORDS = (
+    "one",
+    "two",
+    "three",
+    "red",
+    "green",
+    "blue",
+    "cat",
+    "dog",
+    "bird",
+    "Monday",
+    "river",
+    "garden",
+    "seven",
+    "Paris",
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How many tokens were fed, and the three most likely next ones with their probabilities in percent."""
+
+    n_tokens: int
+    labels: tuple[str, ...]
+    percents: tuple[float, ...]
+
+    def same(self, other: "Answer") -> bool:
+        """Whether nothing but the rounding to whole percents differs."""
+        near = all(abs(a - b) <= 1 for a, b in zip(self.percents, other.percents, strict=True))
+        return (self.n_tokens, self.labels) == (other.n_tokens, other.labels) and near
+
+
+def said(texts: list[str]) -> Answer:
+    """The answer in the page's line about what was fed."""
+    fed, likely = (next(text for text in texts if word in text) for word in ("tokens fed", "most likely next"))
+    count = re.search(r"([\d,]+) tokens fed", fed)
+    found = re.findall(r"“(.*?)” (?:<1|(\d+))%", likely)
+    assert count
+    return Answer(
+        int(count[1].replace(",", "")), tuple(name for name, _ in found), tuple(float(n or 0) for _, n in found)
+    )
+
+
+@cache
+def _mini() -> Transformer:
+    return load("mini")
+
+
+@cache
+def answer(prompt: str, bos: bool) -> Answer:
+    """What the embedded model predicts."""
+    model = _mini()
+    tokens = model.to_tokens(prompt, prepend_bos=bos)
+    with torch.inference_mode():
+        top = model(tokens)[0, -1].softmax(-1).topk(3)
+    assert model.tokenizer is not None
+    return Answer(tokens.shape[1], tuple(model.tokenizer.labels(top.indices)), tuple((100 * top.values).tolist()))
+
+
+def _clear(prompt: str, bos: bool) -> bool:
+    """Whether the order of the three is beyond any rounding."""
+    first, second, third = answer(prompt, bos).percents
+    return first > second + 0.5 and second > third + 0.5 and third > 2
+
+
+def distinct(count: int, seed: int) -> list[tuple[str, bool]]:
+    """Prompts, each with or without BOS, whose answers all differ."""
+    rng, chosen = random.Random(seed), list[tuple[str, bool]]()
+
+    def candidates():
+        while True:
+            prompt, bos = " ".join(rng.choices(WORDS, k=rng.randint(3, 12))), rng.random() < 0.5
+            if _clear(prompt, bos) and not any(answer(prompt, bos).same(answer(*other)) for other in chosen):
+                chosen.append((prompt, bos))
+                yield prompt, bos
+
+    return list(islice(candidates(), count))

@@ -1,0 +1,109 @@
+"""Several sessions on one server: each sees its own prompt's result, whatever the others do and whatever breaks."""
+
+import os
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from urllib.parse import urlparse
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from tests.serving import headlight
+from tests.sessions.client import Client
+from tests.sessions.expected import answer, distinct, said
+
+RUNS = int(os.environ.get("SESSION_RUNS", "32"))  # in all; `make test-sessions` takes 2,000
+PAGES = ("", "residual", "lens")
+
+
+def test_each_of_four_sessions_sees_its_own_results(server: str) -> None:
+    prompts = distinct(16, seed=0)
+    start = Barrier(4)
+
+    def session(number: int) -> list[str]:
+        rng, wrong = random.Random(number), []
+        with Client(server) as client:
+            start.wait()
+            for _ in range(RUNS // 4):
+                prompt, bos = rng.choice(prompts)
+                client.submit(prompt, bos)
+                if rng.random() < 0.2:
+                    client.go_to(rng.choice(PAGES))
+                if not said(client.texts).same(answer(prompt, bos)):
+                    wrong.append(f"{prompt!r}, {bos}: {client.texts}")
+        return wrong
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [wrong for session_ in pool.map(session, range(4)) for wrong in session_] == []
+
+
+def test_after_caches_were_cleared_the_next_input_is_answered(server: str) -> None:
+    (first, bos), (second, _) = distinct(2, seed=1)
+    with Client(server) as client:
+        client.submit(first, bos)
+        client.clear_caches()
+        client.submit(second, not bos)
+        assert said(client.texts).same(answer(second, not bos))
+
+
+def test_other_sessions_survive_that_caches_are_cleared(server: str) -> None:
+    (first, bos), (second, _) = distinct(2, seed=2)
+    with Client(server) as client, Client(server) as other:
+        client.submit(first, bos)
+        other.clear_caches()
+        client.submit(second, bos)
+        assert said(client.texts).same(answer(second, bos))
+
+
+def test_after_the_server_was_killed_a_session_goes_on_where_it_was(tmp_path: Path) -> None:
+    (first, bos), (second, _) = distinct(2, seed=3)
+    with headlight(tmp_path, "--threads", "1") as url:
+        client = Client(url).open()
+        client.submit(first, bos)
+    with headlight(tmp_path, "--threads", "1", port=int(urlparse(url).port or 0)):
+        client.open()  # as a browser does, with all that it held
+        assert said(client.texts).same(answer(first, bos))
+        client.submit(second, bos)
+        assert said(client.texts).same(answer(second, bos))
+        client.close()
+    assert "Traceback" not in (tmp_path / "log.txt").read_text()
+
+
+def test_beyond_the_queue_the_page_says_busy_and_keeps_what_it_showed(tmp_path: Path) -> None:
+    with headlight(tmp_path, "--threads=1", "--runs-at-once=1", "--runs-waiting=0") as url:
+        clients = [Client(url).open() for _ in range(4)]
+        start, busy = Barrier(4), []
+
+        def submit(client: Client, prompt: str) -> None:
+            before = said(client.texts)
+            start.wait()
+            client.submit(prompt, True)
+            refused = [text for text in client.texts if text.startswith("Busy: 1 runs are under way")]
+            busy.extend(refused)
+            assert said(client.texts).same(before if refused else answer(prompt, True))
+
+        with ThreadPoolExecutor(4) as pool:
+            for attempt in range(20):
+                prompts = [" ".join([word] * 60) + f" {attempt}" for word in ("red", "green", "blue", "cat")]
+                list(pool.map(submit, clients, prompts))
+                if busy:
+                    break
+        for client in clients:
+            client.close()
+    assert busy, "four sessions at once never filled a queue of one"
+
+
+def test_a_page_elsewhere_cannot_reach_the_server_by_a_name_of_its_own(server: str) -> None:
+    """A name of somebody's that resolves to this machine (DNS rebinding)."""
+    there = "127.0.0.1", urlparse(server).port
+    for host, welcome in (("localhost", True), ("evil.example", False)):
+        stream = f"ws://{host}:{there[1]}/_stcore/stream"
+        if welcome:
+            with connect(stream, address=there):
+                pass
+        else:
+            with pytest.raises(InvalidStatus, match="403"), connect(stream, address=there):
+                pass
