@@ -27,10 +27,48 @@ TERMS = {
         "The largest L2 norm of weight × value × W_O over this head's cells: a bright cell writes little if the value "
         "behind it is short."
     ),
+    "show": (
+        "Weight: the share of its attention that the row's token gives to the column's. Score: the number before the "
+        "softmax. Write: weight times the length of what the key's value writes to the stream. Disagreement: the "
+        "weight minus the key's share of all that is written; large where a bright cell does little."
+    ),
+    "sink": (
+        "Many heads rest on the first token when they have nothing to do. Hidden: its column is not shown. "
+        "Renormalised: the other weights of each row are scaled to add up to 1."
+    ),
+    "unit": (
+        "Sums the weights over the tokens of a word or a sentence that is looked at, and averages over those that "
+        "look: rows still add up to 1."
+    ),
+    "own_scale": "On: each head's colours run to its own largest cell. Off: one scale for all; colours compare.",
+    "table": "Numbers in place of pictures, for screen readers and for reading off exact values.",
+    "sort": "Puts the heads with the largest score first. Scores are those of whole rows, the first token included.",
+    "divergence": (
+        "How differently a head attends in A and B: the mean Jensen–Shannon divergence (nats) of the rows that both "
+        "have. 0: the same. 0.69 (log 2): nothing in common."
+    ),
+    "js": (
+        "The Jensen–Shannon divergence between two heads' rows, on average, in nats. 0: they look at the same tokens "
+        "with the same weights. 0.69 (log 2): at entirely different ones."
+    ),
+    "align": (
+        "How the two prompts' tokens are laid side by side. Same tokens: as many equal tokens as possible are matched "
+        "in order, the rest stands alone, marked − (only A) or + (only B). Same position: the first with the first, "
+        "and so on."
+    ),
     "scale": (
         "The square root makes small weights visible; linear shows shares as they are. The numbers shown are always "
         "the weights themselves."
     ),
+    "prompt_files": (
+        "Other columns or keys of a file are kept as labels. Every prompt that you run joins the list too; the list lasts "
+        "as long as this browser tab."
+    ),
+    "over_prompts": (
+        "Each prompt counts once, and only if it has such a token at all. The standard deviation is the sample's, "
+        "with n − 1 below."
+    ),
+    "past_runs": "Up to 20. Going back restores everything that was chosen with that run, and its page.",
     "residual": (
         "The vector that each token carries through the model. Every layer's attention and MLP read it and add to it; "
         "the next token is read off its last state."

@@ -1,11 +1,13 @@
-"""The page: navigation, prompt bar, one run, one view, and an error boundary around them."""
+"""The page: navigation, prompt bar, one run or two, one view, and an error boundary around them."""
 
 from pathlib import Path
 
 import streamlit as st
 
-from app import about, boundary, notices, prompt_bar, prompts, runs, selection
+from app import about, boundary, notices, prompt_bar, prompt_list, prompts, selection, shown, take_away
 from app.registry import VIEWS, View
+from app.settings import settings
+from app.shown import Shown
 
 ASSETS = Path(__file__).parent.parent / "assets"
 STYLE = Path(__file__).parent / "style.css"
@@ -23,11 +25,13 @@ def main() -> None:
     view = next(view for view in VIEWS if view.slug == slug)
     with boundary.guard(notices.refused):
         example = prompts.examples()[0]
-        selection.arrive(slug, selection.Selection(runs.settings().model, example.prompt))
+        selection.arrive(slug, selection.Selection(settings().model, example.prompt))
         if goto := selection.take_goto():
             st.switch_page(pages[goto])
         prompt_bar.draw()
-        _show(view, _run())
+        _show(view, _shown())
+    if (seen := selection.shown()) is not None:
+        prompt_list.note(seen, slug)
     selection.write_url()
 
 
@@ -38,31 +42,33 @@ def _page(view: View) -> st.Page:
     return st.Page(unused, title=view.title, url_path=view.slug, default=view is VIEWS[0])
 
 
-def _run() -> runs.Run | None:
-    """The run of what is asked for; where that cannot be had, of what was shown before."""
+def _shown() -> Shown | None:
+    """The runs of what is asked for; where they cannot be had, of what was shown before."""
     if (asked := selection.asked()) is not None:
         with boundary.guard(selection.refuse):
-            run = _run_of(asked)
-            selection.accept(selection.within(asked, run.cfg.n_layers, run.cfg.n_heads, len(run.tokens)))
-    shown = selection.shown()
-    return _run_of(shown) if shown else None
+            found = _runs_of(asked)
+            selection.accept(shown.within(asked, found))
+    before = selection.shown()
+    return _runs_of(before) if before else None
 
 
-def _run_of(chosen: selection.Selection) -> runs.Run:
+def _runs_of(chosen: selection.Selection) -> Shown:
     with st.spinner("Running the model…", show_time=True):
-        return runs.run(chosen.model, chosen.prompt, chosen.bos)
+        return shown.of(chosen)
 
 
-def _show(view: View, run: runs.Run | None) -> None:
-    notices.draw(selection.unread(), selection.refusal(), run)
-    if run is None:
+def _show(view: View, found: Shown | None) -> None:
+    notices.draw(selection.unread(), selection.refusal(), found)
+    if found is None:
         return
-    prompt_bar.look_at(run.prompt)
-    about.draw(run)
-    if lacking := view.needs(run):
+    prompt_bar.look_at(found.a.prompt)
+    about.draw(found)
+    if lacking := view.needs(found):
         st.info(lacking)
     else:
-        view.render(run)
+        view.render(found)
+        if view.export is not None:
+            take_away.draw(view.export, found)
 
 
 main()

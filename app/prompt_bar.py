@@ -1,37 +1,73 @@
-"""Model, prompt, BOS switch and run; and the example prompts."""
+"""Model, prompt, BOS switch and run; a second prompt and model beside them; and the example prompts."""
 
 from dataclasses import replace
 
 import streamlit as st
 
-from app import prompts, runs, selection
+from app import models, prompts, selection, tour
 from app.glossary import TERMS
+
+ALIGN = {"tokens": "same tokens", "position": "same position"}
 
 
 def draw() -> None:
     """The prompt bar, with the examples under it."""
     with st.form("headlight.bar", border=False):
-        st.text_area(
-            "Prompt",
-            key=selection.widget_key("prompt"),
-            height=68,
-            placeholder="Type a sentence",
+        if selection.comparing():
+            _two()
+        else:
+            _prompt("prompt", "Prompt")
+            with st.container(horizontal=True, vertical_alignment="center", key="headlight-bar"):
+                _model_list("model", "Model")
+                _bos_and_run()
+    selection.submit_late()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="headlight-examples"):
+        _examples()
+        st.space("stretch")
+        _compare()
+        tour.draw()
+
+
+def _two() -> None:
+    for column, side, field in zip(st.columns(2, gap="medium"), "AB", ("", "_b"), strict=True):
+        with column:
+            _prompt(f"prompt{field}", f"Prompt {side}")
+            _model_list(f"model{field}", f"Model {side}")
+    with st.container(horizontal=True, vertical_alignment="center", key="headlight-bar"):
+        st.radio(
+            "Lay side by side",
+            list(ALIGN),
+            format_func=ALIGN.__getitem__,
+            key=selection.widget_key("align"),
+            horizontal=True,
             label_visibility="collapsed",
+            help=TERMS["align"],
         )
-        with st.container(horizontal=True, vertical_alignment="center", key="headlight-bar"):
-            _model_list()
-            st.toggle("BOS token", key=selection.widget_key("bos"), help=TERMS["bos"])
-            st.form_submit_button("Run", type="primary", on_click=selection.submit, shortcut="Mod+Enter")
-    _examples()
+        _bos_and_run()
 
 
-def _model_list() -> None:
-    key = selection.widget_key("model")
+def _prompt(name: str, label: str) -> None:
+    st.text_area(
+        label,
+        key=selection.widget_key(name),
+        height=68,
+        placeholder="Type a sentence",
+        label_visibility="visible" if selection.comparing() else "collapsed",
+    )
+
+
+def _bos_and_run() -> None:
+    st.toggle("BOS token", key=selection.widget_key("bos"), help=TERMS["bos"])
+    st.form_submit_button("Run", type="primary", on_click=selection.submit, shortcut="Mod+Enter")
+
+
+def _model_list(name: str, label: str) -> None:
+    key = selection.widget_key(name)
     st.selectbox(
-        "Model",
-        dict.fromkeys((*runs.offered_models(), st.session_state[key])),
+        label,
+        dict.fromkeys((*models.offered_models(), st.session_state[key])),
         key=key,
-        accept_new_options=runs.settings().allow_paths,
+        accept_new_options=models.any_model_allowed(),
         placeholder="Choose a model",
         label_visibility="collapsed",
         help="Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub.",
@@ -39,17 +75,31 @@ def _model_list() -> None:
     )
 
 
+def _compare() -> None:
+    if not selection.comparing():
+        st.button(
+            "Compare A | B",
+            key=selection.widget_key("compare"),
+            type="tertiary",
+            icon=":material/compare:",
+            on_click=selection.compare,
+            help="Add a second prompt or model: every page then shows A, B and the difference.",
+        )
+        return
+    st.button("Swap A and B", key=selection.widget_key("swap"), type="tertiary", on_click=selection.swap)
+    st.button("Close B", key=selection.widget_key("close_b"), type="tertiary", on_click=selection.compare_no_more)
+
+
 def _examples() -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="headlight-examples"):
-        st.caption("Examples", width="content")
-        for example in prompts.examples():
-            st.button(
-                example.title,
-                key=selection.widget_key(f"example.{example.title}"),
-                type="tertiary",
-                on_click=_open,
-                args=(example,),
-            )
+    st.caption("Examples", width="content")
+    for example in prompts.examples():
+        st.button(
+            example.title,
+            key=selection.widget_key(f"example.{example.title}"),
+            type="tertiary",
+            on_click=_open,
+            args=(example,),
+        )
 
 
 def look_at(prompt: str) -> None:
@@ -61,5 +111,7 @@ def look_at(prompt: str) -> None:
 
 def _open(example: prompts.Example) -> None:
     now = selection.current()
-    chosen = selection.Selection(model=now.model, prompt=example.prompt, bos=now.bos, heads=example.heads)
+    chosen = selection.Selection(
+        model=now.model, prompt=example.prompt, prompt_b=example.prompt_b, bos=now.bos, heads=example.heads
+    )
     selection.ask(replace(chosen, scale=now.scale, measure=now.measure), page=example.view)

@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parent.parent / "assets" / "prompts" / "examples.json"
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt worth a look: on which page, and one sentence on what to look at.
+    """A prompt worth a look, or two: on which page, and one sentence on what to look at.
 
     Without `heads` ((layer, head) pairs) the page picks those whose patterns on this prompt are the clearest, which is
     right for any model.
@@ -24,6 +24,7 @@ class Example:
     prompt: str
     view: str
     look_at: str
+    prompt_b: str | None = None
     heads: tuple[tuple[int, int], ...] | None = None
 
 

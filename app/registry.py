@@ -3,30 +3,34 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.runs import Run
-from app.views import attention, lens, residual
+from app.exports import export
+from app.exports.export import Export
+from app.shown import Shown
+from app.views import attention, lens, prompts, residual
 
 
-def nothing(run: Run) -> str:
-    """A view that can show any run."""
+def nothing(shown: Shown) -> str:
+    """A view that can show any runs."""
     return ""
 
 
 @dataclass(frozen=True)
 class View:
-    """A page: its place in the URL, its title, what draws it, and what a run lacks to be shown by it.
+    """A page: its place in the URL, its title, what draws it, what the runs lack to be shown by it, and its files.
 
     `needs` gives a sentence for the user (what is missing, and what to do), or nothing.
     """
 
     slug: str
     title: str
-    render: Callable[[Run], None]
-    needs: Callable[[Run], str] = nothing
+    render: Callable[[Shown], None]
+    needs: Callable[[Shown], str] = nothing
+    export: Export | None = None
 
 
 VIEWS = (
-    View("attention", "Attention", attention.render),
-    View("residual", "Residual stream", residual.render),
-    View("lens", "Logit lens", lens.render, lens.needs),
+    View("attention", "Attention", attention.render, export=export.ATTENTION),
+    View("residual", "Residual stream", residual.render, export=export.RESIDUAL),
+    View("lens", "Logit lens", lens.render, lens.needs, export.LENS),
+    View("prompts", "Prompts", prompts.render),
 )

@@ -6,23 +6,22 @@ and a few mean scores, taken as the pattern passes.
 """
 
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import PurePath
-from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from app import limits, prompts
+from app import limits, models, prompts
 from app.limits import GIB, ByteCache, Cost, Gate
-from app.settings import Settings, from_environment
-from model import ActivationCache, Transformer, TransformerConfig, embedded_models, load
+from app.settings import settings
+from model import ActivationCache, Transformer, TransformerConfig
 from model.analysis import Measure, attention, lens
-from model.errors import InputError, ModelNotFoundError
-from model.hooks import Tap
+from model.errors import InputError
+from model.hooks import Collect, Tap
 from model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
 from model.source import Source
 from model.tokenizer import Tokenizer
@@ -30,16 +29,8 @@ from model.tokenizer import Tokenizer
 Value = TypeVar("Value")
 
 THUMBNAIL = 64  # pixels on a side at most
-HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 KEPT = ("hook_q", "hook_k", "hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed")
-MODELS_OPEN = 3
 FLOPS = 4e10  # operations a second that one core of today reaches, so that the estimate errs on the slow side
-
-
-@cache
-def settings() -> Settings:
-    """The server's settings, read once."""
-    return from_environment()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +62,11 @@ class Run:
         """Where the model came from."""
         assert self.model.source is not None  # set by load
         return self.model.source
+
+    @property
+    def key(self) -> tuple[str, str, bool]:
+        """What tells it from every other run."""
+        return self.source.name, self.prompt, self.bos
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -110,35 +106,11 @@ class HeadAttention:
     pattern: Float[Tensor, "query key"]
 
 
-def offered_models() -> tuple[str, ...]:
-    """The names in the model list: the server's own model, the embedded ones, GPT-2's family."""
-    return tuple(dict.fromkeys((settings().model, *embedded_models(), *HUB_MODELS)))
-
-
-_opening = Lock()
-_models: dict[str, Transformer] = {}
-
-
-def open_model(name: str) -> Transformer:
-    """The one instance of a model that all sessions share.
-
-    Raises:
-        HeadlightError: the model is not offered here, or cannot be opened.
-    """
-    if name not in offered_models() and not settings().allow_paths:
-        raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered_models())}.")
-    if name not in offered_models() and PurePath(name).suffix in (".pt", ".pth", ".bin"):
-        raise InputError("The page opens folders and .safetensors files only. Save the weights as .safetensors first.")
-    with _opening:
-        if name not in _models:
-            _models[name] = load(name, allow_pickle=False)
-            while len(_models) > MODELS_OPEN:
-                del _models[next(iter(_models))]
-        return _models[name]
-
-
 @cache
 def _gate() -> Gate:
+    limits.return_freed_memory()
+    if settings().threads:
+        torch.set_num_threads(settings().threads)
     return Gate(settings().runs_at_once, settings().runs_waiting)
 
 
@@ -158,15 +130,59 @@ def run(model_name: str, prompt: str, bos: bool) -> Run:
 
 
 def _run_anew(model_name: str, prompt: str, bos: bool) -> Run:
-    model = open_model(model_name)
+    model, tokens, bos = _fed(model_name, prompt, bos)
+    with _gate().enter(), torch.inference_mode():
+        return make_run(model, prompt, bos, tokens)
+
+
+def _fed(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tensor, " pos"], bool]:
+    """The model, the tokens that it is to be fed, and whether they begin with a beginning-of-sequence token."""
+    model = models.open_model(model_name)
+    _results().drop(lambda kept: isinstance(kept, Run) and not models.is_open(kept.source.name))
     tokenizer = tokenizer_of(model)
     bos = bos and tokenizer.bos_token_id is not None
     tokens = tokenizer.to_tokens(prompt, prepend_bos=bos)[0]
     prompts.check_length(len(tokens), model.cfg.n_ctx, bos)
     budget = Cost(settings().run_gib * GIB, settings().run_seconds)
     limits.check_cost(len(tokens), lambda n_tokens: cost(model.cfg, n_tokens), budget)
+    return model, tokens, bos
+
+
+@dataclass(frozen=True, eq=False)
+class HeadStatistics:
+    """What is kept of a prompt among many: how many tokens were fed, and every head's mean scores."""
+
+    n_tokens: int
+    scores: dict[str, Measure]
+
+
+def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
+    """Every head's mean scores on a prompt, from the cache where they were taken before.
+
+    Raises:
+        HeadlightError: as `run`.
+    """
+    prompts.check_text(prompt)
+    key = _statistics_key(model_name, prompt, bos)
+    return _results().get(key, lambda: _head_statistics_anew(model_name, prompt, bos))
+
+
+def known_head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics | None:
+    """The same without running anything: None where they are not in the cache."""
+    return _results().find(_statistics_key(model_name, prompt, bos))
+
+
+def _statistics_key(model_name: str, prompt: str, bos: bool) -> Hashable:
+    return "head statistics", model_name, prompt, bos
+
+
+def _head_statistics_anew(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
+    model, tokens, _ = _fed(model_name, prompt, bos)
+    names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(model.cfg.n_layers)]
+    tap = Collect(names, lambda pattern: _scores(pattern[0].cpu(), tokens))
     with _gate().enter(), torch.inference_mode():
-        return make_run(model, prompt, bos, tokens)
+        models.on_device(model)(tokens[None].to(settings().device), tap=tap, stop_at_layer=model.cfg.n_layers)
+    return HeadStatistics(len(tokens), _stack(list(tap.kept.values())))
 
 
 def tokenizer_of(model: Transformer) -> Tokenizer:
@@ -185,8 +201,8 @@ def tokenizer_of(model: Transformer) -> Tokenizer:
 
 def make_run(model: Transformer, prompt: str, bos: bool, tokens: Int[Tensor, " pos"]) -> Run:
     """One forward pass over these tokens, whatever the cache holds."""
-    tap = _Reduce(tokens, model.cfg.n_layers)
-    final = model(tokens[None], tap=tap, stop_at_layer=model.cfg.n_layers)
+    tap, running = _Reduce(tokens, model.cfg.n_layers), models.on_device(model)
+    final = running(tokens[None].to(settings().device), tap=tap, stop_at_layer=model.cfg.n_layers)
     visible = visible_keys(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
     return Run(
         model=model,
@@ -198,7 +214,7 @@ def make_run(model: Transformer, prompt: str, bos: bool, tokens: Int[Tensor, " p
         thumbnails=torch.stack(tap.thumbnails),
         hidden=~attention.max_pool(visible, THUMBNAIL),
         scores=_stack(tap.scores),
-        next_logits=model.unembed(model.ln_final(final[:, -1:], Tap()))[0, 0],
+        next_logits=running.unembed(running.ln_final(final[:, -1:], Tap()))[0, 0].cpu(),
     )
 
 
@@ -221,11 +237,12 @@ class _Reduce(Tap):
         if part in KEPT:
             if part not in self._shelves:
                 n_layers = self._n_layers if name.startswith("blocks.") else 1
-                self._shelves[part] = iter(activation.new_empty(n_layers, *activation.shape[1:]))
+                self._shelves[part] = iter(torch.empty(n_layers, *activation.shape[1:]))
             self.kept[name] = next(self._shelves[part]).copy_(activation[0])
         elif part == "hook_pattern":
-            self.thumbnails.append(attention.max_pool(activation[0], THUMBNAIL))
-            self.scores.append(_scores(activation[0], self._tokens))
+            pattern = activation[0].cpu()
+            self.thumbnails.append(attention.max_pool(pattern, THUMBNAIL))
+            self.scores.append(_scores(pattern, self._tokens))
         return activation
 
 
@@ -263,32 +280,81 @@ def attend(made: Run, layer: int, head: int) -> HeadAttention:
         return HeadAttention(scores[0, 0], attention_pattern(scores, visible)[0, 0])
 
 
-def value_weighted(made: Run, layer: int, head: int, pattern: Float[Tensor, "query key"]) -> Measure:
-    """What each key writes into each query's output through one head; axes query, key; L2 norm."""
+def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
+    """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm)."""
     v = made.cache["v", layer][:, head : head + 1]
     W_O = made.model.get_parameter(f"blocks.{layer}.attn.W_O")[head : head + 1]
     with torch.inference_mode():
-        weighted = attention.value_weighted(pattern[None], v, W_O)
-    return Measure(weighted.name, weighted.unit, ("query", "key"), weighted.values[0])
+        return attention.write_norms(v, W_O).values[0]
 
 
-def logit_lens(made: Run, token: int) -> lens.LogitLens:
-    """Every layer's and position's distribution in short, with one token followed.
+def logit_lens(made: Run) -> lens.LogitLens:
+    """Every layer's and position's distribution in short.
 
     Raises:
         BusyError: too many runs at once.
     """
-    model, chosen = made.model, torch.full((len(made.tokens), 1), token)
     with _gate().enter(), torch.inference_mode():
-        return lens.logit_lens(
-            made.streams(),
-            lambda rows: model.ln_final(rows[None], Tap())[0],
-            model.unembed.W_U,
-            model.unembed.b_U,
-            chosen,
-        )
+        return lens.logit_lens(*_lens_of(made, slice(None)))
+
+
+def followed_probabilities(made: Run, read: lens.LogitLens, token: int) -> Measure:
+    """One token's probability at every layer and position."""
+    chosen = torch.full((len(made.tokens), 1), token)
+    with torch.inference_mode():
+        found = lens.chosen_probabilities(*_lens_of(made, slice(None)), read.log_normalizer, chosen)
+    return Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0])
+
+
+def followed_ranks(made: Run, token: int, positions: slice) -> Measure:
+    """One token's rank at every layer and at some positions, each of which takes all logits there.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
+    chosen = torch.full((len(made.tokens[positions]), 1), token)
+    with _gate().enter(), torch.inference_mode():
+        found = lens.chosen_ranks(*_lens_of(made, positions), chosen)
+    return Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0])
+
+
+def _lens_of(made: Run, positions: slice) -> tuple[lens.Streams, lens.Normalize, Tensor, Tensor]:
+    """What the lens reads: the streams at these positions, the final norm and the unembedding."""
+    model = made.model
+    streams = (stream[positions] for stream in made.streams())
+    return streams, lambda rows: model.ln_final(rows[None], Tap())[0], model.unembed.W_U, model.unembed.b_U
+
+
+def once_more(made: Run, tap: Tap, stop_at_layer: int | None = None) -> Tensor:
+    """What the model returns for a run's tokens, [pos, d_vocab] or [pos, d_model], from another pass with this tap.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
+    model = models.on_device(made.model)
+    with turn(), torch.inference_mode():
+        return model(made.tokens[None].to(settings().device), tap=tap, stop_at_layer=stop_at_layer)[0].cpu()
+
+
+def turn() -> AbstractContextManager[None]:
+    """A place among the runs under way, for the length of a `with` block.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
+    return _gate().enter()
 
 
 def kept(made: Run, name: Hashable, make: Callable[[], Value]) -> Value:
     """What a page computes from a run, from the cache where it was computed before."""
-    return _results().get((made.source.name, made.prompt, made.bos, name), make)
+    return remembered((*made.key, name), make)
+
+
+def known(made: Run, name: Hashable) -> Any:
+    """The same without computing anything: None where it is not in the cache."""
+    return _results().find((*made.key, name))
+
+
+def remembered(key: Hashable, make: Callable[[], Value]) -> Value:
+    """What is computed from several runs, from the cache where it was computed before; the key must name them all."""
+    return _results().get(key, make)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import Settings
+from app.settings import FIELDS, default_text, flag
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -54,9 +54,9 @@ def test_every_make_target_named_exists() -> None:
         subprocess.run(["make", "-n", target], cwd=ROOT, env=environment, capture_output=True, check=True)
 
 
-def test_every_setting_is_in_the_table_with_its_default() -> None:
-    rows = [line.split("|")[1:3] for line in README.splitlines() if line.startswith("| `HEADLIGHT_")]
-    cells = ((re.findall("`(.*?)`", names), re.findall("`(.*?)`", values)) for names, values in rows)
-    table = {name: value for names, values in cells for name, value in zip(names, values, strict=True)}
-    defaults = {f"HEADLIGHT_{name.upper()}": value for name, value in vars(Settings()).items()}
-    assert table == {name: value if isinstance(value, str) else f"{value:g}" for name, value in defaults.items()}
+def test_every_setting_is_in_the_table_with_its_default_and_meaning() -> None:
+    defaults = {each.name: f"`{default_text(each)}`" if default_text(each) else "none" for each in FIELDS.values()}
+    rows = [
+        f"| `{flag(name)}` | {text} | {FIELDS[name].metadata['about'].meaning} |" for name, text in defaults.items()
+    ]
+    assert [line for line in README.splitlines() if line.startswith("| `--")] == rows

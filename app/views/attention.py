@@ -1,168 +1,229 @@
 """Every head's attention over the prompt, and the chosen heads side by side."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import streamlit as st
 
-from app import runs, selection
-from app.components import HeadPattern, Pin, encode_thumbnails, encode_weights, head_grid, heads, token_strip
+from app import fields, selection
+from app import shown as pages
+from app.axis import Axis, axis_of
+from app.components import (
+    HeadPanel,
+    Pin,
+    TokenAxis,
+    encode_positive,
+    encode_signed,
+    head_grid,
+    heads,
+    token_strip,
+)
+from app.fields import How
 from app.glossary import TERMS
 from app.runs import Run
+from app.selection.chosen import Head, Side
+from app.shown import Shown
+from app.views import cell_tables, head_tables
+from app.views.panels import panel
 from app.views.parts import heading
+from app.views.scores import SCORES, score
 
 GROUP = "attention"
-SCALES = {"sqrt": "√ weight", "linear": "weight"}
-COLUMNS = {  # of the table under the heads: score, heading
-    "entropy": "Entropy (nats)",
-    "mean_distance": "Distance (tokens)",
-    "previous_token": "Previous token",
-    "induction": "Induction",
-    "duplicate_token": "Same token",
-    "first_token": "First token",
-}
+SHOW = {"weight": "Weight", "score": "Score", "write": "Write", "disagreement": "Disagreement"}
+SINK = {"keep": "first token shown", "hide": "first token hidden", "renormalise": "hidden, rows renormalised"}
+SCALES = {"sqrt": "√", "linear": "linear"}
+UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
+FIRST_HEADS = 3
 
 
-@dataclass(frozen=True)
-class ShownHead:
-    """One head as the page shows it: its coded pattern, and the largest value-weighted norm of its cells (L2 norm)."""
-
-    pattern: HeadPattern
-    largest_write: float
-
-
-def render(run: Run) -> None:
+def render(shown: Shown) -> None:
     """The token strip, the grid of all heads and the chosen ones."""
+    _options()
+    now = selection.current()
+    axis = pages.kept(shown, ("axis", now.unit), lambda: axis_of(shown, now.unit, now.align))
+    if now.table:
+        chosen = now.heads or clearest(shown.a)
+        cell_tables.draw(shown, chosen, how(), axis)
+        head_tables.draw(shown, chosen, axis)
+        return
     strip = st.container()
     left, right = st.columns([2, 3], gap="large")
     with left:
-        chosen = _grid(run)
+        chosen = _grid(shown, axis)
     with right:
+        heading("Chosen heads", "attention")
         if not chosen:
-            st.info("No head is chosen. Click one in the grid to see its pattern here; up to six fit side by side.")
+            st.info("No head is chosen. Click one in the grid to see its pattern here.")
             return
-        shown = [_shown_head(run, *head) for head in chosen]
-        _heads(run, [each.pattern for each in shown])
+        panels = [panel(shown, head, axis, now.unit) for head in chosen]
+        _heads(panels, axis)
     with strip:
-        _strip(run, shown[0].pattern)
-    _table(run, shown)
+        token_strip(
+            TokenAxis(axis.labels, axis.presence),
+            panels[0],
+            key=selection.widget_key("strip"),
+            group=GROUP,
+            show=how().show,
+            sink=now.sink,
+            scale=now.scale,
+        )
+    head_tables.draw(shown, chosen, axis)
 
 
-def _grid(run: Run) -> tuple[selection.Head, ...]:
+def how() -> How:
+    """What the cells hold; words and sentences have weights alone."""
+    now = selection.current()
+    return How(now.show if now.unit == "token" else "weight", now.sink)
+
+
+def _options() -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
+        _choice("show", "Cells show", SHOW)
+        _choice("scale", "Colour scale", SCALES)
+        _list("sink", "First token", SINK, 220)
+        _list("unit", "Tokens grouped by", UNITS, 140)
+        st.toggle("Own scale each", help=TERMS["own_scale"], **selection.bind("own_scale"))
+        st.toggle("As tables", help=TERMS["table"], **selection.bind("table"))
+    if selection.current().unit != "token" and selection.current().show != "weight":
+        st.caption("Words and sentences have weights alone: a score or a write belongs to a single token.")
+
+
+def _choice(name: str, label: str, options: dict[str, str]) -> None:
+    st.segmented_control(
+        label,
+        list(options),
+        format_func=options.__getitem__,
+        required=True,
+        help=TERMS[name],
+        **selection.bind(name),
+    )
+
+
+def _list(name: str, label: str, options: dict[str, str], width: int) -> None:
+    st.selectbox(
+        label, list(options), format_func=options.__getitem__, help=TERMS[name], width=width, **selection.bind(name)
+    )
+
+
+def _grid(shown: Shown, axis: Axis) -> tuple[Head, ...]:
     heading("All heads", "attention", "head")
-    st.caption("One picture a head, one row a layer. Click to choose up to six.")
-    now = selection.current().heads
-    before = clearest(run) if now is None else now
+    side = _side(shown)
+    order = _order(shown, axis)
+    now = selection.current()
+    before = clearest(shown.a) if now.heads is None else now.heads
+    pictures = pages.kept(shown, ("pictures", side, how(), now.unit), lambda: _pictures(shown, side, axis))
+    codes, limit, signed = pictures
+    title, unit = fields.TITLES[how().show]
     chosen = head_grid(
-        runs.kept(run, "thumbnails", lambda: encode_thumbnails(run.thumbnails.numpy(), run.hidden.numpy())),
+        codes,
         selected=before,
         epoch=selection.epoch(),
         key=selection.widget_key("grid"),
         group=GROUP,
-        captions=runs.kept(run, "captions", lambda: _captions(run)),
-        max_selected=selection.MAX_HEADS,
+        captions=pages.kept(shown, "captions", lambda: _captions(shown)),
+        order=order,
+        figures=None if order is None else _figures(shown, axis),
+        kind="signed" if signed else "positive",
+        legend_title=f"{'B − A: ' if side == 'difference' else ''}{title}{f' ({unit})' if unit else ''}",
+        legend_limit=limit,
     )
     if chosen != before:
         selection.update(heads=chosen)
     return chosen
 
 
-def clearest(run: Run) -> tuple[selection.Head, ...]:
+def _side(shown: Shown) -> Side:
+    """Whose heads the grid shows."""
+    if shown.b is None:
+        st.caption("One picture a head, one row a layer. Click those to see large.")
+        return "a"
+    st.segmented_control(
+        "Grid shows",
+        list(cell_tables.SIDES),
+        format_func=cell_tables.SIDES.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        **selection.bind("side", default="difference"),
+    )
+    return selection.current().side or "difference"
+
+
+def _order(shown: Shown, axis: Axis) -> list[Head] | None:
+    """The heads from the largest score down, as many as asked for; None for their own places."""
+    offered = ["place", *(name for name, each in SCORES.items() if each.needs_b <= (shown.b is not None))]
+    n_heads = shown.n_layers * shown.n_heads
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Sort by",
+            offered,
+            format_func=lambda name: "layer and head" if name == "place" else SCORES[name].title,
+            help=TERMS["sort"],
+            width=220,
+            **selection.bind("sort"),
+        )
+        if selection.current().sort not in offered or selection.current().sort == "place":
+            return None
+        if n_heads > 1:
+            st.slider("Show the first", 1, n_heads, width=200, **selection.bind("top", default=n_heads))
+    values = score(shown, selection.current().sort, axis).flatten()
+    order = [int(index) for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
+    return [divmod(index, shown.n_heads) for index in order[: selection.current().top or n_heads]]
+
+
+def _figures(shown: Shown, axis: Axis) -> list[list[str]]:
+    values = score(shown, selection.current().sort, axis)
+    return [["–" if np.isnan(value) else f"{value:.3g}" for value in layer] for layer in values]
+
+
+def _pictures(shown: Shown, side: Side, axis: Axis) -> tuple[np.ndarray, float, bool]:
+    """All heads' thumbnails as codes, with the limit of their colours and whether these are signed."""
+    pooled = fields.thumbnails(shown, side, how(), axis)
+    if pooled.signed:
+        return encode_signed(pooled.values, pooled.limit), pooled.limit, True
+    hidden = np.isnan(pooled.values)
+    return encode_positive(np.nan_to_num(pooled.values), pooled.limit, hidden), pooled.limit, False
+
+
+def clearest(run: Run) -> tuple[Head, ...]:
     """The heads worth a first look on this prompt: the best two at induction and the best at the previous token.
 
     Where no token occurs twice there is no induction, and the best three at the previous token are taken.
     """
     repeats = not bool(run.scores["induction"].values.isnan().any())
     first = _ranked(run, "induction")[:2] if repeats else []
-    return tuple(dict.fromkeys([*first, *_ranked(run, "previous_token")]))[:3]
+    return tuple(dict.fromkeys([*first, *_ranked(run, "previous_token")]))[:FIRST_HEADS]
 
 
-def _ranked(run: Run, score: str) -> list[selection.Head]:
-    order = run.scores[score].values.flatten().argsort(descending=True)
+def _ranked(run: Run, name: str) -> list[Head]:
+    order = run.scores[name].values.flatten().argsort(descending=True)
     return [divmod(int(index), run.cfg.n_heads) for index in order]
 
 
-def _captions(run: Run) -> list[list[str]]:
-    scores = (run.scores[name].values.tolist() for name in ("entropy", "previous_token", "induction"))
+def _captions(shown: Shown) -> list[list[str]]:
+    """Beside a head's name: three of its scores in A."""
+    names = ("entropy", "previous_token", "induction")
+    scores = (shown.a.scores[name].values[: shown.n_layers, : shown.n_heads].tolist() for name in names)
     return [[_caption(*head) for head in zip(*layer, strict=True)] for layer in zip(*scores, strict=True)]
 
 
 def _caption(entropy: float, previous_token: float, induction: float) -> str:
-    return f"entropy {entropy:.2f} nats · previous token {previous_token:.2f} · induction {_or_dash(induction)}"
+    repeats = "–" if np.isnan(induction) else f"{induction:.2f}"
+    return f"entropy {entropy:.2f} nats · previous token {previous_token:.2f} · induction {repeats}"
 
 
-def _or_dash(score: float) -> str:
-    return "–" if np.isnan(score) else f"{score:.2f}"
-
-
-def _shown_head(run: Run, layer: int, head: int) -> ShownHead:
-    return runs.kept(run, ("head", layer, head), lambda: _code(run, layer, head))
-
-
-def _code(run: Run, layer: int, head: int) -> ShownHead:
-    attended = runs.attend(run, layer, head)
-    pattern = HeadPattern(
-        layer=layer,
-        head=head,
-        weights=encode_weights(attended.pattern.numpy(), attended.scores.isneginf().numpy()),
-        logsumexp=attended.scores.logsumexp(-1).numpy(),
-    )
-    return ShownHead(pattern, float(runs.value_weighted(run, layer, head, attended.pattern).values.max()))
-
-
-def _strip(run: Run, pattern: HeadPattern) -> None:
-    token_strip(
-        run.labels,
-        pattern,
-        key=selection.widget_key("strip"),
-        group=GROUP,
-        scale=selection.current().scale,
-    )
-
-
-def _heads(run: Run, patterns: list[HeadPattern]) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        heading("Chosen heads", "attention")
-        st.space("stretch")
-        st.segmented_control(
-            "Colour scale",
-            list(SCALES),
-            format_func=SCALES.__getitem__,
-            required=True,
-            label_visibility="collapsed",
-            help=TERMS["scale"],
-            **selection.bind("scale"),
-        )
-    st.caption("Row: the token that looks. Column: the token looked at. Stronger colour: larger weight.")
+def _heads(panels: list[HeadPanel], axis: Axis) -> None:
     now = selection.current()
-    before = None if now.query is None and now.key is None else Pin(now.query, now.key)
+    st.caption("Row: the token that looks. Column: the token looked at. Click a cell to pin it, drag to zoom.")
+    before = Pin(now.queries, now.keys) if now.queries or now.keys else None
     pin = heads(
-        patterns,
-        run.labels,
-        run.labels,
+        panels,
+        TokenAxis(axis.labels, axis.presence),
         pinned=before,
         epoch=selection.epoch(),
         key=selection.widget_key("heads"),
         group=GROUP,
+        show=how().show,
+        sink=now.sink,
         scale=now.scale,
+        own_scale=now.own_scale,
     )
     if pin != before:
-        selection.update(query=pin.query if pin else None, key=pin.key if pin else None)
-
-
-def _table(run: Run, shown: list[ShownHead]) -> None:
-    places = [(each.pattern.layer, each.pattern.head) for each in shown]
-    columns: dict[str, list[float]] = {
-        title: [float(run.scores[score].values[place]) for place in places] for score, title in COLUMNS.items()
-    }
-    columns["Largest write (norm)"] = [each.largest_write for each in shown]
-    helps = [*(TERMS[score] for score in COLUMNS), TERMS["value_weighted"]]
-    st.dataframe(
-        {"Head": [f"L{layer}H{head}" for layer, head in places], **columns},
-        column_config={
-            title: st.column_config.NumberColumn(title, format="%.2f", help=help_text)
-            for title, help_text in zip(columns, helps, strict=True)
-        },
-        hide_index=True,
-        alt="Scores of the chosen heads on this prompt",
-    )
+        selection.update(queries=pin.queries if pin else (), keys=pin.keys if pin else ())

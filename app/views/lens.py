@@ -1,58 +1,70 @@
 """What the model would predict after each layer, at every position."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Float32, Int32
+from jaxtyping import Float, Int
 
 from app import notices, runs, selection
-from app.components import LensCells, LensPin, lens_grid
+from app import shown as pages
+from app.components import LensCells, LensColours, LensPin, lens_grid
 from app.glossary import TERMS
 from app.runs import Run
-from app.views.parts import chart, heading
+from app.selection import chosen
+from app.shown import Shown
+from app.views import lens_cell, tables
+from app.views.parts import heading
+from app.views.sides import as_tables, layer_labels, named, on_places, placed, say_what_is_common, with_difference
 from model.analysis import Measure
-from model.analysis.lens import LogitLens
 from model.errors import HeadlightError
 
-MEASURES = {
+MEASURES: dict[chosen.Measure, str] = {
     "top": "Top token",
     "entropy": "Entropy",
     "kl": "KL to final",
     "target": "Followed token",
     "rank": "Its rank",
 }
+COLOURED: dict[chosen.Measure, tuple[str, str]] = {  # name, unit
+    "top": ("probability of the top token", ""),
+    "entropy": ("entropy", "nats"),
+    "kl": ("KL(final ‖ layer)", "nats"),
+    "target": ("probability of the followed token", ""),
+    "rank": ("rank of the followed token", "log10"),
+}
+
+Cells = Mapping[str, Float[np.ndarray, "layer place"]]
 
 
-@dataclass(frozen=True)
-class Colouring:
-    """What colours the cells: a measure with its name and unit, and the ends of the colour bar."""
-
-    name: str
-    unit: str
-    values: Float32[np.ndarray, "layer pos"]
-    ends: tuple[float, float]
-
-
-def needs(run: Run) -> str:
+def needs(shown: Shown) -> str:
     """A model whose outputs are not tokens has nothing to read off."""
-    if run.cfg.d_vocab_out == run.cfg.d_vocab:
-        return ""
-    return f"This model gives {run.cfg.d_vocab_out:,} classes, not tokens, so there is no lens. Open a language model."
+    for run in shown.runs:
+        if run.cfg.d_vocab_out != run.cfg.d_vocab:
+            classes = f"{run.source.name} gives {run.cfg.d_vocab_out:,} classes, not tokens"
+            return f"{classes}, so there is no lens. Open a language model."
+    return ""
 
 
-def render(run: Run) -> None:
-    """The lens as a table of layers and positions, and the pinned cell's ten best tokens."""
-    token = _followed(run)
+def render(shown: Shown) -> None:
+    """The lens as a table of layers and places, the pinned cell's ten best tokens and the followed token's way."""
+    token = _followed(shown.a)
+    say_what_is_common(shown)
+    measure = selection.current().measure
     with st.spinner("Reading every layer…"):
-        read = runs.kept(run, ("lens", token), lambda: runs.logit_lens(run, token))
-    pin = _grid(run, read) or LensPin(run.cfg.n_layers, len(run.tokens) - 1)
-    _cell(run, read, pin, token)
+        values = coloured(shown, measure, token)
+    if selection.current().table:
+        _table(shown, values, measure)
+        now = selection.current()
+        pin = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
+    else:
+        pin = _grid(shown, values, measure)
+    lens_cell.draw(shown, pin or LensPin(len(layer_labels(shown)) - 1, len(shown.labels) - 1), token)
 
 
 def _followed(run: Run) -> int:
     """The id of the token to follow: the one typed, or the model's own prediction."""
-    left, right = st.columns([3, 2], vertical_alignment="bottom", gap="large")
+    left, right = st.columns([3, 2], gap="large")
     with left:
         heading("What each layer would say", "lens")
         st.segmented_control(
@@ -66,6 +78,7 @@ def _followed(run: Run) -> int:
         )
     predicted = int(run.next_logits.argmax())
     with right:
+        as_tables()
         st.text_input(
             "Follow a token",
             placeholder=f"the prediction, “{run.tokenizer.labels([predicted])[0]}”",
@@ -80,67 +93,98 @@ def _followed(run: Run) -> int:
             return predicted
 
 
-def _grid(run: Run, read: LogitLens) -> LensPin | None:
+def _measure(run: Run, measure: chosen.Measure, token: int) -> Measure:
+    """What colours the cells of a run; a rank takes all logits anew, so it is computed only where it is shown."""
+    read = lens_cell.read(run)
+    match measure:
+        case "top":
+            top = read.top_probs
+            return Measure(top.name, top.unit, ("layer", "pos"), top.values[..., 0])
+        case "entropy":
+            return read.entropy
+        case "kl":
+            return read.kl_from_final
+        case "target":
+            return lens_cell.followed(run, token)
+        case "rank":
+            return runs.kept(run, ("ranks", token), lambda: runs.followed_ranks(run, token, slice(None)))
+
+
+def coloured(shown: Shown, measure: chosen.Measure, token: int) -> Cells:
+    """The measure of each run on the page's places; ranks by their logarithm."""
+    values = on_places(shown, lambda run: _measure(run, measure, token))
+    return {side: np.log10(ranks) for side, ranks in values.items()} if measure == "rank" else values
+
+
+def _ends(measure: chosen.Measure, values: Cells) -> tuple[float, float]:
+    """The ends of the colour bar that A and B share; the best rank is the strongest colour."""
+    largest = float(max(map(np.nanmax, values.values())))
+    match measure:
+        case "top" | "target":
+            return 0.0, 1.0
+        case "rank":
+            return max(largest, 1.0), 0.0
+        case "entropy" | "kl":
+            return 0.0, max(largest, 1e-3)
+
+
+def _grid(shown: Shown, values: Cells, measure: chosen.Measure) -> LensPin | None:
     now = selection.current()
     before = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
-    colouring = _colouring(read, now.measure)
-    vocabulary, top = runs.kept(run, "top words", lambda: _top_words(run, read))
-    cells = LensCells(
-        layer_labels=run.layer_labels,
-        position_labels=run.labels,
-        vocabulary=vocabulary,
-        top=top,
-        probabilities=_array(read.top_probs),
-        measure=colouring.values,
-        measure_name=colouring.name,
-        measure_unit=colouring.unit,
-        measure_range=colouring.ends,
-    )
-    pin = lens_grid(cells, pinned=before, epoch=selection.epoch(), key=selection.widget_key("lens"))
+    pin = grid(shown, values, measure, before, selection.epoch(), selection.widget_key("lens"))
     if pin != before:
         selection.update(layer=pin and pin.layer, position=pin and pin.position)
     return pin
 
 
-def _colouring(read: LogitLens, measure: selection.Measure) -> Colouring:
-    match measure:
-        case "top":
-            return Colouring("probability of the top token", "", _array(read.top_probs)[..., 0], (0.0, 1.0))
-        case "target":
-            return Colouring("probability of the followed token", "", _array(read.chosen_probs)[..., 0], (0.0, 1.0))
-        case "rank":
-            ranks = np.log10(_array(read.chosen_ranks)[..., 0])
-            return Colouring("rank of the followed token", "log10", ranks, (max(float(ranks.max()), 1.0), 0.0))
-        case "entropy":
-            entropy = _array(read.entropy)
-            return Colouring("entropy", "nats", entropy, (0.0, float(entropy.max())))
-        case "kl":
-            kl = _array(read.kl_from_final)
-            return Colouring("KL(final ‖ layer)", "nats", kl, (0.0, max(float(kl.max()), 1e-3)))
+def grid(
+    shown: Shown, values: Cells, measure: chosen.Measure, pinned: LensPin | None, epoch: int, key: str
+) -> LensPin | None:
+    """The lens as a component, coloured by these values of each run."""
+    vocabulary, top = pages.kept(shown, "top words", lambda: _top_words(shown))
+    return lens_grid(
+        *(_cells(shown, side, top[side], values[side]) for side in shown.sides),
+        labels=shown.labels,
+        vocabulary=vocabulary,
+        colours=LensColours(*COLOURED[measure], _ends(measure, values)),
+        pinned=pinned,
+        epoch=epoch,
+        key=key,
+    )
 
 
-def _array(measure: Measure) -> np.ndarray:
-    return measure.values.numpy().astype(np.float32)
+def _cells(
+    shown: Shown, side: str, top: Int[np.ndarray, "layer pos k"], measure: Float[np.ndarray, "layer place"]
+) -> LensCells:
+    run = shown.sides[side]
+    positions = shown.positions(run)
+    return LensCells(
+        layer_labels=run.layer_labels,
+        top=placed(top, positions, -1),
+        probabilities=placed(lens_cell.read(run).top_probs.values.numpy(), positions, 0.0),
+        measure=measure,
+    )
 
 
-def _top_words(run: Run, read: LogitLens) -> tuple[list[str], Int32[np.ndarray, "layer pos k"]]:
-    """The labels of all tokens that any cell lists, and for each cell which of them."""
-    ids, index = np.unique(read.top_tokens.values.numpy(), return_inverse=True)
-    return run.tokenizer.labels(ids.tolist()), index.reshape(read.top_tokens.values.shape).astype(np.int32)
+def _top_words(shown: Shown) -> tuple[list[str], dict[str, Int[np.ndarray, "layer pos k"]]]:
+    """The labels of all tokens that any cell lists, and for each run's cells which of them."""
+    top = {side: lens_cell.read(run).top_tokens.values.numpy() for side, run in shown.sides.items()}
+    ids = np.unique(np.concatenate([tokens.ravel() for tokens in top.values()]))
+    labels = shown.a.tokenizer.labels(ids.tolist())
+    return labels, {side: np.searchsorted(ids, tokens) for side, tokens in top.items()}
 
 
-def _cell(run: Run, read: LogitLens, pin: LensPin, token: int) -> None:
-    # Here, because Plotly takes a quarter of a second that other pages need not pay.
-    from app.figures import lens as figures
+def _table(shown: Shown, values: Cells, measure: chosen.Measure) -> None:
+    name, unit = COLOURED[measure]
+    title = f"{name} ({unit})" if unit else name
+    best = {f"Top token {side}".strip(): words for side, words in named(shown, _best_words(shown), "").items()}
+    sides = best | named(shown, with_difference(values), title)
+    st.caption(title)
+    tables.draw(tables.of_cells(sides, layer_labels(shown), shown.labels), f"Logit lens: top token and {title}")
 
-    layer, position = pin
-    left, right = st.columns(2, gap="large")
-    with left:
-        heading(f"Ten best after {run.layer_labels[layer]}, position {position}", "lens_top")
-        labels = run.tokenizer.labels(read.top_tokens.values[layer, position])
-        chart("best", figures.top_tokens(_array(read.top_probs)[layer, position], labels))
-    with right:
-        heading(f"The followed token at position {position}", "lens_target", "lens_rank")
-        st.text(run.tokenizer.labels([token])[0])
-        probabilities, ranks = _array(read.chosen_probs), read.chosen_ranks.values.numpy()
-        chart("followed", figures.followed(probabilities[:, position, 0], ranks[:, position, 0], run.layer_labels))
+
+def _best_words(shown: Shown) -> dict[str, np.ndarray]:
+    """The top token's label [layer, place] of each run; None where a run has no token."""
+    vocabulary, top = pages.kept(shown, "top words", lambda: _top_words(shown))
+    words = np.array([*vocabulary, None], dtype=object)
+    return {side: words[placed(top[side][..., 0], shown.positions(run), -1)] for side, run in shown.sides.items()}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from app import runs
+from app import models, runs
+from app import settings as settings_module
 from app.settings import Settings
 from model import Transformer, TransformerConfig, save_gpt2
 
@@ -35,16 +36,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 def settings(monkeypatch: pytest.MonkeyPatch, folder: str) -> Iterator[dict[str, object]]:
     """A server of its own for one test: nothing cached, and settings that the test may set before its first run."""
     chosen: dict[str, object] = {"model": folder}
-    monkeypatch.setattr(runs, "from_environment", lambda: Settings(**chosen))
+    monkeypatch.setattr(settings_module, "read", lambda flags, environment: Settings(**chosen))
     _forget()
     yield chosen
     _forget()
 
 
 def _forget() -> None:
-    for cached in (runs.settings, runs._gate, runs._results):
+    for cached in (settings_module.settings, runs._gate, runs._results, models._opened):
         cached.cache_clear()
-    runs._models.clear()
 
 
 @pytest.fixture(scope="session")

@@ -59,10 +59,46 @@ def test_the_cache_stays_within_its_bytes_and_lets_go_of_what_was_used_longest_a
     assert made[-1] == "c"
 
 
-def test_what_alone_is_too_large_is_given_but_not_kept() -> None:
-    cache = ByteCache(bound=10)
-    assert cache.get("big", lambda: np.ones(11, np.uint8)).sum() == 11
-    assert cache.nbytes == 0
+def test_what_alone_is_too_large_is_kept_until_the_next_comes() -> None:
+    cache, made = ByteCache(bound=10), []
+    for _ in range(2):
+        cache.get("big", lambda: made.append(1) or np.ones(11, np.uint8))
+    assert (len(made), cache.nbytes) == (1, 11)
+    cache.get("small", lambda: np.ones(1, np.uint8))
+    assert (cache.keys, cache.nbytes) == (("small",), 1)
+
+
+def test_unwanted_values_are_let_go_of() -> None:
+    cache = ByteCache(bound=100, size=len)
+    for word in ("one", "three", "two"):
+        cache.get(word, lambda word=word: word)
+    cache.drop(lambda word: len(word) == 3)
+    assert (cache.keys, cache.nbytes) == (("three",), 5)
+
+
+def test_what_two_ask_for_at_once_is_made_once_and_keeps_nobody_else_waiting() -> None:
+    cache, made, begun, go_on = ByteCache(bound=100), [], Event(), Event()
+
+    def make() -> np.ndarray:
+        made.append(1)
+        begun.set()
+        go_on.wait(10)
+        return np.zeros(1, np.uint8)
+
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(cache.get, "slow", make) for _ in range(2)]
+        assert begun.wait(10)
+        assert cache.get("other", lambda: np.ones(2, np.uint8)).sum() == 2
+        go_on.set()
+        assert asked[0].result(10) is asked[1].result(10)
+    assert len(made) == 1
+
+
+def test_what_could_not_be_made_is_tried_again() -> None:
+    cache = ByteCache(bound=100)
+    with pytest.raises(ZeroDivisionError):
+        cache.get("x", lambda: 1 / 0)
+    assert cache.get("x", lambda: "made") == "made"
 
 
 def test_bytes_are_counted_inside_of_what_holds_them() -> None:

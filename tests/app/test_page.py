@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import runs, selection
+from app import models, runs
 from app.prompts import examples
+from app.selection import links
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
 SECONDS = 60  # for one script run on a busy machine
@@ -55,10 +56,10 @@ def test_a_url_opens_what_it_says(page: AppTest, folder: str) -> None:
 
 
 def test_a_url_is_read_as_far_as_it_can_be(page: AppTest, folder: str) -> None:
-    _open(page, prompt=PROMPT, heads="first", scale="large", key="99999")
+    _open(page, prompt=PROMPT, heads="first", scale="large", keys="99999")
     assert "heads, scale" in page.info[0].value
     assert page.text_area[0].value == PROMPT
-    assert "key" not in page.query_params
+    assert "keys" not in page.query_params
 
 
 def test_a_typed_prompt_is_run_and_stands_in_the_url(page: AppTest) -> None:
@@ -102,7 +103,7 @@ def test_odd_prompts_are_run(page: AppTest, prompt: str) -> None:
 def test_a_model_that_cannot_be_opened_leaves_the_old_one(
     page: AppTest, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "HUB_MODELS", ("no such model.safetensors",))
+    monkeypatch.setattr(models, "HUB_MODELS", ("no such model.safetensors",))
     before = _texts(_type(_open(page), PROMPT))
     page.selectbox[0].set_value("no such model.safetensors")
     _type(page, PROMPT)
@@ -142,18 +143,18 @@ def test_an_example_opens_with_its_heads_on_its_page(page: AppTest) -> None:
 
 
 def test_another_prompt_keeps_the_chosen_heads_and_drops_the_pinned_tokens(page: AppTest, folder: str) -> None:
-    _open(page, model=folder, prompt=PROMPT, heads="1.1", query="3", key="2")
-    assert page.query_params["query"] == "3"
+    _open(page, model=folder, prompt=PROMPT, heads="1.1", queries="3", keys="2")
+    assert page.query_params["queries"] == "3"
     _type(page, "another prompt of some words")
     assert page.query_params["heads"] == "1.1"
-    assert "query" not in page.query_params
+    assert "queries" not in page.query_params
 
 
 def test_a_prompt_too_long_for_a_link_is_said(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "MAX_URL_PROMPT", 10)
+    monkeypatch.setattr(links, "MAX_URL_PROMPT", 10)
     _type(_open(page), PROMPT)
     assert "prompt" not in page.query_params
-    assert any("link does not hold it" in caption.value for caption in page.caption)
+    assert any("link does not hold prompt A" in caption.value for caption in page.caption)
 
 
 def test_a_url_gone_back_to_is_shown_again(page: AppTest) -> None:
@@ -167,6 +168,68 @@ def test_a_click_that_left_before_the_url_was_heard_undoes_nothing(page: AppTest
     _type(_open(page), PROMPT)
     _type(page, "another prompt")
     page.query_params["prompt"] = PROMPT  # what the browser had before the answer
-    page.segmented_control[0].set_value("linear").run()
+    page.segmented_control[0].set_value("score").run()
     assert page.text_area[0].value == page.query_params["prompt"] == "another prompt"
     assert page.query_params["scale"] == "linear"
+
+
+def test_a_second_prompt_is_shown_beside_the_first_and_closed_again(page: AppTest) -> None:
+    _type(_open(page), PROMPT)
+    _press(page, "Compare A | B")
+    assert [area.value for area in page.text_area] == [PROMPT, PROMPT]
+    assert "prompt_b" not in page.query_params  # nothing is run before it is asked for
+    page.text_area[1].set_value("one two four one two five")
+    _press(page, "Run")
+    assert page.query_params["prompt_b"] == "one two four one two five"
+    assert page.dataframe[0].value["Run"].tolist()[:3] == ["A", "B", "B − A"]
+    _press(page, "Close B")
+    assert "prompt_b" not in page.query_params
+    assert len(page.text_area) == 1
+
+
+def test_swapping_makes_a_of_b(page: AppTest, folder: str) -> None:
+    _open(page, model=folder, prompt=PROMPT, prompt_b="one two four")
+    _press(page, "Swap A and B")
+    assert [area.value for area in page.text_area] == ["one two four", PROMPT]
+    assert page.query_params["prompt"] == "one two four"
+
+
+def test_a_second_prompt_that_is_refused_leaves_the_result_before(page: AppTest, folder: str) -> None:
+    _open(page, model=folder, prompt=PROMPT, prompt_b="one two four")
+    before = page.query_params.copy()
+    page.text_area[1].set_value("word " * 200)
+    _press(page, "Run")
+    assert "this model's context holds 100" in page.text[0].value
+    assert page.query_params == before
+
+
+def test_the_scores_table_adds_up(page: AppTest, folder: str) -> None:
+    _open(page, model=folder, prompt=PROMPT, prompt_b="one two four one two five", heads="1.1")
+    entropy = page.dataframe[0].value.set_index("Run")["Entropy (nats)"]
+    assert entropy["B − A"] == pytest.approx(entropy["B"] - entropy["A"])
+
+
+def test_sorting_puts_the_largest_first_and_shows_as_many_as_asked(page: AppTest, folder: str) -> None:
+    _open(page, model=folder, prompt=PROMPT, sort="entropy", top="4")
+    assert page.slider[0].value == 4
+    assert page.query_params["top"] == "4"
+
+
+def test_tables_stand_for_the_pictures(page: AppTest, folder: str) -> None:
+    _open(page, model=folder, prompt=PROMPT, heads="0.1", table="1")
+    everyone, cells = (table.value for table in page.dataframe[:2])
+    assert len(everyone) == 15  # 3 layers of 5 heads
+    assert cells.shape[1] == len(cells) + 1
+    assert cells.iloc[:, 1:].sum(axis=1).to_numpy() == pytest.approx(1)
+
+
+def test_the_difference_of_two_heads_is_opened_from_a_link(page: AppTest, folder: str) -> None:
+    _open(page, model=folder, prompt=PROMPT, heads="0.1 1.2", pair="0.1 1.2")
+    assert page.query_params["pair"] == "0.1 1.2"
+    assert any(box.value == ((0, 1), (1, 2)) for box in page.selectbox)
+
+
+def _press(page: AppTest, label: str) -> None:
+    (button,) = [button for button in page.button if button.label == label]
+    button.click().run()
+    assert not page.exception

@@ -1,15 +1,15 @@
 """Runs, against the library's own full cache."""
 
-from pathlib import Path
 
 import pytest
 import torch
 
 from app import limits, runs
 from app.runs import Run
+from app.settings import settings as server_settings
 from model import ActivationCache
 from model.analysis import attention
-from model.errors import HeadlightError, InputError, ModelNotFoundError
+from model.errors import HeadlightError, InputError
 
 PROMPT = "one two three one two three"
 
@@ -85,21 +85,21 @@ def test_next_logits_are_the_last_of_the_forward_pass(run: Run) -> None:
 
 def test_the_last_row_of_the_lens_is_the_models_own_prediction(run: Run) -> None:
     token = int(run.next_logits.argmax())
-    read = runs.logit_lens(run, token)
+    probabilities = runs.followed_probabilities(run, runs.logit_lens(run), token)
     with torch.inference_mode():
         expected = run.model(run.tokens[None])[0].softmax(-1)[:, token]
     # A softmax over 4096 tokens in tiles instead of at once.
-    torch.testing.assert_close(read.chosen_probs.values[-1, :, 0], expected, rtol=1e-4, atol=1e-9)
-    assert read.chosen_ranks.values[-1, -1, 0] == 1
+    torch.testing.assert_close(probabilities.values[-1], expected, rtol=1e-4, atol=1e-9)
+    last = slice(len(run.tokens) - 1, None)
+    assert runs.followed_ranks(run, token, last).values[-1].tolist() == [1]
 
 
-def test_value_weighted_is_the_norm_of_what_an_edge_writes(run: Run, full: ActivationCache) -> None:
-    layer, head, query, key = 1, 2, 5, 3
+def test_write_norms_are_those_of_what_each_key_would_write(run: Run, full: ActivationCache) -> None:
+    layer, head = 1, 2
     W_O = run.model.get_parameter(f"blocks.{layer}.attn.W_O")[head]
-    pattern = full["pattern", layer][0, head]
-    written = pattern[query, key] * full["v", layer][0, key, head] @ W_O
-    measured = runs.value_weighted(run, layer, head, pattern).values[query, key]
-    torch.testing.assert_close(measured, written.norm(), rtol=1e-5, atol=0)  # float32's rounding
+    written = full["v", layer][0, :, head] @ W_O
+    # float32's rounding
+    torch.testing.assert_close(runs.write_norms(run, layer, head), written.norm(dim=-1), rtol=1e-5, atol=0)
 
 
 def test_the_same_prompt_is_run_once(folder: str, settings: dict[str, object]) -> None:
@@ -112,7 +112,7 @@ def test_the_same_prompt_is_run_once(folder: str, settings: dict[str, object]) -
 def test_all_runs_together_stay_within_the_caches_bytes(folder: str, settings: dict[str, object]) -> None:
     one = limits.held_bytes(runs.run(folder, PROMPT, True))
     settings["cache_gib"] = 3.5 * one / limits.GIB
-    runs.settings.cache_clear()
+    server_settings.cache_clear()
     runs._results.cache_clear()
     for word in "abcdefgh":
         runs.run(folder, f"{PROMPT} {word}", True)
@@ -151,28 +151,3 @@ def test_a_run_over_the_budget_is_refused(folder: str, settings: dict[str, objec
 def test_the_estimate_covers_what_a_run_keeps(run: Run) -> None:
     kept = limits.held_bytes(dict(run.cache))
     assert kept <= runs.cost(run.cfg, len(run.tokens)).nbytes <= 10 * kept
-
-
-def test_only_offered_models_open_where_paths_are_off(folder: str, tmp_path: Path, settings: dict[str, object]) -> None:
-    settings.update(model="mini", allow_paths=False)
-    with pytest.raises(ModelNotFoundError, match=r"not offered here\. Choose one of mini"):
-        runs.open_model(folder)
-    settings["model"] = folder
-    runs.settings.cache_clear()
-    assert runs.open_model(folder).cfg.n_layers == 3
-
-
-@pytest.mark.parametrize("name", ["model.pt", "model.pth", "pytorch_model.bin", "MODEL.PT"])
-def test_the_page_opens_no_pickle(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_bytes(b"anything")
-    with pytest.raises(HeadlightError, match="safetensors"):
-        runs.open_model(str(tmp_path / name))
-
-
-def test_few_models_stay_open(folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "MODELS_OPEN", 1)
-    first = runs.open_model(folder)
-    other = f"{folder}/"
-    runs.open_model(other)
-    assert list(runs._models) == [other]
-    assert runs.open_model(folder) is not first

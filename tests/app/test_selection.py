@@ -1,34 +1,57 @@
 """The selection and the page's URL."""
 
+import base64
+import zlib
+from dataclasses import replace
 from typing import get_args
 from urllib.parse import parse_qsl, urlencode
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.selection import MAX_HEADS, MAX_URL_PROMPT, Measure, Scale, Selection, from_query, to_query, within
+from app.selection import Selection, from_query, to_query, too_long_for_url, within
+from app.selection.chosen import Align, Measure, Scale, Show, Side, Sink, Sort, Unit
+from app.selection.links import LONGEST_PLAIN, MAX_HEADS, MAX_URL_PROMPT
 
 INDEX = st.integers(0, 999_999)
+HEAD = st.tuples(INDEX, INDEX)
+PLACES = st.lists(INDEX, max_size=5, unique=True).map(tuple)
 SELECTIONS = st.builds(
     Selection,
     model=st.text(max_size=50),
     prompt=st.text(max_size=200),
     bos=st.booleans(),
-    heads=st.none() | st.lists(st.tuples(INDEX, INDEX), max_size=MAX_HEADS, unique=True).map(tuple),
-    query=st.none() | INDEX,
-    key=st.none() | INDEX,
+    model_b=st.text(max_size=50),
+    prompt_b=st.none() | st.text(max_size=200),
+    align=st.sampled_from(get_args(Align)),
+    heads=st.none() | st.lists(HEAD, max_size=20, unique=True).map(tuple),
+    queries=PLACES,
+    keys=PLACES,
+    show=st.sampled_from(get_args(Show)),
+    sink=st.sampled_from(get_args(Sink)),
     scale=st.sampled_from(get_args(Scale)),
+    own_scale=st.booleans(),
+    unit=st.sampled_from(get_args(Unit)),
+    side=st.none() | st.sampled_from(get_args(Side)),
+    sort=st.sampled_from(get_args(Sort)),
+    top=st.none() | INDEX,
+    pair=st.just(()) | st.lists(HEAD, min_size=2, max_size=2, unique=True).map(tuple),
     layer=st.none() | INDEX,
     position=st.none() | INDEX,
     measure=st.sampled_from(get_args(Measure)),
     target=st.text(max_size=20),
+    table=st.booleans(),
 )
+
+
+def _through_a_url(selection: Selection) -> tuple[Selection, tuple[str, ...]]:
+    return from_query(dict(parse_qsl(urlencode(to_query(selection)), keep_blank_values=True)))
 
 
 @given(SELECTIONS)
 def test_a_selection_goes_through_a_url_and_back_without_loss(selection: Selection) -> None:
-    url = urlencode(to_query(selection))
-    assert from_query(dict(parse_qsl(url, keep_blank_values=True))) == (selection, ())
+    assert _through_a_url(selection) == (selection, ())
 
 
 @given(st.dictionaries(st.sampled_from([*Selection.__annotations__, "left_out", "nonsense"]), st.text(max_size=30)))
@@ -39,14 +62,19 @@ def test_any_url_gives_a_selection_and_names_what_it_could_not_read(query: dict[
 
 
 def test_unreadable_values_are_left_out_and_the_rest_is_kept() -> None:
-    query = {"prompt": "hello", "heads": "1.2 x", "query": "-1", "bos": "yes", "measure": "colour", "key": "3"}
+    query = {"prompt": "hello", "heads": "1.2 x", "queries": "-1", "bos": "yes", "measure": "colour", "keys": "3"}
     selection, unread = from_query(query)
-    assert selection == Selection(prompt="hello", key=3)
-    assert set(unread) == {"heads", "query", "bos", "measure"}
+    assert selection == Selection(prompt="hello", keys=(3,))
+    assert set(unread) == {"heads", "queries", "bos", "measure"}
 
 
-def test_more_heads_than_fit_are_not_read() -> None:
+def test_more_heads_than_any_page_shows_are_not_read() -> None:
     assert from_query({"heads": " ".join(f"0.{head}" for head in range(MAX_HEADS + 1))})[1] == ("heads",)
+
+
+def test_a_pair_is_two_heads() -> None:
+    assert from_query({"pair": "0.1 0.2"})[0].pair == ((0, 1), (0, 2))
+    assert from_query({"pair": "0.1"})[1] == ("pair",)
 
 
 def test_no_head_is_not_the_same_as_no_choice() -> None:
@@ -54,18 +82,47 @@ def test_no_head_is_not_the_same_as_no_choice() -> None:
     assert from_query(to_query(Selection(heads=None)))[0].heads is None
 
 
-def test_a_prompt_too_long_for_a_url_is_said_to_be_missing() -> None:
-    query = to_query(Selection(prompt="a" * (MAX_URL_PROMPT + 1), model="mini"))
-    assert "prompt" not in query
-    assert from_query(query) == (Selection(model="mini"), ("prompt",))
+def test_a_long_prompt_is_compressed_and_comes_back() -> None:
+    prompt = "The quick brown fox found a small key near the river. " * 60
+    selection = Selection(prompt=prompt, prompt_b=prompt[::-1])
+    assert len(prompt) > LONGEST_PLAIN
+    assert len(to_query(selection)["prompt"]) < len(prompt) / 4
+    assert _through_a_url(selection) == (selection, ())
+
+
+def test_a_prompt_that_looks_compressed_comes_back_as_it_was_typed() -> None:
+    assert _through_a_url(Selection(prompt="~hello")) == (Selection(prompt="~hello"), ())
+
+
+HALF_A_PAIR = base64.urlsafe_b64encode(zlib.compress(b"a\xed\xa0\x80b")).decode()  # what no page can be sent
+
+
+@pytest.mark.parametrize("damaged", ["~", "~!!!", "~eJz", "~" + "A" * 100, f"~{HALF_A_PAIR}"])
+def test_a_damaged_compressed_prompt_is_left_out(damaged: str) -> None:
+    assert from_query({"prompt": damaged, "model": "mini"}) == (Selection(model="mini"), ("prompt",))
+
+
+def test_a_compressed_prompt_that_would_fill_the_memory_is_left_out() -> None:
+    bomb = base64.urlsafe_b64encode(zlib.compress(b"a" * 100_000_000)).decode()
+    assert from_query({"prompt": f"~{bomb}"})[1] == ("prompt",)
+
+
+def test_prompts_too_long_for_a_url_are_said_to_be_missing() -> None:
+    # Hardly any letter comes twice, so compression does not help.
+    long = "".join(chr(0x4E00 + 7919 * number % 20_000) for number in range(MAX_URL_PROMPT))
+    selection = Selection(prompt=long, prompt_b=long, model="mini")
+    assert too_long_for_url(selection) == ("prompt", "prompt_b")
+    assert not {"prompt", "prompt_b"} & set(to_query(selection))
+    assert _through_a_url(selection) == (Selection(model="mini"), ("prompt", "prompt_b"))
+    assert too_long_for_url(replace(selection, prompt="short")) == ("prompt_b",)
 
 
 def test_what_a_run_does_not_have_is_dropped() -> None:
-    chosen = Selection(heads=((0, 1), (9, 0)), query=4, key=5, layer=3, position=4)
-    kept = within(chosen, n_layers=3, n_heads=2, n_pos=5)
-    assert kept == Selection(heads=((0, 1),), query=4, key=None, layer=3, position=4)
+    chosen = Selection(heads=((0, 1), (9, 0)), queries=(4, 5), keys=(5,), pair=((0, 1), (9, 0)), layer=3, position=4)
+    kept = within(chosen, n_layers=3, n_heads=2, n_places=5)
+    assert kept == Selection(heads=((0, 1),), queries=(4,), keys=(), layer=3, position=4)
 
 
 def test_if_no_chosen_head_exists_the_page_chooses() -> None:
-    assert within(Selection(heads=((9, 9),)), n_layers=2, n_heads=2, n_pos=5).heads is None
-    assert within(Selection(heads=()), n_layers=2, n_heads=2, n_pos=5).heads == ()
+    assert within(Selection(heads=((9, 9),)), n_layers=2, n_heads=2, n_places=5).heads is None
+    assert within(Selection(heads=()), n_layers=2, n_heads=2, n_places=5).heads == ()

@@ -1,22 +1,27 @@
 """One server for all tests, and a new window for each."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.e2e.driver import Driver
-from tests.serving import served
+from tests.serving import headlight
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the server writes, in a folder of its own."""
+    return tmp_path_factory.mktemp("server") / "log.txt"
+
+
+@pytest.fixture(scope="session")
+def server(log: Path) -> Iterator[str]:
     """The address of Headlight; a traceback in its log fails the last test."""
-    folder = tmp_path_factory.mktemp("server")
-    with served("app/main.py", folder) as url:
+    with headlight(log.parent) as url:
         yield url
-    log = (folder / "log.txt").read_text()
-    assert "Traceback" not in log, log
+    assert "Traceback" not in log.read_text(), log.read_text()
 
 
 @pytest.fixture

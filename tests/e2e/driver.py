@@ -13,14 +13,15 @@ LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 STILL = 150  # milliseconds without a change after which a picture is taken as finished
 PATIENCE = 60_000  # milliseconds that anything may take on a busy machine
 
-DRAWN = ".headlight canvas, .js-plotly-plot svg"
-# Our canvases' pixels, and of Plotly's figures the shapes, images and texts without their passing ids.
+DRAWN = ".headlight canvas, .js-plotly-plot svg, [data-testid=data-grid-canvas]"
+# Our canvases' pixels, tables' texts, and of Plotly's figures the shapes, images and texts without their passing ids.
 PICTURE = """() => {
     const main = document.querySelector("[data-testid=stMain]");
     const shadows = [...main.querySelectorAll("*")].map(element => element.shadowRoot).filter(root => root);
     const all = selector => [main, ...shadows].flatMap(root => [...root.querySelectorAll(selector)]);
     return [
         ...all(".headlight canvas").map(canvas => canvas.toDataURL()),
+        ...all("[role=gridcell]").map(cell => cell.textContent),
         ...all("svg.main-svg").map(svg => svg.textContent),
         ...all("svg.main-svg path").map(path => path.getAttribute("d")),
         ...all("svg.main-svg image").map(image => image.getAttribute("href")),
@@ -36,8 +37,12 @@ def path(view: View) -> str:
 class Driver:
     """One browser window on Headlight, and everything that it asked for or complained about."""
 
-    def __init__(self, browser: Browser, url: str, theme: Theme = "light", width: int = 1280) -> None:
+    def __init__(
+        self, browser: Browser, url: str, theme: Theme = "light", width: int = 1280, newcomer: bool = False
+    ) -> None:
         context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=theme)
+        if not newcomer:
+            context.add_init_script("localStorage.setItem('headlight.tour', 'seen')")
         self.url, self.page = url, context.new_page()
         self.page.set_default_timeout(PATIENCE)
         expect.set_options(timeout=PATIENCE)
@@ -84,14 +89,14 @@ class Driver:
     def run(self, prompt: str) -> None:
         """Type a prompt and run it."""
         self.prompt.fill(prompt)
-        self.page.get_by_role("button", name="Run", exact=False).click()
+        self.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
 
     def open_model(self, name: str) -> None:
         """Type the name of a model and run the prompt on it."""
         chooser = self.page.get_by_role("combobox", name="Model")
         chooser.fill(name)
         chooser.press("Enter")
-        self.page.get_by_role("button", name="Run", exact=False).click()
+        self.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
 
     def shown(self) -> list[str]:
         """Which result the attention page shows: model, tokens and chosen heads."""
@@ -109,7 +114,7 @@ class Driver:
     @property
     def fed(self) -> Locator:
         """The line that says which model was fed how many tokens."""
-        return self.page.locator(".st-key-headlight-fed")
+        return self.page.locator("[class*=st-key-headlight-fed]")
 
     @property
     def refused(self) -> Locator:

@@ -7,24 +7,29 @@ from typing import get_args
 from app import prompts
 from app.registry import VIEWS, View
 from tests.e2e.driver import Driver, Theme
-from tests.serving import ROOT, chromium, served
+from tests.serving import ROOT, chromium, headlight
 
+COMPARED = {
+    "prompt": "When Mary and John went to the shop, John gave a drink to",
+    "prompt_b": "When Mary and John went to the shop, Mary gave a drink to",
+}
 FOLDER = ROOT / "assets" / "screenshots"
 
 
 def main() -> None:
-    """Write a picture of each page, with the first example that belongs on it, and one of the first on a phone."""
+    """Write a picture of each page, with the first example that belongs on it, one of A | B, and one on a phone."""
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, served("app/main.py", Path(folder)) as url, chromium() as browser:
+    with tempfile.TemporaryDirectory() as folder, headlight(Path(folder)) as url, chromium() as browser:
         for theme in get_args(Theme):
             for view in VIEWS:
                 _take(Driver(browser, url, theme), view, f"{view.slug}-{theme}")
+            _take(Driver(browser, url, theme), VIEWS[0], f"compare-{theme}", **COMPARED)
         _take(Driver(browser, url, "light", width=390), VIEWS[0], "phone")
 
 
-def _take(driver: Driver, view: View, name: str) -> None:
-    example = next(example for example in prompts.examples() if example.view == view.slug)
-    driver.open(view, prompt=example.prompt)
+def _take(driver: Driver, view: View, name: str, **query: str) -> None:
+    examples = [example for example in prompts.examples() if example.view == view.slug] or prompts.examples()
+    driver.open(view, **{"prompt": examples[0].prompt} | query)
     driver.page.screenshot(path=FOLDER / f"{name}.png")
     driver.close()
 

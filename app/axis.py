@@ -1,0 +1,56 @@
+"""The axis of the attention page: tokens, or the words or sentences that they make up, of A or of A and B together."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Int
+from torch import Tensor
+
+from app.runs import Run
+from app.selection.chosen import Align, Unit
+from app.shown import BOTH, Shown, place_label
+from model.analysis.alignment import Presence, align_positions, align_tokens, presence
+from model.analysis.grouping import sentences, words
+
+Group = Int[Tensor, " pos"]
+GROUPINGS = {"word": words, "sentence": sentences}
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Places with their labels; for each run, by its index, which unit stands at a place, and each token's unit.
+
+    `groups` holds None where the units are the tokens themselves.
+    """
+
+    labels: tuple[str, ...]
+    presence: tuple[Presence, ...]
+    positions: tuple[tuple[int | None, ...], ...]
+    groups: tuple[Group | None, ...]
+
+
+def axis_of(shown: Shown, unit: Unit, align: Align) -> Axis:
+    """The axis of what is shown, in tokens, words or sentences."""
+    if unit == "token":
+        positions = tuple(shown.positions(run) for run in shown.runs)
+        return Axis(shown.labels, shown.presence, positions, (None,) * len(positions))
+    groups = tuple(GROUPINGS[unit](run.tokenizer.to_str_tokens(run.tokens)) for run in shown.runs)
+    labels = [_labels(run, group) for run, group in zip(shown.runs, groups, strict=True)]
+    if shown.b is None:
+        return Axis(labels[0], (BOTH,) * len(labels[0]), (tuple(range(len(labels[0]))),), groups)
+    alignment = align_positions(*map(len, labels)) if align == "position" else align_tokens(*labels)
+    kinds = presence(alignment, *labels)
+    named = zip(kinds, alignment.a, alignment.b, strict=True)
+    return Axis(
+        tuple(place_label(kind, labels[0], i, labels[1], j) for kind, i, j in named),
+        kinds,
+        (alignment.a, alignment.b),
+        groups,
+    )
+
+
+def _labels(run: Run, group: Group) -> tuple[str, ...]:
+    """Each unit's label: those of its tokens in a row."""
+    texts = [""] * (int(group[-1]) + 1)
+    for label, unit in zip(run.labels, group.tolist(), strict=True):
+        texts[unit] += label
+    return tuple(texts)

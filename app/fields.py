@@ -1,0 +1,178 @@
+"""What the cells of a head's picture hold: its weights, scores or writes, on the page's axis, for A, B or B - A.
+
+NaN is a cell without a value: masked, hidden, or of a token that the run does not have.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from app import runs
+from app.axis import Axis, Group
+from app.runs import Run
+from app.selection.chosen import Head, Show, Side, Sink
+from app.shown import Shown
+from model.analysis import Measure, alignment, attention
+from model.analysis.grouping import grouped
+
+Cells = Float[Tensor, "query key"]
+TITLES: dict[Show, tuple[str, str]] = {  # name, unit
+    "weight": ("attention weight", ""),
+    "score": ("pre-softmax score", ""),
+    "write": ("weight × length of what is written", "L2 norm"),
+    "disagreement": ("weight minus share of what is written", ""),
+}
+SIGNED: tuple[Show, ...] = ("score", "disagreement")
+
+
+@dataclass(frozen=True)
+class How:
+    """What the cells hold, and what becomes of the first token, on which many heads rest."""
+
+    show: Show = "weight"
+    sink: Sink = "keep"
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """One head's attention over the units of one run: weights, scores (-inf where masked), and per key ‖v W_O‖.
+
+    Words and sentences have weights alone: a score or a write belongs to a token.
+    """
+
+    weights: Cells
+    scores: Cells
+    write_norms: Float[Tensor, " key"]
+
+
+def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
+    """One head's attention on the run's own tokens, or on the units that `group` makes of them."""
+    attended = runs.attend(run, *head)
+    if group is None:
+        return Attention(attended.pattern, attended.scores, runs.write_norms(run, *head))
+    weights = grouped(attended.pattern, group)
+    masked = grouped(attended.scores.isfinite().float(), group) == 0
+    nothing = torch.full_like(weights, torch.nan)
+    return Attention(weights, nothing.masked_fill(masked, -torch.inf), nothing[0])
+
+
+def cells(attended: Attention, how: How) -> Cells:
+    """The chosen measure on the run's own units."""
+    weights = attended.weights
+    if how.sink == "renormalise":
+        weights = attention.without_first_key(weights, renormalise=True)
+    match how.show:
+        case "weight":
+            values = weights
+        case "score":
+            values = attended.scores
+        case "write":
+            values = weights * attended.write_norms
+        case "disagreement":
+            values = attention.disagreement(weights, attended.write_norms).values
+    hidden = attended.scores.isneginf()
+    if how.sink != "keep":
+        hidden = hidden.index_fill(-1, torch.tensor(0), True)
+    return values.masked_fill(hidden, torch.nan)
+
+
+def on_axis(shown: Shown, side: Side, head: Head, how: How, axis: Axis) -> Cells:
+    """One head's cells of A, of B or of B - A on the axis."""
+    if side != "difference":
+        return _placed(shown, "ab".index(side), head, how, axis, torch.nan)
+    # A key that only one run has got no weight from the other; a score that was never computed is no zero.
+    absent = torch.nan if how.show == "score" else 0.0
+    a, b = (_placed(shown, index, head, how, axis, absent) for index in (0, 1))
+    return b - a
+
+
+def _placed(shown: Shown, index: int, head: Head, how: How, axis: Axis, absent_key: float) -> Cells:
+    values = cells(attention_of(shown.runs[index], head, axis.groups[index]), how)
+    positions = axis.positions[index]
+    return alignment.on_axis(alignment.on_axis(values, positions, absent_key), positions, torch.nan, dims=(-2,))
+
+
+@dataclass(frozen=True, eq=False)
+class Thumbnails:
+    """All heads' pictures, pooled, with the limit of their common scale; signed ones run from -limit to limit."""
+
+    values: Float[np.ndarray, "layer head rows columns"]
+    limit: float
+    signed: bool
+
+
+def thumbnails(shown: Shown, side: Side, how: How, axis: Axis) -> Thumbnails:
+    """Every head's cells pooled: of each bin the largest, for signed cells the one farthest from zero."""
+    if how == How() and shown.b is None and axis.groups == (None,):
+        return _taken_as_they_passed(shown.a)
+    signed = side == "difference" or how.show in SIGNED
+    pool = _farthest_from_zero if signed else _largest
+    pooled = [
+        [pool(on_axis(shown, side, (layer, head), how, axis)) for head in range(shown.n_heads)]
+        for layer in range(shown.n_layers)
+    ]
+    values = torch.stack([torch.stack(layer) for layer in pooled]).numpy()
+    limit = 1.0 if how.show == "weight" and not signed else float(np.nanmax(np.abs(values), initial=1e-9))
+    return Thumbnails(values, limit, signed)
+
+
+def _taken_as_they_passed(run: Run) -> Thumbnails:
+    return Thumbnails(run.thumbnails.masked_fill(run.hidden, torch.nan).numpy(), 1.0, signed=False)
+
+
+def _largest(cells: Cells) -> Float[Tensor, "rows columns"]:
+    pooled = attention.max_pool(cells.nan_to_num(nan=-torch.inf), runs.THUMBNAIL)
+    return pooled.masked_fill(pooled.isneginf(), torch.nan)
+
+
+def _farthest_from_zero(cells: Cells) -> Float[Tensor, "rows columns"]:
+    highest, lowest = _largest(cells), -_largest(-cells)
+    return torch.where(highest >= -lowest, highest, lowest)
+
+
+def divergence(shown: Shown, axis: Axis) -> Measure:
+    """How differently each head attends in A and B: the mean Jensen-Shannon divergence of the rows that both have."""
+    values = [
+        [_divergence(shown, (layer, head), axis) for head in range(shown.n_heads)] for layer in range(shown.n_layers)
+    ]
+    return Measure("Jensen–Shannon divergence of A and B", "nats", ("layer", "head"), torch.tensor(values))
+
+
+def _divergence(shown: Shown, head: Head, axis: Axis) -> float:
+    a, b = (attention_of(run, head, group).weights for run, group in zip(shown.runs, axis.groups, strict=True))
+    return alignment.pattern_divergence(a, b, alignment.Alignment(*axis.positions)).values.nanmean().item()
+
+
+def apart(run: Run, chosen: Sequence[Head]) -> Measure:
+    """How differently the chosen heads attend: the mean Jensen-Shannon divergence between their rows."""
+    values = torch.zeros(len(chosen), len(chosen))
+    for (i, one), (j, other) in combinations(enumerate(chosen), 2):
+        values[i, j] = values[j, i] = _apart(run, one, other)
+    return Measure("Jensen–Shannon divergence", "nats", ("head", "other_head"), values)
+
+
+def _apart(run: Run, one: Head, other: Head) -> float:
+    def mean() -> float:
+        patterns = (runs.attend(run, *head).pattern for head in (one, other))
+        return attention.js_divergence(*patterns).values.mean().item()
+
+    return runs.kept(run, ("apart", one, other), mean)
+
+
+def alike(run: Run, head: Head) -> Measure:
+    """How far every head's rows are from one head's: the mean Jensen-Shannon divergence."""
+    patterns = (
+        torch.stack([runs.attend(run, layer, other).pattern for other in range(run.cfg.n_heads)])
+        for layer in range(run.cfg.n_layers)
+    )
+    return attention.most_alike(runs.attend(run, *head).pattern, patterns)
+
+
+def largest_write(run: Run, head: Head) -> float:
+    """The largest ‖weight · v W_O‖ (L2 norm) of a head's cells."""
+    return float((runs.attend(run, *head).pattern * runs.write_norms(run, *head)).max())

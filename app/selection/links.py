@@ -1,0 +1,155 @@
+"""A selection as the parameters of the page's URL, and back without loss."""
+
+import base64
+import binascii
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, get_args
+from urllib.parse import quote_plus
+
+from app.selection.chosen import Align, Head, Measure, Scale, Selection, Show, Side, Sink, Sort, Statistic, Unit
+
+MAX_URL_PROMPT = 6000  # characters in the URL; a longer prompt is left out of it, and the page says so
+LONGEST_PLAIN = 1500  # characters in the URL; a longer prompt is compressed
+MAX_HEADS = 1000
+MAX_PLACES = 4096
+_COMPRESSED = "~"
+_MAX_UNPACKED = 1_000_000  # bytes; more is not a prompt but an attack
+_LEFT_OUT, _NONE = "left_out", "none"
+_PROMPTS = ("prompt", "prompt_b")
+
+Codec = tuple[Callable[[Any], str], Callable[[str], Any]]
+
+
+def to_query(selection: Selection) -> dict[str, str]:
+    """The URL's parameters: every field that is not at its default, but for prompts too long for a URL."""
+    values = {each.name: getattr(selection, each.name) for each in fields(Selection)}
+    query = {name: _CODECS[name][0](value) for name, value in values.items() if value != getattr(Selection, name)}
+    if too_long := too_long_for_url(selection):
+        query = {name: text for name, text in query.items() if name not in too_long}
+        query[_LEFT_OUT] = " ".join(too_long)
+    return query
+
+
+def too_long_for_url(selection: Selection) -> tuple[str, ...]:
+    """The names of the prompts that are too long for a URL even when compressed."""
+    texts = {name: getattr(selection, name) for name in _PROMPTS}
+    return tuple(name for name, text in texts.items() if text and len(quote_plus(_prompt_text(text))) > MAX_URL_PROMPT)
+
+
+def from_query(query: Mapping[str, str]) -> tuple[Selection, tuple[str, ...]]:
+    """The selection that the URL's parameters give, and the names of those that could not be read and were left out."""
+    chosen: dict[str, Any] = {}
+    unread = [name for name in query.get(_LEFT_OUT, "").split() if name in _PROMPTS]
+    for name in (name for name in _CODECS if name in query):
+        try:
+            chosen[name] = _CODECS[name][1](query[name])
+        except ValueError:
+            unread.append(name)
+    return Selection(**chosen), tuple(dict.fromkeys(unread))
+
+
+def _prompt_text(prompt: str) -> str:
+    plain = not prompt.startswith(_COMPRESSED) and len(quote_plus(prompt)) <= LONGEST_PLAIN
+    if plain:
+        return prompt
+    packed = base64.urlsafe_b64encode(zlib.compress(prompt.encode(), 9))
+    return _COMPRESSED + packed.decode().rstrip("=")
+
+
+def _prompt(text: str) -> str:
+    if not text.startswith(_COMPRESSED):
+        return text
+    packed = text.removeprefix(_COMPRESSED)
+    unpacking = zlib.decompressobj()
+    try:
+        raw = unpacking.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), _MAX_UNPACKED)
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(text) from error
+    if not unpacking.eof:
+        raise ValueError(text)
+    return raw.decode()  # half a surrogate pair is a ValueError: no page could show it
+
+
+def _index(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 6):
+        raise ValueError(text)
+    return int(text)
+
+
+def _indices_text(indices: tuple[int, ...]) -> str:
+    return " ".join(map(str, indices))
+
+
+def _indices(text: str) -> tuple[int, ...]:
+    indices = tuple(dict.fromkeys(map(_index, text.split())))
+    if len(indices) > MAX_PLACES:
+        raise ValueError(text)
+    return indices
+
+
+def _heads_text(heads: tuple[Head, ...]) -> str:
+    return " ".join(f"{layer}.{head}" for layer, head in heads) or _NONE
+
+
+def _heads(text: str) -> tuple[Head, ...]:
+    pairs = [part.split(".") for part in text.split() if text != _NONE]
+    heads = tuple(dict.fromkeys((_index(layer), _index(head)) for layer, head in pairs))
+    if len(heads) > MAX_HEADS:
+        raise ValueError(text)
+    return heads
+
+
+def _head(text: str) -> Head:
+    heads = _heads(text)
+    if len(heads) != 1:
+        raise ValueError(text)
+    return heads[0]
+
+
+def _pair(text: str) -> tuple[Head, ...]:
+    pair = _heads(text)
+    if len(pair) not in (0, 2):
+        raise ValueError(text)
+    return pair
+
+
+def _one_of(*allowed: str) -> Codec:
+    def parse(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(text)
+        return text
+
+    return str, parse
+
+
+_SWITCH: Codec = (lambda on: str(int(on)), lambda text: _one_of("0", "1")[1](text) == "1")
+
+_CODECS: dict[str, Codec] = {
+    "model": (str, str),
+    "prompt": (_prompt_text, _prompt),
+    "bos": _SWITCH,
+    "model_b": (str, str),
+    "prompt_b": (_prompt_text, _prompt),
+    "align": _one_of(*get_args(Align)),
+    "heads": (_heads_text, _heads),
+    "queries": (_indices_text, _indices),
+    "keys": (_indices_text, _indices),
+    "show": _one_of(*get_args(Show)),
+    "sink": _one_of(*get_args(Sink)),
+    "scale": _one_of(*get_args(Scale)),
+    "own_scale": _SWITCH,
+    "unit": _one_of(*get_args(Unit)),
+    "side": _one_of(*get_args(Side)),
+    "sort": _one_of(*get_args(Sort)),
+    "top": (str, _index),
+    "pair": (_heads_text, _pair),
+    "layer": (str, _index),
+    "position": (str, _index),
+    "measure": _one_of(*get_args(Measure)),
+    "target": (str, str),
+    "statistic": _one_of(*get_args(Statistic)),
+    "statistic_head": (lambda head: _heads_text((head,)), _head),
+    "table": _SWITCH,
+}

@@ -1,0 +1,248 @@
+"""The session's side of the selection: what is shown, what is asked for, and the widgets that change it.
+
+The page is drawn from the selection alone. Widgets change it in their callbacks, before the script runs; components
+report what they hold when they are drawn. A URL that the user opens, or goes back to, replaces it.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import streamlit as st
+
+from app.selection.chosen import Selection
+from app.selection.links import from_query, to_query
+
+_KEYS = "headlight."
+_TYPED = ("prompt", "bos", "prompt_b")
+_IN_PROMPT_BAR = ("model", "prompt", "bos", "model_b", "prompt_b", "align")
+
+
+@dataclass
+class _Session:
+    shown: Selection | None = None
+    asked: Selection | None = None
+    refusal: str = ""
+    unread: tuple[str, ...] = ()
+    comparing: bool = False
+    late: bool = False
+    epoch: int = 0
+    page: str = ""
+    goto: str = ""
+    written: dict[str, str] = field(default_factory=dict)
+    widgets: dict[str, Any] = field(default_factory=dict)
+
+
+def _session() -> _Session:
+    if "headlight" not in st.session_state:
+        st.session_state["headlight"] = _Session()
+    return st.session_state["headlight"]
+
+
+def _forgotten() -> bool:
+    """Whether the server has lost this session since its page was drawn, as it does when caches are cleared.
+
+    The widgets' callbacks still come, but cannot read the widgets. The page is then drawn anew from its URL.
+    """
+    return "headlight" not in st.session_state or _session().late
+
+
+def arrive(page: str, start: Selection) -> None:
+    """Take over the URL where the user opened one or went back to one; `start` fills what the first URL lacks.
+
+    A click on another page comes without parameters, and a widget's change may come with those from before the last
+    answer, which the browser has yet to hear: neither is a URL that the user chose.
+    """
+    session, query = _session(), st.query_params.to_dict()
+    opened = session.shown is None and session.asked is None and not session.refusal
+    went_back = page != session.page or _widgets() == session.widgets
+    if opened or (query and query != session.written and went_back):
+        selection, unread = from_query(query)
+        if "prompt" not in query and "prompt" not in unread:
+            selection = replace(selection, prompt=start.prompt)
+        ask(selection if selection.model else replace(selection, model=start.model))
+        session.unread = unread
+    if page != session.page:
+        session.page, session.epoch = page, session.epoch + 1
+
+
+def write_url() -> None:
+    """Make the page's URL that of what is shown."""
+    session = _session()
+    if session.shown is not None:
+        session.written, session.widgets = to_query(session.shown), _widgets()
+        if session.written != st.query_params.to_dict():
+            st.query_params.from_dict(session.written)
+
+
+def _widgets() -> dict[str, Any]:
+    return {str(key): value for key, value in st.session_state.items() if str(key).startswith(_KEYS)}
+
+
+def ask(selection: Selection, page: str = "") -> None:
+    """Have this selection run and, if that works, shown (on another page if one is named)."""
+    session = _session()
+    session.asked, session.goto, session.refusal, session.unread = selection, page, "", ()
+    session.epoch += 1
+    second = {"model_b": selection.model_b or selection.model, "prompt_b": selection.prompt_b or ""}
+    for name, value in (vars(selection) | second).items():
+        if name in _IN_PROMPT_BAR and not (session.late and name in _TYPED):
+            st.session_state[widget_key(name)] = value
+    session.comparing = selection.prompt_b is not None
+
+
+def submit() -> None:
+    """Ask for what stands in the prompt bar; what was chosen stays where it still means something."""
+    if _forgotten():
+        _session().late = True
+        return
+    now = current()
+    typed = {
+        name: st.session_state[widget_key(name)] for name in _IN_PROMPT_BAR if widget_key(name) in st.session_state
+    }
+    if not comparing():
+        typed |= {"model_b": "", "prompt_b": None, "align": now.align}
+    elif typed["model_b"] == typed["model"]:
+        typed["model_b"] = ""
+    ask_instead(replace(now, **typed))
+
+
+def submit_late() -> None:
+    """Ask for what was typed into a session that had been forgotten, now that the prompt bar is drawn again."""
+    session = _session()
+    if session.late and session.asked is not None:
+        names = _TYPED if session.comparing else _TYPED[:2]
+        session.asked = replace(session.asked, **{name: st.session_state[widget_key(name)] for name in names})
+    session.late = False
+
+
+def ask_instead(asked: Selection, page: str = "") -> None:
+    """Ask for a selection, as `ask`, without what was chosen for the present one and means nothing for the new one."""
+    now = current()
+    if asked.model != now.model:
+        asked = replace(asked, heads=None, pair=())
+    if (asked.prompt_b is None) != (now.prompt_b is None):
+        asked = replace(asked, side=None, sort="place" if asked.sort == "divergence" else asked.sort)
+    if asked != now:
+        asked = replace(asked, queries=(), keys=(), layer=None, position=None)
+    ask(asked, page)
+
+
+def compare() -> None:
+    """Open the second prompt, filled with the first for the user to change."""
+    if _forgotten():
+        return
+    _session().comparing = True
+    for name in ("model", "prompt"):
+        st.session_state[widget_key(f"{name}_b")] = st.session_state[widget_key(name)]
+
+
+def compare_no_more() -> None:
+    """Close the second prompt and go on with A alone."""
+    _session().comparing = False
+    if current().prompt_b is not None:
+        ask_instead(replace(current(), model_b="", prompt_b=None))
+
+
+def swap() -> None:
+    """Make A of B and B of A."""
+    now = current()
+    if now.prompt_b is not None:
+        model_b = now.model_b or now.model
+        ask_instead(
+            replace(
+                now,
+                model=model_b,
+                prompt=now.prompt_b,
+                model_b="" if model_b == now.model else now.model,
+                prompt_b=now.prompt,
+            )
+        )
+
+
+def comparing() -> bool:
+    """Whether the second prompt is open, run or not yet."""
+    return _session().comparing
+
+
+def accept(selection: Selection) -> None:
+    """What was asked for has been run and is shown from now on."""
+    session = _session()
+    session.shown, session.asked = selection, None
+
+
+def refuse(reason: str) -> None:
+    """What was asked for cannot be run; what was shown before stays."""
+    session = _session()
+    session.asked, session.refusal = None, reason
+
+
+def update(**chosen: Any) -> None:
+    """Note what a component reports that the user has chosen in it."""
+    session = _session()
+    session.shown = replace(current(), **chosen)
+
+
+def choose(**chosen: Any) -> None:
+    """Change what components hold: the page's doing, not theirs."""
+    update(**chosen)
+    _session().epoch += 1
+
+
+def current() -> Selection:
+    """The selection that is shown; before the first, the one asked for."""
+    session = _session()
+    return session.shown or session.asked or Selection()
+
+
+def shown() -> Selection | None:
+    """The selection whose run is on the page; None before the first."""
+    return _session().shown
+
+
+def asked() -> Selection | None:
+    """The selection that waits to be run."""
+    return _session().asked
+
+
+def refusal() -> str:
+    """Why the last selection asked for is not shown; empty when it is."""
+    return _session().refusal
+
+
+def unread() -> tuple[str, ...]:
+    """The names of the URL's parameters that could not be read."""
+    return _session().unread
+
+
+def take_goto() -> str:
+    """The page to change to, once."""
+    session = _session()
+    page, session.goto = session.goto, ""
+    return page
+
+
+def epoch() -> int:
+    """Grows whenever the server, not the browser, has changed what the components hold."""
+    return _session().epoch
+
+
+def widget_key(name: str) -> str:
+    """The key of the widget or component that holds one field, or one part of the page."""
+    return f"{_KEYS}{name}"
+
+
+def bind(name: str, default: Any = None) -> dict[str, Any]:
+    """The arguments that tie a widget to a field: its key, and the callback that notes a change.
+
+    A field that is None shows the default.
+    """
+    key, value = widget_key(name), getattr(current(), name)
+    value = default if value is None else value
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+
+    def note() -> None:
+        if not _forgotten():
+            update(**{name: st.session_state[key]})
+
+    return {"key": key, "on_change": note}

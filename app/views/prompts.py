@@ -1,0 +1,240 @@
+"""The session's prompts: uploaded and typed ones in one table, every head's statistics over them, and the last runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from app import batch, boundary, notices, prompt_files, prompt_list, runs, selection
+from app.batch import Inputs
+from app.csv_files import Cell, csv_bytes
+from app.glossary import TERMS
+from app.prompt_files import Prompt
+from app.runs import HeadStatistics
+from app.selection.chosen import Head
+from app.settings import settings
+from app.shown import Shown
+from app.views import prompt_statistics
+from app.views.parts import heading
+from app.views.prompt_statistics import head_name
+from app.views.scores import SCORES
+
+CELL = 200  # characters of a prompt or label in the table; the prompt is opened, and the csv file written, in full
+OPENED_ON = "attention"
+
+
+@dataclass
+class _Upload:
+    """What became of the last upload; `count` makes each uploader a new one, empty again."""
+
+    count: int = 0
+    taken: str = ""
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prompt of the list, with what is known of it; `refused` says why nothing can be."""
+
+    prompt: Prompt
+    known: HeadStatistics | None
+    refused: str
+
+    @property
+    def status(self) -> str:
+        """What the table says about it."""
+        return "run" if self.known else self.refused or "not run"
+
+    def value(self, head: Head) -> float | None:
+        """The chosen statistic of a head; None where it is not known, or the prompt has no such token."""
+        if self.known is None:
+            return None
+        value = float(self.known.scores[selection.current().statistic].values[head])
+        return None if value != value else value
+
+
+def render(shown: Shown) -> None:
+    """The uploader, the table of all prompts, their statistics, and the last runs."""
+    prompt_list.note(selection.current(), prompt_list.LIST_PAGE)  # this page may be the first that is opened
+    _uploader()
+    rows = [_row(inputs, prompt) for inputs, prompt in zip(_inputs(), prompt_list.prompts(), strict=True)]
+    _progress(rows)
+    known = list({row.prompt.text: row.known for row in rows if row.known}.values())
+    prompt_statistics.choose(shown.a, known)
+    head = selection.current().statistic_head or prompt_statistics.strongest(shown.a, known)
+    _table(rows, head)
+    if known:
+        prompt_statistics.draw(shown.a, known)
+    _past_runs()
+    if batch.current().waiting:
+        batch.step()
+        st.rerun()
+
+
+def _inputs() -> list[Inputs]:
+    now = selection.current()
+    return [(now.model, prompt.text, now.bos) for prompt in prompt_list.prompts()]
+
+
+def _row(inputs: Inputs, prompt: Prompt) -> Row:
+    return Row(prompt, runs.known_head_statistics(*inputs), batch.current().refused.get(inputs, ""))
+
+
+def _upload() -> _Upload:
+    if "upload" not in st.session_state:
+        st.session_state["upload"] = _Upload()
+    return st.session_state["upload"]
+
+
+def _uploader() -> None:
+    upload = _upload()
+    heading("Prompts", "prompt_files")
+    key = selection.widget_key(f"upload.{upload.count}")
+    st.file_uploader(
+        "Upload prompts: .txt (one a line), .csv (a column “prompt”) or .jsonl (a key “prompt”), in UTF-8",
+        type=[suffix.removeprefix(".") for suffix in prompt_files.SUFFIXES],
+        key=key,
+        on_change=lambda: _take(key),
+    )
+    if upload.refused:
+        notices.refused(upload.refused)
+    if upload.taken:
+        st.text(upload.taken)
+
+
+def _take(key: str) -> None:
+    file, upload = st.session_state[key], _upload()
+    if file is None:
+        return
+    upload.count, upload.taken, upload.refused = upload.count + 1, "", ""
+
+    def refuse(reason: str) -> None:
+        upload.refused = f"{file.name} was not taken. {reason}"
+
+    with boundary.guard(refuse):
+        most = settings().upload_prompts
+        new = prompt_list.add(prompt_files.read(file.name, file.getvalue(), most), most)
+        upload.taken = f"{new:,} new prompt{'' if new == 1 else 's'} from {file.name}"
+
+
+def _progress(rows: Sequence[Row]) -> None:
+    """The button that runs all prompts, and while it does, how far it is and the button that stops it."""
+    running, open_rows = batch.current(), sum(row.status == "not run" for row in rows)
+    if running.halted:
+        notices.refused(running.halted)
+    if running.waiting:
+        share = running.done / running.total
+        st.progress(share, f"{running.done:,} of {running.total:,} prompts run")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if running.waiting:
+            st.button("Stop", on_click=batch.stop, key=selection.widget_key("stop"))
+        elif open_rows:
+            label = f"Run {open_rows:,} prompt{'' if open_rows == 1 else 's'}"
+            run = selection.widget_key("run_all")
+            st.button(label, type="primary", on_click=lambda: batch.start(_inputs()), key=run)
+        st.caption(f"{len(rows):,} in the list, {sum(row.status == 'run' for row in rows):,} run", width="content")
+
+
+def _table(rows: Sequence[Row], head: Head) -> None:
+    own, labels = own_columns(rows, head), label_columns(rows)
+    titles, cells = [*own, *labels], [*own.values(), *labels.values()]
+    score = SCORES[selection.current().statistic]
+    event = st.dataframe(
+        # Named by place, because a file may name its columns as ours are named.
+        {str(place): list(map(_cut, column)) for place, column in enumerate(cells)},
+        column_config={
+            "0": st.column_config.TextColumn(titles[0], width="large"),
+            "1": st.column_config.NumberColumn(titles[1], format="%.3f", help=TERMS[score.term]),
+            "2": st.column_config.NumberColumn(titles[2]),
+            **{str(place): st.column_config.TextColumn(titles[place]) for place in range(3, len(titles))},
+        },
+        hide_index=True,
+        placeholder="–",
+        on_select="rerun",
+        selection_mode="single-row",
+        key=selection.widget_key("prompt_table"),
+        alt="All prompts with their statistic, number of tokens and status",
+    )
+    chosen = [place for place in event.selection.rows if place < len(rows)]
+    file = own | {f"label {name}": column for name, column in labels.items()}
+    _row_buttons(rows, file, chosen[0] if chosen else None)
+
+
+def own_columns(rows: Sequence[Row], head: Head) -> dict[str, list[Cell]]:
+    """The table's columns that every prompt has: text, statistic of the head, number of tokens, status and source."""
+    return {
+        prompt_files.PROMPT: [row.prompt.text for row in rows],
+        f"{head_name(head)} {SCORES[selection.current().statistic].title}": [row.value(head) for row in rows],
+        "tokens": [row.known.n_tokens if row.known else None for row in rows],
+        "status": [row.status for row in rows],
+        "from": [row.prompt.source for row in rows],
+    }
+
+
+def label_columns(rows: Sequence[Row]) -> dict[str, list[Cell]]:
+    """A column for each label that any prompt has."""
+    labels = [dict(row.prompt.labels) for row in rows]
+    return {name: [row.get(name) for row in labels] for name in dict.fromkeys(name for row in labels for name in row)}
+
+
+def _cut(cell: Cell) -> Cell:
+    return f"{cell[:CELL]}…" if isinstance(cell, str) and len(cell) > CELL else cell
+
+
+def _row_buttons(rows: Sequence[Row], columns: dict[str, list[Cell]], chosen: int | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for side in ("A", "B"):
+            st.button(
+                f"Open as {side}",
+                disabled=chosen is None,
+                on_click=lambda side=side: _open(rows[chosen or 0].prompt.text, side),
+                key=selection.widget_key(f"open_{side}"),
+            )
+        st.button(
+            "Remove",
+            disabled=chosen is None,
+            on_click=lambda: prompt_list.remove([chosen or 0]),
+            key=selection.widget_key("remove"),
+        )
+        st.button(
+            "Clear the list",
+            on_click=lambda: prompt_list.remove(range(len(rows))),
+            key=selection.widget_key("clear"),
+        )
+        prompt_statistics.download("Data: prompts", "prompts.csv", lambda: csv_bytes(columns))
+        if chosen is None:
+            st.caption("Tick a row to open its prompt; click a column's name to sort.", width="content")
+    if chosen is not None and rows[chosen].refused:
+        notices.refused(rows[chosen].refused)
+
+
+def _open(text: str, side: str) -> None:
+    now = selection.current()
+    asked = replace(now, prompt=text) if side == "A" else replace(now, prompt_b=text)
+    selection.ask_instead(asked, OPENED_ON)
+
+
+def _past_runs() -> None:
+    heading("Last runs", "past_runs")
+    past = prompt_list.past_runs()
+    event = st.dataframe(
+        {
+            "A": [_cut(run.selection.prompt) for run in past],
+            "B": [_cut(run.selection.prompt_b) for run in past],
+            "Model": [" | ".join(filter(None, (run.selection.model, run.selection.model_b))) for run in past],
+            "Page": [run.page or None for run in past],
+        },
+        hide_index=True,
+        placeholder="–",
+        on_select="rerun",
+        selection_mode="single-row",
+        key=selection.widget_key("past_runs"),
+        alt="The last runs, newest first",
+    )
+    chosen = [past[place] for place in event.selection.rows if place < len(past)]
+    st.button(
+        "Go back to it",
+        disabled=not chosen,
+        on_click=lambda: selection.ask(chosen[0].selection, chosen[0].page),
+        key=selection.widget_key("go_back"),
+    )

@@ -1,0 +1,82 @@
+"""A quantity of A, of B and their difference: on the axes that the page shows, and what is said where one lacks it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float, Shaped
+
+from app import selection
+from app.glossary import TERMS
+from app.runs import Run
+from app.shown import Shown
+from model.analysis import Measure
+
+Value = TypeVar("Value")
+
+DIFFERENCE = "B − A"
+
+
+def on_places(shown: Shown, of: Callable[[Run], Measure]) -> dict[str, Float[np.ndarray, "row place"]]:
+    """A measure [row, pos] of each run, by the run's name, on the page's places; NaN where a run has no token."""
+    return {
+        side: placed(of(run).values.float().numpy(), shown.positions(run), np.nan) for side, run in shown.sides.items()
+    }
+
+
+def placed(
+    values: Shaped[np.ndarray, "row pos *rest"], positions: Sequence[int | None], fill: float
+) -> Shaped[np.ndarray, "row place *rest"]:
+    """A run's values on the page's places, `fill` where the run has no token."""
+    index = np.array([-1 if position is None else position for position in positions])
+    laid = values[:, index]
+    laid[:, index < 0] = fill
+    return laid
+
+
+def with_difference(sides: Mapping[str, Float[np.ndarray, "row *rest"]]) -> dict[str, np.ndarray]:
+    """The same and, where there are both, B - A for the rows that both have."""
+    if len(sides) < 2:
+        return dict(sides)
+    a, b = sides["A"], sides["B"]
+    common = tuple(slice(min(sizes)) for sizes in zip(a.shape, b.shape, strict=True))
+    return {**sides, DIFFERENCE: b[common] - a[common]}
+
+
+def layer_labels(shown: Shown) -> tuple[str, ...]:
+    """What the states of the residual stream are called, of the run that has more of them."""
+    return max((run.layer_labels for run in shown.runs), key=len)
+
+
+def positions_at(shown: Shown, place: int) -> dict[str, int]:
+    """The position of a place in each run that has it."""
+    positions = {side: shown.positions(run)[place] for side, run in shown.sides.items()}
+    return {side: position for side, position in positions.items() if position is not None}
+
+
+def named(shown: Shown, sides: Mapping[str, Value], alone: str) -> dict[str, Value]:
+    """The sides by their names, or by one name where there is only one run."""
+    return {alone if shown.b is None else side: value for side, value in sides.items()}
+
+
+def say_what_is_common(shown: Shown) -> None:
+    """One line for what the runs do not share, where there is something."""
+    counts = {side: run.cfg.n_layers for side, run in shown.sides.items()}
+    if len(set(counts.values())) > 1:
+        st.caption(
+            f"A has {counts['A']} layers and B has {counts['B']}: {DIFFERENCE} is shown for the "
+            f"{shown.n_layers} that both have."
+        )
+
+
+def say_what_is_missing(shown: Shown, place: int) -> None:
+    """One line for the run that has no token at a place, where one has none."""
+    for side in shown.sides.keys() - positions_at(shown, place).keys():
+        st.caption(f"{side} has no token at place {place}, so only the other run is shown for it.")
+
+
+def as_tables() -> bool:
+    """The switch from pictures to numbers."""
+    st.toggle("As tables", help=TERMS["table"], **selection.bind("table"))
+    return selection.current().table

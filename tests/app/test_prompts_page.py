@@ -1,0 +1,213 @@
+"""The page of all prompts, without a browser: upload, run, stop, list, open, go back."""
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import batch, runs
+from app.limits import BusyError
+from app.prompt_list import LIST_PAGE
+
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
+SECONDS = 60  # for one script run on a busy machine
+SHOWN = "one two three one two three"
+HOSTILE = ["<b>x</b>", "![i](https://e.example/p.png)", "=1+1"]
+UPLOADED = ["red blue red blue", *HOSTILE]
+FILE = "prompt;kind\n" + "".join(f"{prompt};{number}\n" for number, prompt in enumerate(UPLOADED))
+
+
+@pytest.fixture
+def page(settings: dict[str, object]) -> AppTest:
+    """The page of all prompts, with one prompt that was typed."""
+    opened = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    opened.query_params["prompt"] = SHOWN
+    opened.run()
+    _go_to(opened, LIST_PAGE)
+    return opened
+
+
+def _go_to(page: AppTest, slug: str) -> None:
+    pages = page._registered_pages.items()  # AppTest's own switch_page knows pages that are files alone
+    page._page_hash = next(key for key, registered in pages if registered["url_pathname"] == slug)
+    page.query_params.clear()
+    page.run()
+    assert not page.exception
+
+
+def _upload(page: AppTest, name: str, data: str) -> None:
+    page.file_uploader[0].set_value((name, data.encode(), "text/plain")).run()
+    assert not page.exception
+
+
+def _tick(page: AppTest, table: str, row: int) -> None:
+    page.session_state[f"headlight.{table}"] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    page.run()
+
+
+def _press(page: AppTest, label: str) -> None:
+    next(button for button in page.button[1:] if button.label.startswith(label)).click().run()
+    assert not page.exception
+
+
+def _columns(page: AppTest) -> list[list[Any]]:
+    return [column.tolist() for _, column in page.dataframe[0].value.items()]
+
+
+def _said(page: AppTest) -> str:
+    return "\n".join(element.value for element in [*page.text, *page.caption])
+
+
+def test_the_run_that_is_shown_is_in_the_list_and_among_the_last_runs(page: AppTest, folder: str) -> None:
+    assert [column[0] for column in _columns(page)] == [SHOWN, None, None, "not run", "typed"]
+    assert page.dataframe[1].value["A"].tolist() == [SHOWN]
+    assert page.dataframe[1].value["Model"].tolist() == [folder]
+
+
+def test_an_uploaded_file_is_listed_with_its_labels(page: AppTest) -> None:
+    _upload(page, "a.csv", FILE)
+    assert "4 new prompts from a.csv" in _said(page)
+    text, _, _, status, source, kind = _columns(page)
+    assert text == [SHOWN, *UPLOADED]
+    assert status == ["not run"] * 5
+    assert source == ["typed", *["a.csv"] * 4]
+    assert kind[1:] == ["0", "1", "2", "3"]
+    _upload(page, "a.csv", FILE)
+    assert "0 new prompts from a.csv" in _said(page)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("empty.csv", "", "empty.csv was not taken. The file is empty"),
+        ("quote.csv", 'prompt\n"The cat\n', "Line 2: a double quote"),
+        ("column.csv", "text\nThe cat\n", "it names “text”"),
+        ("line.jsonl", '{"prompt": "a"}\n{"prompt":\n', "Line 2 is not valid JSON"),
+        ("many.txt", "a\n" * 1001, "holds 1,001 prompts; at most 1,000"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why_and_the_list_stays(page: AppTest, name: str, data: str, said: str) -> None:
+    before = _columns(page)
+    _upload(page, name, data)
+    assert said in _said(page)
+    assert _columns(page) == before
+    _upload(page, "a.txt", "The cat\n")
+    assert said not in _said(page)
+
+
+def test_all_prompts_are_run_and_those_that_cannot_be_say_why(page: AppTest, folder: str) -> None:
+    _upload(page, "a.txt", "red blue red blue\n" + "long " * 200 + "\na b c\n")
+    page.selectbox(key="headlight.statistic").set_value("previous_token").run()
+    page.selectbox(key="headlight.statistic_head").set_value((2, 4)).run()
+    _press(page, "Run 4 prompts")
+    text, value, tokens, status, _ = _columns(page)
+    assert status[:2] == ["run", "run"]
+    assert "this model's context holds 100" in status[2]
+    assert status[3] == "run"
+    assert value[2] is None or value[2] != value[2]
+    for place in (0, 1, 3):
+        whole = runs.run(folder, text[place], True)
+        assert tokens[place] == len(whole.tokens)
+        # The same pass, kept as float32 on its way to the page.
+        assert value[place] == pytest.approx(float(whole.scores["previous_token"].values[2, 4]), rel=1e-6)
+    assert not [button for button in page.button[1:] if button.label.startswith("Run")]
+    assert page.query_params["statistic_head"] == "2.4"
+
+
+def test_every_heads_statistics_stand_in_a_table_the_largest_mean_first(page: AppTest, folder: str) -> None:
+    _upload(page, "a.txt", "red blue red blue\na b a b a b\n")
+    _press(page, "Run")
+    scores = [runs.run(folder, text, True).scores["induction"].values for text in _columns(page)[0]]
+    table = page.dataframe[1].value
+    assert sorted(table["mean"], reverse=True) == table["mean"].tolist()
+    layer, head = 2, 3
+    values = [float(score[layer, head]) for score in scores]
+    row = table[table["head"] == "L2H3"].iloc[0]
+    # float32 carries seven digits.
+    assert row["mean"] == pytest.approx(statistics.mean(values), rel=1e-5)
+    assert row["standard deviation"] == pytest.approx(statistics.stdev(values), rel=1e-5)
+    assert row["prompts"] == 3
+    assert len(table) == 15
+
+
+def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    _upload(page, "a.txt", "a b\nc d\ne f\n")
+    whole, asked = runs.head_statistics, []
+
+    def stopped_after_two(*inputs: Any) -> runs.HeadStatistics:
+        asked.append(inputs)
+        if len(asked) == 2:
+            batch.stop()
+        return whole(*inputs)
+
+    monkeypatch.setattr(batch, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(runs, "head_statistics", stopped_after_two)
+    _press(page, "Run 4 prompts")
+    assert _columns(page)[3] == ["run", "run", "not run", "not run"]
+    _press(page, "Run 2 prompts")
+    assert _columns(page)[3] == ["run"] * 4
+    assert len(asked) == len(set(asked)) == 4
+
+
+def test_a_busy_server_halts_the_batch_and_says_so(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*inputs: Any) -> runs.HeadStatistics:
+        raise BusyError("Busy: try again.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(runs, "head_statistics", busy)
+        _press(page, "Run 1 prompt")
+    assert "Busy: try again." in _said(page)
+    _press(page, "Run 1 prompt")
+    assert "Busy" not in _said(page)
+    assert _columns(page)[3] == ["run"]
+
+
+def test_another_model_or_bos_is_another_set_of_results(page: AppTest) -> None:
+    _press(page, "Run 1 prompt")
+    page.toggle[0].set_value(False)
+    page.button[0].click().run()
+    assert _columns(page)[3] == ["not run"]
+
+
+@pytest.mark.parametrize(("side", "field"), [("A", "prompt"), ("B", "prompt_b")])
+@pytest.mark.parametrize("row", range(1, 5))
+def test_a_row_is_opened_as_a_or_b(page: AppTest, side: str, field: str, row: int) -> None:
+    _upload(page, "a.csv", FILE)
+    _tick(page, "prompt_table", row)
+    _press(page, f"Open as {side}")
+    assert page.query_params[field] == UPLOADED[row - 1]
+    assert "most likely next" in _said(page)
+    assert not page.file_uploader
+
+
+def test_no_prompt_is_read_as_markdown(page: AppTest) -> None:
+    _upload(page, "![i](https:e.example).csv", FILE.replace("kind", "<b>kind</b>"))
+    _tick(page, "prompt_table", 2)
+    texts = [element.value for element in [*page.markdown, *page.caption, *page.subheader]]
+    assert not [text for text in texts if "<b>" in text or "e.example" in text]
+
+
+def test_rows_can_be_removed(page: AppTest) -> None:
+    _upload(page, "a.csv", FILE)
+    _tick(page, "prompt_table", 1)
+    _press(page, "Remove")
+    assert _columns(page)[0] == [SHOWN, *HOSTILE]
+    _press(page, "Clear the list")
+    assert _columns(page)[0] == []
+
+
+def test_going_back_to_a_run_restores_its_whole_selection(settings: dict[str, object]) -> None:
+    chosen = {"prompt": "a b a b", "heads": "2.1", "queries": "3", "scale": "linear"}
+    page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    page.query_params.update(chosen)
+    page.run()
+    page.text_area[0].set_value("another prompt")
+    page.button[0].click().run()
+    _go_to(page, LIST_PAGE)
+    assert page.dataframe[-1].value["A"].tolist() == ["another prompt", "a b a b"]
+    _tick(page, "past_runs", 1)
+    _press(page, "Go back to it")
+    assert not page.file_uploader
+    assert {name: page.query_params.get(name) for name in chosen} == chosen

@@ -1,0 +1,273 @@
+"""Prompts, files and models that are hostile, odd or damaged: shown as they are, or refused and nothing lost."""
+
+import csv
+import io
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import Browser, Locator, expect
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from app.registry import VIEWS
+from model import Transformer, TransformerConfig, embedded_models, save_gpt2
+from tests.e2e.driver import Driver
+
+ATTENTION, RESIDUAL, LENS, PROMPTS = VIEWS
+END = "<|endoftext|>"
+BEFORE = "the cat the dog"
+N_CTX = 64
+FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+LINK, ODD_LINK, IMAGE = '<a href="https://e.example">', '<a href="%">', "![i](https://e.example/p.png)"
+
+# A prompt, and what the model's tokens are called; the model has a token for each piece that is not one byte.
+SHOWN = {
+    "line break and tab": ("the\n\tthe", ["the", "↵", "⇥", "the"]),
+    "emoji": ("🙂🙃", ["🙂", "<0xF0>", "<0x9F>", "<0x99>", "<0x83>"]),
+    "family": (FAMILY, ["👩<U+200D>👩<U+200D>👧"]),
+    "Hebrew": ("שלום עולם טוב", ["שלום", "␣עולם", "␣טוב"]),
+    "direction override": ("a\u202eb", ["a", "<U+202E>", "b"]),
+    "NUL": ("a\x00b", ["a", "<U+0000>", "b"]),
+    "end of text": (END, list(END)),
+    "bold": ("<b>x</b>", ["<b>x</b>"]),
+    "link": (LINK, [LINK.replace(" ", "␣")]),
+    "link that is none": (ODD_LINK, [ODD_LINK.replace(" ", "␣")]),
+    "image": (IMAGE, [IMAGE]),
+    "repeated words": ("the cat the dog the", ["the", "␣cat", "␣the", "␣dog", "␣the"]),
+    "numbers": ("2019 2020 2021", ["2019", "␣2020", "␣2021"]),
+}
+PIECES = [*("the", " the", " cat", " dog", "2019", " 2020", " 2021", "🙂", FAMILY, "שלום", " עולם", " טוב", "\u202e")]
+MARKUP = ["<b>x</b>", LINK, ODD_LINK, IMAGE]
+MADE_OF_TEXT = "b, svg a, a[href*='e.example'], img[src*='e.example'], .katex"
+
+REFUSED = {
+    "empty": ("", "The prompt is empty"),
+    "spaces": ("   ", "3 spaces or line breaks and nothing else"),
+    "a million letters": ("a" * 1_000_000, "1,000,000 characters; at most 50,000"),
+    "context plus one": (" the" * N_CTX, f"{N_CTX + 1} tokens, .* context holds {N_CTX}. That is 1 too many"),
+}
+FILES = {
+    "empty.csv": (b"", "The file is empty"),
+    "latin.csv": ("prompt\ncafé\n".encode("latin-1"), "Line 2 is not UTF-8: the file looks like Latin-1"),
+    "columns.csv": (b"text,kind\nThe cat,animal\n", "names no prompt; it names “text”, “kind”"),
+    "quote.csv": (b'prompt\nThe cat\n"The dog\n', "Line 3: a double quote .* never closed"),
+    "line.jsonl": (b'{"prompt": "a"}\n{"prompt": "b"\n', "Line 2 is not valid JSON .* nothing of the file was taken"),
+}
+
+# Notes on each canvas what is written where, and whether it stands upright.
+NOTE_WRITING = """() => {
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+        const { canvas } = this;
+        if (canvas.noted !== canvas.width) Object.assign(canvas, { noted: canvas.width, written: new Map() });
+        const matrix = this.getTransform();
+        const point = matrix.transformPoint({ x, y });
+        canvas.written.set(`${point.x} ${point.y}`, { text, x: point.x, y: point.y, upright: matrix.b === 0 });
+        return fillText.apply(this, arguments);
+    };
+}"""
+
+
+@pytest.fixture(scope="module")
+def literal(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small random model that takes markup, and other things no tokenizer would learn, for single tokens."""
+    folder = tmp_path_factory.mktemp("models") / "literal"
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    backend = Tokenizer(models.BPE({character: id for id, character in enumerate(alphabet)}, []))
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    backend.add_special_tokens([END])
+    backend.add_tokens([*PIECES, *MARKUP])
+    sizes = {"n_layers": 2, "d_model": 16, "n_ctx": N_CTX, "n_heads": 2, "d_head": 8}
+    torch.manual_seed(0)
+    cfg = TransformerConfig(**sizes, d_vocab=backend.get_vocab_size(), tie_word_embeddings=True)
+    save_gpt2(Transformer(cfg), folder)
+    backend.save(str(folder / "tokenizer.json"))
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, server: str, literal: str) -> Iterator[Driver]:
+    """One window for all prompts and files: quick, and what one leaves behind must not harm the next."""
+    driver = Driver(browser, server)
+    driver.page.context.add_init_script(f"({NOTE_WRITING})()")
+    driver.open(model=literal, prompt=BEFORE, heads="0.0")
+    yield driver
+    driver.close()
+
+
+@pytest.fixture
+def window(opened: Driver) -> Iterator[Driver]:
+    """That window, in which nothing may go wrong unseen."""
+    opened.complaints.clear()
+    yield opened
+    assert not opened.outside
+    assert not opened.complaints
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """A copy of the embedded model, for a test to spoil."""
+    return Path(shutil.copytree(embedded_models()["mini"], tmp_path / "copied"))
+
+
+def _is(texts: list[str], labels: list[str]) -> bool:
+    """Whether these are the labels, those cut that are too long for their place."""
+    pairs = zip(texts, labels, strict=False)
+    return len(texts) == len(labels) and all(
+        text == label or (text.endswith("…") and label.startswith(text[:-1])) for text, label in pairs
+    )
+
+
+def _along(canvas: Locator, axis: str, upright: bool) -> list[str]:
+    """What is written on a canvas upright, or turned, in its order from left to right (x) or top to bottom (y)."""
+    written = canvas.evaluate("canvas => [...canvas.written.values()]")
+    return [each["text"] for each in sorted(written, key=lambda each: each[axis]) if each["upright"] == upright]
+
+
+def _on_attention(window: Driver) -> None:
+    if not window.board.count():
+        window.go_to(ATTENTION)
+
+
+def _check_attention(window: Driver, labels: list[str]) -> None:
+    """The strip in reading order, and one row and one column a token."""
+    assert window.chips.all_text_contents() == labels
+    boxes = [chip.bounding_box() for chip in window.chips.all()]
+    places = [(box["y"], box["x"]) for box in boxes if box]
+    assert places == sorted(places)
+    picture = window.panels.first.locator("canvas").first
+    assert _is(_along(picture, "y", upright=True), labels)
+    assert _is(_along(picture, "x", upright=False), labels)
+
+
+def _check_residual(window: Driver, labels: list[str]) -> None:
+    """Five charts with ticks, the first with one a token, and the last token's name in a legend."""
+    charts = window.page.locator(".js-plotly-plot")
+    expect(charts).to_have_count(5)
+    ticks = [chart.locator(".xtick text").all_text_contents() for chart in charts.all()]
+    assert all(ticks)
+    assert _is(ticks[0], labels)
+    assert labels[-1] in window.page.locator(".legendtext").all_text_contents()
+
+
+def _check_lens(window: Driver, labels: list[str]) -> None:
+    """The row of what was fed, one cell a token."""
+    written = window.page.locator("[class*=st-key-headlight-lens] canvas").first.evaluate(
+        "canvas => [...canvas.written.values()]"
+    )
+    fed = next(each for each in written if each["text"] == "fed")
+    row = sorted((each for each in written if each["y"] == fed["y"] and each is not fed), key=lambda each: each["x"])
+    assert _is([each["text"] for each in row], labels)
+
+
+def _table(window: Driver, name: str) -> Locator:
+    return window.page.get_by_role("region", name=name)
+
+
+@pytest.mark.parametrize("case", SHOWN)
+def test_odd_and_hostile_text_is_shown_literally_on_every_page(window: Driver, case: str) -> None:
+    prompt, tokens = SHOWN[case]
+    labels = [END, *tokens]
+    _on_attention(window)
+    window.run(prompt)
+    expect(window.chips).to_have_text(labels)
+    window.settle()
+    _check_attention(window, labels)
+    expect(window.prompt).to_have_value(prompt)
+    for view, check in ((RESIDUAL, _check_residual), (LENS, _check_lens)):
+        window.go_to(view)
+        check(window, labels)
+        assert window.page.get_by_test_id("stMain").locator(MADE_OF_TEXT).count() == 0
+    window.go_to(PROMPTS)
+    last_run = _table(window, "The last runs").locator("td[aria-colindex='1']").first
+    assert last_run.text_content() == prompt
+    expect(window.refused).to_have_count(0)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_prompt_that_cannot_be_run_is_refused_and_the_result_before_stays(window: Driver, case: str) -> None:
+    prompt, said = REFUSED[case]
+    _on_attention(window)
+    window.run(BEFORE)
+    expect(window.chips).to_have_text([END, "the", "␣cat", "␣the", "␣dog"])
+    before = window.shown()
+    window.run(prompt)
+    expect(window.refused).to_contain_text(re.compile(said))
+    window.settle()
+    assert window.shown() == before
+
+
+def _upload(window: Driver, name: str, data: bytes) -> None:
+    if not window.page.get_by_test_id("stFileUploader").count():
+        window.go_to(PROMPTS)
+    file = {"name": name, "mimeType": "text/plain", "buffer": data}
+    window.page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_cannot_be_read_is_refused_whole_and_the_list_stays(window: Driver, name: str) -> None:
+    data, said = FILES[name]
+    _upload(window, "good.txt", b"The cat\n")
+    expect(window.page.get_by_text(re.compile("new prompts? from good.txt"))).to_be_visible()
+    listed = window.page.get_by_text(re.compile(r"^\d+ in the list")).inner_text()
+    _upload(window, name, data)
+    expect(window.refused).to_contain_text(re.compile(f"{name} was not taken.*{said}"))
+    window.settle()
+    expect(window.page.get_by_text(listed, exact=True)).to_be_visible()
+
+
+def test_a_formula_is_exported_as_text(window: Driver) -> None:
+    _upload(window, "formula.csv", b'prompt,=2+2\n=1+1,"+1"\n')
+    expect(window.page.get_by_text("new prompt from formula.csv")).to_be_visible()
+    window.settle()
+    with window.page.expect_download() as downloading:
+        window.page.get_by_role("button", name="Data: prompts").click()
+    rows = list(csv.reader(io.StringIO(Path(downloading.value.path()).read_text(encoding="utf-8-sig"))))
+    assert {"'=1+1", "'+1"} <= set(rows[-1])
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@"))]
+
+
+@pytest.mark.parametrize("chosen", ["", "model.safetensors"], ids=["folder", "file"])
+def test_a_truncated_model_is_named_and_the_old_model_stays(app: Driver, checkpoint: Path, chosen: str) -> None:
+    weights = checkpoint / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    _check_refused(app, checkpoint / chosen, r"model\.safetensors cannot be read as safetensors .* cut short")
+
+
+def test_a_tensor_of_another_shape_is_named_with_both_and_the_old_model_stays(app: Driver, checkpoint: Path) -> None:
+    weights = checkpoint / "model.safetensors"
+    tensors = load_file(weights)
+    name = next(name for name in tensors if name.endswith("h.1.attn.c_attn.weight"))
+    rows, columns = tensors[name].shape
+    tensors[name] = torch.zeros(rows, 99)
+    weights.unlink()
+    save_file(tensors, weights)
+    _check_refused(app, checkpoint, rf"h\.1\.attn\.c_attn\.weight is \[{rows}, 99\], not \[{rows}, {columns}\]")
+
+
+def _check_refused(app: Driver, path: Path, said: str) -> None:
+    app.open(prompt=BEFORE)
+    before = app.shown()
+    app.open_model(str(path))
+    expect(app.refused).to_contain_text(re.compile(said))
+    app.settle()
+    assert app.shown() == before
+    assert str(path.parent) not in app.refused.inner_text()
+
+
+def test_an_error_of_ours_is_an_id_that_the_log_has(app: Driver, log: Path, checkpoint: Path) -> None:
+    """A model's folder is deleted under the server, which then cannot hash its weights."""
+    app.open(model=str(checkpoint), prompt=BEFORE)
+    shutil.rmtree(checkpoint)
+    app.page.get_by_role("button", name="About this model").click()
+    expect(app.refused).to_contain_text("Something went wrong that is not your doing")
+    said = app.refused.inner_text()
+    assert not re.search(r"[/\\]|Error|Traceback", said)
+    incident = re.search(r"under ([0-9a-f]{8})\.", said)
+    assert incident
+    assert re.search(rf"error {incident[1]}: FileNotFoundError.*model\.safetensors", log.read_text())
+    expect(app.prompt).to_be_visible()

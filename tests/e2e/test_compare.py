@@ -1,0 +1,73 @@
+"""Two prompts beside each other, in a real browser."""
+
+import re
+
+import numpy as np
+from playwright.sync_api import expect
+
+from app.registry import VIEWS
+from model import load
+from tests.e2e.driver import Driver
+
+A = "When Mary and John went to the shop, John gave a drink to"
+B = "When Mary and John went to the shop, Mary gave a cold drink to"
+
+
+def test_every_page_shows_a_b_and_the_difference(app: Driver) -> None:
+    app.open(prompt=A, prompt_b=B, heads="1.2")
+    expect(app.fed).to_have_count(2)
+    for title in ("A", "B", "B − A"):
+        expect(app.panels.filter(has_text=re.compile(rf"(^|\d){title}$")).first).to_be_visible()
+    lens = next(view for view in VIEWS if view.slug == "lens")
+    residual = next(view for view in VIEWS if view.slug == "residual")
+    for view in (lens, residual):
+        app.go_to(view)
+        expect(app.fed).to_have_count(2)
+        expect(app.page.get_by_text("B − A", exact=True).first).to_be_visible()
+
+
+def test_the_tooltip_of_a_difference_gives_both_weights(app: Driver) -> None:
+    model = load("mini")
+    weights = []
+    for prompt in (A, B):
+        tokens = model.to_tokens(prompt, prepend_bos=True)
+        _, cache = model.run_with_cache(tokens, names_filter="blocks.1.attn.hook_pattern")
+        weights.append(float(cache["pattern", 1][0, 2, 2, 1]))
+    app.open(prompt=A, prompt_b=B, heads="1.2", queries="2", keys="1")
+    app.page.locator(".plot .marks").nth(2).hover(position=_cell(app, 2, 1))
+    tooltip = app.page.locator(".tooltip:popover-open")
+    expect(tooltip).to_be_visible()
+    shown = [float(number) for number in re.findall(r"[\d.]+e?-?\d*", tooltip.inner_text()) if "." in number]
+    for weight in weights:
+        assert min(abs(np.array(shown) - weight)) < 1e-3 * max(weight, 1e-3)  # four digits of the coded weight
+
+
+def _cell(app: Driver, query: int, key: int) -> dict[str, float]:
+    """The middle of a cell in the third panel, whose matrix begins 6 pixels below the top, as wide as its caption."""
+    panel = app.panels.nth(2)
+    left, right = panel.locator("figcaption").evaluate(
+        "caption => [getComputedStyle(caption).marginLeft, getComputedStyle(caption).marginRight].map(parseFloat)"
+    )
+    box = app.page.locator(".plot .marks").nth(2).bounding_box()
+    assert box
+    count = app.chips.count() // 3 or 1
+    size = (box["width"] - left - right) / count
+    return {"x": left + (key + 0.5) * size, "y": 6 + (query + 0.5) * size}
+
+
+def test_compare_opens_a_second_prompt_and_close_b_ends_it(app: Driver) -> None:
+    app.open(prompt=A, heads="1.2")
+    app.page.get_by_role("button", name="Compare A | B").click()
+    second = app.page.get_by_role("textbox", name="Prompt B")
+    expect(second).to_have_value(A)
+    second.fill(B)
+    app.page.get_by_role("button", name="Run", exact=False).click()
+    expect(app.fed).to_have_count(2)
+    app.page.get_by_role("button", name="Close B").click()
+    expect(app.fed).to_have_count(1)
+    expect(second).to_have_count(0)
+
+
+def test_sorting_by_the_difference_puts_the_head_that_changed_most_first(app: Driver) -> None:
+    app.open(prompt=A, prompt_b=B, heads="1.2", sort="divergence", top="3")
+    expect(app.board).to_have_attribute("aria-label", re.compile("3"))

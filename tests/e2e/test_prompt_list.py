@@ -1,0 +1,96 @@
+"""The page of all prompts in a browser: upload, run, stop, sort, open, take away."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from app.registry import VIEWS
+from tests.e2e.driver import Driver
+
+VIEW = next(view for view in VIEWS if view.slug == "prompts")
+SHOWN = "The keys to the cabinet"
+HOSTILE = ["<b>x</b>", "![i](https://e.example/p.png)", "=1+1", '<a href="https://e.example">']
+REPEATS = "red blue red blue red blue"
+MADE_OF_TEXT = "b, img[src*='e.example'], a[href*='e.example']"
+HEADER = ROW = 33  # pixels of a table's line at the page's font size
+
+
+def _upload(app: Driver, folder: Path, *prompts: str) -> None:
+    """Upload a csv file of these prompts, numbered in a column whose name is hostile too."""
+    text = io.StringIO()
+    csv.writer(text).writerows([["prompt", "<b>no</b>"], *([prompt, number] for number, prompt in enumerate(prompts))])
+    path = folder / "prompts.csv"
+    path.write_text(text.getvalue(), encoding="utf-8")
+    app.page.locator("input[type=file]").set_input_files(path)
+    expect(app.page.get_by_text("new prompt")).to_be_visible()
+    app.settle()
+
+
+def _table(app: Driver) -> Locator:
+    return app.page.get_by_role("region", name="All prompts with their statistic")
+
+
+def _column(app: Driver, place: int) -> list[str]:
+    return _table(app).locator(f"td[aria-colindex='{place}']").all_inner_texts()
+
+
+def _press(app: Driver, name: str | re.Pattern[str]) -> None:
+    app.page.get_by_test_id("stMain").get_by_role("button", name=name).click()
+
+
+def test_an_uploaded_file_is_run_sorted_and_opened(app: Driver, tmp_path: Path) -> None:
+    app.open(VIEW, prompt=SHOWN)
+    _upload(app, tmp_path, *HOSTILE, REPEATS)
+    assert _column(app, 1) == [SHOWN, *HOSTILE, REPEATS]
+    assert set(_column(app, 4)) == {"not run"}
+    _press(app, re.compile(r"^Run \d"))
+    expect(app.page.get_by_text("6 in the list, 6 run")).to_be_visible()
+    app.settle()
+    assert set(_column(app, 4)) == {"run"}
+    assert app.page.get_by_test_id("stMain").locator(MADE_OF_TEXT).count() == 0
+
+    surface = _table(app).locator(".dvn-scroller")
+    box = surface.bounding_box()
+    assert box
+    surface.click(position={"x": box["width"] * 0.42, "y": HEADER / 2})
+    app.settle()
+    values = [float(value) for value in _column(app, 2) if value not in ("–", "None", "")]
+    assert values == sorted(values)
+    assert len(values) >= 2
+    row = _column(app, 1).index(HOSTILE[1])
+    surface.click(position={"x": 15, "y": HEADER + ROW * (row + 0.5)})
+    app.settle()
+    _press(app, "Open as B")
+    app.page.wait_for_url(lambda url: "prompt_b=" in url)
+    expect(app.page.get_by_role("textbox", name="Prompt").nth(1)).to_have_value(HOSTILE[1])
+    expect(app.board.first).to_be_visible()
+
+
+def test_the_run_of_many_prompts_stops_when_asked_and_keeps_what_is_done(app: Driver, tmp_path: Path) -> None:
+    app.open(VIEW, prompt=SHOWN)
+    prompts = [f"{number} " + "the cat and the dog " * 45 for number in range(300)]
+    _upload(app, tmp_path, *prompts)
+    _press(app, re.compile(r"^Run \d"))
+    expect(app.page.get_by_text(re.compile(r"^[1-9]\d* of \d+ prompts run"))).to_be_visible()
+    _press(app, "Stop")
+    expect(app.page.get_by_role("button", name=re.compile(r"^Run \d+ prompts"))).to_be_visible()
+    app.settle()
+    counts = app.page.get_by_text(re.compile(r"\d+ in the list, \d+ run")).inner_text()
+    listed, run = map(int, re.findall(r"\d+", counts))
+    assert 0 < run < listed == 301
+    app.page.wait_for_timeout(1500)
+    assert app.page.get_by_text(counts).count() == 1
+
+
+def test_the_data_button_gives_a_file_that_no_spreadsheet_executes(app: Driver, tmp_path: Path) -> None:
+    app.open(VIEW, prompt=SHOWN)
+    _upload(app, tmp_path, *HOSTILE)
+    with app.page.expect_download() as downloading:
+        _press(app, "Data: prompts")
+    text = Path(downloading.value.path()).read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["prompt"] for row in rows] == [SHOWN, "<b>x</b>", "![i](https://e.example/p.png)", "'=1+1", HOSTILE[3]]
+    assert [row["label <b>no</b>"] for row in rows] == ["", "0", "1", "2", "3"]
