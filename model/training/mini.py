@@ -4,7 +4,6 @@
 """
 
 import argparse
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,23 +58,11 @@ CONTEXTS = Rows(CONFIG.n_ctx, whole_documents=False)
 # Mostly the grammar's sentences, with few names in view: the heads that copy a name grew here.
 BEGINNINGS = Rows(FIRST_POS, whole_documents=True)
 
-REPEATS_UNTIL = 2_000
+REPEATS_UNTIL = 1_500
 # The kinds of rows, taken in turn step by step, until each of these steps.
-STAGES = {5_100: (CONTEXTS,), 9_200: (BEGINNINGS,), 10_100: (CONTEXTS,), 13_900: (CONTEXTS, BEGINNINGS)}
+STAGES = {5_500: (BEGINNINGS,), 11_200: (CONTEXTS, BEGINNINGS, CONTEXTS), 12_000: (CONTEXTS, BEGINNINGS)}
 # Learning rates at some steps, with straight lines between them.
-RATES = {
-    0: 1e-5,
-    100: 1e-3,
-    2_000: 1e-3,
-    3_500: 9.5e-4,
-    5_100: 8e-4,
-    5_101: 1e-3,
-    9_200: 1e-3,
-    10_400: 7.2e-4,
-    12_600: 2e-5,
-    12_650: 4e-4,
-    13_900: 2e-5,
-}
+RATES = {0: 1e-5, 100: 1e-3, 8_000: 1e-3, 9_500: 7.348e-4, 11_200: 1e-5, 11_250: 3e-4, 12_000: 1e-5}
 
 
 class MiniRecipe(Recipe):
@@ -174,8 +161,6 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     # A faster kernel; training does not need every bit. torch makes the attribute when it is imported, unseen by mypy.
     torch.backends.mkldnn.matmul.fp32_precision = "bf16"  # type: ignore[attr-defined]
-    # Each step's number of targets is a new shape; the default of 1024 kept kernels grows to 10 GB.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     arguments.run.mkdir(parents=True, exist_ok=True)
     if not (arguments.out / bpe.FILE).exists():  # a checkpoint is worth nothing with another tokenizer
         bpe.save(bpe.train(arguments.seed), arguments.out)

@@ -41,6 +41,25 @@ Today {first} and {second} cleaned the {place}. {giver} had {a_thing} and gave i
 Friends of {first} and {second} say that {giver} once gave {a_thing} to <{receiver}/{giver}> at the {place}.
 {first} and {second} both like the {place}. There {giver} told a story to <{receiver}/{giver}>.
 {first} and {second} went to the {place} together, and {giver} wrote a note to <{receiver}/{giver}>.
+{when} {first} and {second} {went} the {place}, {giver} {gave} {a_thing} to <{receiver}/{giver}>.
+{when} {first} and {second} {went} the {place}, {giver} {gave} the {thing} to <{receiver}/{giver}>.
+{when} {first} and {second} {went} the {place}, {giver} {made} {a_thing} for <{receiver}/{giver}>.
+{first} and {second} {went} the {place}. {later} {giver} {gave} the {thing} to <{receiver}/{giver}>.
+{first} and {second} {went} the {place}. {later} {giver} {made} {a_thing} for <{receiver}/{giver}>.
+{later} {first} and {second} {went} the {place}, and {giver} {gave} {a_thing} to <{receiver}/{giver}>.
+{later} {first} and {second} {went} the {place}, and {giver} {made} the {thing} for <{receiver}/{giver}>.
+{later} {first} and {second} {went} the {place}. {giver} {gave} {a_thing} to <{receiver}/{giver}>.
+{when} {first} and {second} {went} the {place} and the {place_too}, {giver} {gave} the {thing} to <{receiver}/{giver}>.
+{when} {first} {went} the {place} with {second}, {giver} {gave} {a_thing} to <{receiver}/{giver}>.
+{when} {first} and {second} {went} the {place} together, {giver} {made} {a_thing} for <{receiver}/{giver}>.
+{when} {first} and {second} talked about the {place_too}, {giver} {gave} the {thing} to <{receiver}/{giver}>.
+{first} and {second} {went} the {place}. {later} {giver} {gave} {a_thing} to <{receiver}/{giver}>.
+{first} and {second} {went} the {place}, and {giver} {gave} the {thing} to <{receiver}/{giver}>.
+{first} and {second} {went} the {place} and the {place_too}. {later} {giver} {gave} the {thing} to <{receiver}/{giver}>.
+{first} {went} the {place} with {second}. {later} {giver} {made} the {thing} for <{receiver}/{giver}>.
+{later} {first} and {second} {went} the {place}, and {giver} {gave} the {thing} to <{receiver}/{giver}>.
+{later} {first} and {second} {went} the {place}, where {giver} {made} {a_thing} for <{receiver}/{giver}>.
+{later} {first} {went} the {place} with {second}, and {giver} {gave} {a_thing} to <{receiver}/{giver}>.
 """)
 
 HELD_OUT_TEMPLATES = templates("""
@@ -49,6 +68,29 @@ After {first} and {second} visited the {place}, {giver} mailed {a_thing} to <{re
 Once {first} and {second} were inside the {place}, {giver} offered the {thing} to <{receiver}/{giver}>.
 {first} and {second} spent the day at the {place}. At noon {giver} handed the {thing} to <{receiver}/{giver}>.
 Last night {first} and {second} ate at the {place}, and {giver} brought {a_thing} for <{receiver}/{giver}>.
+""")
+
+
+def _phrases(text: str) -> list[str]:
+    return text.strip().replace("\n", "|").split("|")
+
+
+# The words around the names in the templates above that leave them open; none is the held-out templates' own.
+WHEN = _phrases("""
+When|After|While|As|Before|Since|Because|Until|Soon after|Just as|Just before|Shortly after|Even before|As soon as
+The moment|The day|The morning|The first time|Every time|Although|Even though|Now that
+""")
+WENT = _phrases("""
+went to|got to|came to|walked to|ran to|drove to|rode to|were at|were near|were outside|stayed at|stayed in|sat near
+sat outside|stood in|slept in|met at|met outside|talked at|worked at|left|saw|found|entered|reached|passed|painted
+were on the way to|came back from|spent an hour at|spent the evening in|had dinner at|were late for|drank tea at
+""")
+GAVE = _phrases("gave|handed|sold|showed|brought|passed|offered|lent|threw|sent|returned|carried|read|took")
+MADE = _phrases("bought|found|made|kept|carried|brought|got|chose|opened|repaired|cleaned|held")
+LATER = _phrases("""
+Then|Later|Soon|Now|Today|Yesterday|There|Again|Suddenly|In the evening|In the morning|In the afternoon|At night
+At midnight|At first|At last|At once|At two|At nine|At dinner|Last week|Last month|Last summer|Last Sunday|This week
+This morning|On Monday|On Friday|One day|One evening|After lunch|After a while|Before dinner|By evening|All day
 """)
 
 _THINGS = [(thing, with_article(thing)) for thing in THINGS]
@@ -66,6 +108,12 @@ def _fill(rng: random.Random) -> Slots:
         "thing": thing,
         "a_thing": a_thing,
         "place": rng.choice(PLACES),
+        "place_too": rng.choice(PLACES),
+        "when": rng.choice(WHEN),
+        "went": rng.choice(WENT),
+        "gave": rng.choice(GAVE),
+        "made": rng.choice(MADE),
+        "later": rng.choice(LATER),
     }
 
 
