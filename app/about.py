@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import trust
-from app.runs import Run
+from app.run import Run
 from app.selection import widget_key
 from app.shown import Shown
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Int
 from torch import Tensor
 
-from app.runs import Run
+from app.run import Run
 from app.selection.chosen import Align, Unit
 from app.shown import BOTH, Shown, place_label
 from model.analysis.alignment import Presence, align_positions, align_tokens, presence

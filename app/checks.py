@@ -7,7 +7,7 @@ from functools import cache
 import torch
 
 from app import runs
-from app.runs import Run
+from app.run import Run
 from app.settings import settings
 from model.analysis import Measure
 from model.analysis.attention import row_sum_error

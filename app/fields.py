@@ -14,7 +14,7 @@ from torch import Tensor
 
 from app import runs
 from app.axis import Axis, Group
-from app.runs import Run
+from app.run import THUMBNAIL, Run, attend, write_norms
 from app.selection.chosen import Head, Show, Side, Sink
 from app.shown import Shown
 from model.analysis import Measure, alignment, attention
@@ -52,9 +52,9 @@ class Attention:
 
 def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
     """One head's attention on the run's own tokens, or on the units that `group` makes of them."""
-    attended = runs.attend(run, *head)
+    attended = attend(run, *head)
     if group is None:
-        return Attention(attended.pattern, attended.scores, runs.write_norms(run, *head))
+        return Attention(attended.pattern, attended.scores, write_norms(run, *head))
     weights = grouped(attended.pattern, group)
     masked = grouped(attended.scores.isfinite().float(), group) == 0
     nothing = torch.full_like(weights, torch.nan)
@@ -126,7 +126,7 @@ def _taken_as_they_passed(run: Run) -> Thumbnails:
 
 
 def _largest(cells: Cells) -> Float[Tensor, "rows columns"]:
-    pooled = attention.max_pool(cells.nan_to_num(nan=-torch.inf), runs.THUMBNAIL)
+    pooled = attention.max_pool(cells.nan_to_num(nan=-torch.inf), THUMBNAIL)
     return pooled.masked_fill(pooled.isneginf(), torch.nan)
 
 
@@ -158,7 +158,7 @@ def apart(run: Run, chosen: Sequence[Head]) -> Measure:
 
 def _apart(run: Run, one: Head, other: Head) -> float:
     def mean() -> float:
-        patterns = (runs.attend(run, *head).pattern for head in (one, other))
+        patterns = (attend(run, *head).pattern for head in (one, other))
         return attention.js_divergence(*patterns).values.mean().item()
 
     return runs.kept(run, ("apart", one, other), mean)
@@ -167,12 +167,12 @@ def _apart(run: Run, one: Head, other: Head) -> float:
 def alike(run: Run, head: Head) -> Measure:
     """How far every head's rows are from one head's: the mean Jensen-Shannon divergence."""
     patterns = (
-        torch.stack([runs.attend(run, layer, other).pattern for other in range(run.cfg.n_heads)])
+        torch.stack([attend(run, layer, other).pattern for other in range(run.cfg.n_heads)])
         for layer in range(run.cfg.n_layers)
     )
-    return attention.most_alike(runs.attend(run, *head).pattern, patterns)
+    return attention.most_alike(attend(run, *head).pattern, patterns)
 
 
 def largest_write(run: Run, head: Head) -> float:
     """The largest ‖weight · v W_O‖ (L2 norm) of a head's cells."""
-    return float((runs.attend(run, *head).pattern * runs.write_norms(run, *head)).max())
+    return float((attend(run, *head).pattern * write_norms(run, *head)).max())

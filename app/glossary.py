@@ -61,7 +61,7 @@ TERMS = {
         "the weights themselves."
     ),
     "prompt_files": (
-        "Other columns or keys of a file are kept as labels. Every prompt that you run joins the list too; the list lasts "
+        "Other columns or keys of a file are kept as labels. Every prompt that you run joins the list; the list lasts "
         "as long as this browser tab."
     ),
     "over_prompts": (

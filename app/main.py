@@ -58,7 +58,8 @@ def _runs_of(chosen: selection.Selection) -> Shown:
 
 
 def _show(view: View, found: Shown | None) -> None:
-    notices.draw(selection.unread(), selection.refusal(), found)
+    with st.container():  # a place of its own, empty or not, so that a notice does not make what is below anew
+        notices.draw(selection.unread(), selection.refusal(), found)
     if found is None:
         return
     prompt_bar.look_at(found.a.prompt)

@@ -8,9 +8,9 @@ from app.shown import Shown
 PROMPT_NAMES = {"prompt": "prompt A", "prompt_b": "prompt B"}
 
 
-def refused(reason: str) -> None:
-    """Why something is not shown."""
-    with st.container(key="headlight-refused", border=True):
+def refused(reason: str, what: str = "page") -> None:
+    """Why something is not shown; a page may say it of several things, and each has to be another `what`."""
+    with st.container(key=f"headlight-refused-{what}", border=True):
         st.text(reason)
 
 
@@ -21,7 +21,7 @@ def draw(unread: tuple[str, ...], refusal: str, found: Shown | None) -> None:
     if lost := [name for name in unread if name not in PROMPT_NAMES]:
         st.info(f"Not all of this link could be read; left out: {', '.join(lost)}.")
     if refusal:
-        refused(refusal)
+        refused(refusal, "prompt")
         if found is not None:
             several = found.b is not None
             st.caption(f"Below is still the result for the previous prompt{'s' if several else ''}:")

@@ -1,109 +1,32 @@
-"""The only module that loads or runs a model.
+"""Runs as sessions ask for them: from the cache where they were made before, a few at a time, within limits."""
 
-A run keeps what every page can be computed from and no pattern: queries, keys and values (any head's pattern on
-demand), what each part wrote to the residual stream (the stream is their sum), and of each head's pattern a thumbnail
-and a few mean scores, taken as the pattern passes.
-"""
-
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from app import limits, models, prompts
 from app.limits import GIB, ByteCache, Cost, Gate
+from app.run import Run, cost, make_run, mean_scores, stack, tokenizer_of
 from app.settings import settings
-from model import ActivationCache, Transformer, TransformerConfig
-from model.analysis import Measure, attention, lens
-from model.errors import InputError
+from model import Transformer
+from model.analysis import Measure, lens
 from model.hooks import Collect, Tap
-from model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
-from model.source import Source
-from model.tokenizer import Tokenizer
 
 Value = TypeVar("Value")
 
-THUMBNAIL = 64  # pixels on a side at most
-KEPT = ("hook_q", "hook_k", "hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed")
-FLOPS = 4e10  # operations a second that one core of today reaches, so that the estimate errs on the slow side
-
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """One forward pass over one prompt; immutable, and shared by the sessions that ask for it.
+class HeadStatistics:
+    """What is kept of a prompt among many: how many tokens were fed, and every head's mean scores."""
 
-    `cache` holds the activations named in `KEPT`. `thumbnails` are the patterns' maxima over bins, `hidden` is true
-    where every cell of a bin is masked. `scores` are per layer and head. `next_logits` are those at the last position.
-    """
-
-    model: Transformer
-    prompt: str
-    bos: bool
-    tokens: Int[Tensor, " pos"]
-    labels: tuple[str, ...]
-    cache: ActivationCache
-    thumbnails: Float[Tensor, "layer head rows columns"]
-    hidden: Bool[Tensor, "rows columns"]
+    n_tokens: int
     scores: dict[str, Measure]
-    next_logits: Float[Tensor, " d_vocab"]
-
-    @property
-    def cfg(self) -> TransformerConfig:
-        """The model's settings."""
-        return self.model.cfg
-
-    @property
-    def source(self) -> Source:
-        """Where the model came from."""
-        assert self.model.source is not None  # set by load
-        return self.model.source
-
-    @property
-    def key(self) -> tuple[str, str, bool]:
-        """What tells it from every other run."""
-        return self.source.name, self.prompt, self.bos
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The model's tokenizer."""
-        return tokenizer_of(self.model)
-
-    @property
-    def layer_labels(self) -> tuple[str, ...]:
-        """What the states of the residual stream are called: the embedding, then after each layer."""
-        return "embed", *(f"L{layer}" for layer in range(self.cfg.n_layers))
-
-    def writes(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
-        """What each part of the model wrote to the residual stream, by name, in the order of writing."""
-        yield "token embedding", self.cache["embed"]
-        yield "position embedding", self.cache["pos_embed"]
-        for layer in range(self.cfg.n_layers):
-            yield f"L{layer} attention", self.cache["attn_out", layer]
-            if not self.cfg.attn_only:
-                yield f"L{layer} MLP", self.cache["mlp_out", layer]
-
-    def streams(self) -> Iterator[Float[Tensor, "pos d_model"]]:
-        """The residual stream before the first layer and after each one."""
-        resid = self.cache["embed"] + self.cache["pos_embed"]
-        yield resid
-        for layer in range(self.cfg.n_layers):
-            resid = resid + self.cache["attn_out", layer]
-            if not self.cfg.attn_only:
-                resid = resid + self.cache["mlp_out", layer]
-            yield resid
-
-
-@dataclass(frozen=True)
-class HeadAttention:
-    """One head's attention on demand, row = query and column = key: scores (-inf where masked) and their softmax."""
-
-    scores: Float[Tensor, "query key"]
-    pattern: Float[Tensor, "query key"]
 
 
 @cache
@@ -148,14 +71,6 @@ def _fed(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tens
     return model, tokens, bos
 
 
-@dataclass(frozen=True, eq=False)
-class HeadStatistics:
-    """What is kept of a prompt among many: how many tokens were fed, and every head's mean scores."""
-
-    n_tokens: int
-    scores: dict[str, Measure]
-
-
 def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
     """Every head's mean scores on a prompt, from the cache where they were taken before.
 
@@ -168,7 +83,10 @@ def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
 
 
 def known_head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics | None:
-    """The same without running anything: None where they are not in the cache."""
+    """The same without running anything: None where neither they nor the prompt's run are in the cache."""
+    made: Run | None = _results().find((model_name, prompt, bos))
+    if made is not None:
+        return HeadStatistics(len(made.tokens), made.scores)
     return _results().find(_statistics_key(model_name, prompt, bos))
 
 
@@ -179,113 +97,10 @@ def _statistics_key(model_name: str, prompt: str, bos: bool) -> Hashable:
 def _head_statistics_anew(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
     model, tokens, _ = _fed(model_name, prompt, bos)
     names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(model.cfg.n_layers)]
-    tap = Collect(names, lambda pattern: _scores(pattern[0].cpu(), tokens))
+    tap = Collect(names, lambda pattern: mean_scores(pattern[0].cpu(), tokens))
     with _gate().enter(), torch.inference_mode():
         models.on_device(model)(tokens[None].to(settings().device), tap=tap, stop_at_layer=model.cfg.n_layers)
-    return HeadStatistics(len(tokens), _stack(list(tap.kept.values())))
-
-
-def tokenizer_of(model: Transformer) -> Tokenizer:
-    """The model's tokenizer.
-
-    Raises:
-        InputError: the model came without one.
-    """
-    if model.tokenizer is None:
-        raise InputError(
-            "This model came without a tokenizer, so no prompt can be typed. Put its tokenizer.json, or its vocab.json "
-            "and merges.txt, beside the weights."
-        )
-    return model.tokenizer
-
-
-def make_run(model: Transformer, prompt: str, bos: bool, tokens: Int[Tensor, " pos"]) -> Run:
-    """One forward pass over these tokens, whatever the cache holds."""
-    tap, running = _Reduce(tokens, model.cfg.n_layers), models.on_device(model)
-    final = running(tokens[None].to(settings().device), tap=tap, stop_at_layer=model.cfg.n_layers)
-    visible = visible_keys(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
-    return Run(
-        model=model,
-        prompt=prompt,
-        bos=bos,
-        tokens=tokens,
-        labels=tuple(tokenizer_of(model).labels(tokens)),
-        cache=ActivationCache(tap.kept, model.cfg.n_layers),
-        thumbnails=torch.stack(tap.thumbnails),
-        hidden=~attention.max_pool(visible, THUMBNAIL),
-        scores=_stack(tap.scores),
-        next_logits=running.unembed(running.ln_final(final[:, -1:], Tap()))[0, 0].cpu(),
-    )
-
-
-class _Reduce(Tap):
-    """Keeps the activations in `KEPT` and lets the patterns pass, of each a thumbnail and scores.
-
-    What is kept is copied, all layers of a kind side by side: left where the pass put them, the kept ones would pin the
-    memory of those that passed between them (100 MB at 1024 tokens of GPT-2).
-    """
-
-    def __init__(self, tokens: Int[Tensor, " pos"], n_layers: int) -> None:
-        self._tokens, self._n_layers = tokens, n_layers
-        self._shelves: dict[str, Iterator[Tensor]] = {}
-        self.kept: dict[str, Tensor] = {}
-        self.thumbnails: list[Tensor] = []
-        self.scores: list[dict[str, Measure]] = []
-
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        part = name.rpartition(".")[2]
-        if part in KEPT:
-            if part not in self._shelves:
-                n_layers = self._n_layers if name.startswith("blocks.") else 1
-                self._shelves[part] = iter(torch.empty(n_layers, *activation.shape[1:]))
-            self.kept[name] = next(self._shelves[part]).copy_(activation[0])
-        elif part == "hook_pattern":
-            pattern = activation[0].cpu()
-            self.thumbnails.append(attention.max_pool(pattern, THUMBNAIL))
-            self.scores.append(_scores(pattern, self._tokens))
-        return activation
-
-
-def _scores(pattern: Float[Tensor, "head query key"], tokens: Int[Tensor, " pos"]) -> dict[str, Measure]:
-    """A layer's mean scores, one a head."""
-    rows = {"entropy": attention.entropy(pattern), "mean_distance": attention.mean_distance(pattern)}
-    means = {name: Measure(row.name, row.unit, ("head",), row.values.mean(-1)) for name, row in rows.items()}
-    return means | vars(attention.head_scores(pattern, tokens))
-
-
-def _stack(layers: list[dict[str, Measure]]) -> dict[str, Measure]:
-    return {
-        name: Measure(first.name, first.unit, ("layer", "head"), torch.stack([layer[name].values for layer in layers]))
-        for name, first in layers[0].items()
-    }
-
-
-def cost(cfg: TransformerConfig, n_tokens: int) -> Cost:
-    """What a run is estimated to take, kept or passing, from its shapes alone."""
-    heads, d_mlp = cfg.n_heads * cfg.d_head, cfg.d_mlp or 0
-    writes = cfg.d_model * (1 if cfg.attn_only else 2)
-    kept = cfg.n_layers * n_tokens * (3 * heads + writes)
-    passing = 4 * cfg.n_heads * n_tokens**2 + 3 * n_tokens * (d_mlp + cfg.d_model)
-    weights = cfg.n_layers * cfg.d_model * (4 * heads + 2 * d_mlp)
-    operations = 2 * weights * n_tokens + 4 * cfg.n_layers * heads * n_tokens**2
-    return Cost(4 * (kept + passing), operations / FLOPS)
-
-
-def attend(made: Run, layer: int, head: int) -> HeadAttention:
-    """One head's scores and pattern, computed anew from the run's queries and keys."""
-    q, k = (made.cache[name, layer][None, :, head : head + 1] for name in ("q", "k"))
-    visible = visible_keys(made.cfg.attention_dir, None, len(made.tokens), q.device)
-    with torch.inference_mode():
-        scores = attention_scores(q, k, visible, attention_scale(made.cfg, layer))
-        return HeadAttention(scores[0, 0], attention_pattern(scores, visible)[0, 0])
-
-
-def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
-    """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm)."""
-    v = made.cache["v", layer][:, head : head + 1]
-    W_O = made.model.get_parameter(f"blocks.{layer}.attn.W_O")[head : head + 1]
-    with torch.inference_mode():
-        return attention.write_norms(v, W_O).values[0]
+    return HeadStatistics(len(tokens), stack(list(tap.kept.values())))
 
 
 def logit_lens(made: Run) -> lens.LogitLens:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from app import runs, selection
-from app.runs import Run
+from app.run import Run
 from app.selection import Selection
 from model.analysis.alignment import Alignment, Presence, align_positions, align_tokens, presence
 from model.errors import InputError

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from app import boundary, checks, runs
-from app.runs import Run
+from app.run import Run
 from app.selection import widget_key
 from app.settings import settings
 

@@ -1,6 +1,6 @@
 """The settings that fix a decoder-only transformer's shape, under TransformerLens's names."""
 
-import math
+import sys
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -9,6 +9,8 @@ from model.errors import ConfigError
 Activation = Literal["relu", "gelu", "gelu_new", "silu"]
 Normalization = Literal["LN", "LNPre"]
 AttentionDirection = Literal["causal", "bidirectional"]
+
+TOO_LARGE = 2**31  # for any size; no model comes near it, and floating point can still take what is below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +52,9 @@ class TransformerConfig:
         self._check_sizes("d_vocab_out", *([] if self.attn_only else ["d_mlp"]))
         for name in ("eps", "attn_scale"):
             number = getattr(self, name)
-            if not isinstance(number, int | float) or not 0 < number < math.inf:
-                raise ConfigError(f"{name} is {number!r}; it has to be a number greater than 0.")
+            if not isinstance(number, int | float) or not 0 < number <= sys.float_info.max:
+                raise ConfigError(f"{name} is {number!r}; it has to be a number greater than 0, and finite.")
+            object.__setattr__(self, name, float(number))
         _check_choice("act_fn", self.act_fn, get_args(Activation))
         _check_choice("normalization_type", self.normalization_type, (*get_args(Normalization), None))
         _check_choice("attention_dir", self.attention_dir, get_args(AttentionDirection))
@@ -70,8 +73,8 @@ class TransformerConfig:
     def _check_sizes(self, *names: str) -> None:
         for name in names:
             size = getattr(self, name)
-            if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-                raise ConfigError(f"{name} is {size!r}; it has to be a whole number of at least 1.")
+            if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < TOO_LARGE:
+                raise ConfigError(f"{name} is {size!r}; it has to be a whole number of at least 1, but below 2^31.")
 
 
 def _check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:

@@ -116,7 +116,9 @@ class Attention(nn.Module):
         k = tap("hook_k", einsum(normalized_resid_pre, self.W_K, to_heads) + self.b_K)
         v = tap("hook_v", einsum(normalized_resid_pre, self.W_V, to_heads) + self.b_V)
         scores = tap("hook_attn_scores", attention_scores(q, k, visible, self.attn_scale))
-        pattern = tap("hook_pattern", attention_pattern(scores, visible))
+        pattern = attention_pattern(scores, visible)
+        del scores  # as large as the pattern, and not needed while the tap looks at that
+        pattern = tap("hook_pattern", pattern)
         z = tap("hook_z", einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head"))
         if tap.wants("hook_result"):
             to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
@@ -138,7 +140,7 @@ def attention_scores(
 ) -> Float[Tensor, "batch head query key"]:
     """Scaled dot products of queries and keys, -inf where the key is not visible to the query."""
     scores = einsum(q / attn_scale, k, "batch query head d_head, batch key head d_head -> batch head query key")
-    return scores.masked_fill(~visible, -torch.inf)
+    return scores.masked_fill_(~visible, -torch.inf)  # in place: a copy would be as large as all patterns of the layer
 
 
 def attention_pattern(

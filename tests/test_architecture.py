@@ -25,6 +25,7 @@ LEVELS = [
     "model.training",
     "app.glossary app.settings app.limits app.selection app.prompts app.prompt_files app.boundary app.csv_files",
     "app.components app.figures app.models app.prompt_list",
+    "app.run",
     "app.runs",
     "app.shown app.batch app.checks",
     "app.axis app.notices app.tour app.trust",
@@ -47,9 +48,9 @@ NO_MORE_THAN = {
     "app.csv_files": set[str](),
 }
 
-# What of the library the pages may name; everything that loads or runs a model is left to these three.
+# What of the library the pages may name; everything that loads or runs a model is left to these.
 PAGES_MAY_NAME = {"model.errors", "model.analysis"}
-MAY_RUN_MODELS = {"app.models", "app.runs", "app.checks"}
+MAY_RUN_MODELS = {"app.models", "app.run", "app.runs", "app.checks"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {
@@ -60,6 +61,7 @@ THIRD_PARTY = {
     "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "matplotlib lazily"},
     "app": {"streamlit"},
     "app.models": {"torch"},
+    "app.run": {"torch", "jaxtyping"},
     "app.runs": {"torch", "jaxtyping"},
     "app.checks": {"torch", "jaxtyping"},
     "app.axis": {"torch", "jaxtyping"},

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.runs import Run
+from app.run import Run
 from app.shown import Shown
 
 

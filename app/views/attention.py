@@ -18,7 +18,7 @@ from app.components import (
 )
 from app.fields import How
 from app.glossary import TERMS
-from app.runs import Run
+from app.run import Run
 from app.selection.chosen import Head, Side
 from app.shown import Shown
 from app.views import cell_tables, head_tables

@@ -10,7 +10,7 @@ from app import notices, runs, selection
 from app import shown as pages
 from app.components import LensCells, LensColours, LensPin, lens_grid
 from app.glossary import TERMS
-from app.runs import Run
+from app.run import Run
 from app.selection import chosen
 from app.shown import Shown
 from app.views import lens_cell, tables
@@ -89,7 +89,7 @@ def _followed(run: Run) -> int:
             typed = selection.current().target
             return run.tokenizer.to_single_token(typed) if typed else predicted
         except HeadlightError as error:
-            notices.refused(str(error))
+            notices.refused(str(error), "target")
             return predicted
 
 

@@ -6,7 +6,7 @@ from jaxtyping import Int
 
 from app import runs, selection
 from app.components import LensPin
-from app.runs import Run
+from app.run import Run
 from app.shown import Shown
 from app.views import tables
 from app.views.parts import chart, heading

@@ -10,7 +10,8 @@ from jaxtyping import Float
 from app import selection
 from app.csv_files import Cell, csv_bytes
 from app.glossary import TERMS
-from app.runs import HeadStatistics, Run
+from app.run import Run
+from app.runs import HeadStatistics
 from app.selection.chosen import Head, Statistic
 from app.views.parts import chart, heading
 from app.views.scores import SCORES

@@ -97,7 +97,7 @@ def _uploader() -> None:
         on_change=lambda: _take(key),
     )
     if upload.refused:
-        notices.refused(upload.refused)
+        notices.refused(upload.refused, "upload")
     if upload.taken:
         st.text(upload.taken)
 
@@ -121,7 +121,7 @@ def _progress(rows: Sequence[Row]) -> None:
     """The button that runs all prompts, and while it does, how far it is and the button that stops it."""
     running, open_rows = batch.current(), sum(row.status == "not run" for row in rows)
     if running.halted:
-        notices.refused(running.halted)
+        notices.refused(running.halted, "batch")
     if running.waiting:
         share = running.done / running.total
         st.progress(share, f"{running.done:,} of {running.total:,} prompts run")
@@ -205,7 +205,7 @@ def _row_buttons(rows: Sequence[Row], columns: dict[str, list[Cell]], chosen: in
         if chosen is None:
             st.caption("Tick a row to open its prompt; click a column's name to sort.", width="content")
     if chosen is not None and rows[chosen].refused:
-        notices.refused(rows[chosen].refused)
+        notices.refused(rows[chosen].refused, "row")
 
 
 def _open(text: str, side: str) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from jaxtyping import Float
 
 from app import runs, selection
-from app.runs import Run
+from app.run import Run
 from app.shown import Shown
 from app.views import tables
 from app.views.parts import chart, heading

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from app import fields, runs
 from app import shown as pages
 from app.axis import Axis
-from app.runs import Run
+from app.run import Run
 from app.selection.chosen import Head
 from app.shown import Shown
 

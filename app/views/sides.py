@@ -9,7 +9,7 @@ from jaxtyping import Float, Shaped
 
 from app import selection
 from app.glossary import TERMS
-from app.runs import Run
+from app.run import Run
 from app.shown import Shown
 from model.analysis import Measure
 

@@ -89,7 +89,7 @@ def _complete(folder: Path) -> bool:
 
 
 def _ask_once(repository: str, revision: str | None) -> None:
-    """Fail at once where the hub does not answer; a download would try again and again for half a minute before it fails."""
+    """Fail at once where the hub does not answer; a download would try again for half a minute before it fails."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     with _explained(repository, revision):

@@ -9,6 +9,7 @@ import torch
 
 from app import models, runs
 from app import settings as settings_module
+from app.run import Run
 from app.settings import Settings
 from model import Transformer, TransformerConfig, save_gpt2
 
@@ -48,7 +49,7 @@ def _forget() -> None:
 
 
 @pytest.fixture(scope="session")
-def run(folder: str) -> runs.Run:
+def run(folder: str) -> Run:
     """A run whose prompt repeats itself."""
     _forget()
     return runs.run(folder, "one two three one two three one", True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import models, runs
+from app import fields, models, runs
 from app.prompts import examples
 from app.selection import links
 
@@ -116,7 +116,7 @@ def test_an_error_of_ours_is_an_id_and_the_rest_of_the_page_stays(
     page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _open(page)
-    monkeypatch.setattr(runs, "attend", lambda *arguments: {}["secret"])
+    monkeypatch.setattr(fields, "attend", lambda *arguments: {}["secret"])
     _type(page, PROMPT)
     (said,) = [text.value for text in page.text if "Something went wrong" in text.value]
     assert re.search(r"under [0-9a-f]{8}\.", said)
@@ -170,7 +170,7 @@ def test_a_click_that_left_before_the_url_was_heard_undoes_nothing(page: AppTest
     page.query_params["prompt"] = PROMPT  # what the browser had before the answer
     page.segmented_control[0].set_value("score").run()
     assert page.text_area[0].value == page.query_params["prompt"] == "another prompt"
-    assert page.query_params["scale"] == "linear"
+    assert page.query_params["show"] == "score"
 
 
 def test_a_second_prompt_is_shown_beside_the_first_and_closed_again(page: AppTest) -> None:

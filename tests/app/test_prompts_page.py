@@ -61,9 +61,10 @@ def _said(page: AppTest) -> str:
 
 
 def test_the_run_that_is_shown_is_in_the_list_and_among_the_last_runs(page: AppTest, folder: str) -> None:
-    assert [column[0] for column in _columns(page)] == [SHOWN, None, None, "not run", "typed"]
-    assert page.dataframe[1].value["A"].tolist() == [SHOWN]
-    assert page.dataframe[1].value["Model"].tolist() == [folder]
+    text, _, tokens, status, source = [column[0] for column in _columns(page)]
+    assert [text, tokens, status, source] == [SHOWN, len(runs.run(folder, SHOWN, True).tokens), "run", "typed"]
+    assert page.dataframe[2].value["A"].tolist() == [SHOWN]
+    assert page.dataframe[2].value["Model"].tolist() == [folder]
 
 
 def test_an_uploaded_file_is_listed_with_its_labels(page: AppTest) -> None:
@@ -71,7 +72,7 @@ def test_an_uploaded_file_is_listed_with_its_labels(page: AppTest) -> None:
     assert "4 new prompts from a.csv" in _said(page)
     text, _, _, status, source, kind = _columns(page)
     assert text == [SHOWN, *UPLOADED]
-    assert status == ["not run"] * 5
+    assert status == ["run", *["not run"] * 4]
     assert source == ["typed", *["a.csv"] * 4]
     assert kind[1:] == ["0", "1", "2", "3"]
     _upload(page, "a.csv", FILE)
@@ -97,11 +98,20 @@ def test_a_file_that_cannot_be_read_says_why_and_the_list_stays(page: AppTest, n
     assert said not in _said(page)
 
 
+def test_a_refused_prompt_and_a_refused_file_are_both_said(page: AppTest) -> None:
+    """Streamlit takes no two boxes of one key."""
+    page.text_area[0].set_value("")
+    page.button[0].click().run()
+    _upload(page, "empty.csv", "")
+    assert "The prompt is empty" in _said(page)
+    assert "empty.csv was not taken" in _said(page)
+
+
 def test_all_prompts_are_run_and_those_that_cannot_be_say_why(page: AppTest, folder: str) -> None:
     _upload(page, "a.txt", "red blue red blue\n" + "long " * 200 + "\na b c\n")
     page.selectbox(key="headlight.statistic").set_value("previous_token").run()
     page.selectbox(key="headlight.statistic_head").set_value((2, 4)).run()
-    _press(page, "Run 4 prompts")
+    _press(page, "Run 3 prompts")
     text, value, tokens, status, _ = _columns(page)
     assert status[:2] == ["run", "run"]
     assert "this model's context holds 100" in status[2]
@@ -144,31 +154,33 @@ def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(page: AppTest, monkeyp
 
     monkeypatch.setattr(batch, "SLICE_SECONDS", 0)
     monkeypatch.setattr(runs, "head_statistics", stopped_after_two)
-    _press(page, "Run 4 prompts")
-    assert _columns(page)[3] == ["run", "run", "not run", "not run"]
-    _press(page, "Run 2 prompts")
+    _press(page, "Run 3 prompts")
+    assert _columns(page)[3] == ["run", "run", "run", "not run"]
+    _press(page, "Run 1 prompt")
     assert _columns(page)[3] == ["run"] * 4
-    assert len(asked) == len(set(asked)) == 4
+    assert len(asked) == len(set(asked)) == 3
 
 
 def test_a_busy_server_halts_the_batch_and_says_so(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*inputs: Any) -> runs.HeadStatistics:
         raise BusyError("Busy: try again.")
 
+    _upload(page, "a.txt", "a b\n")
     with monkeypatch.context() as patched:
         patched.setattr(runs, "head_statistics", busy)
         _press(page, "Run 1 prompt")
     assert "Busy: try again." in _said(page)
     _press(page, "Run 1 prompt")
     assert "Busy" not in _said(page)
-    assert _columns(page)[3] == ["run"]
+    assert _columns(page)[3] == ["run", "run"]
 
 
 def test_another_model_or_bos_is_another_set_of_results(page: AppTest) -> None:
+    _upload(page, "a.txt", "a b\n")
     _press(page, "Run 1 prompt")
     page.toggle[0].set_value(False)
     page.button[0].click().run()
-    assert _columns(page)[3] == ["not run"]
+    assert _columns(page)[3] == ["run", "not run"]
 
 
 @pytest.mark.parametrize(("side", "field"), [("A", "prompt"), ("B", "prompt_b")])

@@ -1,11 +1,10 @@
 """Runs, against the library's own full cache."""
 
-
 import pytest
 import torch
 
 from app import limits, runs
-from app.runs import Run
+from app.run import THUMBNAIL, Run, attend, cost, write_norms
 from app.settings import settings as server_settings
 from model import ActivationCache
 from model.analysis import attention
@@ -45,7 +44,7 @@ def test_what_the_parts_write_adds_up_to_the_final_stream(run: Run, full: Activa
 def test_a_pattern_on_demand_is_the_one_that_passed(run: Run, full: ActivationCache) -> None:
     for layer in range(run.cfg.n_layers):
         for head in range(run.cfg.n_heads):
-            attended = runs.attend(run, layer, head)
+            attended = attend(run, layer, head)
             # One head's product instead of all heads' at once may round differently: float32's 1e-7, over d_head sums.
             torch.testing.assert_close(attended.pattern, full["pattern", layer][0, head], rtol=1e-5, atol=1e-6)
             torch.testing.assert_close(attended.scores, full["attn_scores", layer][0, head], rtol=1e-5, atol=1e-5)
@@ -54,12 +53,12 @@ def test_a_pattern_on_demand_is_the_one_that_passed(run: Run, full: ActivationCa
 def test_thumbnails_are_the_maxima_of_the_patterns(folder: str) -> None:
     long = runs.run(folder, "one two three four five six " * 15, True)
     n_pos = len(long.tokens)
-    assert runs.THUMBNAIL < n_pos < 2 * runs.THUMBNAIL  # so that bins hold one or two tokens
+    assert THUMBNAIL < n_pos < 2 * THUMBNAIL  # so that bins hold one or two tokens
     with torch.inference_mode():
         _, cache = long.model.run_with_cache(long.tokens[None], names_filter=lambda name: name.endswith("pattern"))
     patterns = torch.cat(list(cache.values())).unflatten(0, (long.cfg.n_layers, 1))[:, 0]
-    doubled = n_pos - runs.THUMBNAIL  # the first bins hold two
-    starts = [2 * place if place < doubled else place + doubled for place in range(runs.THUMBNAIL + 1)]
+    doubled = n_pos - THUMBNAIL  # the first bins hold two
+    starts = [2 * place if place < doubled else place + doubled for place in range(THUMBNAIL + 1)]
     for row, column in ((0, 0), (5, 3), (doubled - 1, 1), (doubled, doubled), (63, 62), (63, 63)):
         cells = patterns[..., starts[row] : starts[row + 1], starts[column] : starts[column + 1]]
         assert torch.equal(long.thumbnails[..., row, column], cells.amax((-2, -1)))
@@ -99,7 +98,7 @@ def test_write_norms_are_those_of_what_each_key_would_write(run: Run, full: Acti
     W_O = run.model.get_parameter(f"blocks.{layer}.attn.W_O")[head]
     written = full["v", layer][0, :, head] @ W_O
     # float32's rounding
-    torch.testing.assert_close(runs.write_norms(run, layer, head), written.norm(dim=-1), rtol=1e-5, atol=0)
+    torch.testing.assert_close(write_norms(run, layer, head), written.norm(dim=-1), rtol=1e-5, atol=0)
 
 
 def test_the_same_prompt_is_run_once(folder: str, settings: dict[str, object]) -> None:
@@ -150,4 +149,4 @@ def test_a_run_over_the_budget_is_refused(folder: str, settings: dict[str, objec
 
 def test_the_estimate_covers_what_a_run_keeps(run: Run) -> None:
     kept = limits.held_bytes(dict(run.cache))
-    assert kept <= runs.cost(run.cfg, len(run.tokens)).nbytes <= 10 * kept
+    assert kept <= cost(run.cfg, len(run.tokens)).nbytes <= 10 * kept

@@ -11,6 +11,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from app import runs
+from app.run import Run
 from app.shown import Shown
 from app.views import tables
 from app.views.sides import placed, with_difference
@@ -23,7 +24,7 @@ SECONDS = 60  # for one script run on a busy machine
 
 
 @pytest.fixture(scope="module")
-def both(run: runs.Run, folder: str) -> Shown:
+def both(run: Run, folder: str) -> Shown:
     b = runs.run(folder, PROMPT_B, True)
     return Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
 
@@ -142,7 +143,7 @@ def test_the_followed_token_is_followed_in_both_runs(both: Shown) -> None:
 def test_another_followed_token_does_not_read_the_layers_again(both: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     page("lens", both)
 
-    def again(run: runs.Run) -> None:
+    def again(run: Run) -> None:
         raise AssertionError("read again")
 
     monkeypatch.setattr(runs, "logit_lens", again)
@@ -157,7 +158,7 @@ def test_every_measure_is_drawn_for_one_run_and_for_two(both: Shown, measure: st
             page("lens", shown, measure=measure, table=table)
 
 
-def test_models_with_other_numbers_of_layers_are_shown_with_what_is_common(run: runs.Run, tmp_path: Path) -> None:
+def test_models_with_other_numbers_of_layers_are_shown_with_what_is_common(run: Run, tmp_path: Path) -> None:
     torch.manual_seed(1)
     save_gpt2(Transformer(replace(CFG, n_layers=2)), tmp_path / "fewer")
     for file in run.source.path.glob("tokenizer*.json"):

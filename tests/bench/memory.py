@@ -54,7 +54,10 @@ def main(flags: list[str]) -> None:
             run = resident(server, "VmHWM") - before
             visit(client, long)
             peak, kept = resident(server, "VmHWM") - before, resident(server, "VmRSS") - before
-    print(f"1024 tokens: {run:.0f} MB more at most for grid and heads, {peak:.0f} MB for all pages (goal: {GOAL}); {kept:.0f} MB kept")
+    print(
+        f"1024 tokens, at most: {run:.0f} MB more for grid and heads, {peak:.0f} MB more for all pages (goal: {GOAL})"
+    )
+    print(f"kept afterwards: {kept:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -86,6 +86,11 @@ class Driver:
             self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
             self.page.wait_for_timeout(STILL)
 
+    def changed_from(self, picture: str) -> None:
+        """Wait until something else is drawn than was before."""
+        self.page.wait_for_function(f"before => ({PICTURE})() !== before", arg=picture)
+        self.settle()
+
     def run(self, prompt: str) -> None:
         """Type a prompt and run it."""
         self.prompt.fill(prompt)
@@ -118,8 +123,8 @@ class Driver:
 
     @property
     def refused(self) -> Locator:
-        """The box that says why something is not shown."""
-        return self.page.locator(".st-key-headlight-refused")
+        """The boxes that say why something is not shown."""
+        return self.page.locator("[class*=st-key-headlight-refused]")
 
     @property
     def board(self) -> Locator:

@@ -13,6 +13,7 @@ COMPARED = {
     "prompt": "When Mary and John went to the shop, John gave a drink to",
     "prompt_b": "When Mary and John went to the shop, Mary gave a drink to",
 }
+TALL = 1500
 FOLDER = ROOT / "assets" / "screenshots"
 
 
@@ -23,7 +24,9 @@ def main() -> None:
         for theme in get_args(Theme):
             for view in VIEWS:
                 _take(Driver(browser, url, theme), view, f"{view.slug}-{theme}")
-            _take(Driver(browser, url, theme), VIEWS[0], f"compare-{theme}", **COMPARED)
+            compared = Driver(browser, url, theme)
+            compared.page.set_viewport_size({"width": 1280, "height": TALL})
+            _take(compared, VIEWS[0], f"compare-{theme}", **COMPARED)
         _take(Driver(browser, url, "light", width=390), VIEWS[0], "phone")
 
 

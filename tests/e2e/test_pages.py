@@ -38,8 +38,7 @@ def test_a_typed_prompt_changes_what_is_shown(app: Driver, view: View) -> None:
     before = app.picture()
     app.run(OTHER)
     expect(app.fed).to_contain_text(re.compile(r"\b[5-9] tokens"))
-    app.settle()
-    assert app.picture() != before
+    app.changed_from(before)
     app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == [OTHER])
 
 

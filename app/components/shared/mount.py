@@ -102,5 +102,5 @@ def mount(
 
 def _digest(array: np.ndarray) -> str:
     told = blake2b(f"{array.dtype} {array.shape} ".encode(), digest_size=16)
-    told.update(np.ascontiguousarray(array))
+    told.update(np.ascontiguousarray(array).data)
     return told.hexdigest()

@@ -1,4 +1,4 @@
-"""A first visitor's tour: a card in the corner that goes from one part of the page to the next, shown once a browser."""
+"""A first visitor's tour: a card in the corner that goes from part to part of the page, shown once a browser."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ Whatever a user typed enters a script as a Python literal, so that no prompt can
 from collections.abc import Sequence
 
 from app import models
-from app.runs import Run
+from app.run import Run
 from app.selection.chosen import Align
 from app.shown import Shown
 

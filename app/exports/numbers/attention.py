@@ -10,7 +10,7 @@ from app.csv_files import Cell
 from app.exports.numbers.data import Data, Table
 from app.exports.numbers.sides import DIFFERENCE, columns, finite, named, number, sides, tokens_table
 from app.fields import How
-from app.runs import Run
+from app.run import Run
 from app.selection.chosen import Head, Selection, Show, Side, Unit
 from app.shown import Shown
 from app.views.attention import clearest

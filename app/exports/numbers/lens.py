@@ -9,7 +9,7 @@ from app.csv_files import Cell
 from app.exports.numbers.data import Data, Table
 from app.exports.numbers.residual import positions_of
 from app.exports.numbers.sides import DIFFERENCE, columns, named, number, on_places, tokens_table
-from app.runs import Run
+from app.run import Run
 from app.selection.chosen import Selection
 from app.shown import Shown
 from app.views.lens_cell import followed, read

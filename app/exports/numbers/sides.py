@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from app.csv_files import Cell
-from app.runs import Run
+from app.run import Run
 from app.shown import Shown
 from model.analysis import Measure
 from model.analysis.alignment import on_axis

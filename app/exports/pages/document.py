@@ -16,7 +16,7 @@ import numpy as np
 from app.components.shared.mount import SHARED, Mounted, joined
 from app.components.shared.packing import pack
 from app.exports.pictures.style import DARK, LIGHT, Palette
-from app.runs import Run
+from app.run import Run
 from app.shown import Shown
 
 HERE = Path(__file__).parent

@@ -12,6 +12,7 @@ from app.exports.numbers.sides import DIFFERENCE, on_places
 from app.exports.pictures.parts import colour_bar, ink, matrix, origin
 from app.exports.pictures.scales import largest, scale, ticks
 from app.exports.pictures.style import Palette
+from app.run import Run
 from app.selection.chosen import Measure as Colouring
 from app.selection.chosen import Selection
 from app.shown import Shown
@@ -77,7 +78,7 @@ def _measures(shown: Shown, chosen: Selection, read: dict[str, Reading]) -> dict
         return measures_of(shown, read)[names[chosen.measure]]
     token = followed_token(shown, chosen)
 
-    def ranks(run: runs.Run) -> Measure:
+    def ranks(run: Run) -> Measure:
         found = runs.followed_ranks(run, token, slice(None))
         return Measure("log10 of the rank", "rank", found.axes, found.values.float().log10())
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app import runs
 from app.exports.export import ATTENTION, LENS, RESIDUAL, Export
 from app.exports.numbers.data import archive
+from app.run import attend
 from app.shown import Shown
 from tests.app.exports.conftest import HOSTILE, OTHER, chosen
 
@@ -60,7 +60,7 @@ def test_the_same_numbers_give_the_same_bytes(export: Export, alone: Shown, fold
 
 def test_cells_are_the_heads_patterns(alone: Shown, folder: str) -> None:
     cells = arrays(files(ATTENTION, alone, folder))["A cells"]
-    pattern = runs.attend(alone.a, 0, 4).pattern.numpy()
+    pattern = attend(alone.a, 0, 4).pattern.numpy()
     visible = np.tril(np.ones_like(pattern, dtype=bool))
     np.testing.assert_array_equal(np.isnan(cells[1]), ~visible)
     np.testing.assert_array_equal(cells[1][visible], pattern[visible])

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from app import components, runs
+from app import components
 from app.exports.export import ATTENTION, LENS, RESIDUAL, Export
 from app.exports.pictures import style
 from app.exports.pictures.style import DARK, LIGHT, Palette
+from app.run import attend
 from app.shown import Shown
 from tests.app.exports.conftest import OTHER, chosen
 
@@ -66,7 +67,7 @@ def test_panels_hold_the_heads_patterns(alone: Shown, folder: str) -> None:
     panels = [axes for axes in figure.axes if axes.get_title(loc="left") or axes.get_title()]
     for axes, (layer, head) in zip(panels, ((1, 2), (0, 4)), strict=True):
         cells = axes.images[0].get_array()
-        pattern = np.tril(runs.attend(alone.a, layer, head).pattern.numpy())
+        pattern = np.tril(attend(alone.a, layer, head).pattern.numpy())
         np.testing.assert_array_equal(np.ma.filled(cells, 0), pattern)
 
 

@@ -1,0 +1,205 @@
+"""One forward pass over one prompt, and what is kept of it.
+
+A run keeps what every page can be computed from and no pattern: queries, keys and values (any head's pattern on
+demand), what each part wrote to the residual stream (the stream is their sum), and of each head's pattern a thumbnail
+and a few mean scores, taken as the pattern passes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from app import models
+from app.limits import Cost
+from app.settings import settings
+from model import ActivationCache, Transformer, TransformerConfig
+from model.analysis import Measure, attention
+from model.errors import InputError
+from model.hooks import Tap
+from model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+from model.source import Source
+from model.tokenizer import Tokenizer
+
+THUMBNAIL = 64  # pixels on a side at most
+KEPT = ("hook_q", "hook_k", "hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed")
+FLOPS = 4e10  # operations a second that one core of today reaches, so that the estimate errs on the slow side
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One forward pass over one prompt; immutable, and shared by the sessions that ask for it.
+
+    `cache` holds the activations named in `KEPT`. `thumbnails` are the patterns' maxima over bins, `hidden` is true
+    where every cell of a bin is masked. `scores` are per layer and head. `next_logits` are those at the last position.
+    """
+
+    model: Transformer
+    prompt: str
+    bos: bool
+    tokens: Int[Tensor, " pos"]
+    labels: tuple[str, ...]
+    cache: ActivationCache
+    thumbnails: Float[Tensor, "layer head rows columns"]
+    hidden: Bool[Tensor, "rows columns"]
+    scores: dict[str, Measure]
+    next_logits: Float[Tensor, " d_vocab"]
+
+    @property
+    def cfg(self) -> TransformerConfig:
+        """The model's settings."""
+        return self.model.cfg
+
+    @property
+    def source(self) -> Source:
+        """Where the model came from."""
+        assert self.model.source is not None  # set by load
+        return self.model.source
+
+    @property
+    def key(self) -> tuple[str, str, bool]:
+        """What tells it from every other run."""
+        return self.source.name, self.prompt, self.bos
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer."""
+        return tokenizer_of(self.model)
+
+    @property
+    def layer_labels(self) -> tuple[str, ...]:
+        """What the states of the residual stream are called: the embedding, then after each layer."""
+        return "embed", *(f"L{layer}" for layer in range(self.cfg.n_layers))
+
+    def writes(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
+        """What each part of the model wrote to the residual stream, by name, in the order of writing."""
+        yield "token embedding", self.cache["embed"]
+        yield "position embedding", self.cache["pos_embed"]
+        for layer in range(self.cfg.n_layers):
+            yield f"L{layer} attention", self.cache["attn_out", layer]
+            if not self.cfg.attn_only:
+                yield f"L{layer} MLP", self.cache["mlp_out", layer]
+
+    def streams(self) -> Iterator[Float[Tensor, "pos d_model"]]:
+        """The residual stream before the first layer and after each one."""
+        resid = self.cache["embed"] + self.cache["pos_embed"]
+        yield resid
+        for layer in range(self.cfg.n_layers):
+            resid = resid + self.cache["attn_out", layer]
+            if not self.cfg.attn_only:
+                resid = resid + self.cache["mlp_out", layer]
+            yield resid
+
+
+@dataclass(frozen=True)
+class HeadAttention:
+    """One head's attention on demand, row = query and column = key: scores (-inf where masked) and their softmax."""
+
+    scores: Float[Tensor, "query key"]
+    pattern: Float[Tensor, "query key"]
+
+
+def make_run(model: Transformer, prompt: str, bos: bool, tokens: Int[Tensor, " pos"]) -> Run:
+    """One forward pass over these tokens, whatever the cache holds."""
+    tap, running = _Reduce(tokens, model.cfg.n_layers), models.on_device(model)
+    final = running(tokens[None].to(settings().device), tap=tap, stop_at_layer=model.cfg.n_layers)
+    visible = visible_keys(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
+    return Run(
+        model=model,
+        prompt=prompt,
+        bos=bos,
+        tokens=tokens,
+        labels=tuple(tokenizer_of(model).labels(tokens)),
+        cache=ActivationCache(tap.kept, model.cfg.n_layers),
+        thumbnails=torch.stack(tap.thumbnails),
+        hidden=~attention.max_pool(visible, THUMBNAIL),
+        scores=stack(tap.scores),
+        next_logits=running.unembed(running.ln_final(final[:, -1:], Tap()))[0, 0].cpu(),
+    )
+
+
+class _Reduce(Tap):
+    """Keeps the activations in `KEPT` and lets the patterns pass, of each a thumbnail and scores.
+
+    What is kept is copied, all layers of a kind side by side: left where the pass put them, the kept ones would pin the
+    memory of those that passed between them (100 MB at 1024 tokens of GPT-2).
+    """
+
+    def __init__(self, tokens: Int[Tensor, " pos"], n_layers: int) -> None:
+        self._tokens, self._n_layers = tokens, n_layers
+        self._shelves: dict[str, Iterator[Tensor]] = {}
+        self.kept: dict[str, Tensor] = {}
+        self.thumbnails: list[Tensor] = []
+        self.scores: list[dict[str, Measure]] = []
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        part = name.rpartition(".")[2]
+        if part in KEPT:
+            if part not in self._shelves:
+                n_layers = self._n_layers if name.startswith("blocks.") else 1
+                self._shelves[part] = iter(torch.empty(n_layers, *activation.shape[1:]))
+            self.kept[name] = next(self._shelves[part]).copy_(activation[0])
+        elif part == "hook_pattern":
+            pattern = activation[0].cpu()
+            self.thumbnails.append(attention.max_pool(pattern, THUMBNAIL))
+            self.scores.append(mean_scores(pattern, self._tokens))
+        return activation
+
+
+def mean_scores(pattern: Float[Tensor, "head query key"], tokens: Int[Tensor, " pos"]) -> dict[str, Measure]:
+    """A layer's mean scores, one a head."""
+    rows = {"entropy": attention.entropy(pattern), "mean_distance": attention.mean_distance(pattern)}
+    means = {name: Measure(row.name, row.unit, ("head",), row.values.mean(-1)) for name, row in rows.items()}
+    return means | vars(attention.head_scores(pattern, tokens))
+
+
+def stack(layers: list[dict[str, Measure]]) -> dict[str, Measure]:
+    """All layers' scores, one a layer and head, from each layer's."""
+    return {
+        name: Measure(first.name, first.unit, ("layer", "head"), torch.stack([layer[name].values for layer in layers]))
+        for name, first in layers[0].items()
+    }
+
+
+def attend(made: Run, layer: int, head: int) -> HeadAttention:
+    """One head's scores and pattern, computed anew from the run's queries and keys."""
+    q, k = (made.cache[name, layer][None, :, head : head + 1] for name in ("q", "k"))
+    visible = visible_keys(made.cfg.attention_dir, None, len(made.tokens), q.device)
+    with torch.inference_mode():
+        scores = attention_scores(q, k, visible, attention_scale(made.cfg, layer))
+        return HeadAttention(scores[0, 0], attention_pattern(scores, visible)[0, 0])
+
+
+def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
+    """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm)."""
+    v = made.cache["v", layer][:, head : head + 1]
+    W_O = made.model.get_parameter(f"blocks.{layer}.attn.W_O")[head : head + 1]
+    with torch.inference_mode():
+        return attention.write_norms(v, W_O).values[0]
+
+
+def tokenizer_of(model: Transformer) -> Tokenizer:
+    """The model's tokenizer.
+
+    Raises:
+        InputError: the model came without one.
+    """
+    if model.tokenizer is None:
+        raise InputError(
+            "This model came without a tokenizer, so no prompt can be typed. Put its tokenizer.json, or its vocab.json "
+            "and merges.txt, beside the weights."
+        )
+    return model.tokenizer
+
+
+def cost(cfg: TransformerConfig, n_tokens: int) -> Cost:
+    """What a run is estimated to take, kept or passing, from its shapes alone."""
+    heads, d_mlp = cfg.n_heads * cfg.d_head, cfg.d_mlp or 0
+    writes = cfg.d_model * (1 if cfg.attn_only else 2)
+    kept = cfg.n_layers * n_tokens * (3 * heads + writes)
+    passing = 4 * cfg.n_heads * n_tokens**2 + 3 * n_tokens * (d_mlp + cfg.d_model)
+    weights = cfg.n_layers * cfg.d_model * (4 * heads + 2 * d_mlp)
+    operations = 2 * weights * n_tokens + 4 * cfg.n_layers * heads * n_tokens**2
+    return Cost(4 * (kept + passing), operations / FLOPS)
