@@ -19,7 +19,7 @@ run: setup
 setup: .venv/installed
 
 test: .venv/installed-dev
-	$(PY) -m pytest
+	$(PY) -m pytest --numprocesses 2 --dist loadfile
 
 test-sessions: .venv/installed-dev
 	SESSION_RUNS=2000 $(PY) -m pytest tests/sessions

@@ -10,6 +10,7 @@ from app.registry import VIEWS, View
 
 Theme = Literal["light", "dark"]
 LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
+HEIGHT = 1000
 STILL = 150  # milliseconds without a change after which a picture is taken as finished
 PATIENCE = 60_000  # milliseconds that anything may take on a busy machine
 
@@ -40,7 +41,7 @@ class Driver:
     def __init__(
         self, browser: Browser, url: str, theme: Theme = "light", width: int = 1280, newcomer: bool = False
     ) -> None:
-        context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=theme)
+        context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=theme)
         if not newcomer:
             context.add_init_script("localStorage.setItem('headlight.tour', 'seen')")
         self.url, self.page = url, context.new_page()
@@ -57,6 +58,13 @@ class Driver:
         # On a page below "/" Streamlit looks for its server below that page first, and finds it one level up.
         if line.type == "error" and "/_stcore/" not in line.location["url"]:
             self.complaints.append(f"{line.text} ({line.location['url']})")
+
+    def clear(self) -> None:
+        """Leave the page, and forget what it asked for and complained about."""
+        self.page.goto("about:blank")
+        self.page.set_viewport_size({"width": 1280, "height": HEIGHT})
+        self.requests.clear()
+        self.complaints.clear()
 
     def close(self) -> None:
         """Close the window."""

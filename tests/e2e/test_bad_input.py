@@ -24,6 +24,7 @@ END = "<|endoftext|>"
 BEFORE = "the cat the dog"
 N_CTX = 64
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+MATHEMATICS = "$x^2$ :smile: **bold**"
 LINK, ODD_LINK, IMAGE = '<a href="https://e.example">', '<a href="%">', "![i](https://e.example/p.png)"
 
 # A prompt, and what the model's tokens are called; the model has a token for each piece that is not one byte.
@@ -39,11 +40,12 @@ SHOWN = {
     "link": (LINK, [LINK.replace(" ", "␣")]),
     "link that is none": (ODD_LINK, [ODD_LINK.replace(" ", "␣")]),
     "image": (IMAGE, [IMAGE]),
+    "mathematics": (MATHEMATICS, [MATHEMATICS.replace(" ", "␣")]),
     "repeated words": ("the cat the dog the", ["the", "␣cat", "␣the", "␣dog", "␣the"]),
     "numbers": ("2019 2020 2021", ["2019", "␣2020", "␣2021"]),
 }
 PIECES = [*("the", " the", " cat", " dog", "2019", " 2020", " 2021", "🙂", FAMILY, "שלום", " עולם", " טוב", "\u202e")]
-MARKUP = ["<b>x</b>", LINK, ODD_LINK, IMAGE]
+MARKUP = ["<b>x</b>", LINK, ODD_LINK, IMAGE, MATHEMATICS]
 MADE_OF_TEXT = "b, svg a, a[href*='e.example'], img[src*='e.example'], .katex"
 
 REFUSED = {

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,23 +35,6 @@ def broken(gpt2: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(gpt2, tmp_path / "broken"))
 
 
-def _cut(folder: Path) -> None:
-    weights = folder / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1000])
-
-
-def _reshape(folder: Path) -> None:
-    tensors = load_file(folder / "model.safetensors")
-    tensors["transformer.h.1.attn.c_attn.weight"] = torch.zeros(40, 99)
-    save_file(tensors, folder / "model.safetensors")
-
-
-def _spoil_number(folder: Path) -> None:
-    tensors = load_file(folder / "model.safetensors")
-    tensors["transformer.ln_f.weight"][3] = torch.nan
-    save_file(tensors, folder / "model.safetensors")
-
-
 def test_a_gpt2_folder_opens_with_its_own_heads_on_every_page(app: Driver, gpt2: Path) -> None:
     app.open(prompt=PROMPT)
     app.open_model(str(gpt2))
@@ -64,22 +46,14 @@ def test_a_gpt2_folder_opens_with_its_own_heads_on_every_page(app: Driver, gpt2:
         expect(app.refused).to_have_count(0)
 
 
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (_cut, "model.safetensors"),
-        (_reshape, r"c_attn\.weight.*40.*99"),
-        (_spoil_number, r"NaN or infinite values in ln_f\.weight"),
-    ],
-)
-def test_a_spoilt_checkpoint_is_named_and_the_old_model_stays(
-    app: Driver, broken: Path, spoil: Callable[[Path], None], said: str
-) -> None:
-    spoil(broken)
+def test_a_checkpoint_with_nan_is_named_and_the_old_model_stays(app: Driver, broken: Path) -> None:
+    tensors = load_file(broken / "model.safetensors")
+    tensors["transformer.ln_f.weight"][3] = torch.nan
+    save_file(tensors, broken / "model.safetensors")
     app.open(prompt=PROMPT)
     before = app.shown()
     app.open_model(str(broken))
-    expect(app.refused).to_contain_text(re.compile(said))
+    expect(app.refused).to_contain_text(re.compile(r"NaN or infinite values in ln_f\.weight"))
     app.settle()
     assert app.shown() == before
 

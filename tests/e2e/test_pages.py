@@ -52,7 +52,7 @@ def test_the_prompt_goes_along_from_page_to_page(app: Driver) -> None:
         expect(app.page.locator(DRAWN).first).to_be_visible()
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=["light", "dark"], scope="module")
 def themed(request: pytest.FixtureRequest, browser: Browser, server: str) -> Iterator[Driver]:
     theme: Theme = request.param
     driver = Driver(browser, server, theme)
