@@ -1,10 +1,8 @@
 """What keeps one machine usable by several sessions: a gate, a cache that counts bytes, and a budget for each run."""
 
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from ctypes import CDLL
 from dataclasses import dataclass, is_dataclass
 from threading import BoundedSemaphore, Lock
 from typing import Any, TypeVar
@@ -15,20 +13,6 @@ from model.errors import HeadlightError
 Value = TypeVar("Value")
 
 GIB = 2**30
-M_MMAP_THRESHOLD = -3  # malloc.h
-LARGE = 2**20  # bytes
-
-
-def return_freed_memory() -> None:
-    """Have large tensors' memory returned to the system as soon as they are freed.
-
-    glibc takes what it has seen freed once for worth keeping, up to 32 MB apiece and for each thread apart: 150 MB more
-    for a run of 1024 tokens of GPT-2. Other systems' allocators have no such setting.
-
-    Source: mallopt(3), "dynamic mmap threshold".
-    """
-    if sys.platform == "linux" and (mallopt := getattr(CDLL(None), "mallopt", None)) is not None:
-        mallopt(M_MMAP_THRESHOLD, LARGE)
 
 
 class BusyError(HeadlightError):

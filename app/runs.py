@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from app import limits, models, prompts
+from app import limits, memory, models, prompts
 from app.limits import GIB, ByteCache, Cost, Gate
 from app.run import Run, cost, make_run, mean_scores, stack, tokenizer_of
 from app.settings import settings
@@ -31,7 +31,7 @@ class HeadStatistics:
 
 @cache
 def _gate() -> Gate:
-    limits.return_freed_memory()
+    memory.return_freed_memory()
     if settings().threads:
         torch.set_num_threads(settings().threads)
     return Gate(settings().runs_at_once, settings().runs_waiting)

@@ -23,7 +23,8 @@ LEVELS = [
     "model.loading",
     "model",
     "model.training",
-    "app.glossary app.settings app.limits app.selection app.prompts app.prompt_files app.boundary app.csv_files",
+    "app.glossary app.settings app.limits app.memory app.selection app.prompts app.prompt_files app.boundary "
+    "app.csv_files",
     "app.components app.figures app.models app.prompt_list",
     "app.run",
     "app.runs",

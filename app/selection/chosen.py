@@ -37,7 +37,7 @@ class Selection:
     on the attention page, `layer` (0 is the embedding) and `position` are the cell looked at on the others. `pair` is
     the two heads held against each other, `top` how many heads the sorted grid shows. `target` is the text of the token
     that the lens follows. `statistic` and `statistic_head` are what is listed for each of many prompts. `table` asks
-    for numbers in place of pictures.
+    for numbers in place of pictures, `numbers` for those under them.
     """
 
     model: str = ""
@@ -65,6 +65,7 @@ class Selection:
     statistic: Statistic = "induction"
     statistic_head: Head | None = None
     table: bool = False
+    numbers: bool = False
 
 
 def within(selection: Selection, n_layers: int, n_heads: int, n_places: int, deepest: int | None = None) -> Selection:

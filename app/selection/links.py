@@ -152,4 +152,5 @@ _CODECS: dict[str, Codec] = {
     "statistic": _one_of(*get_args(Statistic)),
     "statistic_head": (lambda head: _heads_text((head,)), _head),
     "table": _SWITCH,
+    "numbers": _SWITCH,
 }

@@ -65,7 +65,12 @@ def render(shown: Shown) -> None:
             sink=now.sink,
             scale=now.scale,
         )
-    head_tables.draw(shown, chosen, axis)
+    numbers = st.expander(
+        "The chosen heads in numbers: scores, how far apart, which are alike", **selection.bind("numbers")
+    )
+    if numbers.open:  # tables take the browser longer than the pictures that they would hold up
+        with numbers:
+            head_tables.draw(shown, chosen, axis)
 
 
 def how() -> How:

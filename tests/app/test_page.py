@@ -49,7 +49,7 @@ def test_a_newcomer_sees_the_first_example_on_the_servers_model(page: AppTest, f
 
 
 def test_a_url_opens_what_it_says(page: AppTest, folder: str) -> None:
-    _open(page, model=folder, prompt=PROMPT, bos="0", heads="2.4 0.1")
+    _open(page, model=folder, prompt=PROMPT, bos="0", heads="2.4 0.1", numbers="1")
     assert page.text_area[0].value == PROMPT
     assert re.search(r"\d tokens fed, no beginning-of-sequence token", _texts(page))
     assert page.dataframe[0].value["Head"].tolist() == ["L2H4", "L0H1"]
@@ -174,7 +174,7 @@ def test_a_click_that_left_before_the_url_was_heard_undoes_nothing(page: AppTest
 
 
 def test_a_second_prompt_is_shown_beside_the_first_and_closed_again(page: AppTest) -> None:
-    _type(_open(page), PROMPT)
+    _type(_open(page, numbers="1"), PROMPT)
     _press(page, "Compare A | B")
     assert [area.value for area in page.text_area] == [PROMPT, PROMPT]
     assert "prompt_b" not in page.query_params  # nothing is run before it is asked for
@@ -204,7 +204,7 @@ def test_a_second_prompt_that_is_refused_leaves_the_result_before(page: AppTest,
 
 
 def test_the_scores_table_adds_up(page: AppTest, folder: str) -> None:
-    _open(page, model=folder, prompt=PROMPT, prompt_b="one two four one two five", heads="1.1")
+    _open(page, model=folder, prompt=PROMPT, prompt_b="one two four one two five", heads="1.1", numbers="1")
     entropy = page.dataframe[0].value.set_index("Run")["Entropy (nats)"]
     assert entropy["B − A"] == pytest.approx(entropy["B"] - entropy["A"])
 
@@ -224,7 +224,7 @@ def test_tables_stand_for_the_pictures(page: AppTest, folder: str) -> None:
 
 
 def test_the_difference_of_two_heads_is_opened_from_a_link(page: AppTest, folder: str) -> None:
-    _open(page, model=folder, prompt=PROMPT, heads="0.1 1.2", pair="0.1 1.2")
+    _open(page, model=folder, prompt=PROMPT, heads="0.1 1.2", pair="0.1 1.2", numbers="1")
     assert page.query_params["pair"] == "0.1 1.2"
     assert any(box.value == ((0, 1), (1, 2)) for box in page.selectbox)
 
