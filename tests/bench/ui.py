@@ -211,6 +211,14 @@ def machine() -> str:
     return f"{os.cpu_count()} × {name[1] if name else platform.processor()}"
 
 
+def use_tokenizer(model: Path, tokenizer: Path) -> None:
+    """Put another tokenizer's files in place of those in a model's folder."""
+    for file in model.glob("tokenizer*.json"):
+        file.unlink()
+    for file in tokenizer.glob("*.*"):
+        shutil.copy(file, model)
+
+
 def report(figures: list[Figure], browser: str) -> None:
     """Print the table and write it down."""
     print(f"\n{machine()}, Chromium {browser}; milliseconds")
@@ -229,8 +237,8 @@ def main(arguments: list[str]) -> None:
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as made, chromium() as browser:
         shaped = random_model(Path(made) / "gpt2-shaped")
-        for file in Path(arguments[0]).glob("*.*") if arguments else []:
-            shutil.copy(file, shaped)
+        if arguments:
+            use_tokenizer(shaped, Path(arguments[0]))
         for model, name, lengths in (("mini", "mini", (32, 256)), (str(shaped), "GPT-2's shape", (32, 256, 1024))):
             cfg = load(model).cfg
             with headlight(Path(made), "--model", model) as url:

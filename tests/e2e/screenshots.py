@@ -1,40 +1,76 @@
-"""Takes the README's pictures, every page in both themes: `python -m tests.e2e.screenshots`."""
+"""Takes the README's pictures, every page alone and with A | B: `python -m tests.e2e.screenshots`."""
 
+import re
 import tempfile
 from pathlib import Path
 from typing import get_args
 
+from playwright.sync_api import Browser, expect
+
 from app import prompts
 from app.registry import VIEWS, View
-from tests.e2e.driver import Driver, Theme
+from tests.e2e.driver import HEIGHT, Driver, Theme
 from tests.serving import ROOT, chromium, headlight
 
 COMPARED = {
     "prompt": "When Mary and John went to the shop, John gave a drink to",
     "prompt_b": "When Mary and John went to the shop, Mary gave a drink to",
 }
+LISTED = """\
+When Tom and Anna went to the park, Anna gave a ball to
+Monday Tuesday Wednesday Monday Tuesday
+one two three four one two three
+The author near the windows
+red blue green red blue green red
+"""
 TALL = 1500
+PHONE = 390
 FOLDER = ROOT / "assets" / "screenshots"
 
 
 def main() -> None:
-    """Write a picture of each page, with the first example that belongs on it, one of A | B, and one on a phone."""
+    """Write a picture of each page, alone and comparing, in each theme and on a phone."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, headlight(Path(folder)) as url, chromium() as browser:
-        for theme in get_args(Theme):
-            for view in VIEWS:
-                _take(Driver(browser, url, theme), view, f"{view.slug}-{theme}")
-            compared = Driver(browser, url, theme)
-            compared.page.set_viewport_size({"width": 1280, "height": TALL})
-            _take(compared, VIEWS[0], f"compare-{theme}", **COMPARED)
-        _take(Driver(browser, url, "light", width=390), VIEWS[0], "phone")
+        for view in VIEWS:
+            for theme in get_args(Theme):
+                _take(browser, url, view, f"{view.slug}-{theme}", theme)
+                _take(browser, url, view, f"compare-{view.slug}-{theme}", theme, height=TALL, **COMPARED)
+            _take(browser, url, view, f"phone-{view.slug}", "light", PHONE)
+            _take(browser, url, view, f"phone-compare-{view.slug}", "light", PHONE, TALL, **COMPARED)
 
 
-def _take(driver: Driver, view: View, name: str, **query: str) -> None:
+def _take(
+    browser: Browser,
+    url: str,
+    view: View,
+    name: str,
+    theme: Theme,
+    width: int = 1280,
+    height: int = HEIGHT,
+    **query: str,
+) -> None:
     examples = [example for example in prompts.examples() if example.view == view.slug] or prompts.examples()
+    driver = Driver(browser, url, theme, width)
+    driver.page.set_viewport_size({"width": width, "height": height})
     driver.open(view, **{"prompt": examples[0].prompt} | query)
+    if view.slug == "prompts":
+        _run_list(driver)
     driver.page.screenshot(path=FOLDER / f"{name}.png")
     driver.close()
+
+
+def _run_list(driver: Driver) -> None:
+    listed = {"name": "prompts.txt", "mimeType": "text/plain", "buffer": LISTED.encode()}
+    driver.page.locator("input[type=file]").set_input_files(listed)  # type: ignore[arg-type]
+    expect(driver.page.get_by_text("new prompts")).to_be_visible()
+    driver.settle()
+    run = driver.page.get_by_role("button", name=re.compile(r"^Run \d"))
+    if run.count():  # another session may have run them all
+        run.click()
+    expect(driver.page.get_by_text(re.compile(r"(\d+) in the list, \1 run"))).to_be_visible()
+    driver.page.locator(".js-plotly-plot svg").nth(1).wait_for()
+    driver.settle()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from app import fields
-from app.axis import axis_of
+from app.axis import Axis, axis_of
 from app.components import TokenAxis, encode_positive, encode_signed, head_grid, heads, token_strip
 from app.components.shared.mount import recorded
 from app.exports.numbers.attention import UNITS, heads_of, how_of
@@ -13,19 +13,20 @@ from app.fields import Thumbnails
 from app.selection.chosen import Head, Selection, Side
 from app.shown import Shown
 from app.views.panels import panel
+from app.views.scores import score
 
 GROUP = "attention"
-MOST_CODES = 2_500_000  # cells of patterns; half a megabyte of html holds about 300,000 that are not masked
+MOST_CODES = 720_000  # cells of patterns, with which the file stays below 1.5 MB even where no two are alike
 
 
 def page(shown: Shown, chosen: Selection) -> bytes:
-    """A file in which every head, or where all are too many the chosen ones, can be opened from the grid."""
+    """A file in which every head, or where all are too many the chosen ones and some, can be opened from the grid."""
     axis, how, selected = axis_of(shown, chosen.unit, chosen.align), how_of(chosen), heads_of(shown, chosen)
     side: Side = (chosen.side or "difference") if shown.b is not None else "a"
     pooled = fields.thumbnails(shown, side, how, axis)
     title = f"{fields.TITLES[how.show][0]} ({UNITS[how.show]})"
     tokens = TokenAxis(axis.labels, axis.presence)
-    panels = [panel(shown, head, axis, chosen.unit) for head in _held(shown, selected, len(axis.labels))]
+    panels = [panel(shown, head, axis, chosen.unit) for head in _held(shown, selected, axis)]
     with recorded() as mounted:
         head_grid(
             _codes(pooled),
@@ -59,7 +60,12 @@ def _codes(pooled: Thumbnails) -> UInt8[np.ndarray, "layer head h w"]:
     return encode_positive(np.nan_to_num(pooled.values), pooled.limit, np.isnan(pooled.values))
 
 
-def _held(shown: Shown, selected: tuple[Head, ...], n_places: int) -> list[Head]:
-    """The heads whose patterns go along: all, or the chosen ones."""
+def _held(shown: Shown, selected: tuple[Head, ...], axis: Axis) -> list[Head]:
+    """The heads whose patterns go along: the chosen ones, and the others, with a B those first that changed most."""
     every = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
-    return every if len(every) * len(shown.runs) * n_places**2 <= MOST_CODES else list(selected or every[:1])
+    room = MOST_CODES // (len(shown.runs) * len(axis.labels) ** 2)
+    if room < len(every) and shown.b is not None:
+        apart = np.nan_to_num(score(shown, "divergence", axis))
+        every.sort(key=lambda head: -apart[head])
+    others = [head for head in every if head not in selected]
+    return [*selected, *others[: max(0, room - len(selected))]] or every[:1]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,10 +123,12 @@ def gpt2_shaped(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_every_head_of_gpt2_over_64_tokens_fits_into_one_small_file(gpt2_shaped: str) -> None:
     selection = chosen(gpt2_shaped, prompt=" one two three" * 21)
-    seen = shown.of(selection)
-    assert len(seen.labels) == 64
-    for export in (ATTENTION, RESIDUAL, LENS):
-        assert len(export.page(seen, selection)) < LIMIT
+    compared = replace(selection, prompt_b=" one three two" * 21)
+    for each in (selection, compared):
+        seen = shown.of(each)
+        assert len(seen.a.labels) == 64
+        for export in (ATTENTION, RESIDUAL, LENS):
+            assert len(export.page(seen, each)) < LIMIT
 
 
 def test_where_all_heads_are_too_many_the_file_says_which_it_holds(
