@@ -4,7 +4,7 @@ import re
 from typing import Literal
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Position, expect
 
 from app.registry import VIEWS, View
 
@@ -99,6 +99,10 @@ class Driver:
         self.page.wait_for_function(f"before => ({PICTURE})() !== before", arg=picture)
         self.settle()
 
+    def becomes(self, picture: str) -> None:
+        """Wait until exactly this is drawn."""
+        self.page.wait_for_function(f"expected => ({PICTURE})() === expected", arg=picture)
+
     def run(self, prompt: str) -> None:
         """Type a prompt and run it."""
         self.prompt.fill(prompt)
@@ -148,6 +152,30 @@ class Driver:
     def chips(self) -> Locator:
         """The tokens of the strip."""
         return self.page.locator(".chip")
+
+    def choose(self, name: str, option: str) -> None:
+        """Choose from a drop-down list, once nothing more moves, which would close it."""
+        box = self.page.get_by_role("combobox", name=name, exact=True)
+        box.scroll_into_view_if_needed()
+        self.settle()
+        box.click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+
+    def point_at(self, query: int, key: int, n_places: int, panel: int = 0) -> str:
+        """Move the pointer to a cell of a large heatmap; what the tooltip then says."""
+        self.page.locator(".plot .marks").nth(panel).hover(position=self.cell(query, key, n_places, panel))
+        tooltip = self.page.locator(".tooltip:popover-open")
+        expect(tooltip).to_be_visible()
+        return tooltip.inner_text()
+
+    def cell(self, query: int, key: int, n_places: int, panel: int = 0) -> Position:
+        """A cell's middle in a panel, whose matrix begins 6 pixels below the top and is as wide as its caption."""
+        read = "caption => ['marginLeft', 'marginRight'].map((side) => parseFloat(getComputedStyle(caption)[side]))"
+        left, right = self.panels.nth(panel).locator("figcaption").evaluate(read)
+        box = self.page.locator(".plot .marks").nth(panel).bounding_box()
+        assert box
+        size = (box["width"] - left - right) / n_places
+        return {"x": left + (key + 0.5) * size, "y": 6 + (query + 0.5) * size}
 
     def click_head(self, layer: int, head: int, of: tuple[int, int]) -> None:
         """Click a head's thumbnail in a grid of so many layers and heads."""

@@ -34,25 +34,10 @@ def test_the_tooltip_of_a_difference_gives_both_weights(app: Driver) -> None:
         _, cache = model.run_with_cache(tokens, names_filter="blocks.1.attn.hook_pattern")
         weights.append(float(cache["pattern", 1][0, 2, 2, 1]))
     app.open(prompt=A, prompt_b=B, heads="1.2", queries="2", keys="1")
-    app.page.locator(".plot .marks").nth(2).hover(position=_cell(app, 2, 1))
-    tooltip = app.page.locator(".tooltip:popover-open")
-    expect(tooltip).to_be_visible()
-    shown = [float(number) for number in re.findall(r"[\d.]+e?-?\d*", tooltip.inner_text()) if "." in number]
+    told = app.point_at(query=2, key=1, panel=2, n_places=app.chips.count() // 3)
+    shown = [float(number) for number in re.findall(r"[\d.]+e?-?\d*", told) if "." in number]
     for weight in weights:
         assert min(abs(np.array(shown) - weight)) < 1e-3 * max(weight, 1e-3)  # four digits of the coded weight
-
-
-def _cell(app: Driver, query: int, key: int) -> dict[str, float]:
-    """The middle of a cell in the third panel, whose matrix begins 6 pixels below the top, as wide as its caption."""
-    panel = app.panels.nth(2)
-    left, right = panel.locator("figcaption").evaluate(
-        "caption => [getComputedStyle(caption).marginLeft, getComputedStyle(caption).marginRight].map(parseFloat)"
-    )
-    box = app.page.locator(".plot .marks").nth(2).bounding_box()
-    assert box
-    count = app.chips.count() // 3 or 1
-    size = (box["width"] - left - right) / count
-    return {"x": left + (key + 0.5) * size, "y": 6 + (query + 0.5) * size}
 
 
 def test_compare_opens_a_second_prompt_and_close_b_ends_it(app: Driver) -> None:

@@ -46,6 +46,18 @@ def test_a_gpt2_folder_opens_with_its_own_heads_on_every_page(app: Driver, gpt2:
         expect(app.refused).to_have_count(0)
 
 
+def test_another_model_can_be_b(app: Driver, gpt2: Path) -> None:
+    """The same prompt in mini and in a model with its tokenizer, but with other numbers of layers and heads."""
+    app.open(prompt=PROMPT, prompt_b=PROMPT, model_b=str(gpt2), heads="0.1")
+    expect(app.fed).to_have_count(2)
+    expect(app.fed.nth(1)).to_contain_text(gpt2.name)
+    expect(app.board).to_have_attribute("aria-label", re.compile("^3 layers by 4 heads"))  # what both have
+    for view in VIEWS[1:]:
+        app.go_to(view)
+        expect(app.fed).to_have_count(2)
+        expect(app.refused).to_have_count(0)
+
+
 def test_a_checkpoint_with_nan_is_named_and_the_old_model_stays(app: Driver, broken: Path) -> None:
     tensors = load_file(broken / "model.safetensors")
     tensors["transformer.ln_f.weight"][3] = torch.nan

@@ -10,7 +10,6 @@ from playwright.sync_api import Download, Locator
 from app.registry import VIEWS, View
 from tests.e2e.driver import Driver
 
-EXPORTED = [view for view in VIEWS if view.export is not None]
 PROMPT, OTHER = "The cat sat. The cat", "The dog sat. The dog"
 
 
@@ -21,7 +20,7 @@ def downloaded(app: Driver, button: Locator) -> tuple[str, bytes]:
     return done.suggested_filename, Path(done.path()).read_bytes()
 
 
-@pytest.mark.parametrize("view", EXPORTED, ids=lambda view: view.slug)
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.slug)
 def test_every_file_of_a_comparison_can_be_had(app: Driver, view: View) -> None:
     app.open(view, prompt=PROMPT, prompt_b=OTHER)
     row = app.page.locator(".st-key-headlight-take-away")
@@ -37,7 +36,8 @@ def test_every_file_of_a_comparison_can_be_had(app: Driver, view: View) -> None:
     compile(made["py"], "script.py", "exec")
     assert PROMPT in made["py"].decode()
     with zipfile.ZipFile(io.BytesIO(made["zip"])) as archive:
-        assert {"about.json", "arrays.npz", "tokens.csv"} <= set(archive.namelist())
+        table = "prompts.csv" if view.slug == "prompts" else "tokens.csv"
+        assert {"about.json", "arrays.npz", table} <= set(archive.namelist())
     assert made["html"].startswith(b"<!doctype html>")
     assert b"<svg" in made["svg"]
     assert made["png"].startswith(b"\x89PNG")

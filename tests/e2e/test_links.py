@@ -1,0 +1,63 @@
+"""Links: the address of a page opens the same page for somebody else."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from app.registry import VIEWS, View
+from app.selection.links import LONGEST_PLAIN
+from tests.e2e.driver import Driver, path
+
+CHOSEN = {
+    "attention": {"heads": "2.1 0.3", "queries": "9", "keys": "3", "show": "write", "side": "b", "sort": "divergence"},
+    "residual": {"position": "4"},
+    "lens": {"layer": "2", "position": "6", "measure": "entropy", "target": " John"},
+    "prompts": {"statistic": "entropy", "statistic_head": "1.3"},
+}
+COMPARED = {
+    "prompt": "When Mary and John went to the shop, John gave a drink to",
+    "prompt_b": "When Mary and John went to the shop, Mary gave a drink to",
+    "align": "position",
+    "bos": "0",
+}
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.slug)
+def test_a_link_opens_the_same_page_elsewhere(app: Driver, browser: Browser, server: str, view: View) -> None:
+    app.open(view, **COMPARED, **CHOSEN[view.slug])
+    link = app.page.url
+    for name, value in CHOSEN[view.slug].items():
+        assert f"{name}={value.replace(' ', '+')}" in link
+    elsewhere = Driver(browser, server)
+    elsewhere.page.goto(link)
+    elsewhere.becomes(app.picture())
+    assert elsewhere.page.url == link
+    assert not elsewhere.complaints
+    elsewhere.close()
+
+
+def test_a_choice_made_by_hand_is_in_the_link_at_once(app: Driver) -> None:
+    app.open(prompt=COMPARED["prompt"])
+    app.choose("First token", "first token hidden")
+    app.page.wait_for_url(lambda url: "sink=hide" in url)
+    app.page.get_by_text("Own scale each").click()
+    app.page.wait_for_url(lambda url: "own_scale=1" in url)
+
+
+def test_a_long_prompt_is_compressed_in_the_link(app: Driver, browser: Browser, server: str) -> None:
+    prompt = " representation" * 120
+    assert len(prompt) > LONGEST_PLAIN
+    app.open(prompt=COMPARED["prompt"])
+    app.run(prompt)
+    app.page.wait_for_url(lambda url: "prompt=%7E" in url or "prompt=~" in url)
+    assert len(app.page.url) < 500
+    elsewhere = Driver(browser, server)
+    elsewhere.page.goto(app.page.url)
+    expect(elsewhere.prompt).to_have_value(prompt)
+    elsewhere.close()
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=path)
+def test_a_link_that_cannot_be_read_whole_says_what_is_left_out(app: Driver, view: View) -> None:
+    app.open(view, prompt=COMPARED["prompt"], heads="9.9 x", scale="cubic")
+    expect(app.page.get_by_text("Not all of this link could be read; left out:")).to_contain_text("scale")
+    expect(app.fed).to_have_count(1)

@@ -1,0 +1,48 @@
+"""The first visitor's tour: it comes once, goes from part to part, and can be ended and begun again."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from app.tour import STEPS
+from tests.e2e.driver import Driver
+
+
+@pytest.fixture
+def newcomer(browser: Browser, server: str) -> Iterator[Driver]:
+    driver = Driver(browser, server, newcomer=True)
+    yield driver
+    driver.close()
+    assert not driver.complaints
+
+
+def _card(driver: Driver) -> Locator:
+    return driver.page.get_by_role("dialog", name="Tour")
+
+
+def test_it_goes_through_all_steps_and_does_not_come_again(newcomer: Driver) -> None:
+    newcomer.open()
+    assert len(STEPS) <= 5
+    for step in STEPS:
+        expect(_card(newcomer)).to_contain_text(step.title)
+        part = newcomer.page.locator(f".st-key-{step.part}").bounding_box()
+        frame = newcomer.page.locator(".st-key-headlight-tour .frame").bounding_box()
+        assert part
+        assert frame
+        assert abs(frame["x"] + frame["width"] / 2 - part["x"] - part["width"] / 2) < 2
+        _card(newcomer).get_by_role("button", name="Done" if step is STEPS[-1] else "Next").click()
+    expect(_card(newcomer)).to_have_count(0)
+    newcomer.open()
+    expect(_card(newcomer)).to_have_count(0)
+
+
+def test_it_ends_by_key_and_begins_again_by_its_button(newcomer: Driver) -> None:
+    newcomer.open()
+    _card(newcomer).get_by_role("button", name="Next").click()
+    newcomer.page.keyboard.press("Escape")
+    expect(_card(newcomer)).to_have_count(0)
+    newcomer.page.get_by_role("button", name="Tour").click()
+    expect(_card(newcomer)).to_contain_text(STEPS[0].title)
+    _card(newcomer).get_by_role("button", name="Close").click()
+    expect(_card(newcomer)).to_have_count(0)

@@ -1,0 +1,29 @@
+"""What the page says of the model that computed it, and the checks that a user can ask for."""
+
+import hashlib
+import re
+
+from playwright.sync_api import expect
+
+from model import embedded_models, load
+from tests.e2e.driver import Driver
+
+PROMPT = "The keys to the cabinet"
+
+
+def test_the_panel_says_what_was_computed_from_what_and_checks_it_on_request(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    app.page.get_by_role("button", name="About this model").click()
+    panel = app.page.get_by_test_id("stPopoverBody")
+    weights = (embedded_models()["mini"] / "model.safetensors").read_bytes()
+    expect(panel).to_contain_text(hashlib.sha256(weights).hexdigest())
+    expect(panel).to_contain_text(" ".join(map(str, load("mini").to_tokens(PROMPT, prepend_bos=True)[0].tolist())))
+    expect(panel).to_contain_text(re.compile(r"matrix product.*relative error \d\.\de-\d\d"))
+    panel.get_by_role("button", name="Check the sums").click()
+    expect(panel).to_contain_text(re.compile(r"components − final residual\s+\d\.\de[-+]\d\d at most"))
+    panel.get_by_role("button", name="Compare with transformers").click()
+    told = panel.get_by_text(re.compile(r"transformers' logits\s+(\S+) at most"))
+    expect(told).to_be_visible()
+    largest = re.search(r"logits\s+(\S+) at most", told.inner_text())
+    assert largest
+    assert float(largest[1]) < 1e-4  # float32 sums in another order
