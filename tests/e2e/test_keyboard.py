@@ -1,0 +1,55 @@
+"""Every picture without a pointer: what the keys do, and what a screen reader is told."""
+
+import re
+
+from playwright.sync_api import Locator, expect
+
+from app.registry import VIEWS
+from tests.e2e.driver import Driver
+
+PROMPT = "The keys to the cabinet"
+
+
+def _told(app: Driver, within: Locator, said: str) -> None:
+    """Wait for the live text beside a picture."""
+    expect(
+        within.locator("xpath=ancestor-or-self::*").locator("[aria-live]").filter(has_text=re.compile(said)).first
+    ).to_be_attached()
+
+
+def test_heads_are_chosen_and_cells_pinned_by_key(app: Driver) -> None:
+    app.open(prompt=PROMPT, heads="0.0")
+    app.board.focus()
+    app.page.keyboard.press("End")
+    _told(app, app.board, "L3H3|L0H3")
+    app.page.keyboard.press("Enter")
+    expect(app.panels).to_have_count(2)
+    cells = app.page.get_by_role("application", name=re.compile("^attention weight of"))
+    cells.focus()
+    app.page.keyboard.press("Control+End")
+    _told(app, cells, "weight")
+    app.page.wait_for_url(re.compile(r"queries=\d+&keys=\d+"))
+    app.page.keyboard.press("Escape")
+    app.page.wait_for_url(re.compile(r"^(?!.*queries=)"))
+
+
+def test_tokens_are_walked_and_pinned_by_key(app: Driver) -> None:
+    app.open(prompt=PROMPT, heads="0.0")
+    app.chips.locator("..").first.focus()
+    app.page.keyboard.press("End")
+    app.page.keyboard.press("ArrowLeft")
+    app.page.keyboard.press("Enter")
+    app.page.wait_for_url(re.compile(r"queries=\d+"))
+    app.page.keyboard.press("Escape")
+    app.page.wait_for_url(re.compile(r"^(?!.*queries=)"))
+
+
+def test_cells_of_the_lens_are_walked_by_key(app: Driver) -> None:
+    app.open(next(view for view in VIEWS if view.slug == "lens"), prompt=PROMPT)
+    cells = app.page.get_by_role("application", name=re.compile("^Logit lens"))
+    cells.focus()
+    app.page.keyboard.press("Home")
+    app.page.wait_for_url(re.compile(r"position=0"))
+    app.page.keyboard.press("ArrowDown")
+    app.page.wait_for_url(re.compile(r"layer=3"))
+    _told(app, cells, "L2|layer|%")
