@@ -82,8 +82,8 @@ def _draw(view: View, found: Shown) -> None:
         st.info(lacking)
         return
     view.render(found)
-    if view.export is not None:
-        take_away.draw(view.export, found)
+    if (export := view.export()) is not None:
+        take_away.draw(export, found)
 
 
 main()

@@ -16,21 +16,22 @@ def nothing(shown: Shown) -> str:
 
 @dataclass(frozen=True)
 class View:
-    """A page: its place in the URL, its title, what draws it, what the runs lack to be shown by it, and its files.
+    """A page: its place in the URL, its title, what draws it, its files, and what the runs lack to be shown by it.
 
+    `export` is asked when the page is drawn, in its session, and gives None where there is nothing to take along.
     `needs` gives a sentence for the user (what is missing, and what to do), or nothing.
     """
 
     slug: str
     title: str
     render: Callable[[Shown], None]
+    export: Callable[[], Export | None] = lambda: None
     needs: Callable[[Shown], str] = nothing
-    export: Export | None = None
 
 
 VIEWS = (
-    View("attention", "Attention", attention.render, export=export.ATTENTION),
-    View("residual", "Residual stream", residual.render, export=export.RESIDUAL),
-    View("lens", "Logit lens", lens.render, lens.needs, export.LENS),
-    View("prompts", "Prompts", prompts.render),
+    View("attention", "Attention", attention.render, lambda: export.ATTENTION),
+    View("residual", "Residual stream", residual.render, lambda: export.RESIDUAL),
+    View("lens", "Logit lens", lens.render, lambda: export.LENS, lens.needs),
+    View("prompts", "Prompts", prompts.render, lambda: export.of_prompts(prompts.listed())),
 )

@@ -12,6 +12,7 @@ from app.exports.pictures import style
 from app.exports.pictures.style import Kind
 from app.shown import Shown
 
+MOST_CODE = 30_000  # characters that a browser colours at once; a longer script, of many prompts, is a file alone
 KINDS: dict[Kind, tuple[str, str]] = {"svg": ("Vectors (svg)", "image/svg+xml"), "png": ("Pixels (png)", "image/png")}
 
 
@@ -32,7 +33,10 @@ def draw(export: Export, found: Shown) -> None:
 def _code(export: Export, found: Shown) -> None:
     script = export.script(found, selection.current())
     st.caption("Prints the numbers of this page, by Headlight's library alone.")
-    st.code(script, "python", height=420, width=720)
+    if len(script) <= MOST_CODE:
+        st.code(script, "python", height=420, width=720)
+    else:
+        st.caption(f"{len(script):,} characters are too many to show here.")
     st.download_button(
         "Download (py)", script, f"headlight_{export.name}.py", "text/x-python", key=_key("py"), on_click="ignore"
     )

@@ -2,24 +2,30 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from app.exports.code import attention as attention_code
 from app.exports.code import lens as lens_code
+from app.exports.code import prompts as prompts_code
 from app.exports.code import residual as residual_code
 from app.exports.numbers import attention as attention_numbers
 from app.exports.numbers import lens as lens_numbers
+from app.exports.numbers import prompts as prompts_numbers
 from app.exports.numbers import residual as residual_numbers
 from app.exports.numbers.data import Data
 from app.exports.pages import attention as attention_page
 from app.exports.pages import lens as lens_page
+from app.exports.pages import prompts as prompts_page
 from app.exports.pages import residual as residual_page
 from app.exports.pictures import attention as attention_picture
 from app.exports.pictures import lens as lens_picture
+from app.exports.pictures import prompts as prompts_picture
 from app.exports.pictures import residual as residual_picture
 from app.exports.pictures.style import Palette
 from app.selection.chosen import Selection
 from app.shown import Shown
+from app.views.prompts import Listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,3 +50,16 @@ ATTENTION = Export(
 )
 RESIDUAL = Export("residual", residual_code.script, residual_numbers.data, residual_picture.draw, residual_page.page)
 LENS = Export("lens", lens_code.script, lens_numbers.data, lens_picture.draw, lens_page.page)
+
+
+def of_prompts(listed: tuple[Listed, ...]) -> Export | None:
+    """What the page of prompts offers, with the list as it is now; nothing where no prompt has been run."""
+    if not any(each.run for each in listed):
+        return None
+    return Export(
+        "prompts",
+        partial(prompts_code.script, listed),
+        partial(prompts_numbers.data, listed),
+        partial(prompts_picture.draw, listed),
+        partial(prompts_page.page, listed),
+    )

@@ -12,7 +12,7 @@ from app.csv_files import Cell, csv_bytes
 from app.glossary import TERMS
 from app.run import Run
 from app.runs import HeadStatistics
-from app.selection.chosen import Head, Statistic
+from app.selection.chosen import Head, Selection, Statistic
 from app.views.parts import chart, heading
 from app.views.scores import SCORES
 from model.analysis.spread import Spread, spread
@@ -41,13 +41,17 @@ def choose(run: Run, known: Sequence[HeadStatistics]) -> None:
             format_func=head_name,
             help=TERMS["head"],
             width=220,
-            **selection.bind("statistic_head", default=strongest(run, known)),
+            **selection.bind("statistic_head", default=strongest(run, known, selection.current().statistic)),
         )
 
 
-def strongest(run: Run, known: Sequence[HeadStatistics]) -> Head:
+def listed_head(run: Run, known: Sequence[HeadStatistics], chosen: Selection) -> Head:
+    """The head whose values the table of prompts lists."""
+    return chosen.statistic_head or strongest(run, known, chosen.statistic)
+
+
+def strongest(run: Run, known: Sequence[HeadStatistics], name: Statistic) -> Head:
     """The head with the largest mean over the prompts; of run A where none has been run."""
-    name = selection.current().statistic
     values = over(known, name).mean.values if known else run.scores[name].values
     return divmod(int(values.nan_to_num(-1.0).argmax()), run.cfg.n_heads)
 

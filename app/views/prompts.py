@@ -11,7 +11,7 @@ from app.csv_files import Cell, csv_bytes
 from app.glossary import TERMS
 from app.prompt_files import Prompt
 from app.runs import HeadStatistics
-from app.selection.chosen import Head
+from app.selection.chosen import Head, Statistic
 from app.settings import settings
 from app.shown import Shown
 from app.views import prompt_statistics
@@ -33,6 +33,15 @@ class _Upload:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """One prompt of the list as the page showed it, without numbers: whether it was run, or why it cannot be."""
+
+    prompt: Prompt
+    run: bool
+    refused: str
+
+
+@dataclass(frozen=True)
 class Row:
     """One prompt of the list, with what is known of it; `refused` says why nothing can be."""
 
@@ -45,11 +54,11 @@ class Row:
         """What the table says about it."""
         return "run" if self.known else self.refused or "not run"
 
-    def value(self, head: Head) -> float | None:
-        """The chosen statistic of a head; None where it is not known, or the prompt has no such token."""
+    def value(self, head: Head, statistic: Statistic) -> float | None:
+        """A statistic of a head; None where it is not known, or the prompt has no such token."""
         if self.known is None:
             return None
-        value = float(self.known.scores[selection.current().statistic].values[head])
+        value = float(self.known.scores[statistic].values[head])
         return None if value != value else value
 
 
@@ -59,9 +68,9 @@ def render(shown: Shown) -> None:
     _uploader()
     rows = [_row(inputs, prompt) for inputs, prompt in zip(_inputs(), prompt_list.prompts(), strict=True)]
     _progress(rows)
-    known = list({row.prompt.text: row.known for row in rows if row.known}.values())
+    known = distinct(rows)
     prompt_statistics.choose(shown.a, known)
-    head = selection.current().statistic_head or prompt_statistics.strongest(shown.a, known)
+    head = prompt_statistics.listed_head(shown.a, known, selection.current())
     _table(rows, head)
     if known:
         prompt_statistics.draw(shown.a, known)
@@ -69,6 +78,17 @@ def render(shown: Shown) -> None:
     if batch.current().waiting:
         batch.step()
         st.rerun()
+
+
+def listed() -> tuple[Listed, ...]:
+    """The list as it stands, for files that are made later, outside the session."""
+    rows = map(_row, _inputs(), prompt_list.prompts())
+    return tuple(Listed(row.prompt, row.known is not None, row.refused) for row in rows)
+
+
+def distinct(rows: Sequence[Row]) -> list[HeadStatistics]:
+    """The statistics of the prompts that were run; one that is listed twice counts once."""
+    return list({row.prompt.text: row.known for row in rows if row.known}.values())
 
 
 def _inputs() -> list[Inputs]:
@@ -136,15 +156,15 @@ def _progress(rows: Sequence[Row]) -> None:
 
 
 def _table(rows: Sequence[Row], head: Head) -> None:
-    own, labels = own_columns(rows, head), label_columns(rows)
+    statistic = selection.current().statistic
+    own, labels = _own_columns(rows, head, statistic), _label_columns(rows)
     titles, cells = [*own, *labels], [*own.values(), *labels.values()]
-    score = SCORES[selection.current().statistic]
     event = st.dataframe(
         # Named by place, because a file may name its columns as ours are named.
-        {str(place): list(map(_cut, column)) for place, column in enumerate(cells)},
+        {str(place): list(map(cut, column)) for place, column in enumerate(cells)},
         column_config={
             "0": st.column_config.TextColumn(titles[0], width="large"),
-            "1": st.column_config.NumberColumn(titles[1], format="%.3f", help=TERMS[score.term]),
+            "1": st.column_config.NumberColumn(titles[1], format="%.3f", help=TERMS[SCORES[statistic].term]),
             "2": st.column_config.NumberColumn(titles[2]),
             **{str(place): st.column_config.TextColumn(titles[place]) for place in range(3, len(titles))},
         },
@@ -156,32 +176,38 @@ def _table(rows: Sequence[Row], head: Head) -> None:
         alt="All prompts with their statistic, number of tokens and status",
     )
     chosen = [place for place in event.selection.rows if place < len(rows)]
-    file = own | {f"label {name}": column for name, column in labels.items()}
-    _row_buttons(rows, file, chosen[0] if chosen else None)
+    _row_buttons(rows, columns(rows, head, statistic), chosen[0] if chosen else None)
 
 
-def own_columns(rows: Sequence[Row], head: Head) -> dict[str, list[Cell]]:
-    """The table's columns that every prompt has: text, statistic of the head, number of tokens, status and source."""
+def columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[str, list[Cell]]:
+    """The table for a file, where no label's name can be that of another column."""
+    labels = {f"label {name}": column for name, column in _label_columns(rows).items()}
+    return _own_columns(rows, head, statistic) | labels
+
+
+def _own_columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[str, list[Cell]]:
+    """What every prompt has: text, statistic of the head, number of tokens, status and source."""
     return {
         prompt_files.PROMPT: [row.prompt.text for row in rows],
-        f"{head_name(head)} {SCORES[selection.current().statistic].title}": [row.value(head) for row in rows],
+        f"{head_name(head)} {SCORES[statistic].title}": [row.value(head, statistic) for row in rows],
         "tokens": [row.known.n_tokens if row.known else None for row in rows],
         "status": [row.status for row in rows],
         "from": [row.prompt.source for row in rows],
     }
 
 
-def label_columns(rows: Sequence[Row]) -> dict[str, list[Cell]]:
+def _label_columns(rows: Sequence[Row]) -> dict[str, list[Cell]]:
     """A column for each label that any prompt has."""
     labels = [dict(row.prompt.labels) for row in rows]
     return {name: [row.get(name) for row in labels] for name in dict.fromkeys(name for row in labels for name in row)}
 
 
-def _cut(cell: Cell) -> Cell:
+def cut(cell: Cell) -> Cell:
+    """A cell as it is shown, where no text may be long."""
     return f"{cell[:CELL]}…" if isinstance(cell, str) and len(cell) > CELL else cell
 
 
-def _row_buttons(rows: Sequence[Row], columns: dict[str, list[Cell]], chosen: int | None) -> None:
+def _row_buttons(rows: Sequence[Row], file: dict[str, list[Cell]], chosen: int | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         for side in ("A", "B"):
             st.button(
@@ -201,7 +227,7 @@ def _row_buttons(rows: Sequence[Row], columns: dict[str, list[Cell]], chosen: in
             on_click=lambda: prompt_list.remove(range(len(rows))),
             key=selection.widget_key("clear"),
         )
-        prompt_statistics.download("Data: prompts", "prompts.csv", lambda: csv_bytes(columns))
+        prompt_statistics.download("Data: prompts", "prompts.csv", lambda: csv_bytes(file))
         if chosen is None:
             st.caption("Tick a row to open its prompt; click a column's name to sort.", width="content")
     if chosen is not None and rows[chosen].refused:
@@ -219,8 +245,8 @@ def _past_runs() -> None:
     past = prompt_list.past_runs()
     event = st.dataframe(
         {
-            "A": [_cut(run.selection.prompt) for run in past],
-            "B": [_cut(run.selection.prompt_b) for run in past],
+            "A": [cut(run.selection.prompt) for run in past],
+            "B": [cut(run.selection.prompt_b) for run in past],
             "Model": [" | ".join(filter(None, (run.selection.model, run.selection.model_b))) for run in past],
             "Page": [run.page or None for run in past],
         },

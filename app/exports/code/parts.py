@@ -67,10 +67,10 @@ def whole(purpose: str, analyses: Sequence[str], blocks: Sequence[str], also: Se
 
 def runs_of(shown: Shown, kept: str) -> str:
     """Open the models and run the prompts; `kept` is a tuple of the last names of the activations needed."""
-    lines = [f'models = {{"A": {_load(shown.a)}}}']
+    lines = [f'models = {{"A": {loading(shown.a)}}}']
     if shown.b is not None:
         same = shown.b.model is shown.a.model
-        lines.append(f'models["B"] = {_SAME if same else _load(shown.b)}')
+        lines.append(f'models["B"] = {_SAME if same else loading(shown.b)}')
     lines.append("tokens = {")
     for side, run in shown.sides.items():
         lines.append(f'    "{side}": models["{side}"].to_tokens({run.prompt!r}, prepend_bos={run.bos}),')
@@ -85,8 +85,8 @@ with torch.inference_mode():
 labels = {run: models[run].tokenizer.labels(tokens[run]) for run in tokens}"""
 
 
-def _load(run: Run) -> str:
-    """The model's source, at the commit that was used where it has one."""
+def loading(run: Run) -> str:
+    """An expression that opens a run's model, at the commit that was used where it has one."""
     revision = f", {run.source.revision!r}" if run.source.revision else ""
     return f"load({models.opened_by(run.source)!r}{revision})"
 

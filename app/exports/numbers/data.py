@@ -8,11 +8,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
+from torch import Tensor
 
 from app.csv_files import Cell, csv_bytes
 from app.exports.facts import facts
 from app.shown import Shown
 from model.analysis import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class Count:
+    """How many there are of something, laid out as a `Measure` is; the unit is what is counted."""
+
+    name: str
+    unit: str
+    axes: tuple[str, ...]
+    values: Int[Tensor, "..."]
+
 
 Table = Mapping[str, Sequence[Cell]]
 
@@ -27,7 +40,7 @@ class Data:
     view: str
     shows: Mapping[str, Any]
     tables: Mapping[str, Table]
-    arrays: Mapping[str, Measure]
+    arrays: Mapping[str, Measure | Count]
 
 
 def archive(shown: Shown, data: Data) -> bytes:
@@ -47,7 +60,7 @@ def archive(shown: Shown, data: Data) -> bytes:
     return packed.getvalue()
 
 
-def _npz(arrays: Mapping[str, Measure]) -> bytes:
+def _npz(arrays: Mapping[str, Measure | Count]) -> bytes:
     target = io.BytesIO()
     values: dict[str, Any] = {name: measure.values.numpy() for name, measure in arrays.items()}
     np.savez(target, **values)

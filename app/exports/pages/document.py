@@ -25,9 +25,10 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sa
 CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-def document(view: str, shown: Shown, mounted: Sequence[Mounted], script: str) -> bytes:
+def document(view: str, shown: Shown, mounted: Sequence[Mounted], script: str, tokens: bool = True) -> bytes:
     """The file: a heading that says what this is of, and the components, which the view's script puts to work.
 
+    The heading has the runs' tokens too, unless the view is of other prompts.
     The same numbers give the same bytes.
     """
     title = f"{view} of {' and '.join(dict.fromkeys(run.source.name for run in shown.runs))}"
@@ -54,7 +55,7 @@ def document(view: str, shown: Shown, mounted: Sequence[Mounted], script: str) -
 <body>
 <header>
 <h1>{html.escape(title)}</h1>
-{"".join(_fed("" if shown.b is None else f"{side}: ", run) for side, run in shown.sides.items())}
+{"".join(_fed("" if shown.b is None else f"{side}: ", run, tokens) for side, run in shown.sides.items())}
 </header>
 <main></main>
 <script type="text/plain" id="data">{data}</script>
@@ -67,12 +68,13 @@ def document(view: str, shown: Shown, mounted: Sequence[Mounted], script: str) -
     return text.encode("utf-8", "replace")
 
 
-def _fed(side: str, run: Run) -> str:
+def _fed(side: str, run: Run, with_tokens: bool) -> str:
     """Which weights were fed what; the tokens' labels, because every character of them can be seen."""
     revision = f", revision {run.source.revision}" if run.source.revision else ""
     facts = html.escape(f"{side}{run.source.name}{revision}, sha256 of the weights {run.source.sha256}")
     tokens = "".join(f"<span>{html.escape(label)}</span>" for label in run.labels)
-    return f'<section class="fed"><p>{facts}</p><p class="tokens">{tokens}</p></section>\n'
+    fed = f'<p class="tokens">{tokens}</p>' if with_tokens else ""
+    return f'<section class="fed"><p>{facts}</p>{fed}</section>\n'
 
 
 def _variables(palette: Palette, selector: str) -> str:

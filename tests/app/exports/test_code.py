@@ -1,5 +1,6 @@
 """The scripts print the page's numbers, in a process that has never seen the page."""
 
+import ast
 import csv
 import io
 import os
@@ -8,6 +9,7 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,8 +17,10 @@ import pytest
 from app import models, shown
 from app.csv_files import csv_bytes
 from app.exports.export import ATTENTION, LENS, RESIDUAL, Export
+from app.exports.numbers.data import Table
+from app.selection.chosen import Statistic
 from model.source import Source
-from tests.app.exports.conftest import OTHER, chosen
+from tests.app.exports.conftest import OTHER, PROMPTS, RUN, chosen
 
 ROOT = Path(__file__).parents[3]
 Tables = dict[tuple[str, ...], list[list[str]]]
@@ -28,6 +32,7 @@ CASES = [
     (RESIDUAL, {"prompt_b": OTHER, "position": 2}),
     (LENS, {"target": "one"}),
     (LENS, {"prompt_b": OTHER, "align": "position", "layer": 2, "position": 3}),
+    (PROMPTS, {}),
 ]
 VARIANTS = [
     *({"show": show, "sink": sink} for show in ("score", "write", "disagreement") for sink in ("keep", "renormalise")),
@@ -64,7 +69,9 @@ def numbers(cells: list[str]) -> np.ndarray:
 def compare(printed: str, export: Export, fields: dict[str, object], folder: str) -> None:
     """What a script printed is what the page's csv files hold."""
     selection = chosen(folder, **fields)
-    expected = export.data(shown.of(selection), selection).tables
+    expected = dict(export.data(shown.of(selection), selection).tables)
+    if export is PROMPTS:
+        expected["prompts"] = computed(expected["prompts"])
     tables = parsed(printed)
     assert set(tables) == {tuple(table) for table in expected.values()}
     for table in expected.values():
@@ -74,6 +81,12 @@ def compare(printed: str, export: Export, fields: dict[str, object], folder: str
         assert len(mine) == len(rows)
         for column, name in enumerate(heading):
             _same([row[column] for row in mine], [row[column] for row in rows], name)
+
+
+def computed(prompts: Table) -> Table:
+    """What a script can tell of the prompts: text, statistic and tokens of those that were run."""
+    was_run = [place for place, status in enumerate(prompts["status"]) if status == "run"]
+    return {name: [prompts[name][place] for place in was_run] for name in list(prompts)[:3]}
 
 
 def _same(printed: list[str], expected: list[str], name: str) -> None:
@@ -111,6 +124,13 @@ def test_every_choice_of_the_attention_page_has_its_lines(fields: dict[str, obje
     compare(run_here(ATTENTION.script(shown.of(selection), selection)), ATTENTION, fields, folder)
 
 
+@pytest.mark.parametrize("statistic", get_args(Statistic))
+def test_every_statistic_of_the_prompts_has_its_lines(statistic: str, folder: str) -> None:
+    fields: dict[str, object] = {"statistic": statistic, "statistic_head": (2, 1), "bos": False}
+    selection = chosen(folder, **fields)
+    compare(run_here(PROMPTS.script(shown.of(selection), selection)), PROMPTS, fields, folder)
+
+
 @pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
 def test_two_models_of_unequal_depth_are_compared_where_both_have_layers(export: Export, folder: str) -> None:
     fields: dict[str, object] = {"prompt_b": OTHER, "model_b": "mini", "heads": ((1, 2), (0, 3))}
@@ -138,3 +158,10 @@ def test_a_prompt_in_a_script_is_a_literal(folder: str) -> None:
     scope: dict[str, list[str]] = {"fed": []}
     exec(f"def to_tokens(text, prepend_bos): fed.append(text)\n{literals[0].split('.', 1)[1].rstrip(',')}", scope)
     assert scope["fed"] == [prompt]
+
+
+def test_the_prompts_of_a_script_are_literals(folder: str) -> None:
+    selection = chosen(folder)
+    script = ast.parse(PROMPTS.script(shown.of(selection), selection))
+    assigned = {ast.unparse(node.targets[0]): node.value for node in script.body if isinstance(node, ast.Assign)}
+    assert ast.literal_eval(assigned["prompts"]) == [text for text, _ in RUN]

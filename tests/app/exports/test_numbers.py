@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.exports.export import ATTENTION, LENS, RESIDUAL, Export
+from app import runs
+from app.exports.export import ATTENTION, LENS, RESIDUAL, Export, of_prompts
 from app.exports.numbers.data import archive
 from app.run import attend
 from app.shown import Shown
-from tests.app.exports.conftest import HOSTILE, OTHER, chosen
+from tests.app.exports.conftest import HOSTILE, LISTED, OTHER, PROMPTS, REFUSED, RUN, chosen
 
 Files = dict[str, bytes]
 
@@ -33,7 +34,7 @@ def arrays(found: Files) -> dict[str, np.ndarray]:
         return dict(loaded)
 
 
-@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
+@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS, PROMPTS])
 def test_an_archive_says_what_its_numbers_are_of(export: Export, two: Shown, folder: str) -> None:
     found = files(export, two, folder, prompt_b=OTHER)
     said = about(found)
@@ -52,7 +53,7 @@ def test_an_archive_says_what_its_numbers_are_of(export: Export, two: Shown, fol
         assert next(csv.reader(io.StringIO(found[name].decode("utf-8-sig")))) == heading
 
 
-@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
+@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS, PROMPTS])
 def test_the_same_numbers_give_the_same_bytes(export: Export, alone: Shown, folder: str) -> None:
     made = [archive(alone, export.data(alone, chosen(folder))) for _ in range(2)]
     assert made[0] == made[1]
@@ -91,3 +92,38 @@ def test_cells_of_a_long_prompt_stay_out_of_csv(folder: str, alone: Shown, monke
     found = files(ATTENTION, alone, folder)
     assert "cells.csv" not in found
     assert "A cells" in arrays(found)
+
+
+def test_the_prompts_array_belongs_to_the_rows_of_the_table(two: Shown, folder: str) -> None:
+    found = files(PROMPTS, two, folder, prompt_b=OTHER, statistic="entropy", statistic_head=(2, 3))
+    heading, *rows = csv.reader(io.StringIO(found["prompts.csv"].decode("utf-8-sig"), newline=""))
+    assert heading == ["prompt", "L2H3 Entropy (nats)", "tokens", "status", "from", "label kind", "label <b>no</b>"]
+    assert [row[0] for row in rows] == [
+        f"'{each.prompt.text}" if each.prompt.text[0] == "=" else each.prompt.text for each in LISTED
+    ]
+    assert [row[3] for row in rows] == [*["run"] * len(RUN), REFUSED.refused, "not run"]
+    statistic = arrays(found)["statistic"]
+    own = [runs.head_statistics(folder, text, True).scores["entropy"].values.numpy() for text, _ in RUN]
+    np.testing.assert_array_equal(statistic[: len(RUN)], own)
+    assert np.isnan(statistic[len(RUN) :]).all()
+    assert [float(row[1]) for row in rows[: len(RUN)]] == statistic[: len(RUN), 2, 3].tolist()
+
+
+def test_a_prompt_that_is_listed_twice_counts_once(alone: Shown, folder: str) -> None:
+    """Prompts without repeated tokens have no induction, and count for nothing."""
+    found = files(PROMPTS, alone, folder)
+    held, said = arrays(found), about(found)
+    once = held["statistic"][: len(RUN) - 1]
+    assert 0 < held["count"].max() < len(once)
+    np.testing.assert_array_equal(held["count"], np.isfinite(once).sum(0))
+    # float32 carries seven digits.
+    np.testing.assert_allclose(held["mean"], np.nanmean(once, 0), rtol=1e-5)
+    np.testing.assert_allclose(held["standard deviation"], np.nanstd(once, 0, ddof=1), rtol=1e-5)
+    assert said["arrays.npz"]["count"]["unit"] == "prompts"
+    rows = list(csv.reader(io.StringIO(found["heads.csv"].decode("utf-8-sig"))))[1:]
+    assert [float(row[1]) for row in rows] == held["mean"].flatten().tolist()
+
+
+def test_a_list_without_a_run_has_nothing_to_take_along() -> None:
+    assert of_prompts((REFUSED, LISTED[-1])) is None
+    assert of_prompts(()) is None

@@ -11,10 +11,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from app import shown
 from app.exports.export import ATTENTION, LENS, RESIDUAL, Export
+from app.prompt_files import Prompt
 from app.shown import Shown
 from model import Transformer, TransformerConfig, save_gpt2
 from tests.app.conftest import MINI
-from tests.app.exports.conftest import OTHER, chosen
+from tests.app.exports.conftest import HOSTILE, LISTED, OTHER, PROMPTS, TEXTS, chosen, listing
 
 LIMIT = 1_500_000  # bytes
 
@@ -44,11 +45,11 @@ class Opened:
     def open(self, content: bytes) -> Page:
         self.path.write_bytes(content)
         self.page.goto(self.path.as_uri())
-        expect(self.page.locator("canvas:visible").first).to_be_visible(timeout=30_000)
+        expect(self.page.locator("canvas:visible, .cell:visible").first).to_be_visible(timeout=30_000)
         return self.page
 
 
-@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
+@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS, PROMPTS])
 def test_a_page_names_nothing_outside_itself(export: Export, two: Shown, folder: str) -> None:
     made = [export.page(two, chosen(folder, prompt_b=OTHER)) for _ in range(2)]
     assert made[0] == made[1]
@@ -103,6 +104,31 @@ def test_a_click_on_the_stream_shows_that_tokens_parts(opened: Opened, two: Show
     expect(page.locator(".tooltip:popover-open")).to_contain_text("position embedding")
 
 
+def test_prompts_are_sorted_and_shown_as_they_are(opened: Opened, alone: Shown, folder: str) -> None:
+    page = opened.open(PROMPTS.page(alone, chosen(folder, statistic="first_token", statistic_head=(0, 1))))
+    table = page.get_by_role("table", name="Prompts")
+    texts = table.locator("tbody td:first-child")
+    assert texts.all_text_contents()[: len(TEXTS)] == TEXTS
+    table.get_by_role("button", name="L0H1 First token").click()
+    values = [float(text) for text in table.locator("tbody td:nth-child(2)").all_text_contents() if text != "–"]
+    assert values == sorted(values)
+    assert len(values) == len(LISTED) - 2
+    assert texts.last.text_content() == "not run yet"  # what is missing stays below
+    table.get_by_role("button", name="label <b>no</b>").click()
+    assert page.locator("main b, main script").count() == 0
+
+
+def test_a_head_of_the_maps_says_what_its_squares_mean(opened: Opened, alone: Shown, folder: str) -> None:
+    selection = chosen(folder)
+    page = opened.open(PROMPTS.page(alone, selection))
+    page.locator(".cell").nth(7).hover()
+    mean = PROMPTS.data(alone, selection).arrays["mean"].values[1, 2].item()
+    expect(page.locator(".tooltip:popover-open")).to_contain_text(f"L1H2mean{mean:#.4g}")
+    expect(page.locator(".cell.framed")).to_have_count(2)
+    means = page.get_by_role("table", name="Heads").locator("tbody td:nth-child(2)").all_text_contents()
+    assert list(map(float, means)) == sorted(map(float, means), reverse=True)
+
+
 @pytest.fixture(scope="module")
 def gpt2_shaped(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A model of GPT-2-small's 144 heads, thin in all that a page does not hold."""
@@ -127,7 +153,7 @@ def test_every_head_of_gpt2_over_64_tokens_fits_into_one_small_file(gpt2_shaped:
     for each in (selection, compared):
         seen = shown.of(each)
         assert len(seen.a.labels) == 64
-        for export in (ATTENTION, RESIDUAL, LENS):
+        for export in (ATTENTION, RESIDUAL, LENS, listing(LISTED[:3])):
             assert len(export.page(seen, each)) < LIMIT
 
 
@@ -141,3 +167,11 @@ def test_where_all_heads_are_too_many_the_file_says_which_it_holds(
     assert box
     board.click(position={"x": box["width"] * 3.5 / 5, "y": box["height"] * 2.5 / 3})
     expect(page.locator("main p.note")).to_have_text("L2H3: not in this file. It holds L1H2, L0H4.")
+
+
+def test_a_thousand_prompts_fit_into_one_small_file(alone: Shown, folder: str) -> None:
+    many = tuple(
+        replace(LISTED[0], prompt=replace(LISTED[0].prompt, text=f"one two {n} one {n * n}")) for n in range(20)
+    )
+    long = tuple(replace(LISTED[-1], prompt=Prompt(f"{n} {HOSTILE * 100}", "typed")) for n in range(980))
+    assert len(listing(many + long).page(alone, chosen(folder))) < LIMIT

@@ -15,7 +15,7 @@ from app.exports.pictures import style
 from app.exports.pictures.style import DARK, LIGHT, Palette
 from app.run import attend
 from app.shown import Shown
-from tests.app.exports.conftest import OTHER, chosen
+from tests.app.exports.conftest import LISTED, OTHER, PROMPTS, chosen, listing
 
 ROOT = Path(__file__).parents[3]
 COLOURS = Path(components.__file__).parent / "shared" / "colour.js"
@@ -36,7 +36,7 @@ def test_tokens_stay_text(export: Export, alone: Shown, folder: str) -> None:
     assert b"@import" not in svg
 
 
-@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
+@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS, PROMPTS])
 def test_a_comparison_is_drawn_dark_as_pixels(
     export: Export, two: Shown, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +69,24 @@ def test_panels_hold_the_heads_patterns(alone: Shown, folder: str) -> None:
         cells = axes.images[0].get_array()
         pattern = np.tril(attend(alone.a, layer, head).pattern.numpy())
         np.testing.assert_array_equal(np.ma.filled(cells, 0), pattern)
+
+
+def test_maps_hold_mean_and_deviation(alone: Shown, folder: str) -> None:
+    selection = chosen(folder)
+    found = PROMPTS.data(alone, selection).arrays
+    maps = [axes.images[0].get_array() for axes in PROMPTS.draw(alone, selection, LIGHT).axes if axes.images]
+    for cells, name in zip(maps, ("mean", "standard deviation"), strict=True):
+        np.testing.assert_array_equal(cells, found[name].values)
+    svg = style.file(lambda: PROMPTS.draw(alone, selection, LIGHT), LIGHT, "svg")
+    assert {"mean", "L2", "H4", "mean (probability)"} <= set(texts(svg))
+
+
+def test_one_prompt_has_no_deviation_to_draw(alone: Shown, folder: str) -> None:
+    """Nor has it a statistic where no token is repeated: both maps are empty."""
+    drawn = listing(LISTED[:1]).draw(alone, chosen(folder, statistic="first_token"), LIGHT)
+    mean, sd = (axes.images[0].get_array() for axes in drawn.axes if axes.images)
+    assert not np.ma.is_masked(mean)
+    assert sd.mask.all()
 
 
 def test_one_scale_for_all_heads_or_one_for_each(two: Shown, folder: str) -> None:
