@@ -81,9 +81,9 @@ class HookPoint:
             HookError: the activation belongs to no block.
         """
         parts = self.name.split(".")
-        if parts[0] != "blocks":
-            raise HookError(f"{self.name} belongs to no layer; only names that begin with 'blocks.' do.")
-        return int(parts[1])
+        if "blocks" not in parts:
+            raise HookError(f"{self.name} belongs to no layer; only names with 'blocks.' do.")
+        return int(parts[parts.index("blocks") + 1])
 
 
 class Edit(Tap):

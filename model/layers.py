@@ -49,6 +49,22 @@ class Embed(nn.Module):
         return self.W_E[tokens]
 
 
+class TiedEmbed(nn.Module):
+    """Token ids to their rows of another embedding's W_E; no parameters of its own."""
+
+    def __init__(self, embed: Embed) -> None:
+        super().__init__()
+        self._embed = [embed]  # in a list, so that its parameters are not registered a second time
+
+    @property
+    def W_E(self) -> Float[Tensor, "d_vocab d_model"]:
+        """The other's matrix itself."""
+        return self._embed[0].W_E
+
+    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+        return self.W_E[tokens]
+
+
 class PosEmbed(nn.Module):
     """Position indices to their rows of W_pos (learned, absolute)."""
 
@@ -58,6 +74,23 @@ class PosEmbed(nn.Module):
 
     def forward(self, positions: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
         return self.W_pos[positions]
+
+
+class SinusoidalPosEmbed(nn.Module):
+    """Position indices to sines (even components) and cosines (odd) of wavelengths from 2 pi to 10000 * 2 pi.
+
+    Source: Vaswani et al. 2017, section 3.5.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.d_model = cfg.d_model
+
+    def forward(self, positions: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+        pairs = torch.arange(0, self.d_model, 2, device=positions.device)
+        angles = positions[..., None] / 10000.0 ** (pairs.double() / self.d_model)
+        waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+        return waves[..., : self.d_model].to(torch.get_default_dtype())
 
 
 class NoNorm(nn.Module):
@@ -93,32 +126,40 @@ class LayerNorm(LayerNormPre):
 
 
 class Attention(nn.Module):
-    """Multi-head self-attention, row = query and column = key."""
+    """Multi-head attention, row = query and column = key: of a sequence to itself, or to a memory beside it."""
 
     def __init__(self, cfg: TransformerConfig, layer: int) -> None:
         super().__init__()
-        sizes = (cfg.n_heads, cfg.d_model, cfg.d_head)
-        self.W_Q, self.W_K, self.W_V = _per_head(*sizes), _per_head(*sizes), _per_head(*sizes)
-        self.W_O = _normal(cfg.n_heads, cfg.d_head, cfg.d_model)
-        self.b_Q, self.b_K, self.b_V = (_zeros(cfg.n_heads, cfg.d_head) for _ in range(3))
-        self.b_O = _zeros(cfg.d_model)
+        assert cfg.d_value is not None  # filled in by the config
+        self.W_Q, self.W_K = (_per_head(cfg.n_heads, cfg.d_model, cfg.d_head) for _ in range(2))
+        self.W_V = _per_head(cfg.n_heads, cfg.d_model, cfg.d_value)
+        self.W_O = _normal(cfg.n_heads, cfg.d_value, cfg.d_model)
+        self.b_Q, self.b_K = (_zeros(cfg.n_heads, cfg.d_head) for _ in range(2))
+        self.b_V, self.b_O = _zeros(cfg.n_heads, cfg.d_value), _zeros(cfg.d_model)
         self.attn_scale = attention_scale(cfg, layer)
+        self.dropout = nn.Dropout(cfg.dropout)
 
     def forward(
         self,
-        normalized_resid_pre: Float[Tensor, "batch pos d_model"],
+        normalized_resid_pre: Float[Tensor, "batch query d_model"],
         visible: Bool[Tensor, "#batch 1 query key"],
         tap: Tap,
-    ) -> Float[Tensor, "batch pos d_model"]:
-        """Every head's output, summed. A query that sees no key attends to nothing: its row is zero."""
+        memory: Float[Tensor, "batch memory d_model"] | None = None,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Every head's output, summed. A query that sees no key attends to nothing: its row is zero.
+
+        Keys and values are made of `memory` if that is given (cross-attention), else of the queries' own stream. A tap
+        may put those of earlier positions before them, which `visible` then counts.
+        """
+        attended = normalized_resid_pre if memory is None else memory
         to_heads = "batch pos d_model, head d_model d_head -> batch pos head d_head"
         q = tap("hook_q", einsum(normalized_resid_pre, self.W_Q, to_heads) + self.b_Q)
-        k = tap("hook_k", einsum(normalized_resid_pre, self.W_K, to_heads) + self.b_K)
-        v = tap("hook_v", einsum(normalized_resid_pre, self.W_V, to_heads) + self.b_V)
+        k = tap("hook_k", einsum(attended, self.W_K, to_heads) + self.b_K)
+        v = tap("hook_v", einsum(attended, self.W_V, to_heads) + self.b_V)
         scores = tap("hook_attn_scores", attention_scores(q, k, visible, self.attn_scale))
         pattern = attention_pattern(scores, visible)
         del scores  # as large as the pattern, and not needed while the tap looks at that
-        pattern = tap("hook_pattern", pattern)
+        pattern = self.dropout(tap("hook_pattern", pattern))
         z = tap("hook_z", einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head"))
         if tap.wants("hook_result"):
             to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
@@ -153,13 +194,30 @@ def attention_pattern(
 
 
 def visible_keys(
-    attention_dir: str, attention_mask: Bool[Tensor, "batch pos"] | None, n_pos: int, device: torch.device
+    attention_dir: str,
+    attention_mask: Bool[Tensor, "batch key"] | None,
+    n_key: int,
+    device: torch.device,
+    n_query: int | None = None,
 ) -> Bool[Tensor, "#batch 1 query key"]:
-    """Which keys each query may attend to: none after itself if causal, and never a padding token."""
-    visible = torch.ones(1, 1, n_pos, n_pos, dtype=torch.bool, device=device)
+    """Which keys each query may attend to: none after itself if causal, and never a padding token.
+
+    There are as many queries as keys, or the last `n_query` of them where those before were run already.
+    """
+    n_query = n_key if n_query is None else n_query
+    visible = torch.ones(1, 1, n_query, n_key, dtype=torch.bool, device=device)
     if attention_dir == "causal":
-        visible = visible.tril()
+        visible = visible.tril(n_key - n_query)
     return visible if attention_mask is None else visible & attention_mask[:, None, None, :]
+
+
+def positions_of(
+    tokens: Int[Tensor, "batch pos"], attention_mask: Bool[Tensor, "batch key"] | None, n_past: int = 0
+) -> Int[Tensor, "batch pos"]:
+    """Positions counted from each row's first real token, `n_past` of which, masked or not, were run already."""
+    if attention_mask is None:
+        return torch.arange(n_past, n_past + tokens.shape[1], device=tokens.device).expand_as(tokens)
+    return (attention_mask.long().cumsum(-1) - 1).clamp(min=0)[:, n_past:]
 
 
 class MLP(nn.Module):
@@ -193,9 +251,7 @@ class Unembed(nn.Module):
         return einsum(normalized, self.W_U, to_logits) + self.b_U
 
 
-class TiedUnembed(nn.Module):
-    """Normalised residual stream to logits by the token embedding, transposed; no parameters of its own."""
-
+class _Transposed(nn.Module):
     def __init__(self, embed: Embed) -> None:
         super().__init__()
         self._embed = [embed]  # in a list, so that its parameters are not registered a second time
@@ -204,6 +260,10 @@ class TiedUnembed(nn.Module):
     def W_U(self) -> Float[Tensor, "d_model d_vocab"]:
         """The token embedding, transposed (a view)."""
         return self._embed[0].W_E.T
+
+
+class TiedUnembed(_Transposed):
+    """Normalised residual stream to logits by the token embedding, transposed; no parameters of its own."""
 
     @property
     def b_U(self) -> Float[Tensor, " d_vocab"]:
@@ -214,52 +274,19 @@ class TiedUnembed(nn.Module):
         return einsum(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab")
 
 
+class BiasedTiedUnembed(_Transposed):
+    """Normalised residual stream to logits by the token embedding, transposed, and a bias."""
+
+    def __init__(self, embed: Embed) -> None:
+        super().__init__(embed)
+        self.b_U = _zeros(embed.W_E.shape[0])
+
+    def forward(self, normalized: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_vocab"]:
+        return einsum(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab") + self.b_U
+
+
 def build_norm(cfg: TransformerConfig) -> nn.Module:
     """The normalisation layer that the config asks for."""
     if cfg.normalization_type is None:
         return NoNorm()
     return LayerNorm(cfg) if cfg.normalization_type == "LN" else LayerNormPre(cfg)
-
-
-class AttnOnlyBlock(nn.Module):
-    """Attention on the normalised stream, added to the stream."""
-
-    def __init__(self, cfg: TransformerConfig, layer: int) -> None:
-        super().__init__()
-        self.ln1, self.attn = build_norm(cfg), Attention(cfg, layer)
-
-    def forward(
-        self,
-        resid_pre: Float[Tensor, "batch pos d_model"],
-        visible: Bool[Tensor, "#batch 1 query key"],
-        tap: Tap,
-    ) -> Float[Tensor, "batch pos d_model"]:
-        resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.attn(self.ln1(resid_pre, tap.within("ln1")), visible, tap.within("attn"))
-        return tap("hook_resid_post", resid_pre + tap("hook_attn_out", attn_out))
-
-
-class Block(nn.Module):
-    """Attention, then an MLP, each on the normalised stream and added to the stream."""
-
-    def __init__(self, cfg: TransformerConfig, layer: int) -> None:
-        super().__init__()
-        self.ln1, self.attn = build_norm(cfg), Attention(cfg, layer)
-        self.ln2, self.mlp = build_norm(cfg), MLP(cfg)
-
-    def forward(
-        self,
-        resid_pre: Float[Tensor, "batch pos d_model"],
-        visible: Bool[Tensor, "#batch 1 query key"],
-        tap: Tap,
-    ) -> Float[Tensor, "batch pos d_model"]:
-        resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.attn(self.ln1(resid_pre, tap.within("ln1")), visible, tap.within("attn"))
-        resid_mid = tap("hook_resid_mid", resid_pre + tap("hook_attn_out", attn_out))
-        mlp_out = self.mlp(self.ln2(resid_mid, tap.within("ln2")), tap.within("mlp"))
-        return tap("hook_resid_post", resid_mid + tap("hook_mlp_out", mlp_out))
-
-
-def build_block(cfg: TransformerConfig, layer: int) -> nn.Module:
-    """The block that the config asks for."""
-    return AttnOnlyBlock(cfg, layer) if cfg.attn_only else Block(cfg, layer)

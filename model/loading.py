@@ -1,14 +1,16 @@
 """Opening a model: one that comes with the project, a folder or file, or a name on the Hugging Face hub."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from model.config import TransformerConfig
 from model.errors import CheckpointError, ConfigError, ModelNotFoundError, nearest
-from model.families import FAMILIES, Checkpoint, hub, skeleton
+from model.families import FAMILIES, SEQ2SEQ_FAMILIES, Checkpoint, Family, hub, seq2seq_skeleton, skeleton
 from model.families.transformer_lens import PICKLES
+from model.seq2seq import Seq2SeqTransformer
 from model.source import Source
 from model.tokenizer import Tokenizer, has_tokenizer
 from model.transformer import Transformer
@@ -17,7 +19,16 @@ EMBEDDED = Path(__file__).resolve().parents[1] / "assets" / "models"
 
 
 def embedded_models() -> dict[str, Path]:
-    """The folders of the models that come with the project, by name."""
+    """The folders of the decoder-only models that come with the project, by name."""
+    return {name: folder for name, folder in _embedded().items() if _recognised(folder, FAMILIES)}
+
+
+def embedded_seq2seq_models() -> dict[str, Path]:
+    """The folders of the encoder-decoders that come with the project, by name."""
+    return {name: folder for name, folder in _embedded().items() if _recognised(folder, SEQ2SEQ_FAMILIES)}
+
+
+def _embedded() -> dict[str, Path]:
     return {config.parent.name: config.parent for config in sorted(EMBEDDED.glob("*/config.json"))}
 
 
@@ -41,6 +52,8 @@ def load(
     """
     _check_names(config_overrides)
     path, commit = _locate(source, revision)
+    if _recognised(path, SEQ2SEQ_FAMILIES):
+        raise CheckpointError(f"{path.name} is an encoder-decoder. Open it by load_seq2seq, or on its own page.")
     if path.suffix in PICKLES and not allow_pickle:
         raise CheckpointError(f"{path.name} is a pickle, which is not opened here. Save the tensors as safetensors.")
     family = _family(path, path.name)
@@ -51,7 +64,44 @@ def load(
     return model
 
 
-def build(checkpoint: Checkpoint) -> Transformer:
+def load_seq2seq(source: str | Path) -> Seq2SeqTransformer:
+    """Open an encoder-decoder: an embedded one by name, or a folder that `save_seq2seq` or transformers' Marian wrote.
+
+    The parameters are float32 and take no gradient. The model's `source` says where they came from; a tokenizer is None
+    where the folder holds none that can be read, as Marian's cannot.
+
+    Raises:
+        CheckpointError: the files are damaged or of no kind that is known, or a tensor is not what it should be.
+        ConfigError: settings that are missing, contradictory or not supported.
+        ModelNotFoundError: nothing of that name is embedded or on the disk.
+    """
+    path = embedded_seq2seq_models().get(str(source), Path(os.path.expanduser(source)).absolute())
+    if not os.path.exists(path):
+        known = embedded_seq2seq_models()
+        raise ModelNotFoundError(
+            f"There is no folder or encoder-decoder {str(source)!r}.{nearest(str(source), known)} Give a path or one "
+            f"of {', '.join(known)}."
+        )
+    if _recognised(path, FAMILIES):
+        raise CheckpointError(f"{path.name} is a decoder-only model. Open it by load, or on the other pages.")
+    family = _recognised(path, SEQ2SEQ_FAMILIES)
+    if family is None:
+        kinds = " or ".join(family.description for family in SEQ2SEQ_FAMILIES.values())
+        raise CheckpointError(f"{path.name} is not an encoder-decoder of a kind that is known: it can be {kinds}.")
+    checkpoint = SEQ2SEQ_FAMILIES[family].read(path, {})
+    model = seq2seq_skeleton(checkpoint.cfg)
+    model.load_state_dict(checkpoint.state, assign=True)
+    model.source = Source(str(source), path, family, checkpoint.files)
+    model.source_tokenizer, model.target_tokenizer = (_side(path, side) for side in ("source", "target"))
+    return model.requires_grad_(False).eval()
+
+
+def _side(folder: Path, side: str) -> Tokenizer | None:
+    path = folder / f"{side}_tokenizer.json"
+    return Tokenizer.from_file(path) if path.is_file() else None
+
+
+def build(checkpoint: Checkpoint[TransformerConfig]) -> Transformer:
     """The model whose parameters are the checkpoint's own tensors; nothing is initialised or copied."""
     model = skeleton(checkpoint.cfg)
     model.load_state_dict(checkpoint.state, assign=True)
@@ -84,8 +134,11 @@ def _locate(source: str | Path, revision: str | None) -> tuple[Path, str | None]
 
 
 def _family(path: Path, called: str) -> str:
-    for name, family in FAMILIES.items():
-        if family.recognises(path):
-            return name
+    if family := _recognised(path, FAMILIES):
+        return family
     kinds = " or ".join(family.description for family in FAMILIES.values())
     raise CheckpointError(f"{called} is not a model of a kind that is known: it can be {kinds}.")
+
+
+def _recognised(path: Path, families: Mapping[str, Family[Any]]) -> str | None:
+    return next((name for name, family in families.items() if family.recognises(path)), None)

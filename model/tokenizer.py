@@ -73,6 +73,36 @@ class Tokenizer:
             backend = _backend(folder, settings.get("add_prefix_space") is True)
             return cls(backend, special, _content(settings.get("bos_token", END_OF_TEXT)))
 
+    @classmethod
+    def from_file(cls, path: Path) -> "Tokenizer":
+        """The tokenizer of one file that `save`, or the `tokenizers` library, wrote; its special tokens are its own.
+
+        Raises:
+            CheckpointError: the file is missing or cannot be read.
+        """
+        from tokenizers import Tokenizer as Backend
+
+        with _refusing(CheckpointError, f"The tokenizer {path.name} cannot be read ({{}}). Copy or download it again."):
+            return cls(Backend.from_file(str(path)))
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer as one file that `from_file` and the `tokenizers` library read."""
+        path.write_text(self._backend.to_str(pretty=True) + "\n", encoding="utf-8")
+
+    @property
+    def n_words(self) -> int:
+        """How many tokens the vocabulary has besides special ones."""
+        return self._backend.get_vocab_size() - len(self._added)
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a text that the vocabulary lacks, in order; none where it is made of bytes."""
+        unknown = getattr(self._backend.model, "unk_token", None)
+        if unknown is None:
+            return []
+        found = self._backend.encode(text, add_special_tokens=False)
+        spans = zip(found.ids, found.offsets, strict=True)
+        return [text[start:end] for token, (start, end) in spans if token == self._backend.token_to_id(unknown)]
+
     def to_tokens(self, text: str, prepend_bos: bool = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
         """The ids of a text, as a batch of one row.
 

@@ -1,22 +1,25 @@
 """The decoder-only transformer and the ways to run it."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from model.blocks import AttnOnlyBlock, Block, build_blocks
 from model.cache import ActivationCache
 from model.config import TransformerConfig
 from model.errors import InputError
-from model.hooks import NO_TAP, Collect, Edit, HookFunction, NamesFilter, Tap, select_names
-from model.layers import Embed, PosEmbed, TiedUnembed, Unembed, build_block, build_norm, visible_keys
+from model.hooked import HookedModel
+from model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
+from model.inputs import check_tokens
+from model.layers import Embed, PosEmbed, TiedUnembed, Unembed, build_norm, positions_of, visible_keys
 from model.source import Source
 from model.tokenizer import TokenIds, Tokenizer
 
 
-class Transformer(nn.Module):
+class Transformer(HookedModel):
     """A pre-LayerNorm transformer with learned positions, built from its config with GPT-2's initialisation.
 
     State-dict keys, activation names and shapes are TransformerLens's. A tied unembedding has no key of its own.
@@ -29,7 +32,8 @@ class Transformer(nn.Module):
         self.tokenizer: Tokenizer | None = None
         self.source: Source | None = None
         self.embed, self.pos_embed = Embed(cfg), PosEmbed(cfg)
-        self.blocks = nn.ModuleList(build_block(cfg, layer) for layer in range(cfg.n_layers))
+        self.dropout = nn.Dropout(cfg.dropout)
+        self.blocks = build_blocks(AttnOnlyBlock if cfg.attn_only else Block, cfg)
         self.ln_final = build_norm(cfg)
         self.unembed = TiedUnembed(self.embed) if cfg.tie_word_embeddings else Unembed(cfg)
 
@@ -40,19 +44,26 @@ class Transformer(nn.Module):
         *,
         tap: Tap = NO_TAP,
         stop_at_layer: int | None = None,
+        n_past: int = 0,
     ) -> Float[Tensor, "batch pos d_out"]:
         """Logits at every position, or the residual stream before block `stop_at_layer` if that is given.
 
         `attention_mask` is 1 for real tokens and 0 for padding, left or right; a row's real tokens get the result
-        that they get alone. `tap` sees, and may replace, every named activation on the way.
+        that they get alone. `tap` sees, and may replace, every named activation on the way. With `n_past` the tokens
+        follow as many that were run already, whose keys and values the tap puts before the new ones; the mask then
+        covers both.
 
         Raises:
             InputError: no tokens, more than the context holds, ids outside the vocabulary, or a mask of another shape.
         """
-        self._check(tokens, attention_mask)
+        sizes = {"n_ctx": self.cfg.n_ctx, "d_vocab": self.cfg.d_vocab, "n_past": n_past}
+        check_tokens("prompt", tokens, attention_mask, **sizes)
         real = None if attention_mask is None else attention_mask.bool()
-        visible = visible_keys(self.cfg.attention_dir, real, tokens.shape[1], tokens.device)
-        resid = tap("hook_embed", self.embed(tokens)) + tap("hook_pos_embed", self.pos_embed(_positions(tokens, real)))
+        n_pos = tokens.shape[1]
+        visible = visible_keys(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
+        positions = positions_of(tokens, real, n_past)
+        embedded = tap("hook_embed", self.embed(tokens)) + tap("hook_pos_embed", self.pos_embed(positions))
+        resid = self.dropout(embedded)
         for layer, block in enumerate(self.blocks[:stop_at_layer]):
             resid = block(resid, visible, tap.within(f"blocks.{layer}"))
         if stop_at_layer is not None:
@@ -74,9 +85,8 @@ class Transformer(nn.Module):
             HookError: a name that the model does not have.
             InputError: as `forward`.
         """
-        keep = Collect(self._select(names_filter))
-        output = self(tokens, attention_mask, tap=keep, stop_at_layer=stop_at_layer)
-        return output, ActivationCache(keep.kept, self.cfg.n_layers)
+        run = partial(self, tokens, attention_mask, stop_at_layer=stop_at_layer)
+        return self._cached(lambda tap: run(tap=tap), names_filter, self.cfg.n_layers)
 
     def run_with_hooks(
         self,
@@ -94,10 +104,6 @@ class Transformer(nn.Module):
             InputError: as `forward`.
         """
         return self(tokens, attention_mask, tap=self.edit(fwd_hooks), stop_at_layer=stop_at_layer)
-
-    def edit(self, fwd_hooks: Sequence[tuple[NamesFilter, HookFunction]]) -> Edit:
-        """The tap that applies these hook functions; names are checked here, before any run."""
-        return Edit([(select_names(names, self.hook_names), function) for names, function in fwd_hooks])
 
     def to_tokens(self, text: str, prepend_bos: bool = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
         """`Tokenizer.to_tokens` of the model's tokenizer, on the model's device."""
@@ -120,50 +126,5 @@ class Transformer(nn.Module):
             raise InputError("This model came without a tokenizer: give token ids, or set model.tokenizer.")
         return self.tokenizer
 
-    @cached_property
-    def hook_names(self) -> tuple[str, ...]:
-        """The names of all activations in forward order, as a run over one token meets them."""
-        names: list[str] = []
-
-        class Record(Tap):
-            def __call__(self, name: str, activation: Tensor) -> Tensor:
-                names.append(name)
-                return activation
-
-            def wants(self, name: str) -> bool:
-                return True
-
-        with torch.inference_mode():
-            self(torch.zeros(1, 1, dtype=torch.long, device=self.embed.W_E.device), tap=Record())
-        return tuple(names)
-
-    def _select(self, names_filter: NamesFilter | None) -> list[str]:
-        if names_filter is None:
-            return [name for name in self.hook_names if not name.endswith("hook_result")]
-        return select_names(names_filter, self.hook_names)
-
-    def _check(self, tokens: Tensor, attention_mask: Tensor | None) -> None:
-        if tokens.ndim != 2 or tokens.numel() == 0:
-            raise InputError(f"Token ids have shape {list(tokens.shape)}; they need [batch, pos], at least one token.")
-        if tokens.shape[1] > self.cfg.n_ctx:
-            raise InputError(
-                f"The prompt has {tokens.shape[1]} tokens; this model's context holds {self.cfg.n_ctx}. Shorten it."
-            )
-        low, high = (int(end) for end in tokens.aminmax())
-        if low < 0 or high >= self.cfg.d_vocab:
-            raise InputError(
-                f"Token id {low if low < 0 else high} is not in the vocabulary, whose ids go from 0 to "
-                f"{self.cfg.d_vocab - 1}. Use this model's own tokenizer."
-            )
-        if attention_mask is not None and attention_mask.shape != tokens.shape:
-            raise InputError(
-                f"The attention mask has shape {list(attention_mask.shape)}, the tokens {list(tokens.shape)}; "
-                "give one 0 or 1 a token."
-            )
-
-
-def _positions(tokens: Int[Tensor, "batch pos"], real: Tensor | None) -> Int[Tensor, "batch pos"]:
-    """Positions counted from each row's first real token."""
-    if real is None:
-        return torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)
-    return (real.long().cumsum(-1) - 1).clamp(min=0)
+    def _shortest_run(self, tap: Tap) -> Tensor:
+        return self(torch.zeros(1, 1, dtype=torch.long, device=self.embed.W_E.device), tap=tap)

@@ -17,8 +17,9 @@ ROOT = Path(__file__).parent.parent
 LEVELS = [
     "model.errors",
     "model.config model.hooks model.cache model.files model.labels model.source model.analysis",
-    "model.layers model.tokenizer",
-    "model.transformer",
+    "model.layers model.tokenizer model.inputs model.hooked model.seq2seq_config",
+    "model.blocks",
+    "model.transformer model.seq2seq",
     "model.families",
     "model.loading",
     "model",

@@ -1,11 +1,17 @@
-"""Kinds of checkpoints, each in a file of its own and a line of `FAMILIES`."""
+"""Kinds of checkpoints, each in a file of its own and a line of `FAMILIES` or `SEQ2SEQ_FAMILIES`."""
 
-from model.families import gpt2, transformer_lens
-from model.families.family import Checkpoint, Family, skeleton
+from model.config import TransformerConfig
+from model.families import gpt2, marian, seq2seq, transformer_lens
+from model.families.family import Checkpoint, Family, seq2seq_skeleton, skeleton
+from model.seq2seq_config import Seq2SeqConfig
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, Family[TransformerConfig]] = {
     "gpt2": gpt2.FAMILY,
     "transformer_lens": transformer_lens.FAMILY,
 }
+SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {
+    "headlight_seq2seq": seq2seq.FAMILY,
+    "marian": marian.FAMILY,
+}
 
-__all__ = ["FAMILIES", "Checkpoint", "Family", "skeleton"]
+__all__ = ["FAMILIES", "SEQ2SEQ_FAMILIES", "Checkpoint", "Family", "seq2seq_skeleton", "skeleton"]

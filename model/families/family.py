@@ -3,42 +3,52 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
 from model.config import TransformerConfig
+from model.seq2seq import Seq2SeqTransformer
+from model.seq2seq_config import Seq2SeqConfig
 from model.transformer import Transformer
+
+Config = TypeVar("Config", TransformerConfig, Seq2SeqConfig)
 
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """A checkpoint as a config, the state dict that a `Transformer` of that config takes, and the files it is in.
+class Checkpoint(Generic[Config]):
+    """A checkpoint as a config, the state dict that a model of that config takes, and the files it is in.
 
     The tensors are views of the memory-mapped files wherever these hold float32.
     """
 
-    cfg: TransformerConfig
+    cfg: Config
     state: dict[str, Tensor]
     files: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
-class Family:
+class Family(Generic[Config]):
     """One kind of checkpoint.
 
-    `read(path, settings)` lets the caller's settings (names of `TransformerConfig`) override and complete what the
+    `read(path, settings)` lets the caller's settings (names of the config's fields) override and complete what the
     checkpoint says. It raises CheckpointError if the files are damaged or their tensors are not those that the config
     asks for, and ConfigError if settings are missing, contradictory or not supported.
     """
 
     description: str
     recognises: Callable[[Path], bool]
-    read: Callable[[Path, dict[str, Any]], Checkpoint]
+    read: Callable[[Path, dict[str, Any]], Checkpoint[Config]]
 
 
 def skeleton(cfg: TransformerConfig) -> Transformer:
     """The model of a config with parameters that have shapes but no memory."""
     with torch.device("meta"):
         return Transformer(cfg).requires_grad_(False)
+
+
+def seq2seq_skeleton(cfg: Seq2SeqConfig) -> Seq2SeqTransformer:
+    """The encoder-decoder of a config with parameters that have shapes but no memory."""
+    with torch.device("meta"):
+        return Seq2SeqTransformer(cfg).requires_grad_(False)

@@ -72,7 +72,7 @@ def recognises(path: Path) -> bool:
     return model_type(path) == "gpt2"
 
 
-def read(folder: Path, settings: dict[str, Any]) -> Checkpoint:
+def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig]:
     """A GPT-2 folder's config and parameters, the latter as views of its files.
 
     float16 and bfloat16 checkpoints are converted to float32, in which everything is computed.
@@ -108,6 +108,7 @@ def require_gpt2(cfg: TransformerConfig) -> None:
     require("normalization_type", cfg.normalization_type, "LN")
     require("d_vocab_out", cfg.d_vocab_out, cfg.d_vocab)
     require("n_heads * d_head", cfg.n_heads * cfg.d_head, cfg.d_model)
+    require("d_value", cfg.d_value, cfg.d_head)
 
 
 def require(name: str, given: object, *allowed: object) -> None:

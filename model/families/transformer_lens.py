@@ -25,7 +25,7 @@ def recognises(path: Path) -> bool:
     return path.is_file() and path.suffix in (".safetensors", *PICKLES)
 
 
-def read(path: Path, settings: dict[str, Any]) -> Checkpoint:
+def read(path: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig]:
     """A state dict's config, inferred and completed by the caller's settings, and its tensors as they are.
 
     float16 and bfloat16 are converted to float32, in which everything is computed. `eps` is 1e-5 and `attn_scale`
@@ -85,6 +85,7 @@ def infer(tensors: dict[str, Tensor]) -> dict[str, Any]:
         "n_ctx": n_ctx,
         "n_heads": n_heads,
         "d_head": d_head,
+        "d_value": _shape(tensors, "blocks.0.attn.W_V", 3)[2],
         "d_vocab": d_vocab,
         "attn_only": "blocks.0.mlp.W_in" not in tensors,
         "tie_word_embeddings": "unembed.W_U" not in tensors,

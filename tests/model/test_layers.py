@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from model import TransformerConfig
+from model.blocks import Block
 from model.hooks import NO_TAP
 from model.layers import (
     ACTIVATIONS,
@@ -16,7 +17,6 @@ from model.layers import (
     attention_pattern,
     attention_scale,
     attention_scores,
-    build_block,
     build_norm,
     visible_keys,
 )
@@ -102,7 +102,7 @@ def test_activation_functions_by_hand(name: str, at_one: float) -> None:
 
 def test_per_head_matrices_are_views_of_one_plain_matrix() -> None:
     """The einsum over heads is one matrix product without a copy only where heads' columns lie side by side."""
-    attn = build_block(config(), 0).attn
+    attn = Block(config(), 0).attn
     for weight in (attn.W_Q, attn.W_K, attn.W_V):
         assert weight.transpose(0, 1).is_contiguous()
         assert weight.transpose(0, 1).flatten(1).data_ptr() == weight.data_ptr()

@@ -193,8 +193,8 @@ def test_gradients_reach_an_activation_of_a_model_whose_weights_take_none() -> N
     [
         (torch.zeros(1, 0, dtype=torch.long), None, "at least one token"),
         (torch.zeros(1, 11, dtype=torch.long), None, "11 tokens; this model's context holds 10"),
-        (torch.tensor([[3, 19]]), None, "19 is not in the vocabulary, whose ids go from 0 to 18"),
-        (torch.tensor([[3, -1]]), None, "-1 is not in the vocabulary"),
+        (torch.tensor([[3, 19]]), None, "19 of the prompt is not in the vocabulary, whose ids go from 0 to 18"),
+        (torch.tensor([[3, -1]]), None, "-1 of the prompt is not in the vocabulary"),
         (torch.zeros(1, 3, dtype=torch.long), torch.ones(1, 2, dtype=torch.long), r"\[1, 2\], the tokens \[1, 3\]"),
     ],
 )

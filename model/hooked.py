@@ -1,0 +1,55 @@
+"""What both kinds of model share: the names of their activations, and runs that keep or edit them."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+
+from model.cache import ActivationCache
+from model.hooks import Collect, Edit, HookFunction, NamesFilter, Tap, select_names
+
+
+class HookedModel(nn.Module):
+    """A model whose forward pass takes a tap. A subclass says what a shortest run is."""
+
+    @abstractmethod
+    def _shortest_run(self, tap: Tap) -> object:
+        """A run over as few tokens as the model takes."""
+
+    @cached_property
+    def hook_names(self) -> tuple[str, ...]:
+        """The names of all activations in forward order, as a shortest run meets them."""
+        names: list[str] = []
+
+        class Record(Tap):
+            def __call__(self, name: str, activation: Tensor) -> Tensor:
+                names.append(name)
+                return activation
+
+            def wants(self, name: str) -> bool:
+                return True
+
+        with torch.inference_mode():
+            self._shortest_run(Record())
+        return tuple(names)
+
+    def edit(self, fwd_hooks: Sequence[tuple[NamesFilter, HookFunction]]) -> Edit:
+        """The tap that applies these hook functions; names are checked here, before any run.
+
+        Raises:
+            HookError: a name that the model does not have.
+        """
+        return Edit([(select_names(names, self.hook_names), function) for names, function in fwd_hooks])
+
+    def _cached(
+        self, run: Callable[[Tap], Tensor], names_filter: NamesFilter | None, n_layers: int
+    ) -> tuple[Tensor, ActivationCache]:
+        keep = Collect(self._select(names_filter))
+        return run(keep), ActivationCache(keep.kept, n_layers)
+
+    def _select(self, names_filter: NamesFilter | None) -> list[str]:
+        if names_filter is None:
+            return [name for name in self.hook_names if not name.endswith("hook_result")]
+        return select_names(names_filter, self.hook_names)
