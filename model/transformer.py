@@ -40,7 +40,7 @@ class Transformer(HookedModel):
     def forward(
         self,
         tokens: Int[Tensor, "batch pos"],
-        attention_mask: Int[Tensor, "batch pos"] | None = None,
+        attention_mask: Int[Tensor, "batch key"] | None = None,
         *,
         tap: Tap = NO_TAP,
         stop_at_layer: int | None = None,

@@ -1,0 +1,94 @@
+"""Writing one continuation of each prompt: the likeliest token at every step, or one drawn by chance."""
+
+from collections.abc import Callable, Collection
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from model.decoding.distributions import Sampling, distributions
+from model.decoding.steps import Model, PromptMask, PromptTokens, Steps, TargetTokens, start
+from model.decoding.written import Generation, Limits, limits
+from model.hooks import NO_TAP, Tap
+
+Choose = Callable[[Float[Tensor, "row d_vocab"]], Int[Tensor, " row"]]
+
+
+def greedy(
+    model: Model,
+    prompt: PromptTokens,
+    attention_mask: PromptMask = None,
+    *,
+    target: TargetTokens = None,
+    max_new_tokens: int | None = None,
+    stop_tokens: Collection[int] | None = None,
+    tap: Tap = NO_TAP,
+) -> tuple[Generation, ...]:
+    """The likeliest token at every step, for each row of the prompt.
+
+    An encoder-decoder reads `prompt` as its source and goes on from `target`, or from its start token; where no
+    `stop_tokens` are given it stops at its end token, and a decoder-only model at none. `attention_mask` is 1 for the
+    prompt's real tokens and 0 for its padding, left or right. Without `max_new_tokens` the context is the limit. `tap`
+    sees, and may replace, every activation of each step: of the prompt first, then of each new token alone, whose keys
+    and values are kept for the later steps as the tap left them. A row that has ended stays in the batch, unheard.
+
+    Raises:
+        ConfigError: max_new_tokens below 1, or a model that does not write from left to right.
+        InputError: tokens or a mask that the model cannot take, a row of padding alone, a stop token that is not in the
+            vocabulary, or a target for a decoder-only model.
+    """
+    with torch.inference_mode():
+        steps = start(model, prompt, attention_mask, target, tap)
+        return _write(steps, limits(steps, max_new_tokens, stop_tokens), lambda logits: logits.argmax(-1))
+
+
+def sample(
+    model: Model,
+    prompt: PromptTokens,
+    attention_mask: PromptMask = None,
+    *,
+    sampling: Sampling,
+    generator: torch.Generator,
+    target: TargetTokens = None,
+    max_new_tokens: int | None = None,
+    stop_tokens: Collection[int] | None = None,
+    tap: Tap = NO_TAP,
+) -> tuple[Generation, ...]:
+    """A token drawn by chance at every step, for each row of the prompt.
+
+    A generator with the same seed draws the same tokens for the same batch. All else is as in `greedy`.
+
+    Raises:
+        ConfigError: as `greedy`.
+        InputError: as `greedy`.
+    """
+
+    def draw(logits: Float[Tensor, "row d_vocab"]) -> Int[Tensor, " row"]:
+        return torch.multinomial(distributions(logits, sampling).after, 1, generator=generator).squeeze(1)
+
+    with torch.inference_mode():
+        steps = start(model, prompt, attention_mask, target, tap)
+        return _write(steps, limits(steps, max_new_tokens, stop_tokens), draw)
+
+
+def _write(steps: Steps, limit: Limits, choose: Choose) -> tuple[Generation, ...]:
+    """Step until every row has met a stop token, or the limit is reached."""
+    n_rows = len(steps.prompt)
+    tokens = steps.prompt.new_empty(n_rows, limit.n_new)
+    log_probs = torch.empty(n_rows, limit.n_new, device=tokens.device)
+    lengths: list[int | None] = [None] * n_rows
+    fed = steps.prompt
+    for step in range(limit.n_new):
+        logits = steps.feed(fed)
+        tokens[:, step] = chosen = choose(logits)
+        fed = chosen.unsqueeze(1)
+        log_probs[:, step] = logits.gather(1, fed).squeeze(1) - logits.logsumexp(1)
+        for row, token in enumerate(chosen.tolist()):
+            if lengths[row] is None and token in limit.stop_tokens:
+                lengths[row] = step + 1
+        if None not in lengths:
+            break
+    return tuple(
+        Generation(tokens[row, :length], log_probs[row, :length], limit.reason if length is None else "stop token")
+        for row, length in enumerate(lengths)
+    )
