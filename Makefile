@@ -10,7 +10,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run setup test test-sessions bench-sessions bench-ui check fmt train-mini card
+.PHONY: run setup test test-sessions bench bench-sessions bench-ui check fmt notebook train-mini train-reverse train-translate train-classifier card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -23,6 +23,9 @@ test: .venv/installed-dev
 
 test-sessions: .venv/installed-dev
 	SESSION_RUNS=2000 $(PY) -m pytest tests/sessions
+
+bench: .venv/installed-dev
+	$(PY) -m tests.bench.decoding $(ARGS)
 
 bench-sessions: .venv/installed-dev
 	$(PY) -m tests.bench.sessions $(ARGS)
@@ -39,11 +42,28 @@ fmt: .venv/installed-dev
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
+notebook: .venv/installed-dev
+	$(PY) -m tests.notebook
+
 train-mini: setup
 	$(PY) -m model.training.mini
 
+train-reverse: setup
+	$(PY) -m model.training.reverse
+
+train-translate: setup
+	$(PY) -m model.training.translate
+
+train-classifier: setup
+	$(PY) -m model.training.classify
+
 card: .venv/installed-dev
 	$(PY) -m model.training.card --write
+	$(PY) -m model.training.reverse_card --write
+	$(PY) -m model.training.translate_card --write
+
+card-classifier: .venv/installed-dev
+	$(PY) -m model.training.classify_card --write
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Headlight needs Python 3.11 or newer, and \

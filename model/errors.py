@@ -24,6 +24,10 @@ class InputError(HeadlightError):
     """A prompt, or token ids, that the model cannot take."""
 
 
+class TrainingError(HeadlightError):
+    """Training data that cannot be used, or a run that cannot begin or go on."""
+
+
 class HookError(HeadlightError):
     """An activation name that the model does not have, or a hook function that returns the wrong thing."""
 

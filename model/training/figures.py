@@ -1,10 +1,8 @@
-"""What the embedded model can do, measured: the figures of its card, each over evaluation data drawn from a seed."""
+"""What the embedded model `mini` can do: the figures of its card, measured over evaluation data drawn from a seed."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -15,6 +13,7 @@ from torch.nn import functional as F
 
 from model.families.gpt2_export import reference_logits
 from model.training import corpus
+from model.training.cards import Figure, folder_of, megabytes
 from model.training.grammar import FAMILIES, Example, Split
 from model.training.repeat_scores import Head, mean_ablation, repeat_scores
 from model.training.repeats import repeated_halves
@@ -24,27 +23,6 @@ N_ROWS, HALF = 128, 25  # of random repeats
 N_QUESTIONS = 1000
 QUESTIONS_AT_ONCE = 50
 IS_INDUCTION = 0.3  # a head whose induction score is above this counts as one
-
-Measurement = Callable[[Transformer, int], float]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One line of the card: what is measured, the bound it keeps, and the measurement for a seed."""
-
-    meaning: str
-    measure: Measurement
-    at_least: float = -np.inf
-    at_most: float = np.inf
-
-    def holds(self, value: float) -> bool:
-        """Whether a value keeps the bound."""
-        return self.at_least <= value <= self.at_most
-
-    @property
-    def goal(self) -> str:
-        """The bound in words."""
-        return f"at least {self.at_least:g}" if self.at_most == np.inf else f"at most {self.at_most:g}"
 
 
 def repeats(model: Transformer, seed: int) -> Int[Tensor, "batch pos"]:
@@ -105,25 +83,15 @@ def _library_windows(model: Transformer, offset: int) -> Iterator[Int[Tensor, "1
                 yield window
 
 
-def _folder(model: Transformer) -> Path:
-    assert model.source is not None  # `load` sets it
-    return Path(model.source.path)
-
-
 @torch.inference_mode()
 def transformers_difference(model: Transformer, seed: int) -> float:
     """Largest absolute difference of a logit from transformers' own, over four contexts of random tokens."""
     random = np.random.default_rng(seed).integers(model.cfg.d_vocab, size=(4, model.cfg.n_ctx))
     tokens = torch.from_numpy(random)
-    return (model(tokens) - reference_logits(_folder(model), tokens)).abs().max().item()
+    return (model(tokens) - reference_logits(folder_of(model), tokens)).abs().max().item()
 
 
-def megabytes(model: Transformer, seed: int) -> float:
-    """Size of the model's folder in MB (10^6 bytes), whatever the seed."""
-    return sum(path.stat().st_size for path in _folder(model).rglob("*") if path.is_file()) / 1e6
-
-
-FIGURES: dict[str, Figure] = {
+FIGURES: dict[str, Figure[Transformer]] = {
     "repeat_accuracy": Figure(
         "next-token accuracy on the second half of random repeats, 2 x 25 tokens",
         lambda model, seed: repeat_scores(model, repeats(model, seed)).accuracy,

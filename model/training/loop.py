@@ -1,42 +1,39 @@
-"""One training run: steps, checkpoints that resume exactly, and a log.
+"""One training run: steps, checkpoints that resume exactly, a log and a progress bar.
 
 A batch depends on the step and the recipe's state alone, so a run that was killed and resumed sees the data that it
 would have seen.
 """
 
-import csv
-import os
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
-from torch.nn import functional as F
+from torch import Tensor, nn
+from tqdm import tqdm
 
-from model.errors import HeadlightError
-from model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
-from model.training.repeats import Batch
-from model.transformer import Transformer
+from model.errors import TrainingError
+from model.training.checkpoint import resume, save_checkpoint
+from model.training.log import Interval, Row, append_row, drop_rows_after
 
-CHECKPOINT = "checkpoint.pt"
-LOG = "log.csv"
-IGNORED = -100  # a target that is none
+Model = TypeVar("Model", bound=nn.Module)
+Batch = TypeVar("Batch")
 
-Row = dict[str, int | float]
+CLIP_NORM = 1.0  # gradients longer than this (L2 norm over all parameters) are scaled down to it
 
 
-class Recipe(ABC):
-    """What a run does: how long, at which rate, on which data; `state` is what a checkpoint keeps of it."""
+class Recipe(ABC, Generic[Model, Batch]):
+    """What a run does: how long, at which rate, on which data, towards what.
+
+    `state` is what a checkpoint keeps of it; `identity` tells runs apart whose checkpoints must not be mixed.
+    """
 
     steps: int
     measure_every: int
-    logit_scale: float
     weight_decay: float
     state: dict[str, Any]
+    identity: str = ""
 
     @abstractmethod
     def learning_rate(self, step: int) -> float:
@@ -46,90 +43,74 @@ class Recipe(ABC):
     def batch(self, step: int) -> Batch:
         """The data of that step."""
 
-    def fwd_hooks(self, step: int) -> Sequence[tuple[NamesFilter, HookFunction]]:
-        """Edits of the forward pass of that step; none unless a recipe says so."""
-        return ()
+    @abstractmethod
+    def loss(self, model: Model, batch: Batch, step: int) -> Float[Tensor, ""]:
+        """What that step lowers, in nats."""
 
     @abstractmethod
-    def measure(self, model: Transformer, step: int) -> Row:
+    def counts(self, batch: Batch) -> Row:
+        """What the log says of a step's data, as a mean over steps: `tokens_per_step`, and what else is of interest."""
+
+    @abstractmethod
+    def measure(self, model: Model, step: int) -> Row:
         """Figures for the log; may move `state` on (a curriculum)."""
 
 
-def train(model: Transformer, recipe: Recipe, folder: Path) -> None:
+def train(model: Model, recipe: Recipe[Model, Batch], folder: Path) -> None:
     """Train the model in place, from the folder's checkpoint if there is one, writing checkpoints and log.csv there.
 
     Raises:
-        HeadlightError: the loss became NaN or infinite; the last checkpoint stays.
+        TrainingError: the loss or its gradient became NaN or infinite (the last checkpoint stays), or the checkpoint is
+            of another run.
     """
     folder.mkdir(parents=True, exist_ok=True)
     optimizer = optimizer_for(model, recipe.weight_decay)
-    first, losses, began = _resume(model, optimizer, recipe, folder), [], time.perf_counter()
-    for step in range(first, recipe.steps):
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.learning_rate(step)
-        batch = recipe.batch(step)
-        loss = targets_loss(model, batch, recipe.logit_scale, model.edit(recipe.fwd_hooks(step)))
-        if not loss.isfinite():
-            raise HeadlightError(f"The loss is {loss.item()} at step {step}. Lower the learning rate and run again.")
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        losses.append(loss.item())
-        if (step + 1) % recipe.measure_every == 0:
-            rate = len(losses) * batch.tokens.numel() / (time.perf_counter() - began)
-            row = {
-                "step": step + 1,
-                "tokens_per_step": batch.tokens.numel(),
-                "loss": sum(losses) / len(losses),
-                "tokens_per_second": rate,
-            }
-            _log(folder, row | recipe.measure(model, step + 1))
-            _save(model, optimizer, recipe, step + 1, folder)
-            losses, began = [], time.perf_counter()
+    first = resume(folder, model, optimizer, recipe.state, recipe.identity)
+    drop_rows_after(folder, first)
+    interval = Interval()
+    with tqdm(total=recipe.steps, initial=first, unit="step", disable=None) as bar:  # None: on a terminal alone
+        for step in range(first, recipe.steps):
+            batch = recipe.batch(step)
+            interval.add(_update(model, recipe, optimizer, batch, step), recipe.counts(batch))
+            bar.set_postfix_str(interval.summary, refresh=False)
+            bar.update()
+            if (step + 1) % recipe.measure_every == 0 or step + 1 == recipe.steps:
+                append_row(folder, {"step": step + 1, **interval.row, **recipe.measure(model, step + 1)})
+                save_checkpoint(folder, step + 1, model, optimizer, recipe.state, recipe.identity)
+                interval = Interval()
 
 
-def targets_loss(model: Transformer, batch: Batch, logit_scale: float, tap: Tap = NO_TAP) -> Float[Tensor, ""]:
-    """Mean cross-entropy (nats) of the batch's target tokens.
+def _update(
+    model: Model, recipe: Recipe[Model, Batch], optimizer: torch.optim.Optimizer, batch: Batch, step: int
+) -> float:
+    """One step of the optimizer; the loss before it."""
+    rate = recipe.learning_rate(step)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    device = next(model.parameters()).device
+    # bfloat16 has float32's range, so that gradients need no scaling. The parameters stay float32.
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        loss = recipe.loss(model, batch, step)
+    _check("loss", loss, step, rate)
+    optimizer.zero_grad()
+    loss.backward()
+    _check("gradient's norm", nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM), step, rate)
+    optimizer.step()
+    return loss.item()
 
-    The logits of the other tokens are computed too and ignored: shapes that change with every step cost more.
-    """
-    logits = model(batch.tokens, tap=tap)[:, :-1] * logit_scale
-    targets = batch.tokens.masked_fill(~batch.targets, IGNORED)[:, 1:]
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+
+def _check(name: str, value: Tensor, step: int, rate: float) -> None:
+    if not value.isfinite():
+        raise TrainingError(
+            f"The {name} is {value.item()} at step {step}, at a learning rate of {rate:.3g}. Lower the rate or make "
+            "the warm-up longer, and run again: it goes on from the last checkpoint, which is from before."
+        )
 
 
-def optimizer_for(model: Transformer, weight_decay: float) -> torch.optim.AdamW:
-    """AdamW with weight decay on the weight matrices and none on biases and gains."""
-    decayed = [parameter for name, parameter in model.named_parameters() if ".W_" in name]
-    rest = [parameter for name, parameter in model.named_parameters() if ".W_" not in name]
+def optimizer_for(model: nn.Module, weight_decay: float) -> torch.optim.AdamW:
+    """AdamW on what is not frozen, with weight decay on the weight matrices and none on biases and gains."""
+    trained = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+    decayed = [parameter for name, parameter in trained if ".W_" in name]
+    rest = [parameter for name, parameter in trained if ".W_" not in name]
     groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, betas=(0.9, 0.98))
-
-
-def _resume(model: Transformer, optimizer: torch.optim.Optimizer, recipe: Recipe, folder: Path) -> int:
-    if not (folder / CHECKPOINT).exists():
-        return 0
-    saved = torch.load(folder / CHECKPOINT, weights_only=True)
-    model.load_state_dict(saved["model"])
-    optimizer.load_state_dict(saved["optimizer"])
-    recipe.state.update(saved["recipe"])
-    return saved["step"]
-
-
-def _save(model: Transformer, optimizer: torch.optim.Optimizer, recipe: Recipe, step: int, folder: Path) -> None:
-    """Write the checkpoint beside the old one, then put it in its place: a kill in between loses nothing."""
-    saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "recipe": recipe.state, "step": step}
-    torch.save(saved, folder / f"{CHECKPOINT}.new")
-    os.replace(folder / f"{CHECKPOINT}.new", folder / CHECKPOINT)
-
-
-def _log(folder: Path, row: Row) -> None:
-    path = folder / LOG
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(row))
-        if new:
-            writer.writeheader()
-        writer.writerow({name: f"{value:.6g}" for name, value in row.items()})
-    print("  ".join(f"{name} {value:.4g}" for name, value in row.items()), flush=True)

@@ -20,10 +20,11 @@ from model.families.gpt2_export import save_gpt2
 from model.hooks import HookFunction, HookPoint, NamesFilter
 from model.tokenizer import Tokenizer
 from model.training import bpe
-from model.training.loop import LOG, Recipe, Row, train
+from model.training.log import LOG, TRAINING_LOG, Row
+from model.training.loop import Recipe, train
 from model.training.prose import prose_tokens
 from model.training.repeat_scores import repeat_scores
-from model.training.repeats import Batch, Repeats, repeated_halves
+from model.training.repeats import Batch, Repeats, repeated_halves, targets_loss
 from model.transformer import Transformer
 
 CONFIG = TransformerConfig(
@@ -65,12 +66,11 @@ STAGES = {5_500: (BEGINNINGS,), 11_200: (CONTEXTS, BEGINNINGS, CONTEXTS), 12_000
 RATES = {0: 1e-5, 100: 1e-3, 8_000: 1e-3, 9_500: 7.348e-4, 11_200: 1e-5, 11_250: 3e-4, 12_000: 1e-5}
 
 
-class MiniRecipe(Recipe):
+class MiniRecipe(Recipe[Transformer, Batch]):
     """Repeats alone, over ever more symbols and then longer; then prose in stages, a quarter of the rows repeats."""
 
     measure_every = 100
     weight_decay = 0.01
-    logit_scale = LOGIT_SCALE
     steps = max(STAGES)
 
     def __init__(self, seed: int, prose: UInt16[np.ndarray, " token"]) -> None:
@@ -113,6 +113,14 @@ class MiniRecipe(Recipe):
             z[:, :, HEADS_ON_REPEATS:] = 0
 
         return [(lambda name: name.endswith("hook_z"), silence)] if step < REPEATS_UNTIL else []
+
+    def loss(self, model: Transformer, batch: Batch, step: int) -> Float[Tensor, ""]:
+        """Mean cross-entropy of the targets, with the logits scaled down."""
+        return targets_loss(model, batch, LOGIT_SCALE, model.edit(self.fwd_hooks(step)))
+
+    def counts(self, batch: Batch) -> Row:
+        """Every token counts."""
+        return {"tokens_per_step": batch.tokens.numel()}
 
     def measure(self, model: Transformer, step: int) -> Row:
         """Accuracy and best scores on repeats over the symbols in use; what is mastered gives way to more or longer."""
@@ -171,7 +179,7 @@ def main() -> None:
     fold_logit_scale(model, LOGIT_SCALE)
     model.tokenizer = Tokenizer.from_folder(arguments.out)
     save_gpt2(model, arguments.out)
-    shutil.copy(arguments.run / LOG, arguments.out / "training_log.csv")
+    shutil.copy(arguments.run / LOG, arguments.out / TRAINING_LOG)
 
 
 if __name__ == "__main__":

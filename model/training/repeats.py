@@ -7,8 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn import functional as F
+
+from model.hooks import NO_TAP, Tap
+from model.transformer import Transformer
+
+IGNORED = -100  # a target that is none
 
 
 @dataclass(frozen=True)
@@ -64,3 +70,13 @@ def repeated_halves(
     """
     first = np.stack([rng.choice(symbols, size=half, replace=False) for _ in range(n_rows)])
     return torch.from_numpy(np.concatenate([first, first], axis=1))
+
+
+def targets_loss(model: Transformer, batch: Batch, logit_scale: float, tap: Tap = NO_TAP) -> Float[Tensor, ""]:
+    """Mean cross-entropy (nats) of the batch's target tokens.
+
+    The logits of the other tokens are computed too and ignored: shapes that change with every step cost more.
+    """
+    logits = model(batch.tokens, tap=tap)[:, :-1] * logit_scale
+    targets = batch.tokens.masked_fill(~batch.targets, IGNORED)[:, 1:]
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)

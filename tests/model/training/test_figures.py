@@ -7,7 +7,7 @@ import torch
 
 from model import Transformer, load
 from model.hooks import HookPoint
-from model.training.card import SEEDS
+from model.training.cards import SEEDS
 from model.training.figures import FIGURES, induction_heads, other_heads, question_accuracy
 from model.training.mini import CONFIG, new_model
 from model.training.repeat_scores import mean_ablation

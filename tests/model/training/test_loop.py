@@ -6,22 +6,24 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from jaxtyping import Float
+from torch import Tensor
 from torch.nn import functional as F
 
 from model.config import TransformerConfig
-from model.errors import HeadlightError
-from model.training.loop import Recipe, Row, optimizer_for, targets_loss, train
-from model.training.repeats import Batch, Repeats
+from model.errors import TrainingError
+from model.training.log import Row
+from model.training.loop import Recipe, optimizer_for, train
+from model.training.repeats import Batch, Repeats, targets_loss
 from model.transformer import Transformer
 
 CFG = TransformerConfig(n_layers=1, d_model=16, n_ctx=16, n_heads=2, d_head=8, d_vocab=20, tie_word_embeddings=True)
 
 
-class TinyRecipe(Recipe):
+class TinyRecipe(Recipe[Transformer, Batch]):
     """Four steps of repeats whose set of symbols grows with every measurement: state that a resumed run must have."""
 
     measure_every = 2
-    logit_scale = 0.5
     weight_decay = 0.1
 
     def __init__(self, steps: int, rate: float = 1e-2) -> None:
@@ -33,6 +35,12 @@ class TinyRecipe(Recipe):
 
     def batch(self, step: int) -> Batch:
         return Repeats(longest=6).batch(4, 16, np.arange(self.state["n_symbols"]), np.random.default_rng(step))
+
+    def loss(self, model: Transformer, batch: Batch, step: int) -> Float[Tensor, ""]:
+        return targets_loss(model, batch, logit_scale=0.5)
+
+    def counts(self, batch: Batch) -> Row:
+        return {"tokens_per_step": batch.tokens.numel()}
 
     def measure(self, model: Transformer, step: int) -> Row:
         self.state["n_symbols"] += 5
@@ -90,6 +98,6 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_pa
     saved = (tmp_path / "checkpoint.pt").read_bytes()
     broken = TinyRecipe(steps=4)
     broken.batch = lambda step: Batch(torch.zeros(1, 2, dtype=torch.long), torch.zeros(1, 2, dtype=torch.bool))  # type: ignore[method-assign]
-    with pytest.raises(HeadlightError, match="The loss is nan at step 2"):
+    with pytest.raises(TrainingError, match="The loss is nan at step 2"):
         train(model, broken, tmp_path)  # no targets: the mean of nothing is NaN
     assert (tmp_path / "checkpoint.pt").read_bytes() == saved

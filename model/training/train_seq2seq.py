@@ -1,0 +1,135 @@
+"""Training an encoder-decoder: teacher forcing, label smoothing and a measurement on held-out pairs."""
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from model.families.seq2seq import save_seq2seq
+from model.seq2seq import Seq2SeqTransformer
+from model.seq2seq_config import Seq2SeqConfig
+from model.training.log import LOG, TRAINING_LOG, Row
+from model.training.loop import Recipe
+from model.training.loop import train as train_loop
+from model.training.pairs import Data, PairBatch
+from model.training.schedules import Schedule
+
+IGNORED = -100  # a label that is none: padding
+
+Figures = Callable[[Seq2SeqTransformer], Row]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a run goes, whatever its data."""
+
+    steps: int
+    schedule: Schedule
+    label_smoothing: float = 0.0
+    weight_decay: float = 0.01
+    measure_every: int = 100
+    seed: int = 0
+
+
+def new_model(cfg: Seq2SeqConfig, seed: int) -> Seq2SeqTransformer:
+    """A model before its first step: matrices as TransformerLens draws them, embeddings of unit length in the mean.
+
+    With GPT-2's standard deviation of 0.02, for much wider streams, small models are slow to begin learning.
+    """
+    torch.manual_seed(seed)
+    model = Seq2SeqTransformer(cfg)
+    for name, parameter in model.named_parameters():
+        if ".W_" in name:
+            torch.nn.init.normal_(parameter, std=(1.0 if "embed" in name else 0.8) * cfg.d_model**-0.5)
+    return model
+
+
+def no_figures(model: Seq2SeqTransformer) -> Row:
+    """None besides those of every run."""
+    return {}
+
+
+def train(model: Seq2SeqTransformer, data: Data, settings: Settings, run: Path, figures: Figures = no_figures) -> None:
+    """Train the model in place, from the checkpoint in `run` if there is one; checkpoints and log.csv are kept there.
+
+    `figures` are measured for the log besides loss and accuracy on the held-out pairs.
+
+    Raises:
+        TrainingError: the loss became NaN or infinite, or the checkpoint is of another run.
+    """
+    torch.manual_seed(settings.seed)  # for dropout
+    model.train()
+    train_loop(model, Seq2SeqRecipe(model.cfg, data, settings, figures), run)
+    model.eval()
+
+
+def finish(model: Seq2SeqTransformer, run: Path, out: Path) -> None:
+    """Write the trained model's folder, the run's log in it, for `load_seq2seq`."""
+    save_seq2seq(model, out)
+    shutil.copy(run / LOG, out / TRAINING_LOG)
+
+
+class Seq2SeqRecipe(Recipe[Seq2SeqTransformer, PairBatch]):
+    """Pairs of token ids, learned by teacher forcing."""
+
+    def __init__(self, cfg: Seq2SeqConfig, data: Data, settings: Settings, figures: Figures = no_figures) -> None:
+        self.data, self.settings, self.figures = data, settings, figures
+        self.steps, self.measure_every = settings.steps, settings.measure_every
+        self.weight_decay = settings.weight_decay
+        self.state: dict[str, Any] = {}
+        self.identity = hashlib.sha256(repr((cfg, data.identity, settings.seed)).encode()).hexdigest()
+
+    def learning_rate(self, step: int) -> float:
+        """The schedule's."""
+        return self.settings.schedule(step)
+
+    def batch(self, step: int) -> PairBatch:
+        """The data's."""
+        return self.data.batch(step)
+
+    def loss(self, model: Seq2SeqTransformer, batch: PairBatch, step: int) -> Float[Tensor, ""]:
+        """Mean cross-entropy a real target token, labels smoothed."""
+        logits, labels = teacher_forced(model, batch)
+        smoothing = self.settings.label_smoothing
+        return F.cross_entropy(logits, labels, ignore_index=IGNORED, label_smoothing=smoothing)
+
+    def counts(self, batch: PairBatch) -> Row:
+        """Real tokens of both sides, and padded positions a sentence (a pair is two)."""
+        padded = batch.n_positions - batch.n_tokens
+        return {"tokens_per_step": batch.n_tokens, "padding_per_sentence": padded / (2 * len(batch.source))}
+
+    def measure(self, model: Seq2SeqTransformer, step: int) -> Row:
+        """The last step's rate, loss (nats, not smoothed) and share of right tokens on held-out pairs, `figures`."""
+        model.eval()
+        loss, accuracy = held_out_scores(model, self.data)
+        figures = self.figures(model)
+        model.train()
+        rate = self.learning_rate(step - 1)
+        return {"learning_rate": rate, "held_out_loss": loss, "held_out_accuracy": accuracy, **figures}
+
+
+def teacher_forced(model: Seq2SeqTransformer, batch: PairBatch) -> tuple[Float[Tensor, "token d_vocab_out"], Tensor]:
+    """Logits after every target token but the last, and the token that each is to foretell, `IGNORED` for padding."""
+    batch = batch.to(next(model.parameters()).device)
+    logits = model(batch.source, batch.target[:, :-1], batch.source_mask, batch.target_mask[:, :-1])
+    labels = batch.target.masked_fill(batch.target_mask == 0, IGNORED)[:, 1:]
+    return logits.flatten(0, 1), labels.flatten()
+
+
+@torch.inference_mode()
+def held_out_scores(model: Seq2SeqTransformer, data: Data) -> tuple[float, float]:
+    """Mean cross-entropy (nats) and share of right tokens, over all real target tokens of the held-out pairs."""
+    loss, right, n_tokens = 0.0, 0, 0
+    for batch in data.held_out:
+        logits, labels = teacher_forced(model, batch)
+        loss += F.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum").item()
+        right += int((logits.argmax(-1) == labels).sum())
+        n_tokens += int((labels != IGNORED).sum())
+    return loss / n_tokens, right / n_tokens
