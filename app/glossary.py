@@ -91,4 +91,59 @@ TERMS = {
         "KL(final ‖ layer) in nats: what is lost by taking this layer's prediction for the final one. "
         "0: the layer already says what the model will say."
     ),
+    "inside": (
+        "All that one head does for one token (the query), step by step. Every matrix is the model's own; shapes are "
+        "rows × columns. Point at a picture for its numbers; click a key or a component to follow that one."
+    ),
+    "inside_head": "L2H1 is head 1 of layer 2. Layers and heads are counted from 0.",
+    "inside_query": "The token that looks: the steps are those that make its output.",
+    "inside_key": "The token looked at whose score, weight and value are spelled out below.",
+    "inside_component": "Which number of the vectors q and k is spelled out, and of v and z as far as they have it.",
+    "inside_convention": (
+        "The same numbers, laid out in two ways. In code a token is mostly a row, and q = x W_Q. In mathematics a "
+        "vector is mostly a column, and q = W x, where W is W_Q turned on its side: W_Qᵀ."
+    ),
+    "inside_side": "A, B, or B − A of the result of each step, where both have the same shape.",
+    "layer_norm": (
+        "Takes the mean off the vector, divides by its standard deviation, then multiplies by a gain and adds a bias, "
+        "entry by entry. So the head reads a vector's direction, hardly its length."
+    ),
+    "query": "A short vector made of the token's stream by a matrix of this head: what it is looking for.",
+    "key": "A short vector made of each token's stream by another matrix: what it can be found by.",
+    "dot_product": (
+        "Multiply two vectors entry by entry and add up. Large where they point the same way, negative where they "
+        "point apart."
+    ),
+    "attn_scale": (
+        "The square root of the width of q and k. Without it the dot products of wide vectors are so large that the "
+        "softmax gives everything to one token."
+    ),
+    "mask": "A score of −∞ becomes a weight of exactly 0, so that no token sees what comes after it.",
+    "softmax": "Makes positive shares that add up to 1 of any scores: exp of each, divided by the sum of all.",
+    "value": "A third short vector of each token: what it hands over to those that look at it.",
+    "weighted_sum": "Each value times its weight, added up: the head's result before it is written.",
+    "head_output": (
+        "z times the head's own part of W_O. All heads of the layer and the bias b_O are added up, and the sum is "
+        "added to the residual stream."
+    ),
+    "attends": (
+        "Cross: while it writes, each target token looks at the source. The other two look within one side: the target "
+        "at what was written before, the source at all of itself."
+    ),
+    "rows": (
+        "The decoder reads one token and writes the next. A row can be called by either: the token that it writes is "
+        "what pictures of translations show, the token that it reads is what is in the stream there."
+    ),
+    "beams": (
+        "How many unfinished targets are followed at once. 1 takes the likeliest token at every step (greedy); more "
+        "find targets that begin less likely and end likelier."
+    ),
+    "beam_search": (
+        "At every step each unfinished target is continued by its likeliest tokens, and the best few of all go on. "
+        "Score: the mean log-probability of a branch's tokens, in nats; higher is better."
+    ),
+    "log_prob": "The natural logarithm of the probability that the model gives: 0 nats is certain, −0.69 is one half.",
+    "given_target": (
+        "The decoder then reads this target, and the page shows where it looks and how likely each token was to it."
+    ),
 }

@@ -1,13 +1,13 @@
 """The page: navigation, prompt bar, one run or two, one view, and an error boundary around them."""
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
-from app import about, boundary, memory, notices, prompt_bar, prompt_list, prompts, selection, shown, take_away
-from app.registry import VIEWS, View
+from app import boundary, memory, notices, prompt_list, prompts, selection, take_away
+from app.registry import PROMPTED, VIEWS, Kind, View
 from app.settings import settings
-from app.shown import Shown
 
 ASSETS = Path(__file__).parent.parent / "assets"
 STYLE = Path(__file__).parent / "style.css"
@@ -28,10 +28,15 @@ def main() -> None:
         selection.arrive(slug, selection.Selection(settings().model, example.prompt))
         if goto := selection.take_goto():
             st.switch_page(pages[goto])
-        prompt_bar.draw()
-        _say(_shown())
+        kind = _view(slug).kind
+        kind.bar()
+        _say(kind, _shown(kind))
     if selection.shown() is not None:
         _content(slug)
+
+
+def _view(slug: str) -> View:
+    return next(view for view in VIEWS if view.slug == slug)
 
 
 def _page(view: View) -> st.Page:
@@ -41,49 +46,49 @@ def _page(view: View) -> st.Page:
     return st.Page(unused, title=view.title, url_path=view.slug, default=view is VIEWS[0])
 
 
-def _shown() -> Shown | None:
-    """The runs of what is asked for; where they cannot be had, of what was shown before."""
+def _shown(kind: Kind) -> Any:
+    """What is asked for; where it cannot be had, what was shown before; None before the first."""
     if (asked := selection.asked()) is not None:
         with boundary.guard(selection.refuse):
-            found = _runs_of(asked)
-            selection.accept(shown.within(asked, found))
+            found = _found(kind, asked)
+            selection.accept(kind.within(asked, found))
     before = selection.shown()
-    return _runs_of(before) if before else None
+    return _found(kind, before) if before else None
 
 
-def _runs_of(chosen: selection.Selection) -> Shown:
+def _found(kind: Kind, chosen: selection.Selection) -> Any:
     with st.spinner("Running the model…", show_time=True):
-        return shown.of(chosen)
+        return kind.of(chosen)
 
 
-def _say(found: Shown | None) -> None:
+def _say(kind: Kind, found: Any) -> None:
     """What there is to say of what was asked for and of what is shown."""
     with st.container():  # a place of its own, empty or not, so that a notice does not make what is below anew
-        notices.draw(selection.unread(), selection.refusal(), found)
+        notices.draw(selection.unread(), selection.refusal(), None if found is None else kind.inputs(found))
     if found is not None:
-        prompt_bar.look_at(found.a.prompt)
-        about.draw(found)
+        kind.about(found)
 
 
 @st.fragment
 def _content(slug: str) -> None:
     """The view. What is chosen in it draws it alone again, not the rest of the page, unless it asks for another run."""
-    seen = selection.shown()
+    view, seen = _view(slug), selection.shown()
     if seen is None or selection.asked() is not None:
         st.rerun()
     with boundary.guard(lambda reason: notices.refused(reason, "view")):
-        _draw(next(view for view in VIEWS if view.slug == slug), _runs_of(seen))
-    prompt_list.note(selection.current(), slug)
+        _draw(view, _found(view.kind, seen))
+    if view.kind is PROMPTED:
+        prompt_list.note(selection.current(), slug)
     selection.write_url()
 
 
-def _draw(view: View, found: Shown) -> None:
+def _draw(view: View, found: Any) -> None:
     if lacking := view.needs(found):
         st.info(lacking)
         return
     view.render(found)
     if (export := view.export()) is not None:
-        take_away.draw(export, found)
+        take_away.draw(export, found, view.kind.of)
 
 
 main()

@@ -12,8 +12,16 @@ import torch
 
 from app.limits import GIB, ByteCache
 from app.settings import only_this_machine, settings
-from model import Transformer, embedded_models, load
+from model import (
+    Seq2SeqTransformer,
+    Transformer,
+    embedded_models,
+    embedded_seq2seq_models,
+    load,
+    load_seq2seq,
+)
 from model.errors import ConfigError, InputError, ModelNotFoundError
+from model.loading import is_seq2seq
 from model.source import Source
 
 HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
@@ -22,7 +30,14 @@ PICKLES = (".pt", ".pth", ".bin")
 
 def offered_models() -> tuple[str, ...]:
     """The names in the model list: the server's own model, the embedded ones, the models folder's, GPT-2's family."""
-    return tuple(dict.fromkeys((settings().model, *embedded_models(), *_in_folder(), *HUB_MODELS)))
+    in_folder = (name for name, path in _in_folder().items() if not is_seq2seq(path))
+    return tuple(dict.fromkeys((settings().model, *embedded_models(), *in_folder, *HUB_MODELS)))
+
+
+def offered_seq2seq_models() -> tuple[str, ...]:
+    """The names in the list of encoder-decoders: the embedded ones and the models folder's."""
+    in_folder = (name for name, path in _in_folder().items() if is_seq2seq(path))
+    return tuple(dict.fromkeys((*embedded_seq2seq_models(), *in_folder)))
 
 
 def any_model_allowed() -> bool:
@@ -55,9 +70,30 @@ def open_model(name: str) -> Transformer:
     return _opened().get(name, lambda: _open(name))
 
 
+def open_seq2seq(name: str) -> Seq2SeqTransformer:
+    """The one instance of an encoder-decoder.
+
+    Raises:
+        HeadlightError: the model is not offered here, or cannot be opened.
+    """
+    offered = offered_seq2seq_models()
+    if name not in offered and not any_model_allowed():
+        raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
+    return _opened().get(("encoder-decoder", name), lambda: _open_seq2seq(name))
+
+
+def _open_seq2seq(name: str) -> Seq2SeqTransformer:
+    lies_at = {} if name in embedded_seq2seq_models() else _in_folder()
+    model = load_seq2seq(lies_at.get(name, name))
+    assert model.source is not None  # set by load_seq2seq
+    model.source = replace(model.source, name=name)
+    return model
+
+
 def opened_by(source: Source) -> str:
     """What `load` opens a model by without the page: its name, or its path where that is the user's own to know."""
-    from_disk = source.revision is None and source.name not in embedded_models()
+    embedded = source.name in embedded_models() or source.name in embedded_seq2seq_models()
+    from_disk = source.revision is None and not embedded
     return str(source.path) if from_disk and any_model_allowed() else source.name
 
 
@@ -92,6 +128,6 @@ def on_device(model: Transformer) -> Transformer:
     return _opened().get((model, "cuda"), lambda: deepcopy(model).to("cuda"))
 
 
-def _weights_bytes(model: Transformer) -> int:
+def _weights_bytes(model: Transformer | Seq2SeqTransformer) -> int:
     """Bytes of the parameters, mapped or not; memory that two share, as GPT-2's two embeddings do, counts once."""
     return sum({parameter.data_ptr(): parameter.nbytes for parameter in model.parameters()}.values())

@@ -12,6 +12,7 @@ ALIGN = {"tokens": "same tokens", "position": "same position"}
 
 def draw() -> None:
     """The prompt bar, with the examples under it."""
+    selection.fill_bars()
     with st.form("headlight.bar", border=False):
         if selection.comparing():
             _two()

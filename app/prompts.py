@@ -9,7 +9,8 @@ from model.errors import InputError
 
 MAX_CHARACTERS = 50_000  # refused before tokenizing; 1024 of GPT-2's tokens are about 4500 characters of English
 
-EXAMPLES = Path(__file__).parent.parent / "assets" / "prompts" / "examples.json"
+PROMPTS = Path(__file__).parent.parent / "assets" / "prompts"
+EXAMPLES, SOURCES = PROMPTS / "examples.json", PROMPTS / "sources.json"
 
 
 @dataclass(frozen=True)
@@ -34,26 +35,48 @@ def examples() -> tuple[Example, ...]:
     return tuple(_example(**entry) for entry in json.loads(EXAMPLES.read_text(encoding="utf-8")))
 
 
+@dataclass(frozen=True)
+class SourceExample:
+    """A source worth a look for an encoder-decoder that comes with the project, and one sentence on what to look at."""
+
+    title: str
+    model: str
+    source: str
+    look_at: str
+
+
+@cache
+def source_examples() -> tuple[SourceExample, ...]:
+    """The example sources; the first is what a newcomer sees."""
+    return tuple(SourceExample(**entry) for entry in json.loads(SOURCES.read_text(encoding="utf-8")))
+
+
+def first_source(model: str) -> SourceExample:
+    """The first example of a model, or of any; of a model without examples one that is empty."""
+    own = (example for example in source_examples() if model in ("", example.model))
+    return next(own, SourceExample("", model, "", ""))
+
+
 def _example(heads: list[list[int]] | None = None, **texts: str) -> Example:
     pairs = None if heads is None else tuple((layer, head) for layer, head in heads)
     return Example(heads=pairs, **texts)
 
 
-def check_text(prompt: str) -> None:
+def check_text(text: str, called: str = "prompt") -> None:
     """What can be refused before tokenizing.
 
     Raises:
         InputError: nothing typed, nothing but spaces, or far too much.
     """
-    if not prompt:
-        raise InputError("The prompt is empty. Type a sentence, or pick one of the examples.")
-    if prompt.isspace():
+    if not text:
+        raise InputError(f"The {called} is empty. Type a sentence, or pick one of the examples.")
+    if text.isspace():
         raise InputError(
-            f"The prompt is {len(prompt)} spaces or line breaks and nothing else. Type a sentence, or pick an example."
+            f"The {called} is {len(text)} spaces or line breaks and nothing else. Type a sentence, or pick an example."
         )
-    if len(prompt) > MAX_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         raise InputError(
-            f"The prompt has {len(prompt):,} characters; at most {MAX_CHARACTERS:,} are taken. Shorten it."
+            f"The {called} has {len(text):,} characters; at most {MAX_CHARACTERS:,} are taken. Shorten it."
         )
 
 

@@ -2,21 +2,58 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from app import about, prompt_bar, shown, source_bar, translation
 from app.exports import export
 from app.exports.export import Export
+from app.selection import Selection
 from app.shown import Shown
-from app.views import attention, lens, prompts, residual
+from app.translation import Translation
+from app.views import attention, inside, lens, prompts, residual, translate
 
 
-def nothing(shown: Shown) -> str:
-    """A view that can show any runs."""
+@dataclass(frozen=True)
+class Kind:
+    """What the pages of one kind of model share.
+
+    `bar` is drawn above the page and asks for a selection; `of` finds what that selection shows, and `within` takes out
+    of the selection what is not there. `about` says in a line what was run, `inputs` are the texts that it was run on.
+    """
+
+    bar: Callable[[], None]
+    of: Callable[[Selection], Any]
+    within: Callable[[Selection, Any], Selection]
+    about: Callable[[Any], None]
+    inputs: Callable[[Any], tuple[str, ...]]
+
+
+def _about_runs(found: Shown) -> None:
+    prompt_bar.look_at(found.a.prompt)
+    about.draw(found)
+
+
+def _about_translation(found: Translation) -> None:
+    source_bar.look_at(found.source_text)
+    source_bar.about(found)
+
+
+PROMPTED = Kind(
+    prompt_bar.draw, shown.of, shown.within, _about_runs, lambda found: tuple(run.prompt for run in found.runs)
+)
+TRANSLATED = Kind(
+    source_bar.draw, translation.of, translation.within, _about_translation, lambda found: (found.source_text,)
+)
+
+
+def nothing(found: Any) -> str:
+    """A view that can show anything of its kind."""
     return ""
 
 
 @dataclass(frozen=True)
 class View:
-    """A page: its place in the URL, its title, what draws it, its files, and what the runs lack to be shown by it.
+    """A page: its place in the URL, its title, what draws it, its files, and what is lacking to be shown by it.
 
     `export` is asked when the page is drawn, in its session, and gives None where there is nothing to take along.
     `needs` gives a sentence for the user (what is missing, and what to do), or nothing.
@@ -24,14 +61,17 @@ class View:
 
     slug: str
     title: str
-    render: Callable[[Shown], None]
+    render: Callable[[Any], None]
     export: Callable[[], Export | None] = lambda: None
-    needs: Callable[[Shown], str] = nothing
+    needs: Callable[[Any], str] = nothing
+    kind: Kind = PROMPTED
 
 
 VIEWS = (
     View("attention", "Attention", attention.render, lambda: export.ATTENTION),
+    View("head", "Inside one head", inside.render, lambda: export.INSIDE),
     View("residual", "Residual stream", residual.render, lambda: export.RESIDUAL),
     View("lens", "Logit lens", lens.render, lambda: export.LENS, lens.needs),
+    View("translate", "Translate and reverse", translate.render, lambda: export.TRANSLATE, kind=TRANSLATED),
     View("prompts", "Prompts", prompts.render, lambda: export.of_prompts(prompts.listed())),
 )

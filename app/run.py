@@ -7,6 +7,7 @@ and a few mean scores, taken as the pattern passes.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -16,7 +17,7 @@ from app import models
 from app.limits import Cost
 from app.settings import settings
 from model import ActivationCache, Transformer, TransformerConfig
-from model.analysis import Measure, attention
+from model.analysis import Measure, attention, head_steps
 from model.errors import InputError
 from model.hooks import Tap
 from model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
@@ -178,6 +179,44 @@ def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
     W_O = made.model.get_parameter(f"blocks.{layer}.attn.W_O")[head : head + 1]
     with torch.inference_mode():
         return attention.write_norms(v, W_O).values[0]
+
+
+@dataclass(frozen=True, eq=False)
+class HeadWeights:
+    """One head's parameters, and its layer's LayerNorm (None where there is none), output bias and scale."""
+
+    norm: head_steps.Norm | None
+    W_Q: Float[Tensor, "d_model d_head"]
+    W_K: Float[Tensor, "d_model d_head"]
+    W_V: Float[Tensor, "d_model d_value"]
+    W_O: Float[Tensor, "d_value d_model"]
+    b_Q: Float[Tensor, " d_head"]
+    b_K: Float[Tensor, " d_head"]
+    b_V: Float[Tensor, " d_value"]
+    b_O: Float[Tensor, " d_model"]
+    attn_scale: float
+
+
+def head_weights(made: Run, layer: int, head: int) -> HeadWeights:
+    """The parameters that a head computes with."""
+    block = f"blocks.{layer}"
+    parameters = {name: each.detach() for name, each in made.model.named_parameters() if name.startswith(f"{block}.")}
+    own = {name: parameters[f"{block}.attn.{name}"][head] for name in ("W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V")}
+    norm = None
+    if made.cfg.normalization_type is not None:
+        gain, bias = (parameters.get(f"{block}.ln1.{name}") for name in "wb")
+        norm = head_steps.Norm(made.cfg.eps, gain, bias)
+    return HeadWeights(norm, **own, b_O=parameters[f"{block}.attn.b_O"], attn_scale=attention_scale(made.cfg, layer))
+
+
+def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps:
+    """Every step of one head at one query, from the run's own queries, keys and values."""
+    weights = head_weights(made, layer, head)
+    q, k, v = (made.cache[name, layer][:, head] for name in ("q", "k", "v"))
+    stream = next(islice(made.streams(), layer, None))
+    visible = visible_keys(made.cfg.attention_dir, None, len(made.tokens), q.device)[0, 0, query]
+    with torch.inference_mode():
+        return head_steps.head_steps(stream, weights.norm, q[query], k, v, weights.W_O, visible, weights.attn_scale)
 
 
 def tokenizer_of(model: Transformer) -> Tokenizer:

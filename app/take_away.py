@@ -1,36 +1,37 @@
 """The row under a view: its script, its numbers, its picture and the view itself as files."""
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
 from app import selection
-from app import shown as pages
 from app.exports.export import Export
 from app.exports.numbers.data import archive
 from app.exports.pictures import style
 from app.exports.pictures.style import Kind
-from app.shown import Shown
 
 MOST_CODE = 30_000  # characters that a browser colours at once; a longer script, of many prompts, is a file alone
 KINDS: dict[Kind, tuple[str, str]] = {"svg": ("Vectors (svg)", "image/svg+xml"), "png": ("Pixels (png)", "image/png")}
 
 
-def draw(export: Export, found: Shown) -> None:
-    """Four buttons; what takes long is done when a file is asked for, and the page holds no run for it."""
+def draw(export: Export, found: Any, of: Callable[[selection.Selection], Any]) -> None:
+    """Four buttons; what takes long is done when a file is asked for: `of` then finds what is shown once more."""
     with st.container(horizontal=True, vertical_alignment="center", key="headlight-take-away"):
         st.caption("Take it with you", width="content")
         with st.popover("Code", icon=":material/code:", width="content"):
             _code(export, found)
         with st.popover("Data", icon=":material/table:", width="content"):
             st.caption("Tables as csv, arrays as npz, and about.json: units, model, weights' hash, prompt, token ids.")
-            _file(export, "Everything (zip)", "zip", "application/zip", lambda now, chosen: _data(export, now, chosen))
+            _file(
+                export, "Everything (zip)", "zip", "application/zip", lambda now, chosen: _data(export, now, chosen), of
+            )
         with st.popover("Picture", icon=":material/image:", width="content"):
-            _picture(export)
-        _file(export, "Page", "html", "text/html", export.page, ":material/web:")
+            _picture(export, of)
+        _file(export, "Page", "html", "text/html", export.page, of, ":material/web:")
 
 
-def _code(export: Export, found: Shown) -> None:
+def _code(export: Export, found: Any) -> None:
     script = export.script(found, selection.current())
     st.caption("Prints the numbers of this page, by Headlight's library alone.")
     if len(script) <= MOST_CODE:
@@ -42,19 +43,19 @@ def _code(export: Export, found: Shown) -> None:
     )
 
 
-def _data(export: Export, found: Shown, chosen: selection.Selection) -> bytes:
+def _data(export: Export, found: Any, chosen: selection.Selection) -> bytes:
     return archive(found, export.data(found, chosen))
 
 
-def _picture(export: Export) -> None:
+def _picture(export: Export, of: Callable[[selection.Selection], Any]) -> None:
     palette = style.DARK if st.context.theme.type == "dark" else style.LIGHT
     st.caption("In this page's colours, light or dark. Text stays text in the svg.")
     for kind, (label, mime) in KINDS.items():
 
-        def made(found: Shown, chosen: selection.Selection, kind: Kind = kind) -> bytes:
+        def made(found: Any, chosen: selection.Selection, kind: Kind = kind) -> bytes:
             return style.file(lambda: export.draw(found, chosen, palette), palette, kind)
 
-        _file(export, label, kind, mime, made)
+        _file(export, label, kind, mime, made, of)
 
 
 def _file(
@@ -62,14 +63,15 @@ def _file(
     label: str,
     ending: str,
     mime: str,
-    made: Callable[[Shown, selection.Selection], bytes],
+    made: Callable[[Any, selection.Selection], bytes],
+    of: Callable[[selection.Selection], Any],
     icon: str | None = None,
 ) -> None:
     """A button for a file that is made when the button is pressed."""
     chosen = selection.current()
     st.download_button(
         label,
-        lambda: made(pages.of(chosen), chosen),
+        lambda: made(of(chosen), chosen),
         f"headlight_{export.name}.{ending}",
         mime,
         key=_key(ending),

@@ -28,6 +28,15 @@ def embedded_seq2seq_models() -> dict[str, Path]:
     return {name: folder for name, folder in _embedded().items() if _recognised(folder, SEQ2SEQ_FAMILIES)}
 
 
+def is_seq2seq(path: Path) -> bool:
+    """Whether a path is an encoder-decoder's folder.
+
+    Raises:
+        CheckpointError: its config.json is no JSON object.
+    """
+    return _recognised(path, SEQ2SEQ_FAMILIES) is not None
+
+
 def _embedded() -> dict[str, Path]:
     return {config.parent.name: config.parent for config in sorted(EMBEDDED.glob("*/config.json"))}
 
@@ -52,7 +61,7 @@ def load(
     """
     _check_names(config_overrides)
     path, commit = _locate(source, revision)
-    if _recognised(path, SEQ2SEQ_FAMILIES):
+    if is_seq2seq(path):
         raise CheckpointError(f"{path.name} is an encoder-decoder. Open it by load_seq2seq, or on its own page.")
     if path.suffix in PICKLES and not allow_pickle:
         raise CheckpointError(f"{path.name} is a pickle, which is not opened here. Save the tensors as safetensors.")
@@ -75,7 +84,7 @@ def load_seq2seq(source: str | Path) -> Seq2SeqTransformer:
         ConfigError: settings that are missing, contradictory or not supported.
         ModelNotFoundError: nothing of that name is embedded or on the disk.
     """
-    path = embedded_seq2seq_models().get(str(source), Path(os.path.expanduser(source)).absolute())
+    path = _embedded().get(str(source), Path(os.path.expanduser(source)).absolute())
     if not os.path.exists(path):
         known = embedded_seq2seq_models()
         raise ModelNotFoundError(
@@ -117,8 +126,7 @@ def _check_names(config_overrides: dict[str, Any]) -> None:
 
 def _locate(source: str | Path, revision: str | None) -> tuple[Path, str | None]:
     """Where the checkpoint lies, and its commit if it is the hub's."""
-    embedded = embedded_models()
-    given = embedded.get(str(source), os.path.expanduser(source))
+    given = _embedded().get(str(source), os.path.expanduser(source))
     if os.path.exists(given):  # unlike Path's, this and expanduser never raise
         if revision is not None:
             raise ConfigError(f"{source} is on this machine and has no revisions; leave revision={revision!r} out.")
@@ -126,7 +134,7 @@ def _locate(source: str | Path, revision: str | None) -> tuple[Path, str | None]
     if isinstance(source, str) and hub.is_hub_name(source):
         folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source))
         return folder, folder.name
-    known = [*embedded, *hub.PINNED]
+    known = [*embedded_models(), *hub.PINNED]
     raise ModelNotFoundError(
         f"There is no folder, file or model {str(source)!r}.{nearest(str(source), known)} Give a path, one of "
         f"{', '.join(known)}, or a hub name as owner/name."

@@ -20,7 +20,7 @@ LEVELS = [
     "model.layers model.tokenizer model.inputs model.hooked model.seq2seq_config",
     "model.blocks",
     "model.transformer model.seq2seq",
-    "model.families",
+    "model.families model.decoding",
     "model.loading",
     "model",
     "model.training",
@@ -29,9 +29,9 @@ LEVELS = [
     "app.components app.figures app.models app.prompt_list",
     "app.run",
     "app.runs",
-    "app.shown app.batch app.checks",
+    "app.shown app.batch app.checks app.translation",
     "app.axis app.notices app.tour app.trust",
-    "app.fields app.about app.prompt_bar",
+    "app.fields app.about app.prompt_bar app.source_bar",
     "app.views",
     "app.exports",
     "app.registry app.take_away",
@@ -51,8 +51,8 @@ NO_MORE_THAN = {
 }
 
 # What of the library the pages may name; everything that loads or runs a model is left to these.
-PAGES_MAY_NAME = {"model.errors", "model.analysis"}
-MAY_RUN_MODELS = {"app.models", "app.run", "app.runs", "app.checks"}
+PAGES_MAY_NAME = {"model.errors", "model.analysis", "model.source"}
+MAY_RUN_MODELS = {"app.models", "app.run", "app.runs", "app.checks", "app.translation"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {
@@ -60,12 +60,13 @@ THIRD_PARTY = {
     "model.analysis": {"torch", "einops", "jaxtyping", "rapidfuzz"},
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
     "model.tokenizer": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
-    "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "matplotlib lazily"},
+    "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm", "matplotlib lazily"},
     "app": {"streamlit"},
     "app.models": {"torch"},
     "app.run": {"torch", "jaxtyping"},
     "app.runs": {"torch", "jaxtyping"},
     "app.checks": {"torch", "jaxtyping"},
+    "app.translation": {"torch", "jaxtyping"},
     "app.axis": {"torch", "jaxtyping"},
     "app.fields": {"torch", "numpy", "jaxtyping"},
     "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily", "plotly lazily"},

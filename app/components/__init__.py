@@ -4,7 +4,9 @@ Each folder is one component (python, js, css); `shared` holds what they have in
 hover and pin in the browser, without a round trip to the server.
 """
 
+from app.components.beam_tree import BeamNode, BeamState, beam_tree
 from app.components.head_grid import HeadIndex, head_grid
+from app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
 from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
 from app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
 from app.components.shared.coding import (
@@ -18,21 +20,30 @@ from app.components.token_strip import token_strip
 from app.components.tour import Step, tour
 
 __all__ = [
+    "BeamNode",
+    "BeamState",
+    "Followed",
     "HeadIndex",
     "HeadPanel",
     "HeadPattern",
+    "HeadStep",
     "LensCells",
     "LensColours",
     "LensPin",
     "Pin",
     "Step",
+    "StepKeys",
+    "StepMatrix",
     "TokenAxis",
+    "beam_tree",
     "decode_weights",
     "encode_positive",
     "encode_signed",
     "encode_thumbnails",
     "encode_weights",
+    "followed",
     "head_grid",
+    "head_steps",
     "heads",
     "lens_grid",
     "token_strip",

@@ -3,28 +3,35 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.exports.code import attention as attention_code
+from app.exports.code import inside as inside_code
 from app.exports.code import lens as lens_code
 from app.exports.code import prompts as prompts_code
 from app.exports.code import residual as residual_code
+from app.exports.code import translate as translate_code
 from app.exports.numbers import attention as attention_numbers
+from app.exports.numbers import inside as inside_numbers
 from app.exports.numbers import lens as lens_numbers
 from app.exports.numbers import prompts as prompts_numbers
 from app.exports.numbers import residual as residual_numbers
+from app.exports.numbers import translate as translate_numbers
 from app.exports.numbers.data import Data
 from app.exports.pages import attention as attention_page
+from app.exports.pages import inside as inside_page
 from app.exports.pages import lens as lens_page
 from app.exports.pages import prompts as prompts_page
 from app.exports.pages import residual as residual_page
+from app.exports.pages import translate as translate_page
 from app.exports.pictures import attention as attention_picture
+from app.exports.pictures import inside as inside_picture
 from app.exports.pictures import lens as lens_picture
 from app.exports.pictures import prompts as prompts_picture
 from app.exports.pictures import residual as residual_picture
+from app.exports.pictures import translate as translate_picture
 from app.exports.pictures.style import Palette
 from app.selection.chosen import Selection
-from app.shown import Shown
 from app.views.prompts import Listed
 
 if TYPE_CHECKING:
@@ -39,17 +46,21 @@ class Export:
     """
 
     name: str
-    script: Callable[[Shown, Selection], str]
-    data: Callable[[Shown, Selection], Data]
-    draw: Callable[[Shown, Selection, Palette], "Figure"]
-    page: Callable[[Shown, Selection], bytes]
+    script: Callable[[Any, Selection], str]
+    data: Callable[[Any, Selection], Data]
+    draw: Callable[[Any, Selection, Palette], "Figure"]
+    page: Callable[[Any, Selection], bytes]
 
 
 ATTENTION = Export(
     "attention", attention_code.script, attention_numbers.data, attention_picture.draw, attention_page.page
 )
+INSIDE = Export("head", inside_code.script, inside_numbers.data, inside_picture.draw, inside_page.page)
 RESIDUAL = Export("residual", residual_code.script, residual_numbers.data, residual_picture.draw, residual_page.page)
 LENS = Export("lens", lens_code.script, lens_numbers.data, lens_picture.draw, lens_page.page)
+TRANSLATE = Export(
+    "translate", translate_code.script, translate_numbers.data, translate_picture.draw, translate_page.page
+)
 
 
 def of_prompts(listed: tuple[Listed, ...]) -> Export | None:

@@ -1,27 +1,70 @@
-"""What has to be known of a run to have it again."""
+"""What has to be known of what is shown to have it again: which weights were fed which tokens."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from app.run import Run
 from app.shown import Shown
+from app.translation import Translation
+from model.source import Source
+
+Found = Shown | Translation
 
 
-def facts(shown: Shown) -> dict[str, dict[str, Any]]:
-    """Model, weights, prompt and tokens of each run; `places` are its tokens' places on the common axis."""
-    return {side: _of(run) | {"places": _places(shown, run)} for side, run in shown.sides.items()}
+@dataclass(frozen=True)
+class Fed:
+    """Tokens that a model was fed, as they are shown; `called` tells them from the others, if there are others."""
+
+    called: str
+    source: Source
+    labels: tuple[str, ...]
+
+
+def fed(found: Found) -> tuple[Fed, ...]:
+    """The tokens of each run, or of source and target."""
+    if isinstance(found, Translation):
+        return Fed("source", found.source, found.source_labels), Fed("target", found.source, found.read_labels)
+    several = found.b is not None
+    return tuple(Fed(side if several else "", run.source, run.labels) for side, run in found.sides.items())
+
+
+def sources(found: Found) -> dict[str, Source]:
+    """Where each model came from, by its name."""
+    return {each.source.name: each.source for each in fed(found)}
+
+
+def facts(found: Found) -> dict[str, dict[str, Any]]:
+    """Model, weights, text and tokens of each run; `places` are its tokens' places on the common axis."""
+    if isinstance(found, Translation):
+        return {"A": _of_translation(found)}
+    return {side: _of(run) | {"places": _places(found, run)} for side, run in found.sides.items()}
 
 
 def _of(run: Run) -> dict[str, Any]:
     return {
-        "model": run.source.name,
-        "revision": run.source.revision,
-        "sha256 of the weights": run.source.sha256,
+        **_weights(run.source),
         "dtype": str(run.model.embed.W_E.dtype).removeprefix("torch."),
         "prompt": run.prompt,
         "begins with the beginning-of-sequence token": run.bos,
         "token ids": run.tokens.tolist(),
         "tokens": list(run.labels),
     }
+
+
+def _of_translation(found: Translation) -> dict[str, Any]:
+    return {
+        **_weights(found.source),
+        "source": found.source_text,
+        "source token ids": found.source_tokens.tolist(),
+        "source tokens": list(found.source_labels),
+        "target": found.text,
+        "target token ids": found.written.tolist(),
+        "target tokens": list(found.written_labels),
+    }
+
+
+def _weights(source: Source) -> dict[str, Any]:
+    return {"model": source.name, "revision": source.revision, "sha256 of the weights": source.sha256}
 
 
 def _places(shown: Shown, run: Run) -> list[int]:

@@ -22,6 +22,9 @@ Sort = Literal[
     "largest_write",
     "divergence",
 ]
+Convention = Literal["row", "column"]
+Attends = Literal["cross", "decoder", "encoder"]
+Rows = Literal["written", "read"]
 Measure = Literal["top", "target", "rank", "entropy", "kl"]
 Statistic = Literal[
     "induction", "previous_token", "current_token", "duplicate_token", "first_token", "entropy", "mean_distance"
@@ -35,9 +38,10 @@ class Selection:
     There is a run B where `prompt_b` is not None; `model_b` is A's where it is empty. `heads` are (layer, head).
     Tokens are places on the axis that A and B have in common, which without B is A's: `queries` and `keys` are pinned
     on the attention page, `layer` (0 is the embedding) and `position` are the cell looked at on the others. `pair` is
-    the two heads held against each other, `top` how many heads the sorted grid shows. `target` is the text of the token
-    that the lens follows. `statistic` and `statistic_head` are what is listed for each of many prompts. `table` asks
-    for numbers in place of pictures, `numbers` for those under them.
+    the two heads held against each other, `top` how many heads the sorted grid shows. `component`
+    is the index of q and k that is followed inside one head, `convention` whether tokens are rows or columns there.
+    `target` is the text of the token that the lens follows. `statistic` and `statistic_head` are what is listed for
+    each of many prompts. `table` asks for numbers in place of pictures, `numbers` for those under them.
     """
 
     model: str = ""
@@ -60,12 +64,24 @@ class Selection:
     pair: tuple[Head, ...] = ()
     layer: int | None = None
     position: int | None = None
+    component: int | None = None
+    convention: Convention = "row"
     measure: Measure = "top"
     target: str = ""
     statistic: Statistic = "induction"
     statistic_head: Head | None = None
     table: bool = False
     numbers: bool = False
+    translator: str = ""
+    source: str | None = None
+    translation: str | None = None
+    beams: int = 4
+    branch: int | None = None
+    attends: Attends = "cross"
+    rows: Rows = "written"
+    pair_heads: tuple[Head, ...] | None = None
+    pair_queries: tuple[int, ...] = ()
+    pair_keys: tuple[int, ...] = ()
 
 
 def within(selection: Selection, n_layers: int, n_heads: int, n_places: int, deepest: int | None = None) -> Selection:

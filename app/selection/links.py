@@ -8,7 +8,22 @@ from dataclasses import fields
 from typing import Any, get_args
 from urllib.parse import quote_plus
 
-from app.selection.chosen import Align, Head, Measure, Scale, Selection, Show, Side, Sink, Sort, Statistic, Unit
+from app.selection.chosen import (
+    Align,
+    Attends,
+    Convention,
+    Head,
+    Measure,
+    Rows,
+    Scale,
+    Selection,
+    Show,
+    Side,
+    Sink,
+    Sort,
+    Statistic,
+    Unit,
+)
 
 MAX_URL_PROMPT = 6000  # characters in the URL; a longer prompt is left out of it, and the page says so
 LONGEST_PLAIN = 1500  # characters in the URL; a longer prompt is compressed
@@ -17,7 +32,7 @@ MAX_PLACES = 4096
 _COMPRESSED = "~"
 _MAX_UNPACKED = 1_000_000  # bytes; more is not a prompt but an attack
 _LEFT_OUT, _NONE = "left_out", "none"
-_PROMPTS = ("prompt", "prompt_b")
+_PROMPTS = ("prompt", "prompt_b", "source", "translation")
 
 Codec = tuple[Callable[[Any], str], Callable[[str], Any]]
 
@@ -147,10 +162,22 @@ _CODECS: dict[str, Codec] = {
     "pair": (_heads_text, _pair),
     "layer": (str, _index),
     "position": (str, _index),
+    "component": (str, _index),
+    "convention": _one_of(*get_args(Convention)),
     "measure": _one_of(*get_args(Measure)),
     "target": (str, str),
     "statistic": _one_of(*get_args(Statistic)),
     "statistic_head": (lambda head: _heads_text((head,)), _head),
     "table": _SWITCH,
     "numbers": _SWITCH,
+    "translator": (str, str),
+    "source": (_prompt_text, _prompt),
+    "translation": (_prompt_text, _prompt),
+    "beams": (str, _index),
+    "branch": (str, _index),
+    "attends": _one_of(*get_args(Attends)),
+    "rows": _one_of(*get_args(Rows)),
+    "pair_heads": (_heads_text, _heads),
+    "pair_queries": (_indices_text, _indices),
+    "pair_keys": (_indices_text, _indices),
 }

@@ -4,6 +4,7 @@ The page is drawn from the selection alone. Widgets change it in their callbacks
 report what they hold when they are drawn. A URL that the user opens, or goes back to, replaces it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,8 +14,9 @@ from app.selection.chosen import Selection
 from app.selection.links import from_query, to_query
 
 _KEYS = "headlight."
-_TYPED = ("prompt", "bos", "prompt_b")
+_TYPED = ("prompt", "bos", "prompt_b", "source", "translation")
 _IN_PROMPT_BAR = ("model", "prompt", "bos", "model_b", "prompt_b", "align")
+_IN_SOURCE_BAR = ("translator", "source", "translation", "beams")
 
 
 @dataclass
@@ -83,11 +85,24 @@ def ask(selection: Selection, page: str = "") -> None:
     session = _session()
     session.asked, session.goto, session.refusal, session.unread = selection, page, "", ()
     session.epoch += 1
-    second = {"model_b": selection.model_b or selection.model, "prompt_b": selection.prompt_b or ""}
-    for name, value in (vars(selection) | second).items():
-        if name in _IN_PROMPT_BAR and not (session.late and name in _TYPED):
-            st.session_state[widget_key(name)] = value
     session.comparing = selection.prompt_b is not None
+    for name in (*_IN_PROMPT_BAR, *_IN_SOURCE_BAR):
+        st.session_state.pop(widget_key(name), None)
+    fill_bars()
+
+
+def fill_bars() -> None:
+    """Give the bars' widgets what they lack: a page without them has made the server forget what they held.
+
+    What an encoder-decoder reads is left to its page until something was chosen.
+    """
+    now = _session().asked or current()
+    held = {name: getattr(now, name) for name in (*_IN_PROMPT_BAR, *_IN_SOURCE_BAR)}
+    held |= {"model_b": now.model_b or now.model, "prompt_b": now.prompt_b or "", "translation": now.translation or ""}
+    for name, value in held.items():
+        left_open = value == getattr(Selection, name) and name in ("translator", "source")
+        if widget_key(name) not in st.session_state and not left_open and not (_session().late and name in _TYPED):
+            st.session_state[widget_key(name)] = value
 
 
 def submit() -> None:
@@ -106,12 +121,25 @@ def submit() -> None:
     ask_instead(replace(now, **typed))
 
 
+def submit_source() -> None:
+    """Ask for what stands in the source bar."""
+    if _forgotten():
+        _session().late = True
+        return
+    typed = {name: st.session_state[widget_key(name)] for name in _IN_SOURCE_BAR}
+    ask_instead(replace(current(), **typed | {"translation": typed["translation"] or None}))
+
+
 def submit_late() -> None:
-    """Ask for what was typed into a session that had been forgotten, now that the prompt bar is drawn again."""
+    """Ask for what was typed into a session that had been forgotten, now that the bar is drawn again."""
     session = _session()
     if session.late and session.asked is not None:
-        names = _TYPED if session.comparing else _TYPED[:2]
-        session.asked = replace(session.asked, **{name: st.session_state[widget_key(name)] for name in names})
+        drawn = {name: st.session_state[widget_key(name)] for name in _TYPED if widget_key(name) in _widgets()}
+        if not session.comparing:
+            drawn.pop("prompt_b", None)
+        if "translation" in drawn:
+            drawn["translation"] = drawn["translation"] or None
+        session.asked = replace(session.asked, **drawn)
     session.late = False
 
 
@@ -119,12 +147,20 @@ def ask_instead(asked: Selection, page: str = "") -> None:
     """Ask for a selection, as `ask`, without what was chosen for the present one and means nothing for the new one."""
     now = current()
     if asked.model != now.model:
-        asked = replace(asked, heads=None, pair=())
+        asked = replace(asked, heads=None, pair=(), component=None)
     if (asked.prompt_b is None) != (now.prompt_b is None):
         asked = replace(asked, side=None, sort="place" if asked.sort == "divergence" else asked.sort)
-    if asked != now:
+    if _differ(asked, now, _IN_PROMPT_BAR):
         asked = replace(asked, queries=(), keys=(), layer=None, position=None)
+    if asked.translator != now.translator:
+        asked = replace(asked, pair_heads=None)
+    if _differ(asked, now, _IN_SOURCE_BAR):
+        asked = replace(asked, branch=None, pair_queries=(), pair_keys=())
     ask(asked, page)
+
+
+def _differ(a: Selection, b: Selection, names: tuple[str, ...]) -> bool:
+    return any(getattr(a, name) != getattr(b, name) for name in names)
 
 
 def compare() -> None:
@@ -236,13 +272,18 @@ def bind(name: str, default: Any = None) -> dict[str, Any]:
 
     A field that is None shows the default.
     """
-    key, value = widget_key(name), getattr(current(), name)
-    value = default if value is None else value
+    value = getattr(current(), name)
+    return tie(name, default if value is None else value, lambda chosen: update(**{name: chosen}))
+
+
+def tie(name: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
+    """The arguments that make a widget show a value, and call `change` with what the user makes of it."""
+    key = widget_key(name)
     if st.session_state.get(key) != value:
         st.session_state[key] = value
 
     def note() -> None:
         if not _forgotten():
-            update(**{name: st.session_state[key]})
+            change(st.session_state[key])
 
     return {"key": key, "on_change": note}

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from app import models, runs
 from app import settings as settings_module
 from app.run import Run
 from app.settings import Settings
-from model import Transformer, TransformerConfig, save_gpt2
+from model import Seq2SeqTransformer, Transformer, TransformerConfig, save_gpt2, save_seq2seq
+from model.training import reverse
 
 MINI = Path(__file__).parents[2] / "assets" / "models" / "mini"
 
@@ -30,6 +32,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     save_gpt2(model, path)
     for file in MINI.glob("tokenizer*.json"):
         shutil.copy(file, path)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of an encoder-decoder with random weights that reads and writes syllables."""
+    path = tmp_path_factory.mktemp("models") / "random-translator"
+    torch.manual_seed(0)
+    model = Seq2SeqTransformer(replace(reverse.CONFIG, n_encoder_layers=1))
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)  # patterns that are far from uniform
+    model.source_tokenizer = model.target_tokenizer = reverse.TOKENIZER
+    save_seq2seq(model, path)
     return str(path)
 
 

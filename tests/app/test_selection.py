@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.selection import Selection, from_query, to_query, too_long_for_url, within
-from app.selection.chosen import Align, Measure, Scale, Show, Side, Sink, Sort, Unit
+from app.selection.chosen import Align, Convention, Measure, Scale, Show, Side, Sink, Sort, Unit
 from app.selection.links import LONGEST_PLAIN, MAX_HEADS, MAX_URL_PROMPT
 
 INDEX = st.integers(0, 999_999)
@@ -39,6 +39,8 @@ SELECTIONS = st.builds(
     pair=st.just(()) | st.lists(HEAD, min_size=2, max_size=2, unique=True).map(tuple),
     layer=st.none() | INDEX,
     position=st.none() | INDEX,
+    component=st.none() | INDEX,
+    convention=st.sampled_from(get_args(Convention)),
     measure=st.sampled_from(get_args(Measure)),
     target=st.text(max_size=20),
     table=st.booleans(),

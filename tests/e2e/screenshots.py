@@ -1,7 +1,9 @@
-"""Takes the README's pictures, every page alone and with A | B: `python -m tests.e2e.screenshots`."""
+"""Takes the README's pictures, alone and with A | B: `python -m tests.e2e.screenshots`, with slugs only theirs."""
 
 import re
+import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -28,11 +30,11 @@ PHONE = 390
 FOLDER = ROOT / "assets" / "screenshots"
 
 
-def main() -> None:
-    """Write a picture of each page, alone and comparing, in each theme and on a phone."""
+def main(slugs: Sequence[str]) -> None:
+    """Write a picture of each of these pages, or of all, alone and comparing, in each theme and on a phone."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, headlight(Path(folder)) as url, chromium() as browser:
-        for view in VIEWS:
+        for view in (view for view in VIEWS if not slugs or view.slug in slugs):
             for theme in get_args(Theme):
                 _take(browser, url, view, f"{view.slug}-{theme}", theme)
                 _take(browser, url, view, f"compare-{view.slug}-{theme}", theme, height=TALL, **COMPARED)
@@ -74,4 +76,4 @@ def _run_list(driver: Driver) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

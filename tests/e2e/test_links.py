@@ -9,6 +9,7 @@ from tests.e2e.driver import Driver, path
 
 CHOSEN = {
     "attention": {"heads": "2.1 0.3", "queries": "9", "keys": "3", "show": "write", "side": "b", "sort": "divergence"},
+    "head": {"heads": "2.1", "queries": "9", "keys": "3", "component": "5", "convention": "column", "side": "b"},
     "residual": {"position": "4"},
     "lens": {"layer": "2", "position": "6", "measure": "entropy", "target": " John"},
     "prompts": {"statistic": "entropy", "statistic_head": "1.3"},

@@ -21,7 +21,7 @@ _render = register(Path(__file__).parent)
 
 @dataclass(frozen=True)
 class TokenAxis:
-    """The tokens along both sides of every pattern: what to call each, and which of the runs A and B have it."""
+    """The tokens along a side of every pattern: what to call each, and which of the runs A and B have it."""
 
     labels: Sequence[str]
     presence: Sequence[Presence]
@@ -41,15 +41,18 @@ class HeadPattern:
     logsumexp: Float32[np.ndarray, "query"]
     write_norms: Float32[np.ndarray, "key"]
 
-    def on_axis(self, positions: Sequence[int | None]) -> "HeadPattern":
-        """The same head on an axis of these positions of its run, absent where there is None."""
-        places = [place for place, position in enumerate(positions) if position is not None]
-        own = [position for position in positions if position is not None]
-        weights = np.full((len(positions), len(positions)), WEIGHT_ABSENT, np.uint16)
-        weights[np.ix_(places, places)] = self.weights[np.ix_(own, own)]
-        logsumexp, write_norms = np.full((2, len(positions)), np.nan, np.float32)
-        logsumexp[places], write_norms[places] = self.logsumexp[own], self.write_norms[own]
-        return replace(self, weights=weights, logsumexp=logsumexp, write_norms=write_norms)
+    def on_axis(self, positions: Sequence[int | None], columns: Sequence[int | None] | None = None) -> "HeadPattern":
+        """The same head on an axis of these positions of its run, absent where there is None.
+
+        The keys stand at the same positions as the queries unless they have `columns` of their own.
+        """
+        columns = positions if columns is None else columns
+        return replace(
+            self,
+            weights=_placed(_placed(self.weights, positions, 0, WEIGHT_ABSENT), columns, 1, WEIGHT_ABSENT),
+            logsumexp=_placed(self.logsumexp, positions, 0, np.nan),
+            write_norms=_placed(self.write_norms, columns, 0, np.nan),
+        )
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def heads(
     panels: Sequence[HeadPanel],
     axis: TokenAxis,
     *,
+    columns: TokenAxis | None = None,
     pinned: Pin | None,
     epoch: int,
     key: str,
@@ -83,7 +87,8 @@ def heads(
 ) -> Pin | None:
     """Each head as a heatmap (row = query, column = key), with B as three: A, B and B - A; returns what is pinned.
 
-    A panel's index is its slot, the number and colour that `head_grid` frames it with. `pinned` counts when `epoch` is
+    `axis` are the queries' tokens and the keys', unless these have `columns` of their own, as in cross-attention. A
+    panel's index is its slot, the number and colour that `head_grid` frames it with. `pinned` counts when `epoch` is
     new, afterwards the user's own pin does.
 
     `show` is the softmax weight (probability), the score before it (nats), the weight times the key's written norm (L2
@@ -96,7 +101,7 @@ def heads(
         key=key,
         group=group,
         props={
-            **axis_props(axis),
+            **axis_props(axis, columns),
             "panels": [panel_props(panel) for panel in panels],
             "show": show,
             "sink": sink,
@@ -109,12 +114,16 @@ def heads(
         value=pinned,
         epoch=epoch,
     )
-    return _pin_within(value, len(axis.labels))
+    return _pin_within(value, len(axis.labels), len((columns or axis).labels))
 
 
-def axis_props(axis: TokenAxis) -> dict[str, Any]:
-    """The axis as the scripts want it."""
-    return {"labels": list(axis.labels), "presence": list(axis.presence)}
+def axis_props(axis: TokenAxis, columns: TokenAxis | None) -> dict[str, Any]:
+    """The axis, and that of the columns if it is another, as the scripts want them."""
+    return {
+        "labels": list(axis.labels),
+        "presence": list(axis.presence),
+        "columns": columns and axis_props(columns, None),
+    }
 
 
 def panel_props(panel: HeadPanel) -> dict[str, Any]:
@@ -134,9 +143,16 @@ def panel_arrays(panel: HeadPanel) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _pin_within(value: Sequence[Sequence[int]] | None, n_places: int) -> Pin | None:
+def _pin_within(value: Sequence[Sequence[int]] | None, n_queries: int, n_keys: int) -> Pin | None:
     """The pin, unless it belongs to a longer prompt than the one shown."""
     if value is None:
         return None
     queries, keys = map(tuple, value)
-    return Pin(queries, keys) if all(place < n_places for place in (*queries, *keys)) else None
+    return Pin(queries, keys) if max(queries, default=0) < n_queries and max(keys, default=0) < n_keys else None
+
+
+def _placed(array: np.ndarray, positions: Sequence[int | None], axis: int, missing: float) -> np.ndarray:
+    """The array's entries at these positions along an axis, `missing` where there is None."""
+    placed = array.take([position or 0 for position in positions], axis)
+    np.moveaxis(placed, axis, 0)[[position is None for position in positions]] = missing
+    return placed

@@ -42,11 +42,11 @@ class Gestures {
   // The cell nearest to the pointer, which may have left the matrix.
   nearest(event) {
     const frame = this.panel.plot.getBoundingClientRect();
-    const { left, top, side } = this.panel.owner.layout;
-    const inside = (at, start) => Math.min(start + side - 0.5, Math.max(start + 0.5, at));
+    const { left, top, width, height } = this.panel.matrix;
+    const inside = (at, start, length) => Math.min(start + length - 0.5, Math.max(start + 0.5, at));
     return this.panel.cellAt({
-      clientX: inside(event.clientX, frame.left + left),
-      clientY: inside(event.clientY, frame.top + top),
+      clientX: inside(event.clientX, frame.left + left, width),
+      clientY: inside(event.clientY, frame.top + top, height),
     });
   }
 

@@ -1,5 +1,5 @@
-// The chosen heads side by side: one axis, one crosshair over all of them, one pin, one zoom. Those out of sight are
-// not drawn.
+// The chosen heads side by side: the same axes, one crosshair over all of them, one pin, one zoom. Those out of sight
+// are not drawn.
 const SMALL_CELL = 12; // CSS pixels; below it there are buttons to zoom
 const HELD_KEY_DELAY = 250; // milliseconds
 const DRAWN_AHEAD = "600px"; // of what the page scrolls to next
@@ -32,10 +32,11 @@ class Heads {
   }
 
   update(props, arrays) {
-    const { labels, presence, panels, show } = props;
+    const { panels, show } = props;
     this.theme = null; // nothing is marked before the new panels are drawn
-    Object.assign(this, { props, axis: { labels, presence } });
-    if (this.zoom?.size !== labels.length) this.zoom = new Zoom(labels.length);
+    Object.assign(this, { props, axes: axesOf(props) });
+    this.sizes = { query: this.axes.query.labels.length, key: this.axes.key.labels.length };
+    if (!this.zoom?.isOf(this.sizes)) this.zoom = new Zoom(this.sizes);
     const before = this.comparisons;
     this.comparisons = panels.map((panel, slot) => Comparison.from(panel, arrays, `${slot}.`, props, before));
     this.panels = this.comparisons.flatMap((comparison, slot) =>
@@ -48,20 +49,22 @@ class Heads {
   }
 
   setValue(pinned) {
-    const fits = pinned?.flat().every((place) => place < this.axis.labels.length);
-    this.pinned = fits ? { queries: pinned[0], keys: pinned[1] } : null;
+    const [queries, keys] = pinned ?? [[], []];
+    const fits = pinned && pinFits({ queries, keys }, this.axes);
+    this.pinned = fits ? { queries, keys } : null;
     this.view.link.send("pin", this.pinned);
     this.mark(null);
   }
 
   draw(theme, width) {
-    const { comparisons, props, axis } = this;
+    const { comparisons, props, axes, sizes } = this;
     this.theme = theme;
-    this.layout = panelLayout(comparisons, width, axis.labels.length, widestLabel(probe, theme, axis.labels));
+    const [rows, columns] = [axes.query, axes.key].map(({ labels }) => widestLabel(probe, theme, labels));
+    this.layout = panelLayout(comparisons, width, sizes, { query: rows, key: columns });
     this.scales = colourScales(comparisons, props.scale, props.ownScale);
     this.drawLegend();
-    const { columns, width: panelWidth, visible } = this.layout;
-    this.grid.style.gridTemplateColumns = `repeat(${columns}, ${panelWidth}px)`;
+    const { columns: abreast, width: panelWidth, visible } = this.layout;
+    this.grid.style.gridTemplateColumns = `repeat(${abreast}, ${panelWidth}px)`;
     this.grid.style.maxHeight = visible ? `min(${visible}px, 92vh)` : "";
     this.grid.classList.toggle("scrolls", visible !== null);
     this.more.textContent = visible ? `${comparisons.length} heads: scroll for the rest` : "";
@@ -71,14 +74,15 @@ class Heads {
   }
 
   drawLegend() {
-    const { comparisons, props, axis, theme, scales } = this;
+    const { comparisons, props, axes, theme, scales } = this;
     const bar = (head, title) => scales.get(head).bar(theme, title, props.ownScale);
     const { title } = MEASURES[props.show];
     const alone = comparisons[0] && [bar(comparisons[0].measured[0], title)];
     const compared = comparisons.find(({ differences }) => differences.length > 0);
     const signed = compared ? [bar(compared.differences[0], compared.sides[2])] : [];
     const masked = comparisons.some(({ isMasked }) => isMasked);
-    drawMeasureLegend(this.legend, { bars: [...(alone ?? []), ...signed], ...props, presence: axis.presence, masked });
+    const presence = [...axes.query.presence, ...axes.key.presence];
+    drawMeasureLegend(this.legend, { bars: [...(alone ?? []), ...signed], ...props, presence, masked });
   }
 
   // Draws what is in sight at once, and the rest when it comes into sight.

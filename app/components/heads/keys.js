@@ -3,16 +3,16 @@ const KEY_HELP =
   "Arrow keys, Home and End move the pinned cell, Page up and Page down go from panel to panel, plus and minus zoom, " +
   "0 shows everything, Escape shows everything or unpins.";
 
-// Each gives the next cell from the present one and the last place of the axis.
+// Each gives the next cell from the present one and the last one.
 const CELL_MOVES = {
   ArrowUp: ({ query, key }) => ({ query: query - 1, key }),
   ArrowDown: ({ query, key }) => ({ query: query + 1, key }),
   ArrowLeft: ({ query, key }) => ({ query, key: key - 1 }),
   ArrowRight: ({ query, key }) => ({ query, key: key + 1 }),
   Home: ({ query }) => ({ query, key: 0 }),
-  End: ({ query }, last) => ({ query, key: last }),
+  End: ({ query }, last) => ({ query, key: last.key }),
 };
-const CORNERS = { Home: () => ({ query: 0, key: 0 }), End: (_, last) => ({ query: last, key: last }) };
+const CORNERS = { Home: () => ({ query: 0, key: 0 }), End: (_, last) => last };
 
 class HeadKeys {
   constructor(heads) {
@@ -38,12 +38,12 @@ class HeadKeys {
 
   move(next) {
     const { heads } = this;
-    const last = heads.axis.labels.length - 1;
+    const last = { query: heads.sizes.query - 1, key: heads.sizes.key - 1 };
     const [top, left] = [heads.zoom.shown.query[0], heads.zoom.shown.key[0]];
     const from = heads.cursor;
     const { query, key } = from ? next(from, last) : { query: top, key: left };
-    const within = (place) => Math.min(last, Math.max(0, place));
-    const cell = { query: within(query), key: within(key) };
+    const within = (place, side) => Math.min(last[side], Math.max(0, place));
+    const cell = { query: within(query, "query"), key: within(key, "key") };
     heads.show(cell);
     heads.pin({ queries: [cell.query], keys: [cell.key] }, true, HELD_KEY_DELAY);
     this.say();

@@ -9,17 +9,22 @@ const LINE_GAP = 14;
 const CAPTION_HEIGHT = 26;
 const MATRIX_TOP = 6; // half of the first label stands above the matrix
 
-function panelLayout(comparisons, width, size, labelWidth) {
+// `sizes` and `labelWidths` are those of the queries, which are rows, and of the keys. Cells are squares.
+function panelLayout(comparisons, width, sizes, labelWidths) {
   const scrolls = comparisons.length > ON_SCREEN;
   const room = scrolls ? width - SCROLL_BAR : width;
   const columns = panelColumns(comparisons, room);
   const panelWidth = Math.min(LARGEST_PANEL, Math.floor((room - (columns - 1) * PANEL_GAP) / columns));
-  const left = labelWidth + LABEL_GAP + 2;
-  const side = crispSize(size, Math.floor((panelWidth - left - 1) * devicePixelRatio)) / devicePixelRatio;
-  const height = Math.ceil(MATRIX_TOP + side + left);
+  const [left, below] = [labelWidths.query, labelWidths.key].map((labels) => labels + LABEL_GAP + 2);
+  const most = Math.max(sizes.query, sizes.key);
+  const side = crispSize(most, Math.floor((panelWidth - left - 1) * devicePixelRatio));
+  const extent = (count) => Math.max(1, Math.round((side * count) / most)) / devicePixelRatio;
+  const matrix = { left, top: MATRIX_TOP, width: extent(sizes.key), height: extent(sizes.query) };
+  const height = Math.ceil(MATRIX_TOP + matrix.height + below);
   const panels = ON_SCREEN * mostHeads(comparisons);
   const six = Math.ceil(panels / columns) * (CAPTION_HEIGHT + height + LINE_GAP);
-  return { columns, width: panelWidth, height, left, top: MATRIX_TOP, side, visible: scrolls ? six : null };
+  const caption = side / devicePixelRatio; // a narrow matrix has no narrow title
+  return { columns, width: panelWidth, height, matrix, caption, visible: scrolls ? six : null };
 }
 
 const mostHeads = (comparisons) => Math.max(1, ...comparisons.map(({ heads }) => heads.length));

@@ -29,7 +29,8 @@ class Panel {
     this.visible = false;
     this.colours = colours;
     this.range.textContent = this.owner.props.ownScale ? colours.rangeText : "";
-    this.caption.style.margin = `0 ${layout.width - layout.left - layout.side}px 0 ${layout.left}px`;
+    const { left } = layout.matrix;
+    this.caption.style.margin = `0 ${layout.width - left - layout.caption}px 0 ${left}px`;
     this.plot.style.width = `${layout.width}px`;
     this.plot.style.height = `${layout.height}px`;
   }
@@ -49,37 +50,36 @@ class Panel {
 
   paint() {
     if (!this.visible) return;
-    const { theme, layout, zoom, axis } = this.owner;
+    const { theme, layout, zoom, axes } = this.owner;
     for (const canvas of [this.canvas, this.marks]) {
       canvas.width = Math.round(layout.width * devicePixelRatio);
       canvas.height = Math.round(layout.height * devicePixelRatio);
     }
     const context = this.canvas.getContext("2d");
-    const side = Math.round(layout.side * devicePixelRatio);
-    const corner = [layout.left, layout.top].map((length) => Math.round(length * devicePixelRatio));
+    const { left, top, width, height } = layout.matrix;
+    const box = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
     const matrix = { ...this.croppedTo(zoom.shown), colours: this.colours.palette(theme), hatch: hatching(theme) };
-    paintMatrix(context, matrix, ...corner, side, side);
+    paintMatrix(context, matrix, ...box);
     context.scale(devicePixelRatio, devicePixelRatio);
     context.strokeStyle = cssColour(theme.border);
-    context.strokeRect(layout.left - 0.5, layout.top - 0.5, layout.side + 1, layout.side + 1);
-    for (const axisSide of ["query", "key"]) drawAxis(context, theme, this.matrix, axisSide, axis);
+    context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
+    for (const side of ["query", "key"]) drawAxis(context, theme, this.matrix, side, axes[side]);
     this.drawMarks();
   }
 
   // The matrix's place in the plot, and the cells in it.
   get matrix() {
-    const { left, top, side } = this.owner.layout;
-    return { left, top, width: side, height: side, shown: this.owner.zoom.shown };
+    return { ...this.owner.layout.matrix, shown: this.owner.zoom.shown };
   }
 
   croppedTo({ query: [top, bottom], key: [left, right] }) {
-    const { size } = this.head;
-    const levels = this.colours.levels(this.head);
+    const { head } = this;
+    const levels = this.colours.levels(head);
     const [rows, columns] = [bottom - top, right - left];
-    if (rows === size && columns === size) return { codes: levels, rows, columns };
+    if (rows === head.rows && columns === head.columns) return { codes: levels, rows, columns };
     const codes = new Uint16Array(rows * columns);
     for (let row = 0; row < rows; row++) {
-      const start = (top + row) * size;
+      const start = (top + row) * head.columns;
       codes.set(levels.subarray(start + left, start + right), row * columns);
     }
     return { codes, rows, columns };
@@ -89,7 +89,7 @@ class Panel {
   drawMarks() {
     if (!this.visible) return;
     this.readout.textContent = this.readoutText();
-    const { theme, axis, pinned, hovered } = this.owner;
+    const { theme, axes, pinned, hovered } = this.owner;
     const context = this.marks.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.marks.width, this.marks.height);
@@ -100,8 +100,8 @@ class Panel {
     ];
     for (const { queries = [], keys = [], colour } of marks) {
       drawCrosshair(context, theme, this.matrix, { queries, keys, colour });
-      for (const query of queries) drawAxisMark(context, theme, this.matrix, "query", axis.labels, query, colour);
-      for (const key of keys) drawAxisMark(context, theme, this.matrix, "key", axis.labels, key, colour);
+      for (const query of queries) drawAxisMark(context, theme, this.matrix, "query", axes.query.labels, query, colour);
+      for (const key of keys) drawAxisMark(context, theme, this.matrix, "key", axes.key.labels, key, colour);
     }
   }
 
@@ -112,12 +112,11 @@ class Panel {
 
   // The cell under a point of the screen; where a pixel covers many cells, the one whose colour it shows: the largest.
   cellAt({ clientX, clientY }) {
-    const { left, top, side } = this.owner.layout;
-    const { query, key } = this.owner.zoom.shown;
+    const { left, top, width, height, shown } = this.matrix;
+    const { query, key } = shown;
     const frame = this.plot.getBoundingClientRect();
-    const size = Math.round(side * devicePixelRatio);
-    const down = cellSpans(query[1] - query[0], size);
-    const across = cellSpans(key[1] - key[0], size);
+    const down = cellSpans(query[1] - query[0], Math.round(height * devicePixelRatio));
+    const across = cellSpans(key[1] - key[0], Math.round(width * devicePixelRatio));
     const y = Math.floor((clientY - frame.top - top) * devicePixelRatio);
     const x = Math.floor((clientX - frame.left - left) * devicePixelRatio);
     if (!(y in down.starts && x in across.starts)) return null;
@@ -125,7 +124,7 @@ class Panel {
     let best = null;
     for (let row = query[0] + down.starts[y]; row < query[0] + down.ends[y]; row++) {
       for (let column = key[0] + across.starts[x]; column < key[0] + across.ends[x]; column++) {
-        const level = levels[row * this.head.size + column];
+        const level = levels[row * this.head.columns + column];
         if (!best || level > best.level) best = { query: row, key: column, level };
       }
     }
@@ -135,7 +134,7 @@ class Panel {
   // Where a cell lies on the screen, for the tooltip of a reader who uses the keyboard.
   pointOf({ query, key }) {
     const { x, y } = this.plot.getBoundingClientRect();
-    const { left, top } = this.owner.layout;
+    const { left, top } = this.matrix;
     const [columns, rows] = ["key", "query"].map((side) => axisSpan(this.matrix, side));
     return [x + left + columns.at(key + 1), y + top + rows.at(query + 1)];
   }
@@ -145,10 +144,10 @@ class Panel {
   }
 
   describe({ query, key }) {
-    const { axis, pinned } = this.owner;
+    const { axes, pinned } = this.owner;
     return [
-      describePlace("query", query, axis),
-      describePlace("key", key, axis),
+      describePlace("query", query, axes.query),
+      describePlace("key", key, axes.key),
       ...this.head.describe(query, key),
       ...describeSum(this.head, pinned, { query, key }),
     ];

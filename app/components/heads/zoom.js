@@ -2,17 +2,22 @@
 const ZOOM_STEP = 1.6;
 
 class Zoom {
-  constructor(size) {
-    this.size = size;
+  // `sizes` says how many queries and keys there are.
+  constructor(sizes) {
+    this.sizes = sizes;
     this.reset();
   }
 
   reset() {
-    this.shown = { query: [0, this.size], key: [0, this.size] };
+    this.shown = { query: [0, this.sizes.query], key: [0, this.sizes.key] };
+  }
+
+  isOf({ query, key }) {
+    return this.sizes.query === query && this.sizes.key === key;
   }
 
   get isWhole() {
-    return Object.values(this.shown).every(([start, end]) => end - start === this.size);
+    return Object.entries(this.shown).every(([side, [start, end]]) => end - start === this.sizes[side]);
   }
 
   // From one cell to another, both included, in any order.
@@ -41,8 +46,8 @@ class Zoom {
   }
 
   place(side, start, wanted) {
-    const length = Math.min(this.size, wanted);
-    const first = Math.min(this.size - length, Math.max(0, start));
+    const length = Math.min(this.sizes[side], wanted);
+    const first = Math.min(this.sizes[side] - length, Math.max(0, start));
     this.shown[side] = [first, first + length];
   }
 

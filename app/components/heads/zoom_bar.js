@@ -21,7 +21,7 @@ class ZoomBar {
   // Only where cells are small or something is zoomed already.
   draw() {
     const { zoom, layout, panels } = this.heads;
-    const small = panels.length > 0 && layout.side / zoom.size < SMALL_CELL;
+    const small = panels.length > 0 && layout.matrix.width / zoom.sizes.key < SMALL_CELL;
     this.box.hidden = zoom.isWhole && !small;
     this.out.disabled = zoom.isWhole;
     this.reset.disabled = zoom.isWhole;

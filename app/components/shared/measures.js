@@ -57,8 +57,12 @@ class MeasuredHead {
     return (this.writtens ??= this.pattern.sumRows((query, key) => this.writtenFrom(query, key)));
   }
 
-  get size() {
-    return this.pattern.size;
+  get rows() {
+    return this.pattern.rows;
+  }
+
+  get columns() {
+    return this.pattern.columns;
   }
 
   writtenFrom(query, key) {
@@ -123,8 +127,12 @@ class HeadDifference {
     this.measure = { ...a.measure, signed: true, most: undefined };
   }
 
-  get size() {
-    return this.a.size;
+  get rows() {
+    return this.a.rows;
+  }
+
+  get columns() {
+    return this.a.columns;
   }
 
   value(query, key) {
@@ -145,7 +153,7 @@ class HeadDifference {
     const before = this.a.lack(query, key);
     const after = this.b.lack(query, key);
     if (before === "masked" && after === "masked") return "masked";
-    if (!this.a.pattern.has(query) || !this.b.pattern.has(query)) return "absent";
+    if (!this.a.pattern.hasQuery[query] || !this.b.pattern.hasQuery[query]) return "absent";
     const reason = ["hidden", "unknown"].find((reason) => before === reason || after === reason);
     if (reason) return reason;
     if (this.a.show !== "score") return before && after;
@@ -183,8 +191,8 @@ function combinedValue(head, queries, keys) {
 function largestValue(head) {
   if (head.largest !== undefined) return head.largest;
   head.largest = 0;
-  for (let query = 0; query < head.size; query++) {
-    for (let key = 0; key < head.size; key++) {
+  for (let query = 0; query < head.rows; query++) {
+    for (let key = 0; key < head.columns; key++) {
       const size = Math.abs(head.value(query, key));
       if (size > head.largest) head.largest = size;
     }

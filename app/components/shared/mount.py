@@ -100,6 +100,13 @@ def mount(
     return state["value"] if state is not None and state["epoch"] == epoch else value
 
 
+def held(key: str, epoch: int, value: Any) -> Any:
+    """What `mount` will return, for a component that is drawn anew from what was chosen in it."""
+    state = st.session_state.get(key)
+    reported = state.get("value") if state is not None else None
+    return reported["value"] if reported is not None and reported["epoch"] == epoch else value
+
+
 def _digest(array: np.ndarray) -> str:
     told = blake2b(f"{array.dtype} {array.shape} ".encode(), digest_size=16)
     told.update(np.ascontiguousarray(array).data)

@@ -1,5 +1,5 @@
-// One head's attention in one run: uint16 codes as coding.py writes them, the log-sum-exp of each query's scores, and
-// the norm of what the head would write from each key.
+// One head's attention in one run: uint16 codes [query, key] as coding.py writes them, the log-sum-exp of each query's
+// scores, and the norm of what the head would write from each key.
 const MASKED = 0;
 const ABSENT = 1;
 const ZERO = 2;
@@ -13,11 +13,12 @@ const WEIGHTS = Float32Array.from({ length: ONE + 1 }, (_, code) => weightOf(cod
 
 class Pattern {
   constructor({ values, shape }, logsumexp, norms) {
-    [this.size] = shape;
+    [this.rows, this.columns] = shape;
     this.codes = values;
     this.logsumexp = logsumexp.values;
     this.norms = norms.values;
-    this.first = Array.from({ length: this.size }, (_, place) => place).find((place) => this.has(place)) ?? 0;
+    this.hasQuery = upTo(this.rows).map((query) => this.row(query).some((code) => code !== ABSENT));
+    this.first = upTo(this.columns).find((key) => this.hasKey(key)) ?? 0;
   }
 
   isLike(other) {
@@ -25,12 +26,16 @@ class Pattern {
   }
 
   code(query, key) {
-    return this.codes[query * this.size + key];
+    return this.codes[query * this.columns + key];
   }
 
-  // Whether the run has a token at this place of the axis.
-  has(place) {
-    return this.code(place, place) !== ABSENT;
+  // Whether the run has a token at this place of the keys' axis; `hasQuery` says it of the queries'.
+  hasKey(key) {
+    return upTo(this.rows).some((query) => this.code(query, key) !== ABSENT);
+  }
+
+  row(query) {
+    return this.codes.subarray(query * this.columns, (query + 1) * this.columns);
   }
 
   weight(query, key) {
@@ -48,9 +53,9 @@ class Pattern {
 
   // A sum over each row, of what `term(query, key)` says.
   sumRows(term) {
-    return Float64Array.from({ length: this.size }, (_, query) => {
+    return Float64Array.from({ length: this.rows }, (_, query) => {
       let sum = 0;
-      for (let key = 0; key < this.size; key++) if (this.code(query, key) > ABSENT) sum += term(query, key);
+      for (let key = 0; key < this.columns; key++) if (this.code(query, key) > ABSENT) sum += term(query, key);
       return sum;
     });
   }
@@ -67,7 +72,7 @@ class Pattern {
 
   // Rank 1 is the row's largest weight; equal weights share a rank.
   rankText(query, key) {
-    const row = this.codes.subarray(query * this.size, (query + 1) * this.size);
+    const row = this.row(query);
     const larger = row.filter((code) => code > this.code(query, key)).length;
     return `${1 + larger} of ${row.filter((code) => code > ABSENT).length}`;
   }

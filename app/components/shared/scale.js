@@ -46,11 +46,11 @@ class ColourScale {
   }
 
   levelsOf(head) {
-    const levels = new Uint16Array(head.size ** 2);
-    for (let query = 0; query < head.size; query++) {
-      for (let key = 0; key < head.size; key++) {
+    const levels = new Uint16Array(head.rows * head.columns);
+    for (let query = 0; query < head.rows; query++) {
+      for (let key = 0; key < head.columns; key++) {
         const value = head.value(query, key);
-        levels[query * head.size + key] = Number.isNaN(value) ? LACK_LEVELS[head.lack(query, key)] : this.level(value);
+        levels[query * head.columns + key] = Number.isNaN(value) ? LACK_LEVELS[head.lack(query, key)] : this.level(value);
       }
     }
     return levels;

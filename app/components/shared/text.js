@@ -6,6 +6,7 @@ function element(tag, className, text) {
   return made;
 }
 
+const upTo = (count) => Array.from({ length: count }, (_, index) => index);
 const headName = ([layer, head]) => `L${layer}H${head}`;
 const significant = (value) => (value === 0 ? "0" : value.toPrecision(4));
 
@@ -31,6 +32,12 @@ function slotBadge(slot) {
   badge.style.color = inkOn(resolveColour(colour));
   return badge;
 }
+
+// The tokens along each side of a matrix: other ones along the columns if there are such.
+const axesOf = ({ labels, presence, columns }) => ({ query: { labels, presence }, key: columns ?? { labels, presence } });
+
+const pinFits = ({ queries, keys }, { query, key }) =>
+  queries.every((place) => place < query.labels.length) && keys.every((place) => place < key.labels.length);
 
 // A tooltip's row for one token of the axis.
 function describePlace(side, place, { labels, presence }) {

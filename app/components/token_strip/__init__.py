@@ -1,4 +1,4 @@
-"""The prompt's tokens in reading order, coloured by one head's attention from or to the tokens pinned or hovered."""
+"""Tokens in reading order, coloured by one head's attention from or to those that are pinned or hovered."""
 
 from pathlib import Path
 
@@ -12,6 +12,7 @@ def token_strip(
     axis: TokenAxis,
     panel: HeadPanel,
     *,
+    columns: TokenAxis | None = None,
     key: str,
     group: str,
     show: Show = "weight",
@@ -20,13 +21,15 @@ def token_strip(
 ) -> None:
     """Tokens that recolour by what `panel`'s head shows from (as query) or to (as key) the token hovered or pinned.
 
-    The attention of several pinned tokens is summed (scores are averaged). With B there are three lines: A, B and
-    B - A. The pin is the group's: `heads` in the same group shows it and returns it.
+    Where the keys are other tokens than the queries, given as `columns`, they have a line of their own, Source, above
+    that of the queries, Target: a target token colours the sources by where it looks, a source token the targets by how
+    much each looks at it. The attention of several pinned tokens is summed (scores are averaged). With B everything is
+    there three times: A, B and B - A. The pin is the group's: `heads` in the same group shows it and returns it.
     """
     mount(
         _render,
         key=key,
         group=group,
-        props={**axis_props(axis), **panel_props(panel), "show": show, "sink": sink, "scale": scale},
+        props={**axis_props(axis, columns), **panel_props(panel), "show": show, "sink": sink, "scale": scale},
         arrays=panel_arrays(panel),
     )

@@ -1,16 +1,19 @@
-// One list of chips: A's, B's or the difference's.
+// One list of chips: A's, B's or the difference's; of all tokens, or of those at one end of the attention.
 const STRONGEST = 3;
+const LINE_NAMES = { key: "Source", query: "Target" };
 
 class ChipLine {
   cursor = null; // where the keyboard is
 
-  constructor(strip, comparison, index) {
-    const { labels, presence } = strip.axis;
-    const side = comparison.sides[index];
-    Object.assign(this, { strip, head: comparison.heads[index], side });
+  // `end` is "key" or "query" where the other one has other tokens, else null.
+  constructor(strip, comparison, index, end) {
+    Object.assign(this, { strip, end, head: comparison.heads[index] });
+    this.axis = strip.axes[end ?? "query"];
+    const { labels, presence } = this.axis;
+    const line = [end ?? "token", index].join("-");
     this.chips = labels.map((label, place) => {
       const chip = element("span", `chip ${presence[place]}`, label);
-      chip.id = `token-${index}-${place}`;
+      chip.id = `${line}-${place}`;
       chip.setAttribute("role", "option");
       return chip;
     });
@@ -18,10 +21,12 @@ class ChipLine {
     this.list.tabIndex = 0;
     this.list.setAttribute("role", "listbox");
     this.list.setAttribute("aria-multiselectable", "true");
-    const name = [comparison.name, side].filter(Boolean).join(" ");
+    const name = [comparison.name, comparison.sides[index]].filter(Boolean).join(" ");
     const help = "Arrow keys, Home and End move, Enter pins, plus adds or removes.";
-    this.list.ariaLabel = `Tokens, coloured by ${name}. ${help}`;
+    const tokens = end ? `${LINE_NAMES[end]} tokens` : "Tokens";
+    this.list.ariaLabel = `${tokens}, coloured by ${name}. ${help}`;
     this.list.append(...this.chips);
+    const side = [LINE_NAMES[end], comparison.sides[index]].filter(Boolean).join(" ");
     this.box = element("div", "line");
     if (side) this.box.append(element("span", "side", side));
     this.box.append(this.list);
@@ -37,57 +42,93 @@ class ChipLine {
     this.list.onblur = () => this.strip.leave();
   }
 
-  // Gives each chip the colour of what it gets from, or gives to, the centres; returns the scale of these colours.
-  colour(centres) {
-    const { strip, head } = this;
-    const { theme, direction } = strip;
-    const values = this.chips.map((_, place) => (centres.length > 0 ? strip.valueAt(head, place) : NaN));
-    const scale = this.scaleOf(values, centres);
-    const [ends, others] = strip.ends.map((end) => strip.pinned[end]);
+  // The end at which tokens that are not pinned get their colour; a token alone can stand at both.
+  get seenAs() {
+    return this.end ?? (this.strip.direction === "from" ? "key" : "query");
+  }
+
+  // The end at which a click pins.
+  get pinsAs() {
+    return this.end ?? OTHER_END[this.seenAs];
+  }
+
+  // The tokens that colour these.
+  get centres() {
+    return this.strip.centres(OTHER_END[this.seenAs]);
+  }
+
+  // The cells of some of these tokens at that end with some at the other one, as one number.
+  combined(end, places, others) {
+    const [queries, keys] = end === "query" ? [places, others] : [others, places];
+    return combinedValue(this.head, queries, keys);
+  }
+
+  valueAt(place) {
+    return this.centres.length > 0 ? this.combined(this.seenAs, [place], this.centres) : NaN;
+  }
+
+  // What several tokens give together; nothing is said of one alone.
+  get sumName() {
+    const { length } = this.centres;
+    return length > 1 ? `${combinedName(this.strip.comparison.measured[0])} over ${length} tokens` : "";
+  }
+
+  // A sum can be larger than any of its terms.
+  scale() {
+    const scale = this.strip.scales.get(this.head);
+    if (this.centres.length < 2) return scale;
+    const largest = this.chips.reduce((most, _, place) => Math.max(most, Math.abs(this.valueAt(place)) || 0), 0);
+    return largest <= scale.limit ? scale : new ColourScale({ ...scale, limit: roundLimitUp(largest) });
+  }
+
+  // Gives each chip the colour of what it gets from, or gives to, the centres.
+  colour(scale) {
+    const { strip, head, seenAs, pinsAs, centres } = this;
+    const ends = [...new Set([seenAs, pinsAs])];
     this.chips.forEach((chip, place) => {
-      const colour = Number.isNaN(values[place]) ? null : scale.colour(theme, values[place]);
-      const [query, key] = direction === "from" ? [centres[0], place] : [place, centres[0]];
+      const value = this.valueAt(place);
+      const colour = Number.isNaN(value) ? null : scale.colour(strip.theme, value);
+      const { query, key } = { [seenAs]: place, [OTHER_END[seenAs]]: centres[0] };
       const lack = colour || centres.length === 0 ? null : head.lack(query, key);
       chip.style.background = colour ? cssColour(colour) : "";
       chip.style.color = colour ? inkOn(colour) : "";
       for (const name of ["masked", "absent", "hidden"]) chip.classList.toggle(name, lack === name);
-      chip.classList.toggle("pinned", ends.includes(place) || others.includes(place));
-      chip.classList.toggle("hovered", strip.hovered.includes(place));
-      chip.ariaSelected = String(ends.includes(place));
+      chip.classList.toggle("pinned", ends.some((end) => strip.pinned[end].includes(place)));
+      chip.classList.toggle("hovered", ends.some((end) => strip.hovered[end] === place));
+      chip.ariaSelected = String(strip.pinned[pinsAs].includes(place));
     });
-    return scale;
   }
 
-  // A sum can be larger than any of its terms.
-  scaleOf(values, centres) {
-    const scale = this.strip.scales.get(this.head);
-    const largest = values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
-    if (centres.length < 2 || largest <= scale.limit) return scale;
-    return new ColourScale({ ...scale, limit: roundLimitUp(largest) });
+  // What is pointed at with the pointer on a token: beside pinned ones a cell, else the token that would be pinned.
+  cellOf(place) {
+    const [pinned] = this.strip.pinned[OTHER_END[this.seenAs]];
+    if (pinned === undefined) return { [this.pinsAs]: place };
+    return { [OTHER_END[this.seenAs]]: pinned, [this.seenAs]: place };
   }
 
-  describe(place, pinned) {
-    const { strip, head } = this;
+  describe(place) {
+    const { strip, head, seenAs } = this;
+    const pinned = strip.pinned[OTHER_END[seenAs]];
     if (pinned.length === 0) return this.strongest(place);
-    const [query, key] = strip.direction === "from" ? [pinned[0], place] : [place, pinned[0]];
-    const rows = [describePlace("query", query, strip.axis), describePlace("key", key, strip.axis)];
-    if (pinned.length === 1) return [...rows, ...head.describe(query, key)];
-    const value = strip.valueAt(head, place);
-    return [
-      describePlace(strip.direction === "from" ? "key" : "query", place, strip.axis),
-      [strip.note.textContent, Number.isNaN(value) ? "none" : head.format(value)],
-    ];
+    if (pinned.length === 1) {
+      const { query, key } = this.cellOf(place);
+      const rows = [describePlace("query", query, strip.axes.query), describePlace("key", key, strip.axes.key)];
+      return [...rows, ...head.describe(query, key)];
+    }
+    const value = this.valueAt(place);
+    const text = Number.isNaN(value) ? "none" : head.format(value);
+    return [describePlace(seenAs, place, this.axis), [this.sumName, text]];
   }
 
-  // The tokens with the largest values from or to this one.
+  // The tokens at the other end with the largest values from or to this one.
   strongest(place) {
-    const { strip, head } = this;
-    const value = (other) => (strip.direction === "from" ? head.value(place, other) : head.value(other, place));
-    const order = this.chips.map((_, other) => other).filter((other) => value(other));
+    const { strip, head, pinsAs } = this;
+    const { labels } = strip.axes[OTHER_END[pinsAs]];
+    const value = (other) => this.combined(pinsAs, [place], [other]);
+    const order = upTo(labels.length).filter((other) => value(other));
     order.sort((one, other) => Math.abs(value(other)) - Math.abs(value(one)));
-    const arrow = strip.direction === "from" ? "→" : "←";
-    const name = (other) => `${arrow} ${strip.axis.labels[other]} ${other}`;
-    return order.slice(0, STRONGEST).map((other) => [name(other), head.format(value(other))]);
+    const arrow = pinsAs === "query" ? "→" : "←";
+    return order.slice(0, STRONGEST).map((other) => [`${arrow} ${labels[other]} ${other}`, head.format(value(other))]);
   }
 
   indexOf(chip) {
@@ -102,8 +143,8 @@ class ChipLine {
   click(event) {
     const place = this.indexOf(event.target);
     if (place < 0) return;
-    if (event.ctrlKey || event.metaKey || event.shiftKey) this.strip.toggle(place);
-    else this.strip.choose(place);
+    if (event.ctrlKey || event.metaKey || event.shiftKey) this.strip.toggle(this.pinsAs, place);
+    else this.strip.choose(this.pinsAs, place);
     this.cursor = place;
     this.hover(event);
     this.speak();
@@ -113,10 +154,10 @@ class ChipLine {
     const { strip, cursor } = this;
     const next = this.nextOf(event.key);
     if (next !== undefined) this.move(next);
-    else if (event.key === "Escape") strip.pin([]);
+    else if (event.key === "Escape") strip.pin(this.pinsAs, []);
     else if (cursor === null) return;
-    else if (event.key === "Enter") strip.choose(cursor);
-    else if (event.key === "+" || event.key === " ") strip.toggle(cursor);
+    else if (event.key === "Enter") strip.choose(this.pinsAs, cursor);
+    else if (event.key === "+" || event.key === " ") strip.toggle(this.pinsAs, cursor);
     else return;
     this.speak();
     event.preventDefault();
@@ -151,11 +192,10 @@ class ChipLine {
 
   speak() {
     const { strip, cursor } = this;
-    const pinned = strip.pinned[strip.ends[0]];
     if (cursor === null) return strip.view.announce("nothing pinned");
     this.list.setAttribute("aria-activedescendant", this.chips[cursor].id);
-    const state = pinned.includes(cursor) ? "pinned" : "";
-    const words = [`${strip.axis.labels[cursor]} ${cursor}`, state, ...this.describe(cursor, pinned).flat()];
+    const state = strip.pinned[this.pinsAs].includes(cursor) ? "pinned" : "";
+    const words = [`${this.axis.labels[cursor]} ${cursor}`, state, ...this.describe(cursor).flat()];
     strip.view.announce(words.filter(Boolean).join(" "));
   }
 }

@@ -1,21 +1,25 @@
-// The prompt as chips, coloured by attention from or to some of them: the pinned tokens, else the one under the
-// pointer. With B there are three lines: A, B and B - A.
+// Tokens as chips, coloured by attention from or to some of them: the pinned tokens, else the one under the pointer. Where
+// the keys are other tokens than the queries, these are two lines, Source and Target, each coloured by the other. With B
+// there is each line three times: of A, B and B - A.
+const OTHER_END = { query: "key", key: "query" };
+
 class TokenStrip {
   listeners = {
     hover: (cell) => this.mark(cell),
     pin: (pin) => this.setPin(pin),
   };
   direction = "from"; // "from": the tokens are queries; "to": they are keys
-  hovered = [null, null]; // the token that colours the others, and the one at the other end
-  pinned = { queries: [], keys: [] };
+  hovered = { query: null, key: null };
+  pinned = { query: [], key: [] };
 
   constructor(view) {
     this.view = view;
     this.title = element("strong");
     this.note = element("span", "note");
     this.legend = element("div", "legend");
+    this.switch = this.directionSwitch();
     const header = element("div", "header");
-    header.append(this.title, this.directionSwitch(), this.note, this.legend);
+    header.append(this.title, this.switch, this.note, this.legend);
     this.body = element("div");
     view.root.append(header, this.body);
   }
@@ -38,23 +42,25 @@ class TokenStrip {
   }
 
   update(props, arrays) {
-    const { labels, presence, show } = props;
     this.theme = null;
-    Object.assign(this, { props, axis: { labels, presence } });
+    Object.assign(this, { props, axes: axesOf(props) });
     this.comparison = Comparison.from(props, arrays, "", props);
     const { name, sides } = this.comparison;
-    this.title.textContent = `${name}, ${MEASURES[show].title}`;
-    this.lines = sides.map((_, index) => new ChipLine(this, this.comparison, index));
+    this.title.textContent = `${name}, ${MEASURES[props.show].title}`;
+    const ends = props.columns ? ["key", "query"] : [null]; // Source above Target
+    this.lines = sides.flatMap((_, index) => ends.map((end) => new ChipLine(this, this.comparison, index, end)));
     this.body.replaceChildren(...this.lines.map((line) => line.box));
-    this.body.classList.toggle("compared", sides.length > 1);
-    this.hovered = [null, null];
+    const paired = Boolean(props.columns);
+    this.body.classList.toggle("compared", this.lines.length > 1);
+    this.body.classList.toggle("paired", paired && sides.length > 1);
+    this.switch.hidden = paired;
+    this.hovered = { query: null, key: null };
   }
 
   // The pin is the group's; Python gives this component no value.
   setValue() {
     const pin = this.view.link.latest("pin");
-    const fits = pin && [...pin.queries, ...pin.keys].every((place) => place < this.axis.labels.length);
-    this.setPin(fits ? pin : null);
+    this.setPin(pin && pinFits(pin, this.axes) ? pin : null);
   }
 
   draw(theme) {
@@ -63,82 +69,73 @@ class TokenStrip {
     this.colour();
   }
 
-  // The names in a pin, or in a cell, of the end that colours and of the other one.
-  get ends() {
-    return this.direction === "from" ? ["queries", "keys"] : ["keys", "queries"];
-  }
-
-  // The tokens that colour the others.
-  get centres() {
-    const pinned = this.pinned[this.ends[0]];
-    if (pinned.length > 0) return pinned;
-    return this.hovered[0] === null ? [] : [this.hovered[0]];
-  }
-
-  // What a head shows between the tokens that colour and another one.
-  valueAt(head, place) {
-    const others = [place];
-    return this.direction === "from"
-      ? combinedValue(head, this.centres, others)
-      : combinedValue(head, others, this.centres);
+  // The tokens of an end that colour those of the other one.
+  centres(end) {
+    if (this.pinned[end].length > 0) return this.pinned[end];
+    return this.hovered[end] === null ? [] : [this.hovered[end]];
   }
 
   colour() {
     if (!this.theme) return;
-    const { centres } = this;
-    const [first, , compared] = this.lines.map((line) => line.colour(centres));
+    const [first, , compared] = this.comparison.heads.map((head) => this.colourLines(head));
     const bars = [first.bar(this.theme, "")];
     if (compared) bars.push(compared.bar(this.theme, this.comparison.sides[2]));
     this.legend.replaceChildren(...bars);
-    const what = combinedName(this.comparison.measured[0]);
-    this.note.textContent = centres.length > 1 ? `${what} over ${centres.length} tokens` : "";
+    this.note.textContent = this.lines.map(({ sumName }) => sumName).find(Boolean) ?? "";
+  }
+
+  // A head's lines on one scale, which it returns.
+  colourLines(head) {
+    const lines = this.lines.filter((line) => line.head === head);
+    const scales = lines.map((line) => line.scale());
+    const scale = scales.reduce((one, other) => (other.limit > one.limit ? other : one));
+    for (const line of lines) line.colour(scale);
+    return scale;
   }
 
   mark(cell) {
-    const { query = null, key = null } = cell ?? {};
-    this.hovered = this.direction === "from" ? [query, key] : [key, query];
+    this.hovered = { query: cell?.query ?? null, key: cell?.key ?? null };
     this.colour();
   }
 
   setPin(pin) {
-    this.pinned = pin ?? { queries: [], keys: [] };
+    this.pinned = { query: pin?.queries ?? [], key: pin?.keys ?? [] };
     this.colour();
   }
 
-  pin(places) {
-    const [centre, other] = this.ends;
-    const pin = places.length > 0 ? { [centre]: places, [other]: [] } : null;
+  // Pins tokens of one end, and none of the other.
+  pin(end, places) {
+    const pinned = { query: [], key: [], [end]: places };
+    const pin = places.length > 0 ? { queries: pinned.query, keys: pinned.key } : null;
     this.setPin(pin);
     this.view.link.send("pin", pin);
   }
 
   turn(direction) {
-    const centres = this.pinned[this.ends[0]];
+    const [line] = this.lines;
+    const centres = this.pinned[line.pinsAs];
     this.direction = direction;
-    if (centres.length > 0) this.pin(centres);
+    if (centres.length > 0) this.pin(line.pinsAs, centres);
     this.mark(null);
   }
 
   // One token alone, or none if it is the one that is pinned.
-  choose(place) {
-    const pinned = this.pinned[this.ends[0]];
-    this.pin(pinned.length === 1 && pinned[0] === place ? [] : [place]);
+  choose(end, place) {
+    const pinned = this.pinned[end];
+    this.pin(end, pinned.length === 1 && pinned[0] === place ? [] : [place]);
   }
 
   // One token more or fewer.
-  toggle(place) {
-    const pinned = this.pinned[this.ends[0]];
+  toggle(end, place) {
+    const pinned = this.pinned[end];
     const others = pinned.filter((other) => other !== place);
-    this.pin(others.length < pinned.length ? others : [...pinned, place].sort((one, other) => one - other));
+    this.pin(end, others.length < pinned.length ? others : [...pinned, place].sort((one, other) => one - other));
   }
 
-  // With pinned tokens the pointer is at the other end of the attention, without it is on the token itself.
   hover(line, place, x, y) {
-    const pinned = this.pinned[this.ends[0]];
-    const [centre, other] = pinned.length > 0 ? [pinned[0], place] : [place, null];
-    const cell = this.direction === "from" ? { query: centre, key: other } : { query: other, key: centre };
+    const cell = { query: null, key: null, ...line.cellOf(place) };
     this.mark(cell);
-    this.view.tooltip.show(x, y, `${this.axis.labels[place]} ${place}`, line.describe(place, pinned));
+    this.view.tooltip.show(x, y, `${line.axis.labels[place]} ${place}`, line.describe(place));
     this.view.link.send("hover", cell);
   }
 

@@ -12,8 +12,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from app.csv_files import Cell, csv_bytes
-from app.exports.facts import facts
-from app.shown import Shown
+from app.exports.facts import Found, facts
 from model.analysis import Measure
 
 
@@ -43,14 +42,14 @@ class Data:
     arrays: Mapping[str, Measure | Count]
 
 
-def archive(shown: Shown, data: Data) -> bytes:
+def archive(found: Found, data: Data) -> bytes:
     """A zip with each table as csv, all arrays as one npz, and about.json, which says what they are.
 
     The same numbers give the same bytes: no file carries a date.
     """
     files = {f"{name}.csv": csv_bytes(table) for name, table in data.tables.items()}
     files["arrays.npz"] = _npz(data.arrays)
-    files["about.json"] = json.dumps(_about(shown, data), indent=2, ensure_ascii=False).encode("utf-8", "replace")
+    files["about.json"] = json.dumps(_about(found, data), indent=2, ensure_ascii=False).encode("utf-8", "replace")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as target:
         for name, content in files.items():
@@ -67,12 +66,12 @@ def _npz(arrays: Mapping[str, Measure | Count]) -> bytes:
     return target.getvalue()
 
 
-def _about(shown: Shown, data: Data) -> dict[str, Any]:
+def _about(found: Found, data: Data) -> dict[str, Any]:
     return {
         "made with": "Headlight",
         "view": data.view,
         "shows": data.shows,
-        "runs": facts(shown),
+        "runs": facts(found),
         "tables": {f"{name}.csv": list(table) for name, table in data.tables.items()},
         "arrays.npz": {
             name: {

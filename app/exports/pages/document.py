@@ -15,9 +15,8 @@ import numpy as np
 
 from app.components.shared.mount import SHARED, Mounted, joined
 from app.components.shared.packing import pack
+from app.exports.facts import Fed, Found, fed, sources
 from app.exports.pictures.style import DARK, LIGHT, Palette
-from app.run import Run
-from app.shown import Shown
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -25,13 +24,13 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sa
 CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-def document(view: str, shown: Shown, mounted: Sequence[Mounted], script: str, tokens: bool = True) -> bytes:
+def document(view: str, found: Found, mounted: Sequence[Mounted], script: str, tokens: bool = True) -> bytes:
     """The file: a heading that says what this is of, and the components, which the view's script puts to work.
 
-    The heading has the runs' tokens too, unless the view is of other prompts.
+    The heading has the tokens that were fed too, unless the view is of other prompts.
     The same numbers give the same bytes.
     """
-    title = f"{view} of {' and '.join(dict.fromkeys(run.source.name for run in shown.runs))}"
+    title = f"{view} of {' and '.join(sources(found))}"
     names = [each.component.folder.name for each in mounted]
     arrays = {str(slot): np.frombuffer(each.data, np.uint8) for slot, each in enumerate(mounted)}
     data = base64.b64encode(gzip.compress(pack({"components": names}, arrays), mtime=0)).decode()
@@ -55,7 +54,7 @@ def document(view: str, shown: Shown, mounted: Sequence[Mounted], script: str, t
 <body>
 <header>
 <h1>{html.escape(title)}</h1>
-{"".join(_fed("" if shown.b is None else f"{side}: ", run, tokens) for side, run in shown.sides.items())}
+{"".join(_section(each, tokens) for each in fed(found))}
 </header>
 <main></main>
 <script type="text/plain" id="data">{data}</script>
@@ -68,13 +67,15 @@ def document(view: str, shown: Shown, mounted: Sequence[Mounted], script: str, t
     return text.encode("utf-8", "replace")
 
 
-def _fed(side: str, run: Run, with_tokens: bool) -> str:
+def _section(each: Fed, with_tokens: bool) -> str:
     """Which weights were fed what; the tokens' labels, because every character of them can be seen."""
-    revision = f", revision {run.source.revision}" if run.source.revision else ""
-    facts = html.escape(f"{side}{run.source.name}{revision}, sha256 of the weights {run.source.sha256}")
-    tokens = "".join(f"<span>{html.escape(label)}</span>" for label in run.labels)
-    fed = f'<p class="tokens">{tokens}</p>' if with_tokens else ""
-    return f'<section class="fed"><p>{facts}</p>{fed}</section>\n'
+    source = each.source
+    called = f"{each.called}: " if each.called else ""
+    revision = f", revision {source.revision}" if source.revision else ""
+    facts = html.escape(f"{called}{source.name}{revision}, sha256 of the weights {source.sha256}")
+    labels = "".join(f"<span>{html.escape(label)}</span>" for label in each.labels)
+    tokens = f'<p class="tokens">{labels}</p>' if with_tokens else ""
+    return f'<section class="fed"><p>{facts}</p>{tokens}</section>\n'
 
 
 def _variables(palette: Palette, selector: str) -> str:

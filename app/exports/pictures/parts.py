@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
+from app.exports.facts import Found, sources
 from app.exports.pictures.style import Palette
-from app.shown import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,9 +74,9 @@ def colour_bar(
     bar.set_label(title, fontsize=7.5)
 
 
-def origin(figure: "Figure", shown: Shown, palette: Palette) -> None:
+def origin(figure: "Figure", found: Found, palette: Palette) -> None:
     """A small line that says which weights this is of."""
-    models = {run.source.name: run.source.sha256[:12] for run in shown.runs}
+    models = {name: source.sha256[:12] for name, source in sources(found).items()}
     text = "   ".join(f"{name} (sha256 {digest}…)" for name, digest in models.items())
     figure.supxlabel(text, fontsize=6, color=palette.faded, x=0.995, ha="right")
 

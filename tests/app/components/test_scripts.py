@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from app import components
-from app.components import decode_weights, encode_weights
-from app.components.heads import panel_arrays
+from app.components import HeadPanel, decode_weights, encode_weights
+from app.components.heads import panel_arrays, panel_props
 from app.components.shared.packing import pack
-from tests.app.components import compared
+from tests.app.components import compared, crossed
 
 SHARED = Path(components.__file__).parent / "shared"
 LIGHT, DARK = [255, 255, 255], [14, 17, 23]
@@ -152,23 +152,23 @@ def test_ranks_count_larger_weights_of_the_row_and_leave_masked_keys_out(scripts
     assert scripts.evaluate(script, codes[0].tolist()) == ["2 of 4", "1 of 4", "2 of 4", "4 of 4"]
 
 
-def measures(scripts: Page, show: str, sink: str) -> list[np.ndarray]:
-    """A's, B's and the difference's values of head L0H0 as the browser computes them; NaN where there is none."""
-    script = """([panel, show, sink]) => {
+def measures(scripts: Page, panel: HeadPanel, show: str, sink: str) -> list[np.ndarray]:
+    """A's, B's and the difference's values of a head as the browser computes them; NaN where there is none."""
+    script = """([props, panel, show, sink]) => {
       const arrays = {};
       for (const [name, { dtype, values, shape }] of Object.entries(panel)) {
         arrays[name] = { values: new ARRAY_TYPES[dtype](values.map((value) => value ?? NaN)), shape };
       }
-      const { heads } = Comparison.from({ heads: [[0, 0], [0, 0]], title: null }, arrays, "", { show, sink });
-      const places = Array.from({ length: heads[0].size }, (_, place) => place);
+      const { heads } = Comparison.from(props, arrays, "", { show, sink });
+      const [queries, keys] = [heads[0].rows, heads[0].columns].map(upTo);
       const number = (value) => (Number.isNaN(value) ? null : value);
-      const table = (cell) => places.map((query) => places.map((key) => cell(query, key)));
+      const table = (cell) => queries.map((query) => keys.map((key) => cell(query, key)));
       return heads.map((head) => [
         table((query, key) => number(head.value(query, key))),
         table((query, key) => head.lack(query, key)),
       ]);
     }"""
-    arrays = panel_arrays(compared.panel(0, compare=True))
+    arrays = panel_arrays(panel)
     described = {
         name: {
             "dtype": array.dtype.name,
@@ -177,7 +177,7 @@ def measures(scripts: Page, show: str, sink: str) -> list[np.ndarray]:
         }
         for name, array in arrays.items()
     }
-    found = scripts.evaluate(script, [described, show, sink])
+    found = scripts.evaluate(script, [panel_props(panel), described, show, sink])
     for values, lacks in found:
         np.testing.assert_array_equal(np.equal(values, None), np.not_equal(lacks, None))  # each lack has a reason
     return [np.array(values, float) for values, _ in found]
@@ -187,19 +187,40 @@ def measures(scripts: Page, show: str, sink: str) -> list[np.ndarray]:
 @pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
 def test_every_measure_and_its_difference_are_those_of_numpy(scripts: Page, show: str, sink: str) -> None:
     """Weights come as codes with a relative error below 2e-4, scores with as large an absolute one, differences two."""
-    a, b, difference = measures(scripts, show, sink)
+    a, b, difference = measures(scripts, compared.panel(0, compare=True), show, sink)
     for found, run in ((a, "a"), (b, "b")):
         expected = compared.on_axis(run, compared.measured(run, 0, show, sink))
         np.testing.assert_allclose(found, expected, atol=1e-3)
     np.testing.assert_allclose(difference, compared.difference(0, show, sink), atol=2e-3)
 
 
+@pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
+@pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
+def test_every_measure_between_two_sequences_is_that_of_numpy(scripts: Page, show: str, sink: str) -> None:
+    """More keys than queries; the errors are those of the codes, as above."""
+    (found,) = measures(scripts, crossed.panel(0), show, sink)
+    np.testing.assert_allclose(found, crossed.measured(0, show, sink), atol=1e-3)
+
+
+def test_two_runs_with_other_tokens_on_both_axes_are_compared(scripts: Page) -> None:
+    """B has neither the second query nor the first key: nothing is said of its row, and the key counts as zero."""
+    queries, keys = [0, None, *range(2, len(crossed.TARGETS))], [None, *range(1, len(crossed.SOURCES))]
+    panel = HeadPanel(crossed.panel(0).a, crossed.panel(1).a.on_axis(queries, keys))
+    _, b, difference = measures(scripts, panel, "weight", "keep")
+    expected = crossed.measured(1, "weight", "keep")
+    expected[1], expected[:, 0] = np.nan, np.nan
+    np.testing.assert_allclose(b, expected, atol=1e-3)
+    expected[:, 0], expected[1] = 0, np.nan
+    np.testing.assert_allclose(difference, expected - crossed.measured(0, "weight", "keep"), atol=2e-3)
+
+
 def test_differences_of_weights_and_disagreements_sum_to_nothing(scripts: Page) -> None:
     """A key that one run lacks counts as zero there, so both rows are whole."""
+    panel = compared.panel(0, compare=True)
     for show, sink in [("weight", "keep"), ("weight", "renormalise"), ("disagreement", "keep")]:
-        difference = measures(scripts, show, sink)[2]
+        difference = measures(scripts, panel, show, sink)[2]
         np.testing.assert_allclose(np.nansum(difference, axis=1), 0, atol=1e-3)  # seven codes' errors of 2e-4
-    disagreement = measures(scripts, "disagreement", "renormalise")[0]
+    disagreement = measures(scripts, panel, "disagreement", "renormalise")[0]
     np.testing.assert_allclose(np.nansum(disagreement, axis=1), 0, atol=1e-6)  # one row's own weights cancel exactly
 
 

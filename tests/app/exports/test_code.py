@@ -16,7 +16,7 @@ import pytest
 
 from app import models, shown
 from app.csv_files import csv_bytes
-from app.exports.export import ATTENTION, LENS, RESIDUAL, Export
+from app.exports.export import ATTENTION, INSIDE, LENS, RESIDUAL, Export
 from app.exports.numbers.data import Table
 from app.selection.chosen import Statistic
 from model.source import Source
@@ -28,6 +28,8 @@ Tables = dict[tuple[str, ...], list[list[str]]]
 CASES = [
     (ATTENTION, {}),
     (ATTENTION, {"prompt_b": OTHER, "show": "write", "sink": "renormalise"}),
+    (INSIDE, {"queries": (9,), "keys": (4,), "component": 3}),
+    (INSIDE, {"prompt_b": OTHER}),
     (RESIDUAL, {}),
     (RESIDUAL, {"prompt_b": OTHER, "position": 2}),
     (LENS, {"target": "one"}),
@@ -131,7 +133,7 @@ def test_every_statistic_of_the_prompts_has_its_lines(statistic: str, folder: st
     compare(run_here(PROMPTS.script(shown.of(selection), selection)), PROMPTS, fields, folder)
 
 
-@pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
+@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS])
 def test_two_models_of_unequal_depth_are_compared_where_both_have_layers(export: Export, folder: str) -> None:
     fields: dict[str, object] = {"prompt_b": OTHER, "model_b": "mini", "heads": ((1, 2), (0, 3))}
     selection = chosen(folder, **fields)

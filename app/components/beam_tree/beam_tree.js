@@ -1,0 +1,195 @@
+// Beam search as a tree: a chip for each token that was looked at, lines from what it continues, one chosen branch.
+const STATES = ["kept", "finished", "dropped"];
+const FINISHED_MARK = "✓";
+
+const minus = (text) => text.replace("-", "−").replace("Infinity", "∞");
+const short = (value) => minus(value.toFixed(2));
+const exact = (value) => minus(significant(value));
+
+class BeamTree {
+  listeners = {};
+  chosen = null;
+
+  constructor(view) {
+    this.view = view;
+    this.legend = element("div", "legend");
+    this.box = element("div", "tree");
+    this.box.tabIndex = 0;
+    this.box.setAttribute("role", "tree");
+    view.root.append(this.legend, this.box);
+    this.keys = new TreeKeys(this);
+    this.box.onpointerover = (event) => this.hover(event);
+    this.box.onpointermove = (event) => view.tooltip.move(event.clientX, event.clientY);
+    this.box.onpointerleave = () => view.tooltip.hide();
+    this.box.onscroll = () => view.tooltip.hide();
+    this.box.onclick = (event) => this.click(event);
+  }
+
+  update({ labels, parents, steps, states }, { logProbs, totals, scores }) {
+    Object.assign(this, { labels, parents, steps, states });
+    Object.assign(this, { logProbs: logProbs.values, totals: totals.values, scores: scores.values });
+    this.theme = null;
+    this.layout = new TreeLayout({ parents, steps });
+    this.children = labels.map(() => []);
+    this.first = []; // the start's children
+    parents.forEach((parent, index) => (parent === null ? this.first : this.children[parent]).push(index));
+    this.chips = labels.map((_, index) => this.chip(index));
+    this.lines = this.layout.columns.map(() => element("canvas"));
+    this.keys.cursor = null;
+    this.box.removeAttribute("aria-activedescendant");
+    this.box.ariaLabel = `Beam search, ${this.layout.columns.length} steps, ${labels.length} tokens. ${TREE_HELP}`;
+    this.box.replaceChildren(this.stepNames(), this.field());
+    this.drawLegend();
+  }
+
+  setValue(chosen) {
+    this.chosen = chosen !== null && chosen < this.labels.length ? chosen : null;
+    this.mark();
+    if (this.chosen !== null) this.reveal(this.chosen);
+  }
+
+  draw(theme) {
+    this.theme = theme;
+    this.drawLines();
+  }
+
+  drawLines() {
+    const { layout, parents, states } = this;
+    const branch = new Set(this.branch(this.chosen));
+    const line = (index) => {
+      const [from, to] = [parents[index], index].map((end) => layout.middle(end));
+      return { from, to, look: branch.has(index) ? "chosen" : states[index], isFirst: parents[index] === null };
+    };
+    layout.columns.forEach((column, place) => drawStep(this.lines[place], this.theme, layout.height, column.map(line)));
+  }
+
+  chip(index) {
+    const { layout, states } = this;
+    const siblings = this.siblings(index);
+    const chip = element("div", `node ${states[index]}`);
+    chip.id = `node-${index}`;
+    chip.setAttribute("role", "treeitem");
+    chip.ariaLevel = String(this.steps[index]);
+    chip.ariaPosInSet = String(siblings.indexOf(index) + 1);
+    chip.ariaSetSize = String(siblings.length);
+    chip.ariaLabel = this.sentence(index);
+    chip.style.left = `${layout.left(index)}px`;
+    chip.style.top = `${layout.top(index)}px`;
+    chip.style.width = `${NODE_WIDTH}px`;
+    chip.style.height = `${NODE_HEIGHT}px`;
+    const token = element("div", "token", this.labels[index]);
+    const numbers = element("div", "numbers", `${short(this.logProbs[index])} | ${short(this.scores[index])}`);
+    chip.append(token, numbers);
+    if (states[index] === "finished") chip.append(element("span", "mark", FINISHED_MARK));
+    return chip;
+  }
+
+  siblings(index) {
+    const parent = this.parents[index];
+    return parent === null ? this.first : this.children[parent];
+  }
+
+  // The nodes, and before each step a canvas for the lines to it.
+  field() {
+    const { layout } = this;
+    const field = element("div", "field");
+    field.style.width = `${layout.width}px`;
+    field.style.height = `${layout.height}px`;
+    this.lines.forEach((canvas, place) => (canvas.style.left = `${layout.leftOf(place + 1) - LINE_ROOM}px`));
+    field.append(...this.lines, ...this.chips);
+    return field;
+  }
+
+  // The numbers of the steps, which stay in sight.
+  stepNames() {
+    const line = element("div", "steps");
+    line.ariaHidden = "true";
+    line.style.width = `${this.layout.width}px`;
+    line.style.height = `${STEPS_HEIGHT}px`;
+    this.layout.columns.forEach((_, place) => {
+      const name = element("span", "", `step ${place + 1}`);
+      name.style.left = `${this.layout.leftOf(place + 1)}px`;
+      line.append(name);
+    });
+    return line;
+  }
+
+  drawLegend() {
+    const states = STATES.filter((state) => this.states.includes(state));
+    const name = (state) => (state === "finished" ? `${FINISHED_MARK} finished` : state);
+    this.legend.replaceChildren(
+      ...states.map((state) => legendSwatch(name(state), `state ${state}`)),
+      legendSwatch("chosen", "state chosen"),
+      legendEntry(element("span", "title", "under a token: log-probability (nats) | score")),
+    );
+  }
+
+  // From a node back to the start.
+  branch(index) {
+    const nodes = [];
+    for (let node = index; node !== null; node = this.parents[node]) nodes.push(node);
+    return nodes;
+  }
+
+  mark() {
+    const branch = new Set(this.branch(this.chosen));
+    this.chips.forEach((chip, index) => {
+      chip.classList.toggle("chosen", branch.has(index));
+      chip.ariaSelected = String(index === this.chosen);
+    });
+    if (this.theme) this.drawLines();
+  }
+
+  // A node that is chosen already is given up.
+  choose(index) {
+    this.chosen = index === this.chosen ? null : index;
+    this.mark();
+    this.view.report(this.chosen);
+  }
+
+  rows(index) {
+    return [
+      ["log-probability", `${exact(this.logProbs[index])} nats`],
+      ["total", `${exact(this.totals[index])} nats`],
+      ["score", exact(this.scores[index])],
+      ["step", String(this.steps[index])],
+      ["state", [this.states[index], ...(index === this.chosen ? ["chosen"] : [])].join(", ")],
+    ];
+  }
+
+  sentence(index) {
+    const numbers = `log-probability ${short(this.logProbs[index])}, score ${short(this.scores[index])}`;
+    return `${this.labels[index]}, ${numbers}, ${this.states[index]}`;
+  }
+
+  indexOf(event) {
+    return this.chips.indexOf(event.target.closest(".node"));
+  }
+
+  hover(event) {
+    const index = this.indexOf(event);
+    if (index < 0) return this.view.tooltip.hide();
+    this.view.tooltip.show(event.clientX, event.clientY, this.labels[index], this.rows(index));
+  }
+
+  click(event) {
+    const index = this.indexOf(event);
+    if (index < 0) return;
+    this.choose(index);
+    this.keys.put(index);
+    this.hover(event);
+  }
+
+  // Scrolls the box, and not the page, until the node is seen.
+  reveal(index) {
+    const { box, layout } = this;
+    const [left, top] = [layout.left(index), layout.top(index)];
+    const nearest = (at, least, most) => Math.min(most, Math.max(least, at));
+    const right = left + NODE_WIDTH + TREE_MARGIN - box.clientWidth;
+    const bottom = top + NODE_HEIGHT + TREE_MARGIN - box.clientHeight;
+    box.scrollLeft = nearest(box.scrollLeft, right, left - LINE_ROOM);
+    box.scrollTop = nearest(box.scrollTop, bottom, top - STEPS_HEIGHT - TREE_MARGIN);
+  }
+}
+
+export default (component) => mountView(component, BeamTree);

@@ -1,0 +1,129 @@
+"""The steps of one head: equations of matrices with their formulas and shapes, and one number followed through them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from app.components.shared.mount import held, mount, register
+
+_render = register(Path(__file__).parent)
+
+Axis = Literal["one", "query", "key", "d_model", "d_head", "d_value"]
+
+
+@dataclass(frozen=True, eq=False)
+class StepMatrix:
+    """A named matrix, one token a row, and what its rows and columns run over.
+
+    `cells` asks for its numbers to be written, where there are few. `transposed` is its name as a factor of the
+    product that has its factors the other way round.
+    """
+
+    name: str
+    rows: Axis
+    columns: Axis
+    values: Float[np.ndarray, "row column"]
+    cells: bool = False
+    transposed: str = ""
+
+    @property
+    def turned(self) -> "StepMatrix":
+        """The same with one token a column."""
+        name = self.transposed or self.name
+        return replace(self, name=name, rows=self.columns, columns=self.rows, values=self.values.T)
+
+
+Term = StepMatrix | str
+
+
+@dataclass(frozen=True, eq=False)
+class HeadStep:
+    """One step: its formula, what it does, its equations, and the followed number's arithmetic, line by line.
+
+    `term` names it in the glossary, whose entry is `help`.
+    """
+
+    title: str
+    term: str
+    help: str
+    formula: str
+    note: str
+    equations: tuple[tuple[Term, ...], ...]
+    spelled: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StepKeys:
+    """The keys that the matrices hold: place on the page's axis and label of each, and of how many they are taken."""
+
+    places: Sequence[int]
+    labels: Sequence[str]
+    n_keys: int
+
+
+class Followed(NamedTuple):
+    """The number that is followed: the place of a key, and a component of q, k, v and z."""
+
+    key: int
+    component: int
+
+
+def followed(before: Followed, epoch: int, key: str) -> Followed:
+    """What the user last clicked in the component if that is newer than `before`."""
+    return Followed(*held(key, epoch, before))
+
+
+def head_steps(
+    steps: Sequence[HeadStep],
+    keys: StepKeys,
+    *,
+    title: str,
+    entry: int | None,
+    value: Followed,
+    epoch: int,
+    key: str,
+    spelled: Mapping[int, Sequence[Sequence[str]]] | None = None,
+) -> None:
+    """All steps, one under the other; a click on a key or a component follows that one, as `followed` then says.
+
+    `entry` is the entry of the stream that is marked. Where nobody hears the click, as in a file, `spelled` has each
+    step's lines for the keys, by their places, that can be followed, and the component stays.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    mount(
+        _render,
+        key=key,
+        group=key,
+        props={
+            "title": title,
+            "steps": [_props(step, keys, arrays) for step in steps],
+            "places": list(keys.places),
+            "labels": list(keys.labels),
+            "entry": entry,
+            "spelled": spelled and {str(place): list(map(list, lines)) for place, lines in spelled.items()},
+        },
+        arrays=arrays,
+        value=list(value),
+        epoch=epoch,
+    )
+
+
+def _props(step: HeadStep, keys: StepKeys, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """A step without its numbers, which are put among the arrays."""
+    equations = [[_term(term, keys, arrays) for term in equation] for equation in step.equations]
+    return {**vars(step), "equations": equations}
+
+
+def _term(term: Term, keys: StepKeys, arrays: dict[str, np.ndarray]) -> str | Mapping[str, Any]:
+    if isinstance(term, str):
+        return term
+    name = f"matrix{len(arrays)}"
+    arrays[name] = np.ascontiguousarray(term.values, np.float32)
+    sizes = zip((term.rows, term.columns), term.values.shape, strict=True)
+    shape = " × ".join(f"{keys.n_keys if axis == 'key' else size:,}" for axis, size in sizes)
+    about = {"name": term.name, "rows": term.rows, "columns": term.columns, "cells": term.cells}
+    return {**about, "shape": shape, "array": name}

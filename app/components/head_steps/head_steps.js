@@ -1,0 +1,241 @@
+// The steps of one head. Each is a card: what it does in words, its formula, its matrices in a row, and the followed
+// number's arithmetic. Matrices with few numbers are tables, the others pictures that tell their numbers at the pointer.
+const CELL = 17; // CSS pixels of a key or of a vector's one row
+const LONGEST = { d_model: [260, 230], d_head: [150, 150], d_value: [150, 150], key: [400, 400] }; // across, down
+const NAMES = { key: "key", d_model: "entry", d_head: "component", d_value: "component" };
+const CHOSEN_BY = { key: "key", d_head: "component", d_value: "component" };
+
+class HeadSteps {
+  listeners = {};
+
+  constructor(view) {
+    this.view = view;
+    this.heading = element("h3", "side");
+    this.legend = element("div", "legend");
+    this.cards = element("div", "cards");
+    view.root.append(this.heading, this.legend, this.cards);
+  }
+
+  update(props, arrays) {
+    Object.assign(this, props);
+    this.arrays = arrays;
+    this.heading.textContent = this.title;
+    this.heading.hidden = !this.title;
+  }
+
+  setValue([key, component]) {
+    Object.assign(this, { key, component });
+    if (this.theme) this.draw(this.theme);
+  }
+
+  draw(theme) {
+    this.theme = theme;
+    const scale = new ColourScale({ signed: true, root: "sqrt", limit: 1 });
+    this.legend.replaceChildren(scale.bar(theme, "each matrix on its own scale", true));
+    this.cards.replaceChildren(...this.steps.map((step, index) => this.card(step, index)));
+  }
+
+  card(step, index) {
+    const card = element("section", "card");
+    const words = element("div", "words");
+    const heading = element("h4", "", `${index + 1}  ${step.title}`);
+    heading.append(this.question(step));
+    words.append(heading);
+    if (step.formula) words.append(formula(step.formula));
+    if (step.note) words.append(element("p", "", step.note));
+    const numbers = element("div", "numbers");
+    numbers.append(...step.equations.map((terms) => this.equation(terms)));
+    const lines = this.spelled?.[this.key]?.[index] ?? step.spelled;
+    if (lines.length) {
+      const spelled = element("div", "spelled");
+      spelled.append(...lines.map((line) => element("p", "", line)));
+      numbers.append(spelled);
+    }
+    card.append(words, numbers);
+    card.ariaLabel = step.title;
+    return card;
+  }
+
+  // The glossary's entry at the pointer or on focus.
+  question(step) {
+    const button = element("button", "question", "?");
+    button.ariaLabel = `${step.title}: ${step.help}`;
+    const show = () => {
+      const { right, bottom } = button.getBoundingClientRect();
+      this.view.tooltip.show(right, bottom, step.title, [], element("div", "", step.help));
+    };
+    button.onpointerenter = button.onfocus = show;
+    button.onpointerleave = button.onblur = () => this.view.tooltip.hide();
+    return button;
+  }
+
+  equation(terms) {
+    const line = element("div", "equation");
+    line.append(...terms.map((term) => (typeof term === "string" ? element("span", "sign", term) : this.matrix(term))));
+    return line;
+  }
+
+  matrix(term) {
+    const { values, shape } = this.arrays[term.array];
+    const matrix = { ...term, values, size: shape, scale: scaleOf(values) };
+    const figure = element("figure");
+    const caption = element("figcaption");
+    const single = values.length === 1;
+    caption.append(formula(matrix.name), ...(single ? [] : [element("span", "shape", matrix.shape)]));
+    figure.append(caption, matrix.cells ? this.table(matrix) : this.picture(matrix));
+    return figure;
+  }
+
+  // The index of the row or column that is marked, -1 for none.
+  marked(axis, size) {
+    if (axis === "key") return this.places.indexOf(this.key);
+    if (axis === "d_model") return this.entry ?? -1;
+    return axis in CHOSEN_BY ? Math.min(this.component, size - 1) : -1;
+  }
+
+  table({ values, size: [rows, columns], rows: down, columns: across, scale, name }) {
+    const table = element("table");
+    table.ariaLabel = name;
+    if (across === "key") {
+      const head = element("tr");
+      head.append(...Array.from({ length: columns }, (_, slot) => this.keyName(slot)));
+      table.append(head);
+    }
+    const [row, column] = [this.marked(down, rows), this.marked(across, columns)];
+    for (let at = 0; at < rows; at++) {
+      const line = element("tr");
+      if (down === "key") line.append(this.keyName(at));
+      for (let slot = 0; slot < columns; slot++) {
+        const cell = this.cell(values[at * columns + slot], values.length > 1 ? scale : null);
+        if (at === row || slot === column) cell.classList.add("followed");
+        line.append(cell);
+      }
+      table.append(line);
+    }
+    const scroller = element("div", "scroller");
+    scroller.append(table);
+    return scroller;
+  }
+
+  keyName(slot) {
+    const cell = element("th");
+    const button = element("button", "", this.labels[slot]);
+    button.ariaLabel = `follow key ${this.places[slot]}, ${this.labels[slot]}`;
+    button.ariaPressed = this.places[slot] === this.key;
+    button.onclick = () => this.follow({ key: this.places[slot] });
+    cell.append(button);
+    return cell;
+  }
+
+  // One number, on its colour if there is a scale.
+  cell(value, scale) {
+    const cell = element("td", Number.isFinite(value) ? "" : "masked", numberOf(value));
+    if (scale && Number.isFinite(value)) {
+      const colour = scale.colour(this.theme, value);
+      cell.style.background = cssColour(colour);
+      cell.style.color = inkOn(colour);
+    }
+    return cell;
+  }
+
+  picture(matrix) {
+    const [rows, columns] = matrix.size;
+    const [width, height] = [extent(matrix.columns, columns, 0), extent(matrix.rows, rows, 1)];
+    const canvas = element("canvas");
+    canvas.role = "img";
+    canvas.ariaLabel = `${matrix.name}, ${matrix.shape} numbers`;
+    canvas.width = Math.round(width * devicePixelRatio);
+    canvas.height = Math.round(height * devicePixelRatio);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const context = canvas.getContext("2d");
+    const levels = Uint16Array.from(matrix.values, (value) => matrix.scale.level(value));
+    const painted = { codes: levels, rows, columns, colours: matrix.scale.palette(this.theme), hatch: hatching(this.theme) };
+    paintMatrix(context, painted, 0, 0, canvas.width, canvas.height);
+    this.frame(context, matrix, width, height);
+    const under = (event) => {
+      const box = canvas.getBoundingClientRect();
+      const at = (from, length, count) => Math.min(count - 1, Math.max(0, Math.floor((from * count) / length)));
+      return [at(event.clientY - box.top, height, rows), at(event.clientX - box.left, width, columns)];
+    };
+    canvas.onpointermove = (event) => this.tell(event, matrix, ...under(event));
+    canvas.onpointerleave = () => this.view.tooltip.hide();
+    canvas.onclick = (event) => this.choose(matrix, ...under(event));
+    return canvas;
+  }
+
+  // The marked row and column in the pin's colour.
+  frame(context, { size: [rows, columns], rows: down, columns: across }, width, height) {
+    context.scale(devicePixelRatio, devicePixelRatio);
+    context.strokeStyle = cssColour(this.theme.pin);
+    context.lineWidth = 1.5;
+    const [row, column] = [this.marked(down, rows), this.marked(across, columns)];
+    const span = (at, count, length) => [Math.min((at * length) / count, length - 3), Math.max(3, length / count)];
+    if (row >= 0) {
+      const [top, tall] = span(row, rows, height);
+      context.strokeRect(0.75, top + 0.75, width - 1.5, tall - 1.5);
+    }
+    if (column >= 0) {
+      const [left, wide] = span(column, columns, width);
+      context.strokeRect(left + 0.75, 0.75, wide - 1.5, height - 1.5);
+    }
+  }
+
+  tell(event, matrix, row, column) {
+    const axes = [this.describe(matrix.rows, row), this.describe(matrix.columns, column)].filter((each) => each);
+    const value = matrix.values[row * matrix.size[1] + column];
+    this.view.tooltip.show(event.clientX, event.clientY, matrix.name, [...axes, ["value", numberOf(value)]]);
+  }
+
+  describe(axis, index) {
+    if (axis === "key") return [`key ${this.places[index]}`, this.labels[index]];
+    return axis in NAMES ? [NAMES[axis], String(index)] : null;
+  }
+
+  choose({ rows, columns }, row, column) {
+    const chosen = {};
+    for (const [axis, index] of [
+      [rows, row],
+      [columns, column],
+    ]) {
+      if (axis in CHOSEN_BY) chosen[CHOSEN_BY[axis]] = axis === "key" ? this.places[index] : index;
+    }
+    if (Object.keys(chosen).length) this.follow(chosen);
+  }
+
+  follow(chosen) {
+    if (this.spelled) chosen.component = this.component; // a file has the lines of this one alone
+    const { key, component } = { key: this.key, component: this.component, ...chosen };
+    if (this.spelled && !(key in this.spelled)) return;
+    this.setValue([key, component]);
+    this.view.announce(`Following key ${key}, component ${component}`);
+    this.view.report([key, component]);
+  }
+}
+
+const numberOf = (value) =>
+  value === -Infinity ? "−∞" : Number.isNaN(value) ? "–" : significant(value).replaceAll("-", "−");
+
+// How long an axis is drawn: a few pixels an index, up to its longest.
+function extent(axis, count, direction) {
+  const longest = LONGEST[axis];
+  return longest ? Math.min(count * CELL, longest[direction]) : CELL;
+}
+
+function scaleOf(values) {
+  const known = values.filter(Number.isFinite);
+  const limit = known.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
+  return new ColourScale({ signed: known.some((value) => value < 0), root: "sqrt", limit });
+}
+
+// Text in which what follows "_" up to the next space stands below the line.
+function formula(text) {
+  const line = element("span", "formula");
+  for (const [, before, below] of text.matchAll(/([^_]*)(?:_([^\s_ᵀ)\]]+))?/g)) {
+    if (before) line.append(before);
+    if (below) line.append(element("sub", "", below));
+  }
+  return line;
+}
+
+export default (component) => mountView(component, HeadSteps);

@@ -1,0 +1,218 @@
+"""Inside one head: every step from the stream to what the head writes, with one number followed through all of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from app import selection
+from app.components import Followed, StepKeys, followed, head_steps
+from app.glossary import TERMS
+from app.selection.chosen import Convention, Head, Side
+from app.shown import Shown
+from app.views import tables
+from app.views.cell_tables import SIDES
+from app.views.head_tables import name
+from app.views.parts import heading
+from app.views.sides import DIFFERENCE, as_tables
+from app.views.steps.chosen import Inside, head_of, on_common_keys, query_of, sides_of
+from app.views.steps.equations import difference, steps_of
+from app.views.steps.spelled import number
+from app.views.steps.tables import by_component, by_entry, by_key, with_difference
+
+CONVENTIONS: dict[Convention, str] = {"row": "a row: q = x W", "column": "a column: q = Wᵀ x"}
+NAMES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
+
+
+def render(shown: Shown) -> None:
+    """The choices, and the steps of A, of B or of their difference."""
+    heading(f"Inside {name(head_of(shown, selection.current()))}", "inside", "head")
+    side = NAMES[selection.current().side or "a"] if shown.b is not None else "A"
+    _take_click(shown, side)
+    sides = sides_of(shown, selection.current())
+    _options(shown, sides.get(side) or sides.get("A") or sides.get("B"))
+    if side not in sides and (side != DIFFERENCE or len(sides) < 2):
+        lacking = " and ".join(sorted(set(shown.sides) - set(sides)))
+        st.info(f"{lacking} has no token at the query's place. Choose another query, or show the other run.")
+        return
+    if shown.b is not None and len(sides) == 2:
+        _compared(sides)
+    if selection.current().table:
+        _tables(shown, sides, side)
+    else:
+        _say_which_keys(sides, side)
+        draw(shown, sides, side, selection.current().convention, selection.epoch(), _key(side))
+
+
+def draw(
+    shown: Shown,
+    sides: Mapping[str, Inside],
+    side: str,
+    convention: Convention,
+    epoch: int,
+    key: str,
+    in_file: str | None = None,
+) -> None:
+    """The steps of one side as a component; those of the difference are of the keys that both windows can hold.
+
+    `in_file` is the title in a file, which hears no click and so holds what every key would be answered with.
+    """
+    if side == DIFFERENCE:
+        at, b = on_common_keys(shown, sides["A"], sides["B"])
+        steps = difference(steps_of(at, convention), steps_of(b, convention))
+    else:
+        at = sides[side]
+        steps = steps_of(at, convention)
+    places = [_place(shown, at, position) for position in at.window]
+    head_steps(
+        steps,
+        StepKeys(places, [shown.labels[place] for place in places], len(at.run.tokens)),
+        title=in_file or "",
+        entry=None if side == DIFFERENCE else at.entry,
+        value=_followed(shown, at),
+        epoch=epoch,
+        key=key,
+        spelled=None if in_file is None else _for_each_key(at, places, side),
+    )
+
+
+def _for_each_key(at: Inside, places: Sequence[int], side: str) -> dict[int, list[tuple[str, ...]]]:
+    """Each step's lines by the place of the key that is followed; a difference has none."""
+    if side == DIFFERENCE:
+        return {}
+    following = (replace(at, key=position) for position in at.window)
+    return {
+        place: [step.spelled for step in steps_of(each, "row")] for place, each in zip(places, following, strict=True)
+    }
+
+
+def _key(side: str) -> str:
+    return selection.widget_key(f"steps_{side}")
+
+
+def _place(shown: Shown, at: Inside, position: int) -> int:
+    return shown.positions(at.run).index(position)
+
+
+def _followed(shown: Shown, at: Inside) -> Followed:
+    return Followed(_place(shown, at, at.key), at.component)
+
+
+def _take_click(shown: Shown, side: str) -> None:
+    """What was clicked in the matrices, before anything is drawn from it."""
+    sides = sides_of(shown, selection.current())
+    at = sides.get("A" if side == DIFFERENCE else side)
+    if at is None:
+        return
+    before = _followed(shown, at)
+    clicked = followed(before, selection.epoch(), _key(side))
+    if clicked != before and clicked.key < len(shown.labels) and clicked.component < len(at.steps.q.values):
+        selection.choose(keys=(clicked.key,), component=clicked.component)
+
+
+def _options(shown: Shown, at: Inside | None) -> None:
+    now = selection.current()
+    heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
+    places = list(range(len(shown.labels)))
+
+    def token(place: int) -> str:
+        return f"{place}  {shown.labels[place]}"
+
+    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
+        _list("head", "Head", heads, head_of(shown, now), name, _choose_head, 110)
+        _list("query", "Query token", places, query_of(shown, now), token, lambda place: {"queries": (place,)}, 190)
+        if at is not None:
+            key, component = _followed(shown, at)
+            _list("key", "Follow key", places, key, token, lambda place: {"keys": (place,)}, 190)
+            components = list(range(len(at.steps.q.values)))
+            _list("component", "and component", components, component, str, lambda i: {"component": i}, 140)
+        _switch("convention", "One token is", CONVENTIONS, "row")
+        if shown.b is not None:
+            _switch("side", "Steps of", SIDES, "a")
+        as_tables()
+
+
+def _list(
+    field: str,
+    label: str,
+    options: list[Any],
+    value: Any,
+    shown_as: Callable[[Any], str],
+    chosen: Callable[[Any], dict[str, Any]],
+    width: int,
+) -> None:
+    st.selectbox(
+        label,
+        options,
+        format_func=shown_as,
+        help=TERMS[f"inside_{field}"],
+        width=width,
+        **selection.tie(f"inside_{field}", value, lambda option: selection.choose(**chosen(option))),
+    )
+
+
+def _switch(field: str, label: str, options: Mapping[Any, str], default: str) -> None:
+    st.segmented_control(
+        label,
+        list(options),
+        format_func=options.__getitem__,
+        required=True,
+        help=TERMS[f"inside_{field}"],
+        **selection.bind(field, default=default),
+    )
+
+
+def _choose_head(head: Head) -> dict[str, Any]:
+    """The head in the first place of those chosen; the attention page keeps the others."""
+    others = (selection.current().heads or ())[1:]
+    return {"heads": (head, *(other for other in others if other != head))}
+
+
+def _say_which_keys(sides: Mapping[str, Inside], side: str) -> None:
+    """One line where there is no room for all keys, or only some have a difference."""
+    if side == DIFFERENCE:
+        st.caption(f"The result of each step, {DIFFERENCE}, at the keys that both have.")
+        return
+    at = sides[side]
+    n_keys = len(at.run.tokens)
+    if len(at.window) < n_keys:
+        masked = "the first that are masked, " if at.query < n_keys - 1 else ""
+        st.caption(
+            f"The matrices show {len(at.window)} of {n_keys:,} keys: the one followed, the query itself, {masked}and "
+            "the strongest. All sums are over all keys."
+        )
+
+
+def _compared(sides: Mapping[str, Inside]) -> None:
+    """The followed number of A beside that of B; a run without that key follows its own strongest."""
+    rows = ("dots", "scores", "exponentials", "weights")
+    values = {side: [float(getattr(at.steps, row).values[at.key]) for row in rows] for side, at in sides.items()}
+    values[DIFFERENCE] = [b - a for a, b in zip(values["A"], values["B"], strict=True)]
+    names = [getattr(sides["A"].steps, row).name for row in rows]
+    titles = {side: f"{side}: key {at.key} {at.run.labels[at.key]}" for side, at in sides.items()}
+    st.dataframe(
+        {"The followed key": names, **{titles.get(side, side): list(map(number, row)) for side, row in values.items()}},
+        hide_index=True,
+        width="content",
+        alt="The followed key's numbers in A, in B, and B minus A",
+    )
+
+
+def _tables(shown: Shown, sides: Mapping[str, Inside], side: str) -> None:
+    """The same in numbers."""
+    at = sides.get(side)
+    for step in [] if at is None else steps_of(at, selection.current().convention):
+        st.text(f"{step.title}:  {step.formula}\n" + "\n".join(step.spelled))
+    found = (by_key(shown, sides), by_component(sides), by_entry(sides))
+    keys, components, entries = (with_difference(each).get(side, {}) for each in found)
+    labels = {"Place": range(len(shown.labels)), "Token": shown.labels}
+    for title, names, columns in (
+        ("Every key", labels, keys),
+        ("Every component, of the followed key", {"Component": None}, components),
+        ("Every entry of the query's stream", {"Entry": None}, entries),
+    ):
+        heading(title)
+        rows = range(len(next(iter(columns.values()), ())))
+        own = {name: rows if values is None else values for name, values in names.items()}
+        tables.draw({**own, **columns}, f"{title} {side if shown.b is not None else ''}".strip())
