@@ -1,0 +1,55 @@
+"""Runs the notebook in a new kernel; `python -m tests.notebook` (`make notebook`) also writes what came out into it."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+from traitlets.config import Config
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOK = ROOT / "assets" / "notebooks" / "attention_from_scratch.ipynb"
+
+
+def committed() -> NotebookNode:
+    """The notebook as it lies in the project, outputs included."""
+    return nbformat.read(NOTEBOOK, as_version=4)
+
+
+def executed() -> NotebookNode:
+    """The notebook with the outputs of a run of all its cells, started in the project's folder.
+
+    The kernel takes nothing from the user's own Jupyter and IPython, and runs on one thread, so that sums are taken in
+    the same order wherever it runs.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell that fails.
+    """
+    import matplotlib.font_manager  # noqa: F401  a new machine's list of fonts is made here, not in the outputs
+
+    notebook = committed()
+    with tempfile.TemporaryDirectory() as own:
+        settings = {
+            "IPYTHONDIR": own,
+            "JUPYTER_CONFIG_DIR": own,
+            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "OMP_NUM_THREADS": "1",
+        }
+        client = NotebookClient(
+            notebook,
+            timeout=120,
+            record_timing=False,
+            coalesce_streams=True,
+            resources={"metadata": {"path": str(ROOT)}},
+            # Files instead of ports, which others of this machine could listen to.
+            config=Config(KernelManager={"transport": "ipc", "connection_file": f"{own}/kernel.json"}),
+        )
+        client.execute(env=os.environ | settings)
+    notebook.metadata.language_info = {"name": "python"}  # without the version of this machine's
+    return notebook
+
+
+if __name__ == "__main__":
+    nbformat.write(executed(), NOTEBOOK)

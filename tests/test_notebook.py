@@ -1,0 +1,111 @@
+"""The notebook runs from top to bottom, and what stands in it is what comes out."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+
+from app.registry import VIEWS
+from tests.notebook import NOTEBOOK, ROOT, committed, executed
+
+LARGEST = 600_000  # bytes; GitHub shows larger notebooks late or not at all
+LINKS = re.compile(r"\]\(([^)#:]+)\)")
+
+
+@pytest.fixture(scope="module")
+def fresh() -> NotebookNode:
+    """A run of all cells in a new kernel; a cell that fails ends it."""
+    return executed()
+
+
+def _code(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _printed(notebook: NotebookNode) -> dict[str, str]:
+    """What each cell printed, by the cell's id."""
+    return {
+        cell.id: "".join(output.text for output in cell.outputs if output.output_type == "stream")
+        for cell in _code(notebook)
+    }
+
+
+def _n_pictures(notebook: NotebookNode) -> dict[str, int]:
+    return {cell.id: sum("image/png" in output.get("data", {}) for output in cell.outputs) for cell in _code(notebook)}
+
+
+def test_every_cell_runs_and_prints_what_was_committed(fresh: NotebookNode) -> None:
+    assert _printed(fresh) == _printed(committed())
+    assert _n_pictures(fresh) == _n_pictures(committed())
+
+
+def test_the_committed_outputs_are_of_one_run_from_top_to_bottom() -> None:
+    cells = _code(committed())
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+
+
+def test_the_outputs_are_prints_and_pictures_without_warnings_or_paths(fresh: NotebookNode) -> None:
+    for notebook in (fresh, committed()):
+        outputs = [output for cell in _code(notebook) for output in cell.outputs]
+        kinds = {(output.output_type, output.get("name")) for output in outputs}
+        assert kinds == {("stream", "stdout"), ("display_data", None)}
+        text = "\n".join(_printed(notebook).values())
+        assert str(ROOT) not in text
+        assert not re.findall(r"(?i)warning|traceback|0x[0-9a-f]{6}|(?:^|\s)(?:/|[a-z]:\\)\w+", text)
+
+
+def test_the_file_is_valid_small_and_says_nothing_of_the_machine_that_ran_it() -> None:
+    notebook = committed()
+    nbformat.validate(notebook)
+    assert NOTEBOOK.stat().st_size < LARGEST
+    assert notebook.metadata == {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    assert not any(cell.metadata for cell in notebook.cells)
+
+
+@pytest.mark.parametrize("folder", [ROOT, NOTEBOOK.parent], ids=["from the project", "from its own folder"])
+def test_it_finds_the_library_from(folder: Path) -> None:
+    code = _code(committed())[0].source + "\nprint(sys.path[0])"
+    run = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    assert Path(run.stdout.strip()) == ROOT
+
+
+def test_every_link_leads_to_a_file() -> None:
+    links = [link for cell in committed().cells if cell.cell_type == "markdown" for link in LINKS.findall(cell.source)]
+    assert links
+    assert not [link for link in links if not (NOTEBOOK.parent / link).is_file()]
+
+
+def test_the_pages_it_sends_the_reader_to_are_there() -> None:
+    (last,) = [cell.source for cell in committed().cells if cell.id == "where-next"]
+    named = re.findall(r"^- \*\*(.+?)\*\*", last, re.MULTILINE)
+    assert named
+    assert set(named) <= {view.title for view in VIEWS}
+
+
+def test_the_numbers_bear_out_what_the_text_says(fresh: NotebookNode) -> None:
+    """The text calls each of these clear, so each is held to more than the right sign."""
+    printed = _printed(fresh)
+
+    def numbers(cell: str) -> list[float]:
+        return [float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?=%|,|\s|$)", printed[cell])]
+
+    raw, divided = (line.split()[-5:] for line in printed["why-sqrt-code"].splitlines())
+    assert [float(number) for number in raw] == pytest.approx([2, 4, 8, 16, 32], rel=0.02)  # the root of each width
+    assert [float(number) for number in divided] == pytest.approx([1] * 5, rel=0.05)
+    on_start, _, of_start, of_others = numbers("weight-is-not-writing-code")
+    assert on_start > 0.5
+    assert of_start < of_others / 2
+    whole, without_induction, without_others = numbers("ablation-code")
+    assert whole > 95
+    assert without_induction < 5
+    assert without_others > 85
+    exact, of = numbers("measured-code")[:2]
+    assert exact >= 0.99 * of
+    assert numbers("measured-code")[-1] >= 99
