@@ -50,7 +50,4 @@ def axis_of(shown: Shown, unit: Unit, align: Align) -> Axis:
 
 def _labels(run: Run, group: Group) -> tuple[str, ...]:
     """Each unit's label: those of its tokens in a row."""
-    texts = [""] * (int(group[-1]) + 1)
-    for label, unit in zip(run.labels, group.tolist(), strict=True):
-        texts[unit] += label
-    return tuple(texts)
+    return tuple(run.tokenizer.label_together(run.tokens[group == unit]) for unit in range(int(group[-1]) + 1))

@@ -27,6 +27,7 @@ TITLES: dict[Show, tuple[str, str]] = {  # name, unit
     "write": ("weight × length of what is written", "L2 norm"),
     "disagreement": ("weight minus share of what is written", ""),
 }
+NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one
 SIGNED: tuple[Show, ...] = ("score", "disagreement")
 
 
@@ -117,7 +118,7 @@ def thumbnails(shown: Shown, side: Side, how: How, axis: Axis) -> Thumbnails:
         for layer in range(shown.n_layers)
     ]
     values = torch.stack([torch.stack(layer) for layer in pooled]).numpy()
-    limit = 1.0 if how.show == "weight" and not signed else float(np.nanmax(np.abs(values), initial=1e-9))
+    limit = 1.0 if how.show == "weight" and not signed else float(np.nanmax(np.abs(values), initial=NOISE))
     return Thumbnails(values, limit, signed)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app import boundary, memory, notices, prompt_list, prompts, selection, take_away
+from app.components import announcer
 from app.registry import PROMPTED, VIEWS, Kind, View
 from app.settings import settings
 
@@ -65,6 +66,8 @@ def _say(kind: Kind, found: Any) -> None:
     """What there is to say of what was asked for and of what is shown."""
     with st.container():  # a place of its own, empty or not, so that a notice does not make what is below anew
         notices.draw(selection.unread(), selection.refusal(), None if found is None else kind.inputs(found))
+    shown = "" if found is None else f"Shown: {' and '.join(kind.inputs(found))}"
+    announcer(selection.refusal() or shown, key=selection.widget_key("announcer"))
     if found is not None:
         kind.about(found)
 

@@ -9,7 +9,7 @@ from app import runs, selection
 from app.run import Run
 from app.selection import Selection
 from model.analysis.alignment import Alignment, Presence, align_positions, align_tokens, presence
-from model.errors import InputError
+from model.errors import HeadlightError, InputError
 
 Value = TypeVar("Value")
 BOTH: Presence = "both"
@@ -81,7 +81,10 @@ def of(chosen: Selection) -> Shown:
     a = runs.run(chosen.model, chosen.prompt, chosen.bos)
     if chosen.prompt_b is None:
         return Shown(a)
-    b = runs.run(chosen.model_b or chosen.model, chosen.prompt_b, chosen.bos)
+    try:
+        b = runs.run(chosen.model_b or chosen.model, chosen.prompt_b, chosen.bos)
+    except HeadlightError as error:
+        raise type(error)(f"B: {error}") from error
     check_comparable(a, b)
     if chosen.align == "position":
         return Shown(a, b, align_positions(len(a.tokens), len(b.tokens)))

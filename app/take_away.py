@@ -33,7 +33,7 @@ def draw(export: Export, found: Any, of: Callable[[selection.Selection], Any]) -
 
 def _code(export: Export, found: Any) -> None:
     script = export.script(found, selection.current())
-    st.caption("Prints the numbers of this page, by Headlight's library alone.")
+    st.caption("Prints the numbers of this page, by Headlight's library alone: run it in Headlight's folder.")
     if len(script) <= MOST_CODE:
         st.code(script, "python", height=420, width=720)
     else:

@@ -159,6 +159,11 @@ class Tokenizer:
         """How each token is shown, every character of it visible; `<id 50300>` for an id without a token."""
         return [self._label(token) for token in _ids(tokens)]
 
+    def label_together(self, tokens: TokenIds) -> str:
+        """How tokens in a row are shown as one: their labels, but characters that are split between them are whole."""
+        named = ((token, self._backend.id_to_token(token) or "") for token in _ids(tokens))
+        return label(b"".join(self._bytes(token, name) for token, name in named))
+
     def _encode(self, text: str, prepend_bos: bool, parse_special: bool) -> list[int]:
         bos = [] if self.bos_token_id is None else [self.bos_token_id]
         if prepend_bos and not bos:

@@ -4,6 +4,7 @@ Each folder is one component (python, js, css); `shared` holds what they have in
 hover and pin in the browser, without a round trip to the server.
 """
 
+from app.components.announcer import announcer
 from app.components.beam_tree import BeamNode, BeamState, beam_tree
 from app.components.head_grid import HeadIndex, head_grid
 from app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
@@ -16,6 +17,7 @@ from app.components.shared.coding import (
     encode_thumbnails,
     encode_weights,
 )
+from app.components.token_bars import StepClick, TokenChoice, WritingStep, clicked, token_bars
 from app.components.token_strip import token_strip
 from app.components.tour import Step, tour
 
@@ -32,10 +34,15 @@ __all__ = [
     "LensPin",
     "Pin",
     "Step",
+    "StepClick",
     "StepKeys",
     "StepMatrix",
     "TokenAxis",
+    "TokenChoice",
+    "WritingStep",
+    "announcer",
     "beam_tree",
+    "clicked",
     "decode_weights",
     "encode_positive",
     "encode_signed",
@@ -46,6 +53,7 @@ __all__ = [
     "head_steps",
     "heads",
     "lens_grid",
+    "token_bars",
     "token_strip",
     "tour",
 ]

@@ -11,9 +11,11 @@ from app.figures.theme import (
     COLOUR_BAR,
     COLOURS,
     DASH,
+    HEIGHT,
     PATTERN,
     QUIET,
     SYMBOL,
+    TALL,
     cells,
     escape,
     figure,
@@ -126,7 +128,7 @@ def writes(runs: Mapping[str, Writes], layers: Layers, y: str) -> go.Figure:
         for slot, parts in enumerate(zip(*(_parts(run) for run in runs.values()), strict=False))
         for offset, (name, part) in enumerate(zip(runs, parts, strict=True))
     ]
-    drawn = figure(*bars, x="layer", y=y)
+    drawn = figure(*bars, x="layer", y=y, height=HEIGHT if len(runs) == 1 else TALL)  # its legend is twice as long
     drawn.update_traces(hovertemplate=VALUE)
     drawn.update_xaxes(**ticks(layers))
     return drawn

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-HEIGHT = 300
+HEIGHT, TALL = 300, 400  # pixels
 COLOURS = ("#4f8fd0", "#cc7722")  # at least 3 to 1 against the page, light and dark; told apart by every kind of sight
 QUIET = "rgba(128, 140, 155, 0.4)"
 LABEL = 12  # characters of an axis label

@@ -12,6 +12,7 @@ from app.shown import Shown
 from app.views.head_tables import draw_scores, name
 from app.views.parts import heading
 
+CELL = st.column_config.NumberColumn(format="%.6f", width=95)  # all of it fits: a number cut off is another one
 SIDES: dict[Side, str] = {"a": "A", "b": "B", "difference": "B − A"}
 
 
@@ -29,7 +30,9 @@ def draw(shown: Shown, chosen: tuple[Head, ...], how: How, axis: Axis) -> None:
             columns = cells_table(fields.on_axis(shown, side, head, how, axis).numpy(), axis)
             st.dataframe(
                 columns,
+                column_config={key: CELL for key in columns if key},
                 hide_index=True,
+                placeholder="",
                 alt=f"{title} of {name(head)} {caption}: row the token that looks, column the one seen",
             )
 

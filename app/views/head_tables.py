@@ -44,6 +44,7 @@ def draw_scores(shown: Shown, chosen: tuple[Head, ...], axis: Axis, alt: str) ->
             for each in SCORES.values()
         },
         hide_index=True,
+        placeholder="–",
         alt=alt,
     )
 

@@ -77,7 +77,10 @@ def draw(run: Run, known: Sequence[HeadStatistics]) -> None:
         chart("statistic_mean", figures.head_map(mean, mean, sd, count))
     with right:
         st.caption(f"Standard deviation ({found.sd.unit})")
-        chart("statistic_sd", figures.head_map(sd, mean, sd, count))
+        if np.isnan(sd).all():
+            st.caption("There is none before two prompts with such a token have been run.")
+        else:
+            chart("statistic_sd", figures.head_map(sd, mean, sd, count))
     _table(mean, sd, count)
 
 

@@ -152,7 +152,10 @@ def _progress(rows: Sequence[Row]) -> None:
             label = f"Run {open_rows:,} prompt{'' if open_rows == 1 else 's'}"
             run = selection.widget_key("run_all")
             st.button(label, type="primary", on_click=lambda: batch.start(_inputs()), key=run)
-        st.caption(f"{len(rows):,} in the list, {sum(row.status == 'run' for row in rows):,} run", width="content")
+        refused = sum(bool(row.refused) for row in rows)
+        cannot = f", {refused:,} cannot be: tick it to see why" if refused else ""
+        done = sum(row.status == "run" for row in rows)
+        st.caption(f"{len(rows):,} in the list, {done:,} run{cannot}", width="content")
 
 
 def _table(rows: Sequence[Row], head: Head) -> None:

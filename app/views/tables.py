@@ -14,7 +14,7 @@ def draw(columns: Columns, alt: str) -> None:
     """A table with figures to four digits; `alt` says to a screen reader what it holds."""
     numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
     config = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
-    st.dataframe(columns, column_config=config, hide_index=True, alt=alt)
+    st.dataframe(columns, column_config=config, hide_index=True, placeholder="–", alt=alt)
 
 
 def of_cells(

@@ -109,6 +109,7 @@ def _choice(name: str, label: str, options: Mapping[Any, str]) -> None:
         list(options),
         format_func=options.__getitem__,
         required=True,
+        wrap=True,
         help=TERMS[name],
         **selection.bind(name),
     )

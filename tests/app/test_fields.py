@@ -163,3 +163,9 @@ def test_a_head_is_most_like_itself(pair: shown.Shown) -> None:
 
 def test_largest_write_is_that_of_the_cells(pair: shown.Shown) -> None:
     assert fields.largest_write(pair.a, HEAD) == pytest.approx(np.nanmax(_cells(pair, "a", "write")), rel=1e-6)
+
+
+def test_a_word_whose_characters_are_split_between_tokens_is_shown_whole(folder: str) -> None:
+    found = shown.of(Selection(model=folder, prompt="one שלום", bos=False))
+    assert any("<0x" in label for label in found.labels)
+    assert _axis(found, "word").labels[-1].endswith("שלום")

@@ -45,6 +45,11 @@ def test_by_position_a_changed_token_shows_both(folder: str) -> None:
     assert found.labels[changed] == f"{found.a.labels[changed]}→{found.b.labels[changed]}"
 
 
+def test_what_is_wrong_with_b_is_said_of_b(folder: str) -> None:
+    with pytest.raises(InputError, match=r"^B: The prompt has"):
+        _of(folder, prompt_b="word " * 200)
+
+
 def test_the_same_prompt_needs_no_marks(folder: str) -> None:
     found = _of(folder, prompt_b=A)
     assert found.labels == found.a.labels

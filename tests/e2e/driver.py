@@ -6,9 +6,10 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Position, expect
 
-from app.registry import VIEWS, View
+from app.registry import PROMPTED, VIEWS, View
 
 Theme = Literal["light", "dark"]
+PROMPTED_VIEWS = tuple(view for view in VIEWS if view.kind is PROMPTED)
 LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 HEIGHT = 1000
 STILL = 150  # milliseconds without a change after which a picture is taken as finished

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from app import prompts
 from app.registry import VIEWS, View
-from tests.e2e.driver import HEIGHT, Driver, Theme
+from tests.e2e.driver import HEIGHT, PROMPTED_VIEWS, Driver, Theme
 from tests.serving import ROOT, chromium, headlight
 
 COMPARED = {
@@ -37,9 +37,11 @@ def main(slugs: Sequence[str]) -> None:
         for view in (view for view in VIEWS if not slugs or view.slug in slugs):
             for theme in get_args(Theme):
                 _take(browser, url, view, f"{view.slug}-{theme}", theme)
-                _take(browser, url, view, f"compare-{view.slug}-{theme}", theme, height=TALL, **COMPARED)
+                if view in PROMPTED_VIEWS:
+                    _take(browser, url, view, f"compare-{view.slug}-{theme}", theme, height=TALL, **COMPARED)
             _take(browser, url, view, f"phone-{view.slug}", "light", PHONE)
-            _take(browser, url, view, f"phone-compare-{view.slug}", "light", PHONE, TALL, **COMPARED)
+            if view in PROMPTED_VIEWS:
+                _take(browser, url, view, f"phone-compare-{view.slug}", "light", PHONE, TALL, **COMPARED)
 
 
 def _take(

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from app.registry import VIEWS, View
+from app.registry import View
 from app.selection.links import LONGEST_PLAIN
-from tests.e2e.driver import Driver, path
+from tests.e2e.driver import PROMPTED_VIEWS, Driver, path
 
 CHOSEN = {
     "attention": {"heads": "2.1 0.3", "queries": "9", "keys": "3", "show": "write", "side": "b", "sort": "divergence"},
@@ -22,7 +22,7 @@ COMPARED = {
 }
 
 
-@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.slug)
+@pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
 def test_a_link_opens_the_same_page_elsewhere(app: Driver, browser: Browser, server: str, view: View) -> None:
     app.open(view, **COMPARED, **CHOSEN[view.slug])
     link = app.page.url
@@ -57,7 +57,7 @@ def test_a_long_prompt_is_compressed_in_the_link(app: Driver, browser: Browser, 
     elsewhere.close()
 
 
-@pytest.mark.parametrize("view", VIEWS, ids=path)
+@pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=path)
 def test_a_link_that_cannot_be_read_whole_says_what_is_left_out(app: Driver, view: View) -> None:
     app.open(view, prompt=COMPARED["prompt"], heads="9.9 x", scale="cubic")
     expect(app.page.get_by_text("Not all of this link could be read; left out:")).to_contain_text("scale")

@@ -10,9 +10,8 @@ from playwright.sync_api import expect
 from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from app.registry import VIEWS
 from model import embedded_models
-from tests.e2e.driver import Driver
+from tests.e2e.driver import PROMPTED_VIEWS, Driver
 
 PROMPT = "The keys to the cabinet"
 
@@ -40,7 +39,7 @@ def test_a_gpt2_folder_opens_with_its_own_heads_on_every_page(app: Driver, gpt2:
     app.open_model(str(gpt2))
     expect(app.fed).to_contain_text(gpt2.name)
     expect(app.board).to_have_attribute("aria-label", re.compile("^3 layers by 5 heads"))
-    for view in VIEWS[1:]:
+    for view in PROMPTED_VIEWS[1:]:
         app.go_to(view)
         expect(app.fed).to_contain_text(gpt2.name)
         expect(app.refused).to_have_count(0)
@@ -52,7 +51,7 @@ def test_another_model_can_be_b(app: Driver, gpt2: Path) -> None:
     expect(app.fed).to_have_count(2)
     expect(app.fed.nth(1)).to_contain_text(gpt2.name)
     expect(app.board).to_have_attribute("aria-label", re.compile("^3 layers by 4 heads"))  # what both have
-    for view in VIEWS[1:]:
+    for view in PROMPTED_VIEWS[1:]:
         app.go_to(view)
         expect(app.fed).to_have_count(2)
         expect(app.refused).to_have_count(0)

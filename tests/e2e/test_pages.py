@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import Browser, expect
 
-from app.registry import VIEWS, View
-from tests.e2e.driver import DRAWN, Driver, Theme
+from app.registry import View
+from tests.e2e.driver import DRAWN, PROMPTED_VIEWS, Driver, Theme
 
-EACH_VIEW = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.slug)
+EACH_VIEW = pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet"
 WIDTHS = (1280, 1920, 390)
@@ -42,10 +42,18 @@ def test_a_typed_prompt_changes_what_is_shown(app: Driver, view: View) -> None:
     app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == [OTHER])
 
 
+def test_a_screen_reader_hears_what_is_shown_and_what_is_refused(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    heard = app.page.locator(".st-key-headlight-announcer .live")
+    expect(heard).to_have_text(f"Shown: {PROMPT}")
+    app.run("  ")
+    expect(heard).to_contain_text("2 spaces")
+
+
 def test_the_prompt_goes_along_from_page_to_page(app: Driver) -> None:
     app.open(prompt=PROMPT)
     fed = app.fed.inner_text()
-    for view in VIEWS[1:]:
+    for view in PROMPTED_VIEWS[1:]:
         app.go_to(view)
         expect(app.prompt).to_have_value(PROMPT)
         assert app.fed.inner_text() == fed

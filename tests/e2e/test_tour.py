@@ -46,3 +46,28 @@ def test_it_ends_by_key_and_begins_again_by_its_button(newcomer: Driver) -> None
     expect(_card(newcomer)).to_contain_text(STEPS[0].title)
     _card(newcomer).get_by_role("button", name="Close").click()
     expect(_card(newcomer)).to_have_count(0)
+
+
+def test_it_can_be_gone_through_and_left_by_key(newcomer: Driver) -> None:
+    newcomer.open()
+    newcomer.page.get_by_role("button", name="Tour").focus()
+    newcomer.page.keyboard.press("Tab")
+    expect(_card(newcomer).get_by_role("button", name="Close")).to_be_focused()
+    newcomer.page.keyboard.press("Tab")
+    expect(_card(newcomer).get_by_role("button", name="Next")).to_be_focused()
+    newcomer.page.keyboard.press("Enter")
+    expect(_card(newcomer)).to_contain_text(STEPS[1].title)
+    newcomer.page.keyboard.press("Tab")
+    expect(_card(newcomer).locator(":focus")).to_have_count(0)
+
+
+def test_no_step_speaks_of_a_part_that_is_under_the_header(newcomer: Driver) -> None:
+    newcomer.open()
+    header = newcomer.page.get_by_role("banner").bounding_box()
+    assert header
+    for step in STEPS:
+        expect(_card(newcomer)).to_contain_text(step.title)
+        part = newcomer.page.locator(f".st-key-{step.part}").bounding_box()
+        assert part
+        assert part["y"] >= header["y"] + header["height"], step.title
+        _card(newcomer).get_by_role("button", name="Done" if step is STEPS[-1] else "Next").click()

@@ -9,7 +9,7 @@ function legendBar({ title, ticks, map }) {
   bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   const scale = element("div", "scale");
   scale.setAttribute("role", "img");
-  scale.ariaLabel = `colour scale of ${title}, from ${ticks[0][1]} to ${ticks.at(-1)[1]}`;
+  scale.ariaLabel = `colour scale${title && ` of ${title}`}, from ${ticks[0][1]} to ${ticks.at(-1)[1]}`;
   scale.append(bar);
   for (const [share, label] of ticks) {
     const tick = element("span", "tick", label);

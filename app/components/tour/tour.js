@@ -11,7 +11,9 @@ class Tour {
     this.card.tabIndex = -1;
     this.frame = element("div", "frame");
     this.card.hidden = this.frame.hidden = true;
-    this.card.onkeydown = (event) => event.key === "Escape" && this.end();
+    this.card.onkeydown = (event) => {
+      if (event.key === "Escape") this.end(); // braces: a handler that returns false swallows every other key, Tab too
+    };
     this.follow = () => this.place();
     view.root.append(this.frame, this.card);
   }

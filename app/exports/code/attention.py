@@ -27,16 +27,14 @@ SHOW = {
 }
 
 GROUPS = Template('''\
-def joined(labels, group):
+def joined(run, group):
     """The labels of the tokens of each $unit in a row."""
-    texts = [""] * (int(group[-1]) + 1)
-    for label, unit in zip(labels, group.tolist()):
-        texts[unit] += label
-    return texts
+    together = models[run].tokenizer.label_together
+    return [together(tokens[run][0][group == unit]) for unit in range(int(group[-1]) + 1)]
 
 
 groups = {run: grouping.${unit}s(models[run].to_str_tokens(tokens[run])) for run in tokens}
-labels = {run: joined(labels[run], groups[run]) for run in labels}''')
+labels = {run: joined(run, groups[run]) for run in labels}''')
 
 LAID = '''\
 def laid(run, values, missing_key=torch.nan):

@@ -1,0 +1,20 @@
+// Says in words, to those who do not see the page, that a run ended or was refused. Shows nothing.
+class Announcer {
+  listeners = {};
+
+  constructor(view) {
+    this.live = view.live;
+  }
+
+  update({ text }) {
+    this.live.textContent = text;
+  }
+
+  setValue() {}
+
+  draw() {}
+
+  destroy() {}
+}
+
+export default (component) => mountView(component, Announcer);
