@@ -14,8 +14,8 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def _block(language: str) -> str:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[0]
+def _block(language: str, place: int = 0) -> str:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[place]
 
 
 def test_the_example_runs_and_finds_a_head_that_matters() -> None:
@@ -26,6 +26,12 @@ def test_the_example_runs_and_finds_a_head_that_matters() -> None:
     assert found
     assert float(found[1]) > 0.5
     assert int(found[3]) < int(found[2])
+
+
+def test_the_example_of_an_encoder_decoder_translates() -> None:
+    command = [sys.executable, "-c", _block("python", 1)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == "Today the old man sees the small dog.\ntorch.Size([1, 4, 10, 10])\n"
 
 
 def test_the_example_is_as_short_as_it_says() -> None:

@@ -34,7 +34,15 @@ WATCH = Path(__file__).parent / "watch.js"
 REPORT = ROOT / "assets" / "benchmarks" / "ui.json"
 STILL = 200  # milliseconds after the script's end in which nothing more is drawn
 # What is drawn last of a page's first picture.
-FIRST_PICTURE = {"attention": "grid", "residual": "charts", "lens": "lens", "prompts": "tables"}
+FIRST_PICTURE = {
+    "attention": "grid",
+    "head": "steps",
+    "residual": "charts",
+    "lens": "lens",
+    "generate": "heads",
+    "translate": "grid",
+    "prompts": "tables",
+}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@
   const markNextFrame = (name, isThere) =>
     requestAnimationFrame(() => afterPaint(() => isThere() && performance.mark(name)));
 
-  const PICTURES = { grid: ".board", heads: ".panel", lens: ".sheet:not(:has(.board))" };
+  const PICTURES = { grid: ".board", heads: ".panel", steps: ".cards", lens: ".sheet:not(:has(.board))" };
   const awaited = new Set();
   const painted = (canvas) => {
     const name = Object.keys(PICTURES).find((name) => canvas.closest(PICTURES[name]));

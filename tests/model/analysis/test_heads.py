@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from model.analysis.heads import induction_score, previous_token_score, repeat_accuracy
+from model.analysis.heads import induction_score, next_token_loss, previous_token_score, repeat_accuracy
 
 HALF = 5
 
@@ -50,3 +50,12 @@ def test_accuracy_counts_the_second_half_from_its_second_token_on() -> None:
     logits[0, 4, 0] = 1  # wrong: after the second 1 comes 2
     logits[0, 2, 3] = 1  # right, but the first token of the copy does not count
     assert repeat_accuracy(logits, tokens).tolist() == [0.5]
+
+
+def test_loss_is_that_of_the_tokens_that_have_one_before_them() -> None:
+    tokens = torch.tensor([[3, 1, 2]])
+    probabilities = torch.full((1, 3, 4), 0.25)
+    probabilities[0, 0] = torch.tensor([0.1, 0.6, 0.2, 0.1])  # after 3 comes 1
+    probabilities[0, 1] = torch.tensor([0.1, 0.1, 0.3, 0.5])  # after 1 comes 2
+    loss = next_token_loss(probabilities.log() + 5, tokens)  # logits, which any constant may be added to
+    torch.testing.assert_close(loss, -torch.tensor([0.6, 0.3]).log().mean()[None])

@@ -1,0 +1,1 @@
+"""German and English sentences of one grammar, each pair generated together: the data of the embedded `translate`."""

@@ -1,0 +1,129 @@
+"""Edits as data: texts that come back, texts that are refused, and edits that do not fit a model or a prompt."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.config import TransformerConfig
+from model.edits import (
+    AblateHeads,
+    CutEdge,
+    Drop,
+    Edit,
+    FreezePatterns,
+    Patch,
+    Steer,
+    check,
+    from_text,
+    sources,
+    to_text,
+)
+from model.errors import InputError
+from tests.model.oracles import TINY
+
+INDEX = st.integers(0, 999_999)
+HEAD = st.tuples(INDEX, INDEX)
+INDICES = st.lists(INDEX, max_size=5, unique=True).map(tuple)
+TEXT = st.text(max_size=40)
+NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+# Classes and their fields, because the annotations of what is built are checked with the help of chance, which
+# Hypothesis does not want inside a strategy.
+EDITS: st.SearchStrategy[tuple[type[Edit], tuple[Any, ...]]] = st.one_of(
+    st.tuples(
+        st.just(AblateHeads),
+        st.tuples(
+            st.lists(HEAD, max_size=5, unique=True).map(tuple), st.sampled_from(["zero", "mean", "resample"]), TEXT
+        ),
+    ),
+    st.tuples(st.just(CutEdge), st.tuples(HEAD, INDEX, INDEX, st.booleans())),
+    st.tuples(st.just(FreezePatterns), st.tuples(INDICES)),
+    st.tuples(st.just(Patch), st.tuples(TEXT, TEXT, INDICES, st.none() | INDEX)),
+    st.tuples(st.just(Steer), st.tuples(INDEX, TEXT, TEXT, NUMBER, INDICES, st.sampled_from(["add", "scale"]))),
+    st.tuples(st.just(Drop), st.tuples(INDEX, st.sampled_from(["attention", "MLP", "layer"]))),
+)
+
+CFG = TransformerConfig(**TINY)
+N_TOKENS = 7
+
+
+@given(EDITS)
+def test_an_edit_comes_back_from_its_text_which_has_no_space(parts: tuple[type[Edit], tuple[Any, ...]]) -> None:
+    edit = parts[0](*parts[1])
+    text = to_text(edit)
+    assert from_text(text) == edit
+    assert not set(text) & set(" \n\t")
+    assert hash(from_text(text)) == hash(edit)
+
+
+@given(st.text(max_size=60) | st.from_regex(r"(ablate|cut|freeze|patch|steer|drop)(:[\w.,%+-]*){0,7}", fullmatch=True))
+def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
+    edit = None
+    with suppress(InputError):
+        edit = from_text(text)
+    assert edit is None or from_text(to_text(edit)) == edit
+
+
+HOSTILE = [
+    "",
+    "ablate",
+    "ablate:1.2:zero",
+    "ablate:1.2:fire:",
+    "ablate:-1.2:zero:",
+    "ablate:1.2.3:zero:",
+    "ablate:1.9999999:zero:",
+    "ablate:\u0661.2:zero:",
+    "cut:1.2:3",
+    "cut:1.2:3:4:yes",
+    "steer:0:a:b:nan::add",
+    "steer:0:a:b:inf::add",
+    "steer:0:%ff:b:1.0::add",
+    "drop:0:everything",
+    "import os",
+    "freeze:" + ",".join(map(str, range(5000))),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is not an edit"):
+        from_text(text)
+
+
+WRONG: list[tuple[Edit, str]] = [
+    (AblateHeads(()), "Choose at least one"),
+    (AblateHeads(((0, 0), (2, 1))), r"no head L2H1: .* layers 0 to 1 of heads 0 to 2"),
+    (AblateHeads(((0, 3),)), r"no head L0H3"),
+    (CutEdge((0, 0), 2, 3), "comes after it"),
+    (CutEdge((0, 0), 7, 3), r"no query 7: the prompt has tokens 0 to 6"),
+    (CutEdge((5, 0), 2, 1), r"no head L5H0"),
+    (FreezePatterns((0, 2)), r"no layer 2: this model has layers 0 to 1"),
+    (Patch("hook_embed", "x", (3, 7)), r"no position 7: this prompt has positions 0 to 6"),
+    (Patch("blocks.0.attn.hook_z", "x", (), 3), r"no head 3: this layer has heads 0 to 2"),
+    (Steer(2, "x", "y"), r"no layer 2: this model has layers 0 to 1"),
+    (Steer(0, "x", "y", positions=(9,)), r"no position 9"),
+    (Steer(0, "x", "y", factor=1e9), "from -1000 to 1000"),
+    (Steer(0, "x", "y", factor=float("nan")), "from -1000 to 1000"),
+    (Drop(3), r"no layer 3"),
+]
+
+
+@pytest.mark.parametrize(("edit", "said"), WRONG)
+def test_an_edit_that_does_not_fit_is_refused_with_what_there_is(edit: Edit, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check(edit, CFG, N_TOKENS)
+
+
+def test_a_model_without_mlps_has_none_to_drop() -> None:
+    cfg = TransformerConfig(**TINY | {"attn_only": True, "d_mlp": None})
+    with pytest.raises(InputError, match="no MLPs"):
+        check(Drop(0, "MLP"), cfg, N_TOKENS)
+
+
+def test_the_prompts_that_an_edit_takes_from_are_named() -> None:
+    assert sources(AblateHeads(((0, 0),), "mean", "unused")) == ()
+    assert sources(AblateHeads(((0, 0),), "resample", "x")) == ("x",)
+    assert sources(Patch("hook_embed", "x")) == ("x",)
+    assert sources(Steer(0, "x", "y")) == ("x", "y")
