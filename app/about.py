@@ -6,6 +6,9 @@ from app import trust
 from app.run import Run
 from app.selection import widget_key
 from app.shown import Shown
+from model.edits import describe
+
+MOST_NAMED = 2  # edits
 
 
 def draw(shown: Shown) -> None:
@@ -16,12 +19,18 @@ def draw(shown: Shown) -> None:
                 st.text(side, width="content")
             count = f"{len(run.tokens):,} token{'s' if len(run.tokens) > 1 else ''} fed"
             bos = "beginning-of-sequence token included" if run.bos else "no beginning-of-sequence token"
-            st.text(f"{run.source.name} · {count}, {bos}", width="content")
+            edits = f" · {_edits(run)}" if run.edits else ""
+            st.text(f"{run.source.name} · {count}, {bos}{edits}", width="content")
             st.text(f"most likely next:  {_next_tokens(run)}", width="content")
             details = st.popover("About this model", type="tertiary", key=widget_key(f"about{side}"), on_change="rerun")
             if details.open:  # the hash reads the whole file, so not before somebody looks
                 with details:
                     trust.draw(run, side)
+
+
+def _edits(run: Run) -> str:
+    """Which edits were made, or how many where they would not fit the line."""
+    return f"{len(run.edits)} edits" if len(run.edits) > MOST_NAMED else ", ".join(map(describe, run.edits))
 
 
 def _next_tokens(run: Run, count: int = 3) -> str:

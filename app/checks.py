@@ -75,6 +75,8 @@ def difference_from_transformers(made: Run) -> float:
         InputError: what was opened is no GPT-2 folder.
         BusyError: too many runs at once.
     """
+    if made.edits:
+        raise InputError("transformers knows no edits. Check run A, which has none: the weights are the same.")
     if made.source.family != "gpt2" or not made.source.path.is_dir():
         raise InputError("transformers can check GPT-2 folders alone, and this model is of another kind.")
     ours = runs.once_more(made, Tap())

@@ -28,6 +28,7 @@ TITLES: dict[Show, tuple[str, str]] = {  # name, unit
     "disagreement": ("weight minus share of what is written", ""),
 }
 NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one
+ROUNDING = 1e-5  # of a softmax in float32, with room
 SIGNED: tuple[Show, ...] = ("score", "disagreement")
 
 
@@ -49,6 +50,12 @@ class Attention:
     weights: Cells
     scores: Cells
     write_norms: Float[Tensor, " key"]
+
+    @property
+    def logsumexp(self) -> Float[Tensor, " query"]:
+        """What makes scores of a row's weights (nats); not a number where an edit has parted them."""
+        parted = (self.scores.softmax(-1) - self.weights).abs().amax(-1) > ROUNDING
+        return self.scores.logsumexp(-1).masked_fill(parted, torch.nan)
 
 
 def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:

@@ -126,6 +126,51 @@ TERMS = {
         "z times the head's own part of W_O. All heads of the layer and the bias b_O are added up, and the sum is "
         "added to the residual stream."
     ),
+    "generate": (
+        "The model gives every token of its vocabulary a probability to come next. One is drawn, put behind the text, "
+        "and the model is asked again."
+    ),
+    "n_new": "How many tokens are written behind the prompt, those that you put there included.",
+    "temperature": (
+        "The logits are divided by it before the softmax. Below 1 likely tokens become likelier; above 1 all become "
+        "more alike; 0 always takes the likeliest (greedy)."
+    ),
+    "top_k": "Only so many of the likeliest tokens can be drawn; the others are cut off. Empty: all can.",
+    "top_p": (
+        "Only the fewest likeliest tokens that reach this probability together can be drawn (the nucleus), counted "
+        "after the temperature. 1: all can."
+    ),
+    "seed": "Where the chance begins: the same seed draws the same tokens again, so that a link shows the same text.",
+    "stop": "Ends the text where the model writes its end-of-text token, instead of going on behind it.",
+    "finder": (
+        "What each head of the loaded model does, measured on many sequences. A score is the mean weight that a head's "
+        "queries put on one kind of token; the interval is where its mean over all such sequences lies with 95% "
+        "confidence (Student's t over sequences)."
+    ),
+    "finder_data": (
+        "Random tokens that come twice: only a head that finds the first copy can foretell the second, and no habit of "
+        "the language helps. Your prompts: what the heads do on the text that you care about."
+    ),
+    "finder_seed": "Another seed draws other random tokens. What is true of the model stays.",
+    "finder_top": "How many heads are numbered in the map and listed in the table.",
+    "local_window": "The mean weight on the token itself and the four before it, where there are more than these.",
+    "punctuation": "The mean weight on earlier tokens that are nothing but punctuation. Empty if there is none.",
+    "copying": (
+        "Whether the head raises the logit of the very token that it looks at: the sum of the real parts of the "
+        "eigenvalues of its OV circuit over the sum of their sizes. 1 copies, −1 suppresses. From the weights alone, with "
+        "both LayerNorms' centring and gain, without their scale (Elhage et al. 2021)."
+    ),
+    "effect": (
+        "What the loss on the second copies (nats a token) rises by when the head's output is replaced by its own mean "
+        "over the sequence. Above 0: the head helps to repeat."
+    ),
+    "every_head": "Off: only heads with a label are ablated.",
+    "head_label": (
+        "A label holds where the whole 95% interval lies at 0.5 or above (for copies, where position alone brings no "
+        "weight, 0.3) and the mean is at least twice that of a head that looks at all alike. An induction or "
+        "previous-token head has to matter, too: the loss on second copies rises when it is ablated, by zero and by its "
+        "mean. One that does not is shown as such."
+    ),
     "attends": (
         "Cross: while it writes, each target token looks at the source. The other two look within one side: the target "
         "at what was written before, the source at all of itself."
@@ -146,4 +191,85 @@ TERMS = {
     "given_target": (
         "The decoder then reads this target, and the page shows where it looks and how likely each token was to it."
     ),
+    "why": (
+        "A model gives every token a logit; the softmax makes probabilities of them. The difference of two tokens' "
+        "logits is the logarithm of how many times likelier one is than the other, and it can be split into who added "
+        "what."
+    ),
+    "why_target": "The token to explain. Empty: the likeliest. Inside a sentence most begin with a space: type it too.",
+    "why_distractor": "The token it is held against. Empty: the likeliest other one.",
+    "why_position": "The token after which the prediction is made; the last one unless you choose another.",
+    "why_side": "A, B, or B − A of the same numbers.",
+    "why_cell": "A bright cell of a head: its query token looks at its key token.",
+    "why_query": "The token that looks. At first the one after which the prediction is made.",
+    "why_key": "The token looked at. At first the one with the largest weight.",
+    "why_strongest": "Back to the query after which the prediction is made, and to its largest weight.",
+    "why_score": (
+        "The score before the softmax, split into pairs: a part of the query's stream with a part of the key's. A part "
+        "is whatever wrote to the stream before this layer: embeddings, heads, MLPs, biases. The entries add up to the "
+        "score."
+    ),
+    "why_what": (
+        "What the cell adds to the query's stream: weight × value × W_O. Read by itself through the final LayerNorm at "
+        "this run's scale and the unembedding: the tokens that it promotes and suppresses."
+    ),
+    "why_matters": (
+        "Direct: what is lost if only this write is taken out of the final stream. Total: what the model really says "
+        "without it, since later layers read it too and can make up for it. Rescaled: the row's other weights are made "
+        "to add up to 1 again. Mean: the head's own mean over this prompt's positions."
+    ),
+    "why_attribution": (
+        "Direct logit attribution: what each part adds to target − distractor through the final LayerNorm, whose scale "
+        "is this run's, and the unembedding. All parts add up to the model's own difference."
+    ),
+    "edits": (
+        "An edit changes something on the way of run A. A with all edits that are switched on is shown as B, on every "
+        "page, with B − A beside it; A itself stays as it is."
+    ),
+    "edit": (
+        "Ablate: what heads give is replaced. Cut: a query takes nothing from one key. Freeze: heads keep A's own "
+        "patterns, whatever else changes. Patch: an activation becomes that of another prompt with as many tokens. "
+        "Steer: the stream is changed along the difference of two prompts' last positions. Drop: a part writes nothing."
+    ),
+    "edit_renormalise": "The row's other weights are scaled to sum to 1 again; else their sum is what remains.",
+    "edit_name": (
+        "By TransformerLens's names: resid_pre and resid_post are the stream before and after a layer, attn_out and "
+        "mlp_out what its two parts write, z what each head gives before W_O."
+    ),
+    "weights": (
+        "What a head does with tokens by its weights alone, whatever the prompt: token embeddings go in, without "
+        "positions, biases and what earlier layers write, at a LayerNorm scale of 1."
+    ),
+    "circuit": (
+        "QK: the score that a token as query gives to a token as key. OV: what attending to a token adds to every "
+        "token's logit. Each is a matrix of vocabulary × vocabulary that is never made: its two thin factors hold it."
+    ),
+    "circuit_token": "Type one token. Inside a sentence most begin with a space: type the space too.",
+    "circuit_pairs": "The outermost entries of the whole matrix, found exactly: what cannot be among them is left out.",
+    "directions": (
+        "The matrix is a sum of singular directions, the strongest first. Tokens at one end of a direction act up on the "
+        "tokens of the same end on the other side, and down on those at the other end. Strength: the singular value. "
+        "Share: of the sum of all squared strengths, how much it is."
+    ),
+    "composition": (
+        "How much of what an earlier head writes this head reads by its query, its key or its value: the size of the two "
+        "circuits' product over the product of their sizes (Frobenius norms). Random heads of the same shapes score "
+        "about 1/√d_model; what is above that is no accident of size."
+    ),
+    "flow": (
+        "What the chosen token's last state was made of. Each state is a sum: of itself one step below, of what every "
+        "head takes from every token, of what the MLP adds. A summand's share is how much nearer it brings the sum (L1 "
+        "distance), over the same of all summands, so that the shares into a state add up to 1 (Ferrando and Voita "
+        "2024). The states are those of this run; nothing is run again."
+    ),
+    "flow_start": "The token whose last state, from which the next token is predicted, is followed downwards.",
+    "flow_threshold": (
+        "Lines that are a smaller share of their node are left out, with all that is reached by them alone. An "
+        "attention line is all heads that take from that token together."
+    ),
+    "flow_node": (
+        "What the state would say if the model stopped there (logit lens), and which rank the same token has in the "
+        "state one step below."
+    ),
+    "flow_edge": "The heads that take from this token for that one, by their share of the state that they write to.",
 }

@@ -4,7 +4,13 @@ import streamlit as st
 
 from app import selection
 
-PROMPT_NAMES = {"prompt": "prompt A", "prompt_b": "prompt B", "source": "the source", "translation": "the target"}
+PROMPT_NAMES = {
+    "prompt": "prompt A",
+    "prompt_b": "prompt B",
+    "source": "the source",
+    "translation": "the target",
+}
+LONG_NAMES = PROMPT_NAMES | {"edits": "the edits"}
 
 
 def refused(reason: str, what: str = "page") -> None:
@@ -26,5 +32,5 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None) 
             for text in inputs:
                 st.text(text)
     if inputs is not None and (too_long := selection.too_long_for_url(selection.current())):
-        which = " and ".join(PROMPT_NAMES[name] for name in too_long)
+        which = " and ".join(LONG_NAMES[name] for name in too_long)
         st.caption(f"This page's link does not hold {which}, which no URL has room for: send the text along with it.")

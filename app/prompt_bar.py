@@ -104,9 +104,9 @@ def _examples() -> None:
 
 
 def look_at(prompt: str) -> None:
-    """What to look at, if the prompt is one of the examples."""
+    """What to look at, if the prompt is one of the examples and this the page that it is an example of."""
     for example in prompts.examples():
-        if example.prompt == prompt:
+        if example.prompt == prompt and example.view == selection.page():
             st.caption(f"**What to look at.** {example.look_at}")
 
 

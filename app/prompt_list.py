@@ -26,7 +26,7 @@ class PastRun:
     def inputs(self) -> tuple[object, ...]:
         """What was run: two past runs of the same inputs are one."""
         chosen = self.selection
-        return chosen.model, chosen.prompt, chosen.bos, chosen.model_b, chosen.prompt_b
+        return chosen.model, chosen.prompt, chosen.bos, chosen.model_b, chosen.prompt_b, chosen.edits_on
 
 
 @dataclass

@@ -10,7 +10,8 @@ from app.exports.export import Export
 from app.selection import Selection
 from app.shown import Shown
 from app.translation import Translation
-from app.views import attention, inside, lens, prompts, residual, translate
+from app.views import attention, finder, flow, generate, inside, lens, prompts, residual, translate, why
+from app.views.edits import drawer
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Kind:
 def _about_runs(found: Shown) -> None:
     prompt_bar.look_at(found.a.prompt)
     about.draw(found)
+    drawer.draw()
 
 
 def _about_translation(found: Translation) -> None:
@@ -39,7 +41,11 @@ def _about_translation(found: Translation) -> None:
 
 
 PROMPTED = Kind(
-    prompt_bar.draw, shown.of, shown.within, _about_runs, lambda found: tuple(run.prompt for run in found.runs)
+    prompt_bar.draw,
+    shown.of,
+    shown.within,
+    _about_runs,
+    lambda found: tuple(dict.fromkeys(run.prompt for run in found.runs)),
 )
 TRANSLATED = Kind(
     source_bar.draw, translation.of, translation.within, _about_translation, lambda found: (found.source_text,)
@@ -70,8 +76,12 @@ class View:
 VIEWS = (
     View("attention", "Attention", attention.render, lambda: export.ATTENTION),
     View("head", "Inside one head", inside.render, lambda: export.INSIDE),
+    View("why", "Why", why.render, lambda: export.WHY, why.needs),
     View("residual", "Residual stream", residual.render, lambda: export.RESIDUAL),
     View("lens", "Logit lens", lens.render, lambda: export.LENS, lens.needs),
+    View("flow", "Flow", flow.render),
+    View("generate", "Generate", generate.render, lambda: export.GENERATE, generate.needs),
     View("translate", "Translate and reverse", translate.render, lambda: export.TRANSLATE, kind=TRANSLATED),
+    View("heads", "Heads", finder.render, lambda: export.of_heads(finder.texts())),
     View("prompts", "Prompts", prompts.render, lambda: export.of_prompts(prompts.listed())),
 )

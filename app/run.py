@@ -5,7 +5,7 @@ demand), what each part wrote to the residual stream (the stream is their sum), 
 and a few mean scores, taken as the pattern passes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,14 +18,18 @@ from app.limits import Cost
 from app.settings import settings
 from model import ActivationCache, Transformer, TransformerConfig
 from model.analysis import Measure, attention, head_steps
+from model.editing import NO_EDITS, EditTap, tap
+from model.edits import Edit
 from model.errors import InputError
-from model.hooks import Tap
+from model.hooks import Chain, Tap
 from model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
 from model.source import Source
 from model.tokenizer import Tokenizer
 
 THUMBNAIL = 64  # pixels on a side at most
 KEPT = ("hook_q", "hook_k", "hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed")
+STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")  # kept where an edit changes them
+EDITED = "edits of the stream"
 FLOPS = 4e10  # operations a second that one core of today reaches, so that the estimate errs on the slow side
 
 
@@ -35,6 +39,9 @@ class Run:
 
     `cache` holds the activations named in `KEPT`. `thumbnails` are the patterns' maxima over bins, `hidden` is true
     where every cell of a bin is masked. `scores` are per layer and head. `next_logits` are those at the last position.
+
+    All of these are as the `edits` have left them; `tap` does them once more. `cache` then also holds the residual
+    stream where an edit changed it.
     """
 
     model: Transformer
@@ -47,6 +54,8 @@ class Run:
     hidden: Bool[Tensor, "rows columns"]
     scores: dict[str, Measure]
     next_logits: Float[Tensor, " d_vocab"]
+    edits: tuple[Edit, ...] = ()
+    tap: EditTap = NO_EDITS
 
     @property
     def cfg(self) -> TransformerConfig:
@@ -60,9 +69,9 @@ class Run:
         return self.model.source
 
     @property
-    def key(self) -> tuple[str, str, bool]:
+    def key(self) -> tuple[Hashable, ...]:
         """What tells it from every other run."""
-        return self.source.name, self.prompt, self.bos
+        return run_key(self.source.name, self.prompt, self.bos, self.edits)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -74,8 +83,25 @@ class Run:
         """What the states of the residual stream are called: the embedding, then after each layer."""
         return "embed", *(f"L{layer}" for layer in range(self.cfg.n_layers))
 
+    @property
+    def edits_stream(self) -> bool:
+        """Whether an edit changes the residual stream itself, beside what is written to it."""
+        return any(name.endswith(STREAMS) for name in self.cache)
+
     def writes(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
-        """What each part of the model wrote to the residual stream, by name, in the order of writing."""
+        """What each part of the model wrote to the residual stream, by name, in the order of writing.
+
+        What edits added to the stream itself comes last, all together.
+        """
+        written = torch.zeros_like(self.cache["embed"])
+        for name, part in self._parts():
+            written = written + part if self.edits_stream else written
+            yield name, part
+        if self.edits_stream:
+            *_, final = self.streams()
+            yield EDITED, final - written
+
+    def _parts(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
         yield "token embedding", self.cache["embed"]
         yield "position embedding", self.cache["pos_embed"]
         for layer in range(self.cfg.n_layers):
@@ -85,13 +111,21 @@ class Run:
 
     def streams(self) -> Iterator[Float[Tensor, "pos d_model"]]:
         """The residual stream before the first layer and after each one."""
-        resid = self.cache["embed"] + self.cache["pos_embed"]
+        resid = self._or_edited("blocks.0.hook_resid_pre", self.cache["embed"] + self.cache["pos_embed"])
         yield resid
+        states = ("post",) if self.cfg.attn_only else ("mid", "post")
         for layer in range(self.cfg.n_layers):
-            resid = resid + self.cache["attn_out", layer]
-            if not self.cfg.attn_only:
-                resid = resid + self.cache["mlp_out", layer]
+            for part, state in zip(("attn_out", "mlp_out"), states, strict=False):
+                resid = self._or_edited(f"blocks.{layer}.hook_resid_{state}", resid + self.cache[part, layer])
             yield resid
+
+    def _or_edited(self, name: str, summed: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
+        return self.cache[name] if self.tap.wants(name) else summed
+
+
+def run_key(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> tuple[Hashable, ...]:
+    """What tells a run from every other, before it is made."""
+    return (model_name, prompt, bos, edits) if edits else (model_name, prompt, bos)
 
 
 @dataclass(frozen=True)
@@ -102,10 +136,18 @@ class HeadAttention:
     pattern: Float[Tensor, "query key"]
 
 
-def make_run(model: Transformer, prompt: str, bos: bool, tokens: Int[Tensor, " pos"]) -> Run:
-    """One forward pass over these tokens, whatever the cache holds."""
-    tap, running = _Reduce(tokens, model.cfg.n_layers), models.on_device(model)
-    final = running(tokens[None].to(settings().device), tap=tap, stop_at_layer=model.cfg.n_layers)
+def make_run(
+    model: Transformer, prompt: str, bos: bool, tokens: Int[Tensor, " pos"], edits: tuple[Edit, ...] = ()
+) -> Run:
+    """One forward pass over these tokens, whatever the cache holds.
+
+    Raises:
+        HeadlightError: an edit that this model or prompt does not allow.
+    """
+    running, fed = models.on_device(model), tokens[None].to(settings().device)
+    editing = tap(running, fed, edits, bos)
+    reduce = _Reduce(tokens, model.cfg, editing)
+    final = running(fed, tap=Chain(editing, reduce), stop_at_layer=model.cfg.n_layers)
     visible = visible_keys(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
     return Run(
         model=model,
@@ -113,23 +155,25 @@ def make_run(model: Transformer, prompt: str, bos: bool, tokens: Int[Tensor, " p
         bos=bos,
         tokens=tokens,
         labels=tuple(tokenizer_of(model).labels(tokens)),
-        cache=ActivationCache(tap.kept, model.cfg.n_layers),
-        thumbnails=torch.stack(tap.thumbnails),
+        cache=ActivationCache(reduce.kept, model.cfg.n_layers),
+        thumbnails=torch.stack(reduce.thumbnails),
         hidden=~attention.max_pool(visible, THUMBNAIL),
-        scores=stack(tap.scores),
+        scores=stack(reduce.scores),
         next_logits=running.unembed(running.ln_final(final[:, -1:], Tap()))[0, 0].cpu(),
+        edits=edits,
+        tap=editing,
     )
 
 
 class _Reduce(Tap):
-    """Keeps the activations in `KEPT` and lets the patterns pass, of each a thumbnail and scores.
+    """Keeps the activations in `KEPT`, and the streams that are edited; of each pattern a thumbnail and scores.
 
     What is kept is copied, all layers of a kind side by side: left where the pass put them, the kept ones would pin the
     memory of those that passed between them (100 MB at 1024 tokens of GPT-2).
     """
 
-    def __init__(self, tokens: Int[Tensor, " pos"], n_layers: int) -> None:
-        self._tokens, self._n_layers = tokens, n_layers
+    def __init__(self, tokens: Int[Tensor, " pos"], cfg: TransformerConfig, editing: Tap) -> None:
+        self._tokens, self._n_layers, self._editing = tokens, cfg.n_layers, editing
         self._shelves: dict[str, Iterator[Tensor]] = {}
         self.kept: dict[str, Tensor] = {}
         self.thumbnails: list[Tensor] = []
@@ -142,6 +186,8 @@ class _Reduce(Tap):
                 n_layers = self._n_layers if name.startswith("blocks.") else 1
                 self._shelves[part] = iter(torch.empty(n_layers, *activation.shape[1:]))
             self.kept[name] = next(self._shelves[part]).copy_(activation[0])
+        elif part in STREAMS and self._editing.wants(name):
+            self.kept[name] = activation[0].cpu().clone()
         elif part == "hook_pattern":
             pattern = activation[0].cpu()
             self.thumbnails.append(attention.max_pool(pattern, THUMBNAIL))
@@ -165,12 +211,15 @@ def stack(layers: list[dict[str, Measure]]) -> dict[str, Measure]:
 
 
 def attend(made: Run, layer: int, head: int) -> HeadAttention:
-    """One head's scores and pattern, computed anew from the run's queries and keys."""
-    q, k = (made.cache[name, layer][None, :, head : head + 1] for name in ("q", "k"))
+    """One head's scores and pattern, computed anew from the run's queries and keys, and edited as in the run."""
+    edited = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+    whole = any(map(made.tap.wants, edited))  # an edit finds its head by its place among all
+    heads, at = (slice(None), head) if whole else (slice(head, head + 1), 0)
+    q, k = (made.cache[name, layer][None, :, heads] for name in ("q", "k"))
     visible = visible_keys(made.cfg.attention_dir, None, len(made.tokens), q.device)
     with torch.inference_mode():
-        scores = attention_scores(q, k, visible, attention_scale(made.cfg, layer))
-        return HeadAttention(scores[0, 0], attention_pattern(scores, visible)[0, 0])
+        scores = made.tap(edited[0], attention_scores(q, k, visible, attention_scale(made.cfg, layer)))
+        return HeadAttention(scores[0, at], made.tap(edited[1], attention_pattern(scores, visible))[0, at])
 
 
 def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:

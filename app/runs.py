@@ -12,11 +12,13 @@ from torch import Tensor
 
 from app import limits, memory, models, prompts
 from app.limits import GIB, ByteCache, Cost, Gate
-from app.run import Run, cost, make_run, mean_scores, stack, tokenizer_of
+from app.run import Run, cost, make_run, mean_scores, run_key, stack, tokenizer_of
 from app.settings import settings
 from model import Transformer
 from model.analysis import Measure, lens
-from model.hooks import Collect, Tap
+from model.edits import Edit, Patch, sources
+from model.errors import HeadlightError, InputError
+from model.hooks import Chain, Collect, Tap
 
 Value = TypeVar("Value")
 
@@ -42,24 +44,49 @@ def _results() -> ByteCache:
     return ByteCache(int(settings().cache_gib * GIB))
 
 
-def run(model_name: str, prompt: str, bos: bool) -> Run:
-    """The run of a prompt, from the cache where it was made before.
+def run(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> Run:
+    """The run of a prompt, with edits or without, from the cache where it was made before.
 
     Raises:
         HeadlightError: the prompt, the model or the machine does not allow it; the message says what would.
     """
-    prompts.check_text(prompt)
-    return _results().get((model_name, prompt, bos), lambda: _run_anew(model_name, prompt, bos))
+    key = run_key(model_name, prompt, bos, edits)
+    return _results().get(key, lambda: _run_anew(model_name, prompt, bos, edits))
 
 
-def _run_anew(model_name: str, prompt: str, bos: bool) -> Run:
-    model, tokens, bos = _fed(model_name, prompt, bos)
+def _run_anew(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...]) -> Run:
+    model, tokens, bos = fed(model_name, prompt, bos)
+    for number, edit in enumerate(edits, 1):
+        _check_edit(number, edit, model_name, bos)
     with _gate().enter(), torch.inference_mode():
-        return make_run(model, prompt, bos, tokens)
+        return make_run(model, prompt, bos, tokens, edits)
 
 
-def _fed(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tensor, " pos"], bool]:
-    """The model, the tokens that it is to be fed, and whether they begin with a beginning-of-sequence token."""
+def _check_edit(number: int, edit: Edit, model_name: str, bos: bool) -> None:
+    """What can be refused before the model is run; the rest is refused on the way.
+
+    Raises:
+        HeadlightError: a prompt that the edit takes from cannot be run, or the edit acts where no page looks.
+    """
+    if isinstance(edit, Patch) and edit.name.startswith("ln_final"):
+        raise InputError(
+            f"Edit {number}: the pages show what comes before the last LayerNorm. Patch the stream after the last "
+            "layer instead."
+        )
+    for prompt in sources(edit):
+        try:
+            fed(model_name, prompt, bos)
+        except HeadlightError as error:
+            raise type(error)(f"Edit {number} takes from another prompt. {error}") from error
+
+
+def fed(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tensor, " pos"], bool]:
+    """The model, the tokens that it is to be fed, and whether they begin with a beginning-of-sequence token.
+
+    Raises:
+        HeadlightError: as `run`.
+    """
+    prompts.check_text(prompt)
     model = models.open_model(model_name)
     _results().drop(lambda kept: isinstance(kept, Run) and not models.is_open(kept.source.name))
     tokenizer = tokenizer_of(model)
@@ -77,7 +104,6 @@ def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
     Raises:
         HeadlightError: as `run`.
     """
-    prompts.check_text(prompt)
     key = _statistics_key(model_name, prompt, bos)
     return _results().get(key, lambda: _head_statistics_anew(model_name, prompt, bos))
 
@@ -95,7 +121,7 @@ def _statistics_key(model_name: str, prompt: str, bos: bool) -> Hashable:
 
 
 def _head_statistics_anew(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
-    model, tokens, _ = _fed(model_name, prompt, bos)
+    model, tokens, _ = fed(model_name, prompt, bos)
     names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(model.cfg.n_layers)]
     tap = Collect(names, lambda pattern: mean_scores(pattern[0].cpu(), tokens))
     with _gate().enter(), torch.inference_mode():
@@ -143,12 +169,15 @@ def _lens_of(made: Run, positions: slice) -> tuple[lens.Streams, lens.Normalize,
 def once_more(made: Run, tap: Tap, stop_at_layer: int | None = None) -> Tensor:
     """What the model returns for a run's tokens, [pos, d_vocab] or [pos, d_model], from another pass with this tap.
 
+    The run's edits are made before the tap sees anything.
+
     Raises:
         BusyError: too many runs at once.
     """
     model = models.on_device(made.model)
     with turn(), torch.inference_mode():
-        return model(made.tokens[None].to(settings().device), tap=tap, stop_at_layer=stop_at_layer)[0].cpu()
+        tokens, editing = made.tokens[None].to(settings().device), Chain(made.tap, tap)
+        return model(tokens, tap=editing, stop_at_layer=stop_at_layer)[0].cpu()
 
 
 def turn() -> AbstractContextManager[None]:
@@ -168,6 +197,11 @@ def kept(made: Run, name: Hashable, make: Callable[[], Value]) -> Value:
 def known(made: Run, name: Hashable) -> Any:
     """The same without computing anything: None where it is not in the cache."""
     return _results().find((*made.key, name))
+
+
+def recalled(key: Hashable) -> Any:
+    """What `remembered` has kept under this key; None where it is not in the cache."""
+    return _results().find(key)
 
 
 def remembered(key: Hashable, make: Callable[[], Value]) -> Value:

@@ -79,16 +79,23 @@ def of(chosen: Selection) -> Shown:
         HeadlightError: one of them cannot be had, or their tokens cannot be compared; the message says why.
     """
     a = runs.run(chosen.model, chosen.prompt, chosen.bos)
-    if chosen.prompt_b is None:
+    if not chosen.compares:
         return Shown(a)
     try:
-        b = runs.run(chosen.model_b or chosen.model, chosen.prompt_b, chosen.bos)
+        b = _b(chosen)
     except HeadlightError as error:
         raise type(error)(f"B: {error}") from error
     check_comparable(a, b)
     if chosen.align == "position":
         return Shown(a, b, align_positions(len(a.tokens), len(b.tokens)))
     return Shown(a, b, align_tokens(a.tokens.tolist(), b.tokens.tolist()))
+
+
+def _b(chosen: Selection) -> Run:
+    """Another prompt's run, or run A with the edits that are switched on."""
+    if chosen.prompt_b is None:
+        return runs.run(chosen.model, chosen.prompt, chosen.bos, chosen.edits_on)
+    return runs.run(chosen.model_b or chosen.model, chosen.prompt_b, chosen.bos)
 
 
 def check_comparable(a: Run, b: Run) -> None:

@@ -8,6 +8,7 @@ from app import boundary, checks, runs
 from app.run import Run
 from app.selection import widget_key
 from app.settings import settings
+from model.edits import describe
 
 SUMS, TRANSFORMERS = "checks.sums", "checks.transformers"
 
@@ -60,6 +61,7 @@ def _machine(run: Run) -> dict[str, str]:
         "device, threads": f"{settings().device}, {checks.n_threads()}",
         "matrix product": f"{product.name}, relative error {product.error:.1e}",
         "token ids fed": " ".join(map(str, run.tokens.tolist())),
+        **{f"edit {number}": describe(edit) for number, edit in enumerate(run.edits, 1)},
     }
 
 

@@ -50,6 +50,9 @@ class _Within(Tap):
     def wants(self, name: str) -> bool:
         return self._tap.wants(f"{self._prefix}.{name}")
 
+    def within(self, prefix: str) -> Tap:
+        return _Within(self._tap, f"{self._prefix}.{prefix}")
+
 
 class Collect(Tap):
     """Keeps `reduce(activation)` (the activation itself by default) of each of the names, in forward order."""

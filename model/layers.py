@@ -1,7 +1,7 @@
 """The parts of a transformer, each an einsum a step, with a tap at every activation.
 
 Parameters are per head: W_Q, W_K, W_V [head, d_model, d_head], W_O [head, d_head, d_model]. Their memory is laid out
-so that the einsum over all heads is one plain matrix product without a copy.
+so that the einsum over all heads is one plain matrix product without a copy; `product` is such an einsum.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from model.config import TransformerConfig
 from model.hooks import Tap
+from model.product import product, products
 
 INIT_STD = 0.02  # GPT-2's initializer_range
 
@@ -151,11 +152,13 @@ class Attention(nn.Module):
         Keys and values are made of `memory` if that is given (cross-attention), else of the queries' own stream. A tap
         may put those of earlier positions before them, which `visible` then counts.
         """
-        attended = normalized_resid_pre if memory is None else memory
         to_heads = "batch pos d_model, head d_model d_head -> batch pos head d_head"
-        q = tap("hook_q", einsum(normalized_resid_pre, self.W_Q, to_heads) + self.b_Q)
-        k = tap("hook_k", einsum(attended, self.W_K, to_heads) + self.b_K)
-        v = tap("hook_v", einsum(attended, self.W_V, to_heads) + self.b_V)
+        if memory is None:
+            q, k, v = products(normalized_resid_pre, (self.W_Q, self.W_K, self.W_V), to_heads)
+        else:
+            q = product(normalized_resid_pre, self.W_Q, to_heads)
+            k, v = product(memory, self.W_K, to_heads), product(memory, self.W_V, to_heads)
+        q, k, v = tap("hook_q", q + self.b_Q), tap("hook_k", k + self.b_K), tap("hook_v", v + self.b_V)
         scores = tap("hook_attn_scores", attention_scores(q, k, visible, self.attn_scale))
         pattern = attention_pattern(scores, visible)
         del scores  # as large as the pattern, and not needed while the tap looks at that
@@ -164,7 +167,7 @@ class Attention(nn.Module):
         if tap.wants("hook_result"):
             to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
             return tap("hook_result", einsum(z, self.W_O, to_result)).sum(2) + self.b_O
-        return einsum(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query d_model") + self.b_O
+        return product(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query d_model") + self.b_O
 
 
 def attention_scale(cfg: TransformerConfig, layer: int) -> float:
@@ -233,9 +236,10 @@ class MLP(nn.Module):
     def forward(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
-        pre = einsum(normalized_resid_mid, self.W_in, "batch pos d_model, d_model d_mlp -> batch pos d_mlp") + self.b_in
+        to_mlp = "batch pos d_model, d_model d_mlp -> batch pos d_mlp"
+        pre = product(normalized_resid_mid, self.W_in, to_mlp) + self.b_in
         post = tap("hook_post", self.act_fn(tap("hook_pre", pre)))
-        return einsum(post, self.W_out, "batch pos d_mlp, d_mlp d_model -> batch pos d_model") + self.b_out
+        return product(post, self.W_out, "batch pos d_mlp, d_mlp d_model -> batch pos d_model") + self.b_out
 
 
 class Unembed(nn.Module):
@@ -248,7 +252,7 @@ class Unembed(nn.Module):
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_vocab_out"]:
         to_logits = "batch pos d_model, d_model d_vocab_out -> batch pos d_vocab_out"
-        return einsum(normalized, self.W_U, to_logits) + self.b_U
+        return product(normalized, self.W_U, to_logits) + self.b_U
 
 
 class _Transposed(nn.Module):
@@ -271,7 +275,7 @@ class TiedUnembed(_Transposed):
         return self.W_U.new_zeros(self.W_U.shape[1])
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_vocab"]:
-        return einsum(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab")
+        return product(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab")
 
 
 class BiasedTiedUnembed(_Transposed):
@@ -282,7 +286,7 @@ class BiasedTiedUnembed(_Transposed):
         self.b_U = _zeros(embed.W_E.shape[0])
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_vocab"]:
-        return einsum(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab") + self.b_U
+        return product(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab") + self.b_U
 
 
 def build_norm(cfg: TransformerConfig) -> nn.Module:

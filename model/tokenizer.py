@@ -94,6 +94,10 @@ class Tokenizer:
         """How many tokens the vocabulary has besides special ones."""
         return self._backend.get_vocab_size() - len(self._added)
 
+    def word_ids(self) -> list[int]:
+        """The ids of all tokens besides special ones, in order."""
+        return sorted(set(self._backend.get_vocab().values()) - set(self._added))
+
     def unknown_words(self, text: str) -> list[str]:
         """The words of a text that the vocabulary lacks, in order; none where it is made of bytes."""
         unknown = getattr(self._backend.model, "unk_token", None)

@@ -6,6 +6,7 @@ hover and pin in the browser, without a round trip to the server.
 
 from app.components.announcer import announcer
 from app.components.beam_tree import BeamNode, BeamState, beam_tree
+from app.components.flow_graph import FlowChoice, GraphEdge, GraphNode, flow_choice, flow_graph
 from app.components.head_grid import HeadIndex, head_grid
 from app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
 from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
@@ -17,6 +18,8 @@ from app.components.shared.coding import (
     encode_thumbnails,
     encode_weights,
 )
+from app.components.signed_bars import SignedBar, signed_bars
+from app.components.signed_map import MapAxis, MapCell, chosen_cell, signed_map
 from app.components.token_bars import StepClick, TokenChoice, WritingStep, clicked, token_bars
 from app.components.token_strip import token_strip
 from app.components.tour import Step, tour
@@ -24,7 +27,10 @@ from app.components.tour import Step, tour
 __all__ = [
     "BeamNode",
     "BeamState",
+    "FlowChoice",
     "Followed",
+    "GraphEdge",
+    "GraphNode",
     "HeadIndex",
     "HeadPanel",
     "HeadPattern",
@@ -32,7 +38,10 @@ __all__ = [
     "LensCells",
     "LensColours",
     "LensPin",
+    "MapAxis",
+    "MapCell",
     "Pin",
+    "SignedBar",
     "Step",
     "StepClick",
     "StepKeys",
@@ -42,17 +51,22 @@ __all__ = [
     "WritingStep",
     "announcer",
     "beam_tree",
+    "chosen_cell",
     "clicked",
     "decode_weights",
     "encode_positive",
     "encode_signed",
     "encode_thumbnails",
     "encode_weights",
+    "flow_choice",
+    "flow_graph",
     "followed",
     "head_grid",
     "head_steps",
     "heads",
     "lens_grid",
+    "signed_bars",
+    "signed_map",
     "token_bars",
     "token_strip",
     "tour",

@@ -6,6 +6,7 @@ from typing import Any
 from app.run import Run
 from app.shown import Shown
 from app.translation import Translation
+from model.edits import describe
 from model.source import Source
 
 Found = Shown | Translation
@@ -13,11 +14,12 @@ Found = Shown | Translation
 
 @dataclass(frozen=True)
 class Fed:
-    """Tokens that a model was fed, as they are shown; `called` tells them from the others, if there are others."""
+    """Tokens that a model was fed, as they are shown, and the edits on the way; `called` tells them from others."""
 
     called: str
     source: Source
     labels: tuple[str, ...]
+    edits: tuple[str, ...] = ()
 
 
 def fed(found: Found) -> tuple[Fed, ...]:
@@ -25,7 +27,10 @@ def fed(found: Found) -> tuple[Fed, ...]:
     if isinstance(found, Translation):
         return Fed("source", found.source, found.source_labels), Fed("target", found.source, found.read_labels)
     several = found.b is not None
-    return tuple(Fed(side if several else "", run.source, run.labels) for side, run in found.sides.items())
+    return tuple(
+        Fed(side if several else "", run.source, run.labels, tuple(map(describe, run.edits)))
+        for side, run in found.sides.items()
+    )
 
 
 def sources(found: Found) -> dict[str, Source]:
@@ -48,6 +53,7 @@ def _of(run: Run) -> dict[str, Any]:
         "begins with the beginning-of-sequence token": run.bos,
         "token ids": run.tokens.tolist(),
         "tokens": list(run.labels),
+        "edits": list(map(repr, run.edits)),
     }
 
 

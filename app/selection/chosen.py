@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from model.edits import Edit
+
 Head = tuple[int, int]
 Align = Literal["tokens", "position"]
 Show = Literal["weight", "score", "write", "disagreement"]
@@ -26,22 +28,53 @@ Convention = Literal["row", "column"]
 Attends = Literal["cross", "decoder", "encoder"]
 Rows = Literal["written", "read"]
 Measure = Literal["top", "target", "rank", "entropy", "kl"]
+MOST_NEW = 64  # tokens that are written at once
+MOST_TEMPERATURE = 2.0
+LEAST_TOP_P = 0.01
+FLOW_THRESHOLDS = 0.005, 0.5  # the least and the most
 Statistic = Literal[
     "induction", "previous_token", "current_token", "duplicate_token", "first_token", "entropy", "mean_distance"
 ]
+FinderScore = Literal[
+    "induction",
+    "previous_token",
+    "duplicate_token",
+    "first_token",
+    "current_token",
+    "local_window",
+    "punctuation",
+    "copying",
+    "effect",
+]
+FinderData = Literal["repeats", "prompts"]
+CircuitKind = Literal["qk", "ov"]
 
 
 @dataclass(frozen=True)
 class Selection:
     """What the user has chosen; None where the page is to choose.
 
-    There is a run B where `prompt_b` is not None; `model_b` is A's where it is empty. `heads` are (layer, head).
+    There is a run B where `prompt_b` is not None; `model_b` is A's where it is empty. Without it B is run A with those
+    `edits`, if any, whose places are not in `edits_off`. `heads` are (layer, head).
     Tokens are places on the axis that A and B have in common, which without B is A's: `queries` and `keys` are pinned
     on the attention page, `layer` (0 is the embedding) and `position` are the cell looked at on the others. `pair` is
     the two heads held against each other, `top` how many heads the sorted grid shows. `component`
     is the index of q and k that is followed inside one head, `convention` whether tokens are rows or columns there.
-    `target` is the text of the token that the lens follows. `statistic` and `statistic_head` are what is listed for
+    `target` is the text of the token that the lens follows; its logit less that of `distractor` is what is explained.
+    `statistic` and `statistic_head` are what is listed for
     each of many prompts. `table` asks for numbers in place of pictures, `numbers` for those under them.
+
+    `n_new` tokens are written behind prompt A: first the ids in `written`, then what is drawn with `temperature` (0 is
+    greedy), `top_k`, `top_p` and `seed`; with `stop` no further than the end of the text. `step` is the one looked at,
+    from 0.
+
+    The finder of heads lists the first `finder_top` by `finder_score`, on random repeats drawn from `finder_seed` or on
+    the list of prompts (`finder_data`); `every_head` has all of them ablated and not only those that have a label.
+
+    The graph of what flows into `position` has the edges that are at least `flow_threshold` of their node. In it
+    `flow_chosen` is a node (depth, place) or an edge (its target's depth and place, its source's place), or nothing.
+
+    `circuit` is the one of a head that is read from its weights, `circuit_token` the text of the token looked up in it.
     """
 
     model: str = ""
@@ -68,6 +101,7 @@ class Selection:
     convention: Convention = "row"
     measure: Measure = "top"
     target: str = ""
+    distractor: str = ""
     statistic: Statistic = "induction"
     statistic_head: Head | None = None
     table: bool = False
@@ -82,6 +116,37 @@ class Selection:
     pair_heads: tuple[Head, ...] | None = None
     pair_queries: tuple[int, ...] = ()
     pair_keys: tuple[int, ...] = ()
+    n_new: int = 20
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 1.0
+    seed: int = 0
+    stop: bool = True
+    written: tuple[int, ...] = ()
+    step: int = 0
+    finder_score: FinderScore = "induction"
+    finder_data: FinderData = "repeats"
+    finder_seed: int = 0
+    finder_top: int | None = None
+    every_head: bool = False
+    circuit: CircuitKind = "qk"
+    circuit_token: str = ""
+    edits: tuple[Edit, ...] = ()
+    edits_off: tuple[int, ...] = ()
+    flow_threshold: float = 0.04
+    flow_chosen: tuple[int, ...] = ()
+
+    @property
+    def edits_on(self) -> tuple[Edit, ...]:
+        """The edits that make B of A: none where there is a prompt B, which then is B."""
+        if self.prompt_b is not None:
+            return ()
+        return tuple(edit for place, edit in enumerate(self.edits) if place not in self.edits_off)
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is a B, another prompt or A with edits."""
+        return self.prompt_b is not None or bool(self.edits_on)
 
 
 def within(selection: Selection, n_layers: int, n_heads: int, n_places: int, deepest: int | None = None) -> Selection:

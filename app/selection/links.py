@@ -9,9 +9,16 @@ from typing import Any, get_args
 from urllib.parse import quote_plus
 
 from app.selection.chosen import (
+    FLOW_THRESHOLDS,
+    LEAST_TOP_P,
+    MOST_NEW,
+    MOST_TEMPERATURE,
     Align,
     Attends,
+    CircuitKind,
     Convention,
+    FinderData,
+    FinderScore,
     Head,
     Measure,
     Rows,
@@ -24,6 +31,8 @@ from app.selection.chosen import (
     Statistic,
     Unit,
 )
+from model.edits import MOST_EDITS, Edit, from_text, to_text
+from model.errors import InputError
 
 MAX_URL_PROMPT = 6000  # characters in the URL; a longer prompt is left out of it, and the page says so
 LONGEST_PLAIN = 1500  # characters in the URL; a longer prompt is compressed
@@ -33,6 +42,7 @@ _COMPRESSED = "~"
 _MAX_UNPACKED = 1_000_000  # bytes; more is not a prompt but an attack
 _LEFT_OUT, _NONE = "left_out", "none"
 _PROMPTS = ("prompt", "prompt_b", "source", "translation")
+_LONG = (*_PROMPTS, "edits")
 
 Codec = tuple[Callable[[Any], str], Callable[[str], Any]]
 
@@ -48,15 +58,16 @@ def to_query(selection: Selection) -> dict[str, str]:
 
 
 def too_long_for_url(selection: Selection) -> tuple[str, ...]:
-    """The names of the prompts that are too long for a URL even when compressed."""
-    texts = {name: getattr(selection, name) for name in _PROMPTS}
-    return tuple(name for name, text in texts.items() if text and len(quote_plus(_prompt_text(text))) > MAX_URL_PROMPT)
+    """The names of the prompts that are too long for a URL even when compressed, and of edits with long prompts."""
+    values = {name: getattr(selection, name) for name in _LONG}
+    texts = {name: _CODECS[name][0](value) for name, value in values.items() if value}
+    return tuple(name for name, text in texts.items() if len(quote_plus(text)) > MAX_URL_PROMPT)
 
 
 def from_query(query: Mapping[str, str]) -> tuple[Selection, tuple[str, ...]]:
     """The selection that the URL's parameters give, and the names of those that could not be read and were left out."""
     chosen: dict[str, Any] = {}
-    unread = [name for name in query.get(_LEFT_OUT, "").split() if name in _PROMPTS]
+    unread = [name for name in query.get(_LEFT_OUT, "").split() if name in _LONG]
     for name in (name for name in _CODECS if name in query):
         try:
             chosen[name] = _CODECS[name][1](query[name])
@@ -139,6 +150,54 @@ def _one_of(*allowed: str) -> Codec:
     return str, parse
 
 
+def _number_from(low: float, high: float) -> Codec:
+    def parse(text: str) -> float:
+        number = float(text)
+        if not low <= number <= high:
+            raise ValueError(text)
+        return number
+
+    return str, parse
+
+
+def _count_to(high: int) -> Codec:
+    def parse(text: str) -> int:
+        count = _index(text)
+        if not 1 <= count <= high:
+            raise ValueError(text)
+        return count
+
+    return str, parse
+
+
+def _tokens(text: str) -> tuple[int, ...]:
+    tokens = tuple(map(_index, text.split()))  # unlike places, a token may come twice
+    if len(tokens) > MOST_NEW:
+        raise ValueError(text)
+    return tokens
+
+
+def _node_or_edge(text: str) -> tuple[int, ...]:
+    places = tuple(map(_index, text.split()))  # an edge may stay at its place
+    if len(places) not in (0, 2, 3):
+        raise ValueError(text)
+    return places
+
+
+def _edits_text(edits: tuple[Edit, ...]) -> str:
+    return " ".join(map(to_text, edits))
+
+
+def _edits(text: str) -> tuple[Edit, ...]:
+    texts = text.split()
+    if len(texts) > MOST_EDITS:
+        raise ValueError(text)
+    try:
+        return tuple(map(from_text, texts))
+    except InputError as error:
+        raise ValueError(text) from error
+
+
 _SWITCH: Codec = (lambda on: str(int(on)), lambda text: _one_of("0", "1")[1](text) == "1")
 
 _CODECS: dict[str, Codec] = {
@@ -166,6 +225,7 @@ _CODECS: dict[str, Codec] = {
     "convention": _one_of(*get_args(Convention)),
     "measure": _one_of(*get_args(Measure)),
     "target": (str, str),
+    "distractor": (str, str),
     "statistic": _one_of(*get_args(Statistic)),
     "statistic_head": (lambda head: _heads_text((head,)), _head),
     "table": _SWITCH,
@@ -180,4 +240,23 @@ _CODECS: dict[str, Codec] = {
     "pair_heads": (_heads_text, _heads),
     "pair_queries": (_indices_text, _indices),
     "pair_keys": (_indices_text, _indices),
+    "n_new": _count_to(MOST_NEW),
+    "temperature": _number_from(0, MOST_TEMPERATURE),
+    "top_k": _count_to(999_999),
+    "top_p": _number_from(LEAST_TOP_P, 1),
+    "seed": (str, _index),
+    "stop": _SWITCH,
+    "written": (_indices_text, _tokens),
+    "step": (str, _index),
+    "finder_score": _one_of(*get_args(FinderScore)),
+    "finder_data": _one_of(*get_args(FinderData)),
+    "finder_seed": (str, _index),
+    "finder_top": _count_to(999_999),
+    "every_head": _SWITCH,
+    "circuit": _one_of(*get_args(CircuitKind)),
+    "circuit_token": (str, str),
+    "edits": (_edits_text, _edits),
+    "edits_off": (_indices_text, _indices),
+    "flow_threshold": _number_from(*FLOW_THRESHOLDS),
+    "flow_chosen": (_indices_text, _node_or_edge),
 }

@@ -148,10 +148,10 @@ def ask_instead(asked: Selection, page: str = "") -> None:
     now = current()
     if asked.model != now.model:
         asked = replace(asked, heads=None, pair=(), component=None)
-    if (asked.prompt_b is None) != (now.prompt_b is None):
+    if asked.compares != now.compares:
         asked = replace(asked, side=None, sort="place" if asked.sort == "divergence" else asked.sort)
     if _differ(asked, now, _IN_PROMPT_BAR):
-        asked = replace(asked, queries=(), keys=(), layer=None, position=None)
+        asked = replace(asked, queries=(), keys=(), layer=None, position=None, written=(), step=0, flow_chosen=())
     if asked.translator != now.translator:
         asked = replace(asked, pair_heads=None)
     if _differ(asked, now, _IN_SOURCE_BAR):
@@ -248,6 +248,11 @@ def refusal() -> str:
 def unread() -> tuple[str, ...]:
     """The names of the URL's parameters that could not be read."""
     return _session().unread
+
+
+def page() -> str:
+    """The page that is shown."""
+    return _session().page
 
 
 def take_goto() -> str:

@@ -1,9 +1,11 @@
 """Every head's attention over the prompt, and the chosen heads side by side."""
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
-from app import fields, selection
+from app import detection, fields, selection
 from app import shown as pages
 from app.axis import Axis, axis_of
 from app.components import (
@@ -21,7 +23,7 @@ from app.glossary import TERMS
 from app.run import Run
 from app.selection.chosen import Head, Side
 from app.shown import Shown
-from app.views import cell_tables, head_tables
+from app.views import cell_tables, head_tables, labels
 from app.views.panels import panel
 from app.views.parts import heading
 from app.views.scores import SCORES, score
@@ -55,6 +57,7 @@ def render(shown: Shown) -> None:
             return
         panels = [panel(shown, head, axis, now.unit) for head in chosen]
         _heads(panels, axis)
+        _ask_why(chosen)
     with strip:
         token_strip(
             TokenAxis(axis.labels, axis.presence),
@@ -117,19 +120,23 @@ def _grid(shown: Shown, axis: Axis) -> tuple[Head, ...]:
     pictures = pages.kept(shown, ("pictures", side, how(), now.unit), lambda: _pictures(shown, side, axis))
     codes, limit, signed = pictures
     title, unit = fields.TITLES[how().show]
+    found = detection.supported_labels(shown.a.source.name, shown.a.bos, now.finder_seed)
     chosen = head_grid(
         codes,
         selected=before,
         epoch=selection.epoch(),
         key=selection.widget_key("grid"),
         group=GROUP,
-        captions=pages.kept(shown, "captions", lambda: _captions(shown)),
+        captions=_with_labels(pages.kept(shown, "captions", lambda: _captions(shown)), found),
+        marks=labels.marks(found, shown.n_layers, shown.n_heads) if found else None,
         order=order,
         figures=None if order is None else _figures(shown, axis),
         kind="signed" if signed else "positive",
         legend_title=f"{'B − A: ' if side == 'difference' else ''}{title}{f' ({unit})' if unit else ''}",
         legend_limit=limit,
     )
+    if found:
+        st.caption(" · ".join(labels.words(kind) for kind in labels.by_kind(found)), help=TERMS["head_label"])
     if chosen != before:
         selection.update(heads=chosen)
     return chosen
@@ -209,6 +216,15 @@ def _captions(shown: Shown) -> list[list[str]]:
     return [[_caption(*head) for head in zip(*layer, strict=True)] for layer in zip(*scores, strict=True)]
 
 
+def _with_labels(captions: list[list[str]], found: labels.Labels) -> list[list[str]]:
+    """The captions behind what the page of all heads has found of a head."""
+    own = {head: " ".join([*map(labels.words, kinds), "·", ""]) for head, kinds in found.items()}
+    return [
+        [own.get((layer, head), "") + caption for head, caption in enumerate(line)]
+        for layer, line in enumerate(captions)
+    ]
+
+
 def _caption(entropy: float, previous_token: float, induction: float) -> str:
     repeats = "–" if np.isnan(induction) else f"{induction:.2f}"
     return f"entropy {entropy:.2f} nats · previous token {previous_token:.2f} · induction {repeats}"
@@ -232,3 +248,22 @@ def _heads(panels: list[HeadPanel], axis: Axis) -> None:
     )
     if pin != before:
         selection.update(queries=pin.queries if pin else (), keys=pin.keys if pin else ())
+
+
+def _ask_why(chosen: tuple[Head, ...]) -> None:
+    """A button for each of the first heads, where a single cell is pinned: the page *Why* explains it."""
+    now = selection.current()
+    if now.unit != "token" or len(now.queries) != 1 or len(now.keys) != 1:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="headlight-why"):
+        st.caption("Why this cell?", width="content")
+        for head in chosen[:FIRST_HEADS]:
+            others = tuple(other for other in chosen if other != head)
+            asked = replace(now, heads=(head, *others))
+            st.button(
+                head_tables.name(head),
+                icon=":material/help_center:",
+                key=selection.widget_key(f"why_{head}"),
+                on_click=selection.ask,
+                args=(asked, "why"),
+            )

@@ -20,6 +20,7 @@ from app.views.steps.chosen import Inside, head_of, on_common_keys, query_of, si
 from app.views.steps.equations import difference, steps_of
 from app.views.steps.spelled import number
 from app.views.steps.tables import by_component, by_entry, by_key, with_difference
+from model.edits import touches
 
 CONVENTIONS: dict[Convention, str] = {"row": "a row: q = x W", "column": "a column: q = Wᵀ x"}
 NAMES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
@@ -38,6 +39,11 @@ def render(shown: Shown) -> None:
         return
     if shown.b is not None and len(sides) == 2:
         _compared(sides)
+    if any(touches(edit, head_of(shown, selection.current())) for each in sides.values() for edit in each.run.edits):
+        st.caption(
+            "B has edits inside this head. Below are the steps with the queries, keys and values that they leave; what "
+            "they put in place of scores, pattern or output is not one of these steps."
+        )
     if selection.current().table:
         _tables(shown, sides, side)
     else:

@@ -125,10 +125,13 @@ def _written(shown: Shown, parts: Parts, place: int, unit: str) -> None:
     def bars(run: Run, values: Float[np.ndarray, " component"]) -> figures.Writes:
         token, place, *layers = values
         kinds = ("attention",) if run.cfg.attn_only else ("attention", "MLP")
-        by_layer = {kind: np.array(layers[slot :: len(kinds)]) for slot, kind in enumerate(kinds)}
+        end = len(kinds) * run.cfg.n_layers  # behind it is what edits of the stream add
+        by_layer = {kind: np.array(layers[slot : end : len(kinds)]) for slot, kind in enumerate(kinds)}
         return figures.Writes({"token embedding": token, "position embedding": place}, by_layer)
 
     drawn = {side: bars(shown.sides[side], values) for side, values in here.items()}
+    for side in (side for side in here if shown.sides[side].edits_stream):
+        st.caption(f"{side}'s edits of the stream itself, which are no layer's: {here[side][-1]:.3g} ({unit})")
     chart(f"written_{unit}", figures.writes(named(shown, drawn, ""), layer_labels(shown), unit))
 
 

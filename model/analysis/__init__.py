@@ -17,7 +17,9 @@ from typing import Literal
 from jaxtyping import Shaped
 from torch import Tensor
 
-Unit = Literal["nats", "tokens", "probability", "L2 norm", "cosine", "share", "token id", "rank", "activation"]
+Unit = Literal[
+    "nats", "logits", "tokens", "probability", "L2 norm", "cosine", "share", "token id", "rank", "activation"
+]
 
 
 @dataclass(frozen=True, eq=False)

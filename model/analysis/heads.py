@@ -25,3 +25,10 @@ def repeat_accuracy(
     half = tokens.shape[1] // 2
     predicted = logits[:, half:-1].argmax(-1)
     return (predicted == tokens[:, half + 1 :]).float().mean(-1)
+
+
+def next_token_loss(
+    logits: Float[Tensor, "batch pos d_vocab"], tokens: Int[Tensor, "batch pos"]
+) -> Float[Tensor, " batch"]:
+    """Mean loss (nats) on each row's tokens, from its second token on: of a second copy, those that can be foretold."""
+    return -logits[:, :-1].log_softmax(-1).gather(-1, tokens[:, 1:, None])[..., 0].mean(-1)

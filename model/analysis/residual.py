@@ -35,6 +35,12 @@ def layer_cosine(resid: Iterable[Vectors]) -> Measure:
     return Measure("cosine between streams", "cosine", ("layer", "other layer"), total / len(streams[0]))
 
 
+def stream_change(resid: Iterable[Vectors], edited: Iterable[Vectors]) -> Measure:
+    """How much another run's stream differs, as a share of this one's L2 norm, at every layer and position."""
+    rows = [(b - a).norm(dim=-1) / a.norm(dim=-1) for a, b in zip(resid, edited, strict=True)]
+    return Measure("change of the stream", "share", ("layer", "pos"), torch.stack(rows))
+
+
 @dataclass(frozen=True, eq=False)
 class Decomposition:
     """Who wrote the final residual: row i of both measures [component, pos] belongs to `components[i]`."""

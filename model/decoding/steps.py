@@ -9,7 +9,7 @@ from torch import Tensor
 
 from model.decoding.key_values import KeyValueCache
 from model.errors import ConfigError, InputError
-from model.hooks import Chain, Tap
+from model.hooks import NO_TAP, Chain, Tap
 from model.inputs import check_tokens
 from model.seq2seq import Seq2SeqTransformer
 from model.transformer import Transformer
@@ -34,7 +34,7 @@ class Steps(ABC):
 
     def __init__(self, tap: Tap) -> None:
         self._cache = KeyValueCache()
-        self._tap = Chain(tap, self._cache)
+        self._tap = self._cache if tap is NO_TAP else Chain(tap, self._cache)
         self._n_past = 0
 
     def feed(self, tokens: Int[Tensor, "row new"]) -> Float[Tensor, "row d_vocab"]:

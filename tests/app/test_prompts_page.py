@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import batch, runs
+from app import batch, jobs, runs
 from app.limits import BusyError
 from app.prompt_list import LIST_PAGE
 
@@ -152,7 +152,7 @@ def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(page: AppTest, monkeyp
             batch.stop()
         return whole(*inputs)
 
-    monkeypatch.setattr(batch, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
     monkeypatch.setattr(runs, "head_statistics", stopped_after_two)
     _press(page, "Run 3 prompts")
     assert _columns(page)[3] == ["run", "run", "run", "not run"]

@@ -11,12 +11,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.selection import Selection, from_query, to_query, too_long_for_url, within
-from app.selection.chosen import Align, Convention, Measure, Scale, Show, Side, Sink, Sort, Unit
+from app.selection.chosen import (
+    FLOW_THRESHOLDS,
+    LEAST_TOP_P,
+    MOST_NEW,
+    MOST_TEMPERATURE,
+    Align,
+    CircuitKind,
+    Convention,
+    FinderData,
+    FinderScore,
+    Measure,
+    Scale,
+    Show,
+    Side,
+    Sink,
+    Sort,
+    Unit,
+)
 from app.selection.links import LONGEST_PLAIN, MAX_HEADS, MAX_URL_PROMPT
+from model.edits import Steer, from_text
 
 INDEX = st.integers(0, 999_999)
 HEAD = st.tuples(INDEX, INDEX)
 PLACES = st.lists(INDEX, max_size=5, unique=True).map(tuple)
+# From texts, because to build an edit checks its annotations with the help of chance, which Hypothesis does not want.
+TEXTS = [
+    "ablate:0.1,2.3:resample:one+two%3A",
+    "cut:1.2:3:4:1",
+    "freeze:",
+    "patch:blocks.1.hook_resid_pre:a%20b+%C3%A9:1,2:",
+    "steer:1:yes:no:-2.5:3:add",
+    "drop:0:MLP",
+]
+EDITS = st.sampled_from(list(map(from_text, TEXTS)))
 SELECTIONS = st.builds(
     Selection,
     model=st.text(max_size=50),
@@ -43,7 +71,26 @@ SELECTIONS = st.builds(
     convention=st.sampled_from(get_args(Convention)),
     measure=st.sampled_from(get_args(Measure)),
     target=st.text(max_size=20),
+    circuit=st.sampled_from(get_args(CircuitKind)),
+    circuit_token=st.text(max_size=20),
     table=st.booleans(),
+    edits=st.lists(EDITS, max_size=5).map(tuple),
+    edits_off=PLACES,
+    flow_threshold=st.floats(*FLOW_THRESHOLDS),
+    flow_chosen=st.just(()) | st.tuples(INDEX, INDEX) | st.tuples(INDEX, INDEX, INDEX),
+    n_new=st.integers(1, MOST_NEW),
+    temperature=st.floats(0, MOST_TEMPERATURE),
+    top_k=st.none() | st.integers(1, 999_999),
+    top_p=st.floats(LEAST_TOP_P, 1),
+    seed=INDEX,
+    stop=st.booleans(),
+    written=st.lists(INDEX, max_size=5).map(tuple),
+    step=INDEX,
+    finder_score=st.sampled_from(get_args(FinderScore)),
+    finder_data=st.sampled_from(get_args(FinderData)),
+    finder_seed=INDEX,
+    finder_top=st.none() | st.integers(1, 999_999),
+    every_head=st.booleans(),
 )
 
 
@@ -70,8 +117,45 @@ def test_unreadable_values_are_left_out_and_the_rest_is_kept() -> None:
     assert set(unread) == {"heads", "queries", "bos", "measure"}
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("n_new", ["0", "65", "-1", "2.5", "many"]),
+        ("temperature", ["-0.1", "2.1", "nan", "inf", "hot"]),
+        ("top_k", ["0", "-5", "1000000"]),
+        ("top_p", ["0", "0.001", "1.1", "nan"]),
+        ("seed", ["-1", "1e3"]),
+        ("written", ["1 -2", "x", " ".join(["7"] * (MOST_NEW + 1))]),
+    ],
+)
+def test_ways_to_write_out_of_range_are_left_out(name: str, values: list[str]) -> None:
+    for value in values:
+        assert from_query({name: value, "step": "3"}) == (Selection(step=3), (name,))
+
+
 def test_more_heads_than_any_page_shows_are_not_read() -> None:
     assert from_query({"heads": " ".join(f"0.{head}" for head in range(MAX_HEADS + 1))})[1] == ("heads",)
+
+
+@pytest.mark.parametrize(
+    "text", ["drop:0:MLP drop:1", "drop", "os.abort()", " ".join(["drop:0:MLP"] * 21), "cut:1.2:3"]
+)
+def test_hostile_edits_are_not_read(text: str) -> None:
+    assert from_query({"edits": text, "model": "mini"}) == (Selection(model="mini"), ("edits",))
+
+
+def test_edits_with_prompts_too_long_for_a_url_are_said_to_be_missing() -> None:
+    selection = Selection(edits=(Steer(0, "\u4e00" * MAX_URL_PROMPT, "b"),), prompt="a")
+    assert too_long_for_url(selection) == ("edits",)
+    assert _through_a_url(selection) == (Selection(prompt="a"), ("edits",))
+
+
+def test_a_prompt_b_comes_before_edits_and_those_switched_off_are_none() -> None:
+    edits = tuple(map(from_text, TEXTS))
+    assert Selection(edits=edits, edits_off=(0, 2, 3, 4, 99)).edits_on == (edits[1], edits[5])
+    assert Selection(edits=edits, prompt_b="b").edits_on == ()
+    assert Selection(edits=edits, prompt_b="b").compares
+    assert not Selection(edits=edits[:1], edits_off=(0,)).compares
 
 
 def test_a_pair_is_two_heads() -> None:

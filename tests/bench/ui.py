@@ -8,9 +8,6 @@ Prints a table and writes it to assets/benchmarks/ui.json.
 """
 
 import json
-import os
-import platform
-import re
 import shutil
 import statistics
 import sys
@@ -25,6 +22,7 @@ from playwright.sync_api import Browser, WebSocket
 
 from app.registry import VIEWS
 from model import load
+from tests.bench.machine import machine
 from tests.bench.sessions import random_model
 from tests.e2e.driver import Driver
 from tests.serving import ROOT, chromium, headlight
@@ -210,13 +208,6 @@ def first_load(browser: Browser, url: str, query: str) -> float:
     took = window.load(query)
     window.close()
     return took
-
-
-def machine() -> str:
-    """The processor's name and how many of them."""
-    listed = Path("/proc/cpuinfo")  # where there is none, as outside Linux, Python's own word has to do
-    name = re.search(r"model name\s*: (.*)", listed.read_text()) if listed.exists() else None
-    return f"{os.cpu_count()} × {name[1] if name else platform.processor()}"
 
 
 def use_tokenizer(model: Path, tokenizer: Path) -> None:

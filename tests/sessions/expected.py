@@ -9,7 +9,10 @@ from itertools import islice
 import torch
 
 from model import Transformer, load
+from model.editing import run_with_edits
+from model.edits import AblateHeads, Edit, FreezePatterns, Steer
 
+EDITS = AblateHeads(((0, 1), (2, 3)), "mean"), Steer(1, "red green", "blue", 2.0), FreezePatterns((3,))
 WORDS = (
     "one",
     "two",
@@ -42,9 +45,9 @@ class Answer:
         return (self.n_tokens, self.labels) == (other.n_tokens, other.labels) and near
 
 
-def said(texts: list[str]) -> Answer:
-    """The answer in the page's line about what was fed."""
-    fed, likely = (next(text for text in texts if word in text) for word in ("tokens fed", "most likely next"))
+def said(texts: list[str], run: int = 0) -> Answer:
+    """The answer in the page's line about what was fed, for run A or, as 1, for run B."""
+    fed, likely = ([text for text in texts if word in text][run] for word in ("tokens fed", "most likely next"))
     count = re.search(r"([\d,]+) tokens fed", fed)
     found = re.findall(r"“(.*?)” (?:<1|(\d+))%", likely)
     assert count
@@ -59,19 +62,20 @@ def _mini() -> Transformer:
 
 
 @cache
-def answer(prompt: str, bos: bool) -> Answer:
-    """What the embedded model predicts."""
+def answer(prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> Answer:
+    """What the embedded model predicts, with edits or without."""
     model = _mini()
     tokens = model.to_tokens(prompt, prepend_bos=bos)
     with torch.inference_mode():
-        top = model(tokens)[0, -1].softmax(-1).topk(3)
+        logits, _ = run_with_edits(model, tokens, edits, "hook_embed", bos)
+    top = logits[0, -1].softmax(-1).topk(3)
     assert model.tokenizer is not None
     return Answer(tokens.shape[1], tuple(model.tokenizer.labels(top.indices)), tuple((100 * top.values).tolist()))
 
 
-def _clear(prompt: str, bos: bool) -> bool:
+def _clear(prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> bool:
     """Whether the order of the three is beyond any rounding."""
-    first, second, third = answer(prompt, bos).percents
+    first, second, third = answer(prompt, bos, edits).percents
     return first > second + 0.5 and second > third + 0.5 and third > 2
 
 
@@ -82,7 +86,8 @@ def distinct(count: int, seed: int) -> list[tuple[str, bool]]:
     def candidates():
         while True:
             prompt, bos = " ".join(rng.choices(WORDS, k=rng.randint(3, 12))), rng.random() < 0.5
-            if _clear(prompt, bos) and not any(answer(prompt, bos).same(answer(*other)) for other in chosen):
+            clear = _clear(prompt, bos) and _clear(prompt, bos, EDITS)
+            if clear and not any(answer(prompt, bos).same(answer(*other)) for other in chosen):
                 chosen.append((prompt, bos))
                 yield prompt, bos
 

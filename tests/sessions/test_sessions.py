@@ -5,34 +5,38 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
-from urllib.parse import urlparse
+from urllib.parse import urlencode, urlparse
 
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from model.edits import to_text
 from tests.serving import headlight
 from tests.sessions.client import Client
-from tests.sessions.expected import answer, distinct, said
+from tests.sessions.expected import EDITS, answer, distinct, said
 
 RUNS = int(os.environ.get("SESSION_RUNS", "32"))  # in all; `make test-sessions` takes 2,000
 PAGES = ("", "residual", "lens")
 
 
 def test_each_of_four_sessions_sees_its_own_results(server: str) -> None:
+    """Two of them compare each prompt's run with the same run edited, which the others must not notice."""
     prompts = distinct(16, seed=0)
     start = Barrier(4)
 
     def session(number: int) -> list[str]:
         rng, wrong = random.Random(number), []
-        with Client(server) as client:
+        edits = EDITS if number % 2 else ()
+        with Client(server, urlencode({"edits": " ".join(map(to_text, edits))})) as client:
             start.wait()
             for _ in range(RUNS // 4):
                 prompt, bos = rng.choice(prompts)
                 client.submit(prompt, bos)
                 if rng.random() < 0.2:
                     client.go_to(rng.choice(PAGES))
-                if not said(client.texts).same(answer(prompt, bos)):
+                expected = [answer(prompt, bos), *([answer(prompt, bos, edits)] if edits else [])]
+                if not all(said(client.texts, run).same(each) for run, each in enumerate(expected)):
                     wrong.append(f"{prompt!r}, {bos}: {client.texts}")
         return wrong
 

@@ -24,6 +24,8 @@ def head_grid(
     captions: Sequence[Sequence[str]] | None = None,
     order: Sequence[HeadIndex] | None = None,
     figures: Sequence[Sequence[str]] | None = None,
+    marks: Sequence[Sequence[str]] | None = None,
+    largest: int | None = None,
     kind: Literal["positive", "signed"] = "positive",
     legend_title: str = "attention weight",
     legend_limit: float = 1.0,
@@ -33,8 +35,9 @@ def head_grid(
     `thumbnails` come from `encode_thumbnails` or `encode_positive`, or, where `kind` is signed, from `encode_signed`;
     the colour bar ends at `legend_limit`. Without `order` they stand in a table of layers and heads; with it, these
     heads follow one another in lines, each with its name and `figures[layer][head]` under it. `captions[layer][head]`
-    is shown beside a head's name at the pointer. `selected` counts when `epoch` is new, afterwards the user's own
-    selection does.
+    is shown beside a head's name at the pointer, `marks[layer][head]` in the corner of its picture, where it is not
+    empty. A picture of a table is `largest` pixels wide at most. `selected` counts when `epoch` is new, afterwards the
+    user's own selection does.
     """
     n_layers, n_heads = thumbnails.shape[:2]
     value = mount(
@@ -45,6 +48,8 @@ def head_grid(
             "captions": captions,
             "order": order,
             "figures": figures,
+            "marks": marks,
+            "largest": largest,
             "kind": kind,
             "legendTitle": legend_title,
             "legendLimit": legend_limit,

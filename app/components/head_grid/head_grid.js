@@ -14,11 +14,12 @@ class HeadGrid {
     this.layers = element("div", "layers");
     this.board = element("div", "board");
     this.canvas = element("canvas");
+    this.marksLayer = element("div", "marks");
     this.frames = element("div", "frames");
     this.hoverFrame = element("div", "frame hover");
     this.linkedFrame = element("div", "frame hover");
     this.hoverFrame.hidden = this.linkedFrame.hidden = true;
-    this.board.append(this.canvas, this.frames, this.linkedFrame, this.hoverFrame);
+    this.board.append(this.canvas, this.marksLayer, this.frames, this.linkedFrame, this.hoverFrame);
     this.sheet.append(element("div", "corner"), this.heads, this.layers, this.board);
     const scroller = element("div", "scroller");
     scroller.append(this.sheet);
@@ -60,7 +61,7 @@ class HeadGrid {
 
   draw(theme, width) {
     const { order, shape } = this;
-    this.layout = order ? flowLayout(order, shape, width, this.figures ? 2 : 1) : tableLayout(shape, width);
+    this.layout = order ? flowLayout(order, shape, width, this.figures ? 2 : 1) : tableLayout(shape, width, this.largest ?? LARGEST_PITCH);
     this.cursor = Math.min(this.cursor, Math.max(0, this.layout.heads.length - 1));
     this.sheet.classList.toggle("flow", Boolean(order));
     this.board.classList.toggle("small", this.layout.pitch < SMALL_PITCH);
@@ -70,6 +71,7 @@ class HeadGrid {
     drawThumbnailLegend(this.legend, theme, { kind, title, limit, masked });
     this.drawLabels();
     this.drawThumbnails(theme);
+    this.drawMarks();
     this.drawFrames();
   }
 
@@ -123,6 +125,18 @@ class HeadGrid {
     const start = (layer * headCount + head) * rows * columns;
     const codes = this.codes.subarray(start, start + rows * columns);
     paintMatrix(context, { codes, rows, columns, colours, hatch }, left, top, width, height);
+  }
+
+  drawMarks() {
+    const marked = this.layout.heads.filter(([layer, head]) => this.marks?.[layer][head]);
+    this.marksLayer.replaceChildren(
+      ...marked.map((head) => {
+        const place = element("div", "mark");
+        place.append(element("span", "", this.marks[head[0]][head[1]]));
+        this.place(place, head);
+        return place;
+      }),
+    );
   }
 
   drawFrames() {
@@ -184,8 +198,8 @@ class HeadGrid {
 
   // A larger picture for the tooltip, where the thumbnails are small.
   magnify(head) {
-    if (this.layout.pitch >= 0.7 * MAGNIFIED) return null;
     const [, , rows, columns] = this.shape;
+    if (this.layout.pitch >= 0.7 * MAGNIFIED || rows * columns === 1) return null;
     const canvas = element("canvas");
     const side = Math.floor(MAGNIFIED * devicePixelRatio);
     canvas.width = crispSize(columns, side);

@@ -6,15 +6,15 @@ const TALLEST = 2600;
 const ROW_LABEL_WIDTH = 34;
 const CAPTION_LINE = 13;
 
-// A line a layer; as large as the width allows.
-function tableLayout([layerCount, headCount, ...matrix], width) {
+// A line a layer; as large as the width allows, and no larger than asked for.
+function tableLayout([layerCount, headCount, ...matrix], width, largest) {
   const heads = Array.from({ length: layerCount * headCount }, (_, index) => [
     Math.floor(index / headCount),
     index % headCount,
   ]);
   const tallest = Math.max(SMALLEST_PITCH, TALLEST / layerCount);
   const widest = (width - ROW_LABEL_WIDTH) / headCount;
-  const room = Math.max(SMALLEST_PITCH, Math.min(LARGEST_PITCH, tallest, widest));
+  const room = Math.max(SMALLEST_PITCH, Math.min(largest, tallest, widest));
   return new GridLayout(heads, headCount, room, matrix, 0);
 }
 

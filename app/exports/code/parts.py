@@ -4,6 +4,7 @@ Whatever a user typed enters a script as a Python literal, so that no prompt can
 """
 
 from collections.abc import Sequence
+from string import Template
 
 from app import models
 from app.run import Run
@@ -74,14 +75,32 @@ def runs_of(shown: Shown, kept: str) -> str:
     lines.append("tokens = {")
     for side, run in shown.sides.items():
         lines.append(f'    "{side}": models["{side}"].to_tokens({run.prompt!r}, prepend_bos={run.bos}),')
-    lines += ["}", f"kept = {kept}", _RUN]
-    return "\n".join(lines)
+    lines += ["}", f"kept = {kept}"]
+    if any(run.edits for run in shown.runs):
+        return "\n".join([*_edits_of(shown), *lines, _RUN_EDITED.substitute(bos=shown.a.bos), _LABELS])
+    return "\n".join([*lines, _RUN, _LABELS])
+
+
+def _edits_of(shown: Shown) -> list[str]:
+    """The edits of each run, as they are written in Python."""
+    kinds = sorted({type(edit).__name__ for run in shown.runs for edit in run.edits})
+    lines = ["from model.editing import run_with_edits", f"from model.edits import {', '.join(kinds)}", "", "edits = {"]
+    for side, run in shown.sides.items():
+        lines += [f'    "{side}": [', *(f"        {edit!r}," for edit in run.edits), "    ],"]
+    return [*lines, "}"]
 
 
 _SAME = 'models["A"]'
 _RUN = """\
 with torch.inference_mode():
-    caches = {run: models[run].run_with_cache(tokens[run], lambda name: name.endswith(kept))[1] for run in tokens}
+    caches = {run: models[run].run_with_cache(tokens[run], lambda name: name.endswith(kept))[1] for run in tokens}"""
+_RUN_EDITED = Template("""\
+with torch.inference_mode():
+    caches = {
+        run: run_with_edits(models[run], tokens[run], edits[run], lambda name: name.endswith(kept), $bos)[1]
+        for run in tokens
+    }""")
+_LABELS = """\
 labels = {run: models[run].tokenizer.labels(tokens[run]) for run in tokens}"""
 
 
@@ -103,7 +122,7 @@ def sides_of(shown: Shown) -> str:
     """The function that adds B - A, where there is a B."""
     if shown.b is None:
         return ""
-    return SIDES if shown.a.cfg == shown.b.cfg else SIDES_OF_UNEQUAL
+    return SIDES if shown.a.cfg == shown.b.cfg and not shown.b.edits_stream else SIDES_OF_UNEQUAL
 
 
 def tokens_of(shown: Shown) -> str:

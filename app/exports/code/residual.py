@@ -16,10 +16,11 @@ from app.exports.code.parts import (
     whole,
 )
 from app.exports.numbers.residual import place_of
+from app.run import EDITED
 from app.selection.chosen import Selection
 from app.shown import Shown
 
-WRITES = '''\
+WRITES = Template('''\
 def writes(run):
     """What each part of the model wrote to the residual stream, in the order of writing."""
     cache, found = caches[run], {"token embedding": caches[run]["embed"][0]}
@@ -27,8 +28,12 @@ def writes(run):
     for layer in range(models[run].cfg.n_layers):
         found[f"L{layer} attention"] = cache["attn_out", layer][0]
         if not models[run].cfg.attn_only:
-            found[f"L{layer} MLP"] = cache["mlp_out", layer][0]
-    return found'''
+            found[f"L{layer} MLP"] = cache["mlp_out", layer][0]$edited
+    return found''')
+
+BY_EDITS = """
+    if run == "B":
+        found["$name"] = streams(run)[-1] - sum(found.values())"""
 
 NORMS = Template("""\
 norms = $norms
@@ -53,6 +58,11 @@ for run in lengths:
 table(["run", "component", "L2 norm", "share of the final stream"], rows)""")
 
 
+def _writes(shown: Shown) -> str:
+    by_edits = shown.b is not None and shown.b.edits_stream
+    return WRITES.substitute(edited=BY_EDITS.replace("$name", EDITED) if by_edits else "")
+
+
 def script(shown: Shown, chosen: Selection) -> str:
     """A script that prints the stream's norms and cosines, and the components at the place looked at."""
 
@@ -67,7 +77,7 @@ def script(shown: Shown, chosen: Selection) -> str:
         FINITE,
         sides_of(shown),
         STREAMS,
-        WRITES,
+        _writes(shown),
         tokens_of(shown),
         NORMS.substitute(norms=by_run(laid(shown, "residual.stream_norms(streams(run)).values"))),
         COSINES.substitute(cosines=by_run("residual.layer_cosine(streams(run)).values")),

@@ -75,7 +75,8 @@ def _section(each: Fed, with_tokens: bool) -> str:
     facts = html.escape(f"{called}{source.name}{revision}, sha256 of the weights {source.sha256}")
     labels = "".join(f"<span>{html.escape(label)}</span>" for label in each.labels)
     tokens = f'<p class="tokens">{labels}</p>' if with_tokens else ""
-    return f'<section class="fed"><p>{facts}</p>{tokens}</section>\n'
+    edits = f"<p>edited: {html.escape('; '.join(each.edits))}</p>" if each.edits else ""
+    return f'<section class="fed"><p>{facts}</p>{edits}{tokens}</section>\n'
 
 
 def _variables(palette: Palette, selector: str) -> str:

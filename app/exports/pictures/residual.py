@@ -75,12 +75,15 @@ def _norm_map(figure: "Figure", axes: "Axes", norms: dict[str, Measure], side: s
 def _bars(axes: "Axes", measure: Measure, place: int, layers: tuple[str, ...], palette: Palette) -> None:
     """The embeddings side by side at the first layer's place, then attention and MLP of each layer."""
     token, position, *written = measure.values[:, place].tolist()
-    kinds = ("attention", "MLP") if len(written) == 2 * (len(layers) - 1) else ("attention",)
+    n_layers = len(layers) - 1
+    kinds = ("attention", "MLP") if len(written) >= 2 * n_layers else ("attention",)
     axes.bar(-0.2, token, color=palette.faded, width=BAR, label="token embedding")
     axes.bar(0.2, position, color=palette.faded, width=BAR, alpha=0.5, label="position embedding")
     for slot, kind in enumerate(kinds):
         centres = np.arange(1, len(layers)) + (slot - 0.5 if len(kinds) == 2 else 0) * 0.4
-        axes.bar(centres, written[slot :: len(kinds)], width=BAR, color=palette.bars[slot], label=kind)
+        axes.bar(
+            centres, written[slot : len(kinds) * n_layers : len(kinds)], width=BAR, color=palette.bars[slot], label=kind
+        )
     axes.axhline(0, color=palette.border, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     label_axis(axes, "x", layers, COLUMN[0])

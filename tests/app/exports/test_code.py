@@ -16,15 +16,23 @@ import pytest
 
 from app import models, shown
 from app.csv_files import csv_bytes
-from app.exports.export import ATTENTION, INSIDE, LENS, RESIDUAL, Export
+from app.exports.export import ATTENTION, GENERATE, INSIDE, LENS, RESIDUAL, Export
 from app.exports.numbers.data import Table
 from app.selection.chosen import Statistic
+from model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
 from model.source import Source
-from tests.app.exports.conftest import OTHER, PROMPTS, RUN, chosen
+from tests.app.exports.conftest import HOSTILE, OTHER, PROMPTS, RUN, chosen
 
 ROOT = Path(__file__).parents[3]
 Tables = dict[tuple[str, ...], list[list[str]]]
 
+EDITS = (
+    AblateHeads(((0, 1), (2, 3)), "mean"),
+    CutEdge((1, 2), 9, 4, True),
+    Steer(1, "one two", "'''\"\"\" {0} two", -1.5, (3, 5)),
+    Patch("blocks.2.hook_resid_post", HOSTILE, (2,)),
+    FreezePatterns((2,)),
+)
 CASES = [
     (ATTENTION, {}),
     (ATTENTION, {"prompt_b": OTHER, "show": "write", "sink": "renormalise"}),
@@ -33,8 +41,11 @@ CASES = [
     (RESIDUAL, {}),
     (RESIDUAL, {"prompt_b": OTHER, "position": 2}),
     (LENS, {"target": "one"}),
+    (GENERATE, {"n_new": 12, "step": 5, "seed": 3}),
+    (GENERATE, {"n_new": 9, "temperature": 0.7, "top_k": 40, "top_p": 0.9, "written": (300, 300, 77), "step": 3}),
     (LENS, {"prompt_b": OTHER, "align": "position", "layer": 2, "position": 3}),
     (PROMPTS, {}),
+    (RESIDUAL, {"edits": EDITS, "position": 5}),
 ]
 VARIANTS = [
     *({"show": show, "sink": sink} for show in ("score", "write", "disagreement") for sink in ("keep", "renormalise")),
@@ -42,6 +53,7 @@ VARIANTS = [
     {"unit": "sentence", "prompt_b": OTHER},
     {"unit": "word", "prompt_b": OTHER, "align": "position"},
     {"unit": "word", "sink": "renormalise"},
+    {"edits": EDITS, "show": "weight"},
     {"heads": ()},
     {"heads": ((2, 0),), "prompt_b": OTHER, "align": "position"},
 ]
@@ -136,6 +148,14 @@ def test_every_statistic_of_the_prompts_has_its_lines(statistic: str, folder: st
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS])
 def test_two_models_of_unequal_depth_are_compared_where_both_have_layers(export: Export, folder: str) -> None:
     fields: dict[str, object] = {"prompt_b": OTHER, "model_b": "mini", "heads": ((1, 2), (0, 3))}
+    selection = chosen(folder, **fields)
+    compare(run_here(export.script(shown.of(selection), selection)), export, fields, folder)
+
+
+@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS])
+@pytest.mark.parametrize("edits", [EDITS, EDITS[:2], (Drop(0),)])
+def test_a_run_with_edits_is_made_again(export: Export, edits: tuple[Edit, ...], folder: str) -> None:
+    fields: dict[str, object] = {"edits": edits, "bos": False}
     selection = chosen(folder, **fields)
     compare(run_here(export.script(shown.of(selection), selection)), export, fields, folder)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from transformer_lens.head_detector import detect_head
+from transformer_lens.head_detector import HeadName, detect_head
 
 from model import Transformer
 from model.analysis import Measure
@@ -101,7 +101,9 @@ def test_the_heads_on_minis_card_are_found() -> None:
         ("induction_head", "induction"),
     ],
 )
-def test_transformer_lens_counts_the_same_weights(theirs: str, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transformer_lens_counts_the_same_weights(
+    theirs: HeadName, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It divides by all queries, and we by those that have such a key."""
     model, n_pos = random_model(), 8
     first = random_tokens(1, 1, d_vocab=10)

@@ -34,11 +34,11 @@ def test_the_score_is_that_of_the_matrix_from_tokens_to_tokens() -> None:
         torch.testing.assert_close(
             copying_scores(W_V, W_O, loop).values, torch.tensor(plain), atol=1e-5, rtol=0, check_dtype=False
         )
-        W_V = reading(W_V, model.get_parameter(f"blocks.{layer}.ln1.w"))
-        W_O = writing(W_O, model.get_parameter("ln_final.w"))
+        read = reading(W_V, model.get_parameter(f"blocks.{layer}.ln1.w"))
+        written = writing(W_O, model.get_parameter("ln_final.w"))
         folded = [explicit(model, layer, head, centre=True) for head in range(3)]
         torch.testing.assert_close(
-            copying_scores(W_V, W_O, loop).values, torch.tensor(folded), atol=1e-5, rtol=0, check_dtype=False
+            copying_scores(read, written, loop).values, torch.tensor(folded), atol=1e-5, rtol=0, check_dtype=False
         )
 
 

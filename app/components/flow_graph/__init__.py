@@ -1,0 +1,95 @@
+"""What a token's last state was made of, as a graph over tokens (across) and states of the stream (upwards)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from app.components.shared.mount import held, mount, register
+
+_render = register(Path(__file__).parent)
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A state at one position: how much of the start passes through it, and what it has from no other node."""
+
+    depth: int
+    position: int
+    flow: float
+    bias: float
+    rest: float
+
+
+@dataclass(frozen=True)
+class GraphEdge:
+    """From a position one state below to a position: its share of the target, and who carries it, in words.
+
+    `kind` is "residual", "attention" or "mlp"; only attention changes the position.
+    """
+
+    depth: int
+    source: int
+    target: int
+    kind: str
+    share: float
+    carried: str = ""
+
+
+class FlowChoice(NamedTuple):
+    """The position that is started from, and what is chosen: a node (depth, position), an edge, or nothing.
+
+    An edge is the depth of its target, the target's position and the source's.
+    """
+
+    start: int
+    chosen: tuple[int, ...] = ()
+
+
+def flow_choice(before: FlowChoice, epoch: int, key: str) -> FlowChoice:
+    """What the component that is about to be drawn will return."""
+    start, *chosen = held(key, epoch, [before.start, *before.chosen])
+    return FlowChoice(start, tuple(chosen))
+
+
+def flow_graph(
+    nodes: Sequence[GraphNode],
+    edges: Sequence[GraphEdge],
+    *,
+    labels: Sequence[str],
+    states: Sequence[str],
+    threshold: float,
+    choice: FlowChoice,
+    title: str = "",
+    epoch: int = 0,
+    key: str,
+) -> FlowChoice:
+    """The nodes as dots, the edges as lines; returns what the user has chosen.
+
+    `labels` are the tokens fed and `states` the names of the depths, lowest first. A click on a dot of the top row
+    starts from there. `choice` counts when `epoch` is new, afterwards the user's own does.
+    """
+    value = mount(
+        _render,
+        key=key,
+        group=key,
+        props={
+            "labels": list(labels),
+            "states": list(states),
+            "threshold": threshold,
+            "title": title,
+            "kinds": [edge.kind for edge in edges],
+            "carried": [edge.carried for edge in edges],
+        },
+        arrays={
+            "nodes": np.array([[node.depth, node.position] for node in nodes], np.int32).reshape(-1, 2),
+            "numbers": np.array([[node.flow, node.bias, node.rest] for node in nodes], np.float32).reshape(-1, 3),
+            "edges": np.array([[edge.depth, edge.target, edge.source] for edge in edges], np.int32).reshape(-1, 3),
+            "shares": np.array([edge.share for edge in edges], np.float32),
+        },
+        value=[choice.start, *choice.chosen],
+        epoch=epoch,
+    )
+    return FlowChoice(value[0], tuple(value[1:]))

@@ -1,0 +1,132 @@
+// A text that grows by a token a step: its tokens as chips, and the bars of the step that is looked at.
+const KEY_DELAY = 250; // milliseconds until the server hears of a step that was walked to
+const STEP_HELP = "Left and right arrow keys go from step to step, Home and End to the first and the last.";
+
+class TokenBars {
+  listeners = {};
+  step = 0;
+
+  constructor(view) {
+    this.view = view;
+    this.legend = element("div", "legend");
+    this.tail = element("div", "tail");
+    this.line = element("div", "chips");
+    this.line.tabIndex = 0;
+    this.line.setAttribute("role", "listbox");
+    this.line.setAttribute("aria-orientation", "horizontal");
+    this.bars = new StepBars(this);
+    view.root.append(this.legend, this.tail, this.line, this.bars.box);
+    this.line.onkeydown = (event) => this.press(event);
+    this.line.onclick = (event) => this.click(event);
+    this.line.onpointerover = (event) => this.hover(event);
+    this.line.onpointermove = (event) => view.tooltip.move(event.clientX, event.clientY);
+    this.line.onpointerleave = () => view.tooltip.hide();
+    this.line.onblur = () => view.tooltip.hide();
+  }
+
+  update(props, { written, numbers, tokens, ranks, before, after }) {
+    Object.assign(this, props);
+    const [, across] = tokens.shape;
+    const row = ({ values }, step) => Array.from(values.slice(step * across, (step + 1) * across));
+    this.steps = props.labels.map((label, step) => {
+      const [logProb, own, drawn] = numbers.values.slice(3 * step, 3 * step + 3);
+      const [ids, places, from, to] = [tokens, ranks, before, after].map((array) => row(array, step));
+      const choices = ids.map((token, index) => ({
+        token,
+        label: props.choices[step][index],
+        rank: places[index],
+        before: from[index],
+        after: to[index],
+      }));
+      return { label, token: written.values[step], given: props.given[step], logProb, entropies: [own, drawn], choices };
+    });
+    const cut = this.nPrompt > this.prompt.length ? ["…"] : [];
+    this.tail.replaceChildren(
+      element("span", "name", "prompt"),
+      ...[...cut, ...this.prompt].map((label) => element("span", "word", label)),
+    );
+    this.chips = this.steps.map((_, step) => this.chip(step));
+    this.line.replaceChildren(...this.chips);
+    this.line.ariaLabel = `${this.steps.length} tokens written. ${STEP_HELP}`;
+  }
+
+  chip(step) {
+    const { label, given } = this.steps[step];
+    const chip = element("span", given ? "chip given" : "chip", label);
+    chip.id = `step-${step}`;
+    chip.setAttribute("role", "option");
+    chip.ariaLabel = `step ${step + 1}: ${label}${given ? ", put there by you" : ""}`;
+    return chip;
+  }
+
+  setValue([step]) {
+    this.show(Math.min(step, this.steps.length - 1));
+  }
+
+  draw(theme) {
+    const scale = new ColourScale({ root: "sqrt", limit: 1 });
+    this.chips.forEach((chip, step) => {
+      const colour = scale.colour(theme, Math.exp(this.steps[step].logProb));
+      chip.style.background = cssColour(colour);
+      chip.style.color = inkOn(colour);
+    });
+    const entries = [scale.bar(theme, "probability of the written token")];
+    if (this.steps.some(({ given }) => given)) entries.push(legendSwatch("put there by you", "given"));
+    this.legend.replaceChildren(...entries);
+  }
+
+  show(step) {
+    this.step = step;
+    this.chips.forEach((chip, place) => {
+      chip.classList.toggle("chosen", place === step);
+      chip.ariaSelected = String(place === step);
+    });
+    this.line.setAttribute("aria-activedescendant", this.chips[step].id);
+    this.bars.show(this.steps[step], step, this.steps.length);
+  }
+
+  // Looks at another step; the query that wrote it is pinned at once, the server hears of it later.
+  go(step, delay = 0) {
+    if (step < 0 || step >= this.steps.length || step === this.step) return;
+    this.show(step);
+    this.view.link.send("pin", { queries: [this.nPrompt + step - 1], keys: [] });
+    this.view.report([step, null], delay);
+    this.view.announce(`step ${step + 1}: ${this.bars.sentence()}`);
+  }
+
+  // Asks for a token in place of the one that was written.
+  put(token) {
+    if (!this.inFile) this.view.report([this.step, token]);
+  }
+
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { step, steps } = this;
+    const next = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: steps.length - 1 }[event.key];
+    if (next === undefined) return;
+    this.go(next, KEY_DELAY);
+    this.chips[this.step].scrollIntoView({ block: "nearest" });
+    event.preventDefault();
+  }
+
+  click(event) {
+    const step = this.chips.indexOf(event.target);
+    if (step >= 0) this.go(step);
+    this.hover(event);
+  }
+
+  hover(event) {
+    const step = this.chips.indexOf(event.target);
+    if (step < 0) return this.view.tooltip.hide();
+    const { label, logProb, given } = this.steps[step];
+    const rows = [
+      ["step", `${step + 1} of ${this.steps.length}`],
+      ["probability", significant(Math.exp(logProb))],
+      ["log-probability", `${withSign(logProb).replace("+", "")} nats`],
+      ...(given ? [["", "put there by you"]] : []),
+    ];
+    this.view.tooltip.show(event.clientX, event.clientY, label, rows);
+  }
+}
+
+export default (component) => mountView(component, TokenBars);

@@ -1,0 +1,74 @@
+"""How far a head's composition with earlier heads is above chance, and its strongest directions, as a picture."""
+
+from typing import TYPE_CHECKING
+
+from app import weights
+from app.exports.pictures.parts import colour_bar, ink, label_axis, matrix, origin
+from app.exports.pictures.scales import largest, scale, ticks
+from app.exports.pictures.style import Palette
+from app.selection.chosen import Selection
+from app.shown import Shown
+from app.views.head_tables import name
+from app.views.weight_tables import COMPOSITION, LETTERS, SIDES, SIGNS, Weights, above_random, weights_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+WIDTH, LINE = 9.0, 0.19  # inches: of the picture, and of a line of text
+MOST_NUMBERED = 6  # heads in a row whose cells have room for numbers
+LONGEST = 64  # characters of a direction's tokens
+
+
+def draw(shown: Shown, chosen: Selection, palette: Palette) -> "Figure":
+    """The tokens at both ends of each direction, and under them the three maps of earlier heads."""
+    from matplotlib.figure import Figure
+
+    of = weights_of(shown, chosen)
+    found, layers = weights.directions(*of.key), of.head[0]
+    lines = 2 * len(found.strengths.values) + 2
+    maps = max(1.0, 0.3 * layers) + 1.2 if layers else 0.3
+    figure = Figure(figsize=(WIDTH, LINE * lines + maps + 0.8), layout="constrained")
+    figure.suptitle(f"Weights of {name(of.head)}, {of.kind.upper()} circuit", fontsize=10, x=0.01, ha="left")
+    grid = figure.add_gridspec(2, 3, height_ratios=[LINE * lines, maps])
+    _directions(figure.add_subplot(grid[0, :]), of, palette)
+    if layers:
+        _maps(figure, [figure.add_subplot(grid[1, column]) for column in range(3)], of, palette)
+    origin(figure, Shown(of.run), palette)
+    return figure
+
+
+def _directions(axes: "Axes", of: Weights, palette: Palette) -> None:
+    """A line an end: its strength, and the tokens on both sides."""
+    found = weights.directions(*of.key)
+    axes.axis("off")
+    lines: list[tuple[str, ...]] = [("", "strength", *SIDES[of.kind])]
+    for place, strength in enumerate(found.strengths.values.tolist()):
+        for end, sign in enumerate(SIGNS):
+            ids = (each.tokens.values[place, end].tolist() for each in (found.rows, found.columns))
+            texts = ("  ".join(of.run.tokenizer.labels(tokens))[:LONGEST] for tokens in ids)
+            lines.append((f"{place + 1} {sign}", "" if end else f"{strength:.4g}", *texts))
+    for line, cells in enumerate(lines):
+        for across, text in zip((0.0, 0.05, 0.14, 0.57), cells, strict=True):
+            colour = palette.text if line else palette.faded
+            axes.text(across, 1 - line / len(lines), text, fontsize=7, va="top", color=colour)
+
+
+def _maps(figure: "Figure", maps: "list[Axes]", of: Weights, palette: Palette) -> None:
+    found = weights.compositions(of.run.source.name, of.head)
+    values = [above_random(found, through) for through in weights.THROUGH]
+    limit = largest(values)
+    norm: Normalize = scale(limit, signed=True, root=False)
+    for axes, through, each in zip(maps, weights.THROUGH, values, strict=True):
+        image: AxesImage = matrix(axes, each, palette, norm, signed=True)
+        axes.set_title(f"{LETTERS[through]}-composition", fontsize=8)
+        label_axis(axes, "x", [f"H{head}" for head in range(each.shape[1])], WIDTH / 3)
+        label_axis(axes, "y", [f"L{layer}" for layer in range(len(each))], 0.3 * len(each))
+        if each.shape[1] <= MOST_NUMBERED:
+            for (layer, head), value in ((divmod(i, each.shape[1]), v) for i, v in enumerate(each.flat)):
+                text = f"{value:.2f}".replace("-", "−")
+                colour = ink(tuple(map(float, image.cmap(image.norm(value)))), palette)
+                axes.text(head, layer, text, ha="center", va="center", fontsize=6, color=colour)
+    colour_bar(figure, image, maps, COMPOSITION, ticks(limit, signed=True, root=False))

@@ -1,0 +1,76 @@
+"""The page *Why* as a picture: a column a side, with the score's parts, the map of effects and their sum."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from app.exports.pictures.parts import colour_bar, ink, label_axis, matrix, origin
+from app.exports.pictures.scales import largest, scale, ticks
+from app.exports.pictures.style import Palette
+from app.selection.chosen import Selection
+from app.shown import Shown
+from app.views.head_tables import name
+from app.views.reasons import numbers
+from app.views.reasons.chosen import pair_of, place_of, sides_of
+from app.views.reasons.numbers import SUM, Matrix, condensed, effect_by_name, fall
+from app.views.steps.chosen import head_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 5.6  # inches of a column
+HEIGHTS = (3.6, 2.6, 3.4)  # inches: the score's parts, the map of effects, the waterfall
+MOST_WRITTEN = 14  # columns whose cells have room for a number
+
+
+def draw(shown: Shown, chosen: Selection, palette: Palette) -> "Figure":
+    """One column for A; with a B one for each of A, B and B - A."""
+    from matplotlib.figure import Figure
+
+    sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
+    scores = numbers.difference({side: numbers.score_matrix(at) for side, at in sides.items()})
+    maps = numbers.difference({side: numbers.effect_map(at) for side, at in sides.items()})
+    effects = numbers.subtract({side: effect_by_name(at) for side, at in sides.items()})
+    figure = Figure(figsize=(WIDTH * max(1, len(scores)), sum(HEIGHTS) + 0.6), layout="constrained")
+    grid = figure.subplots(len(HEIGHTS), max(1, len(scores)), height_ratios=HEIGHTS, squeeze=False)
+    target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    for across, side in enumerate(scores):
+        called = "" if shown.b is None else f"{side}:  "
+        score, effect, bars = grid[:, across]
+        _cells(figure, score, condensed(scores[side]), "nats", palette, sums=True)
+        score.set_title(f"{called}the score of {name(head_of(shown, chosen))} in parts: query's down, key's across")
+        _cells(figure, effect, maps[side], "logits", palette)
+        effect.set_title(f"{called}direct effect on {target} − {distractor} after place {place_of(shown, chosen)}")
+        _fall(bars, effects[side], palette)
+        bars.set_title(f"{called}the same, added up (logits)")
+    origin(figure, shown, palette)
+    return figure
+
+
+def _cells(figure: "Figure", axes: "Axes", shown: Matrix, unit: str, palette: Palette, sums: bool = False) -> None:
+    """A signed map, with its numbers where there is room; sums do not count for the colours."""
+    limit = largest([shown.values[:-1, :-1] if sums else shown.values])
+    image = matrix(axes, shown.values, palette, scale(limit, True, root=True), True)
+    colour_bar(figure, image, [axes], unit, ticks(limit, True, root=True))
+    label_axis(axes, "x", shown.columns, WIDTH - 1.4)
+    label_axis(axes, "y", shown.rows, 2.0)
+    for row, values in enumerate(shown.values.tolist() if len(shown.columns) <= MOST_WRITTEN else []):
+        for column, value in enumerate(values):
+            if value == value:
+                colour = ink(tuple(image.cmap(image.norm(value))), palette)
+                text = f"{value:.2f}".replace("-", "−")
+                bold = sums and SUM in (shown.rows[row], shown.columns[column])
+                weight = "bold" if bold else "normal"
+                axes.text(column, row, text, ha="center", va="center", fontsize=5, color=colour, fontweight=weight)
+
+
+def _fall(axes: "Axes", effects: Mapping[str, float], palette: Palette) -> None:
+    steps = fall(effects)
+    for row, step in enumerate(steps):
+        more = step.end >= step.start
+        axes.barh(row, step.end - step.start, left=step.start, color=palette.bars[0 if more else 1])
+    axes.barh(len(steps), steps[-1].end, color=palette.faded)
+    axes.set_yticks(range(len(steps) + 1), [*(step.name for step in steps), SUM], fontsize=6)
+    axes.invert_yaxis()
+    axes.axvline(0, color=palette.border, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)

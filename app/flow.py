@@ -1,0 +1,92 @@
+"""What the nodes of a run's stream were made of, and what they would say; computed from what the run kept."""
+
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from app import runs
+from app.run import Run
+from model.analysis import flow
+from model.analysis.flow import Flow, Place, Readout, Summands
+from model.hooks import Tap
+from model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+
+MOST_TOKENS = 10
+
+
+def state_names(run: Run) -> tuple[str, ...]:
+    """What the depths of the graph are called: the embedding, then after each layer's attention and after its MLP."""
+    parts = ("",) if run.cfg.attn_only else (" attention", " MLP")
+    return "embed", *(f"L{layer}{part}" for layer in range(run.cfg.n_layers) for part in parts)
+
+
+def flow_of(run: Run, start: int, threshold: float) -> Flow:
+    """The graph of what the last stream at a position was made of, of edges of at least that share."""
+    return runs.kept(run, ("flow", start, threshold), lambda: _flow_of(run, start, threshold))
+
+
+@torch.inference_mode()
+def _flow_of(run: Run, start: int, threshold: float) -> Flow:
+    states = _states(run)
+    return flow.flow(
+        lambda layer, positions: _summands(run, states, layer, positions),
+        run.cfg.n_layers,
+        run.cfg.attn_only,
+        start,
+        threshold,
+    )
+
+
+def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
+    """The streams of all depths; those that an edit changed as they were in the run."""
+    whole = list(run.streams())
+    if run.cfg.attn_only:
+        return whole
+    states = whole[:1]
+    for layer, (pre, post) in enumerate(pairwise(whole)):
+        name = f"blocks.{layer}.hook_resid_mid"
+        states += [run.cache[name] if run.tap.wants(name) else pre + run.cache["attn_out", layer], post]
+    return states
+
+
+def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) -> Summands:
+    depth = layer if run.cfg.attn_only else 2 * layer
+    W_O, b_O = (run.model.get_parameter(f"blocks.{layer}.attn.{name}").detach() for name in ("W_O", "b_O"))
+    return Summands(
+        pre=states[depth][positions],
+        weights=_weights(run, layer, positions),
+        v=run.cache["v", layer],
+        W_O=W_O,
+        b_O=b_O,
+        mid=states[depth + 1][positions],
+        mlp_out=None if run.cfg.attn_only else run.cache["mlp_out", layer][positions],
+        post=None if run.cfg.attn_only else states[depth + 2][positions],
+    )
+
+
+def _weights(run: Run, layer: int, positions: list[int]) -> Float[Tensor, "head query key"]:
+    """These queries' rows of a layer's patterns, edited as in the run."""
+    names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+    edited = any(map(run.tap.wants, names))
+    rows = list(range(len(run.tokens))) if edited else positions  # an edit finds a query by its place among all
+    q, k = (run.cache[name, layer][None] for name in ("q", "k"))
+    visible = visible_keys(run.cfg.attention_dir, None, len(run.tokens), q.device)[:, :, rows]
+    scores = attention_scores(q[:, rows], k, visible, attention_scale(run.cfg, layer))
+    if not edited:
+        return attention_pattern(scores, visible)[0]
+    return run.tap(names[1], attention_pattern(run.tap(names[0], scores), visible))[0][:, positions]
+
+
+def readout_of(run: Run, place: Place) -> Readout:
+    """The tokens that a node would say, by the logit lens, and their ranks in the state below at the same position."""
+    return runs.kept(run, ("flow readout", place), lambda: _readout_of(run, place))
+
+
+@torch.inference_mode()
+def _readout_of(run: Run, place: Place) -> Readout:
+    states = _states(run)[max(0, place.depth - 1) : place.depth + 1]
+    here = torch.stack([state[place.position] for state in states])
+    *below, logits = run.model.unembed(run.model.ln_final(here[None], Tap()))[0]
+    return flow.readout(logits, below[0] if below else None, min(MOST_TOKENS, len(logits)))

@@ -1,0 +1,154 @@
+"""Does it matter: what becomes of a prediction when an edge is cut or a head is replaced, as the model runs on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from app import models, runs
+from app.explained import Cell, Question, logits_at, parts_at, read_of, z_of
+from app.run import Run, attend, head_weights
+from app.settings import settings
+from model.analysis import Measure, attribution
+from model.hooks import Chain, Tap
+from model.interventions import ablate_head, abreast, cut_edge
+from model.layers import visible_keys
+
+CUT, CUT_RENORMALISED = "edge cut", "edge cut, row rescaled to 1"
+ZERO, MEAN, RESAMPLED = "head gives nothing", "head gives its mean", "head gives the other prompt's"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What each intervention changes: target minus distractor (logits) and the whole distribution (nats) [variant].
+
+    `direct` is what it changes through the final LayerNorm alone, at the run's own scale and with all else held still;
+    `total` is measured, by running the model on from there. `top` are the tokens predicted then.
+    """
+
+    names: tuple[str, ...]
+    direct: Measure
+    total: Measure
+    kl: Measure
+    top: Measure
+
+
+def outcomes(run: Run, cell: Cell, question: Question, other: Run | None) -> Outcomes:
+    """What becomes of the prediction at the question's position; `other` is the run to take the head's output from.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
+    key = ("outcomes", run.key, other and other.key, cell, question)
+    return runs.remembered(key, lambda: _outcomes(run, cell, question, other))
+
+
+def can_give(run: Run, other: Run | None) -> bool:
+    """Whether a head's output in another run can stand in for its own: same model, as many tokens."""
+    return other is not None and other.model is run.model and len(other.tokens) == len(run.tokens)
+
+
+@torch.inference_mode()
+def _outcomes(run: Run, cell: Cell, question: Question, other: Run | None) -> Outcomes:
+    own = logits_at(run, question.position)
+    replaced = _replacements(run, cell, other)
+    logits = torch.cat([_cut(run, cell, question, own), _ablated(run, cell, question, replaced)])
+    pair = [question.target, question.distractor]
+    target, distractor = (logits[:, pair].double() - own[pair].double()).unbind(-1)
+    names = (CUT, CUT_RENORMALISED, *replaced)
+    axes = ("variant",)
+    return Outcomes(
+        names,
+        direct=Measure("direct effect", "logits", axes, _direct(run, cell, question, replaced)),
+        total=Measure("total effect", "logits", axes, target - distractor),
+        kl=attribution.kl_divergence(own, logits),
+        top=Measure("top token", "token id", axes, logits.argmax(-1)),
+    )
+
+
+def _replacements(run: Run, cell: Cell, other: Run | None) -> dict[str, Float[Tensor, "#pos d_value"]]:
+    """What the head gives in place of its own z, by the intervention's name."""
+    z = _own_z(run, cell)
+    found = {ZERO: torch.zeros_like(z[:1]), MEAN: z.mean(0, keepdim=True)}
+    if other is not None and can_give(run, other):
+        found[RESAMPLED] = _own_z(other, cell)
+    return found
+
+
+def _own_z(run: Run, cell: Cell) -> Float[Tensor, "pos d_value"]:
+    return z_of(run, cell.layer, list(range(len(run.tokens))))[:, cell.head]
+
+
+def _direct(
+    run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]]
+) -> Float[Tensor, " variant"]:
+    """The change of the head's write at the position, read off the final stream; none where it only cut elsewhere."""
+    position = question.position
+    z = z_of(run, cell.layer, [position])[0, cell.head]
+    weight = attend(run, cell.layer, cell.head).pattern[cell.query, cell.key]
+    without = z - weight * run.cache["v", cell.layer][cell.key, cell.head]
+    rest = 1 - weight
+    cut = [without, without / rest if rest > 0 else torch.zeros_like(z)] if cell.query == position else [z, z]
+    given = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
+    change = (torch.stack([*cut, *given]) - z) @ head_weights(run, cell.layer, cell.head).W_O
+    read = read_of(run, question)
+    return attribution.direct_effects(change, parts_at(run, position).stream, read.norm, read.direction).values
+
+
+def _cut(run: Run, cell: Cell, question: Question, own: Float[Tensor, " d_vocab"]) -> Float[Tensor, "variant d_vocab"]:
+    """Only what comes after the query can change, so that no more than that is run again."""
+    causal = run.cfg.attention_dir == "causal"
+    if causal and cell.query > question.position:
+        return own.expand(2, -1)
+    n_past = cell.query if causal and not run.edits else 0
+    where = (cell.layer, cell.head, cell.query, cell.key)
+    taps = [cut_edge(*where, renormalise=renormalise, n_past=n_past) for renormalise in (False, True)]
+    return _run_on(run, cell.layer, taps, question.position, n_past)
+
+
+def _ablated(
+    run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]]
+) -> Float[Tensor, "variant d_vocab"]:
+    end = _end(run, question.position)
+    given = [rows[:end].to(settings().device) for rows in replaced.values()]
+    taps = [ablate_head(cell.layer, cell.head, "resample", rows) for rows in given]
+    return _run_on(run, cell.layer, taps, question.position, 0)
+
+
+def _end(run: Run, position: int) -> int:
+    """How many tokens have a say in what is predicted at a position; edits are made of all at once."""
+    return position + 1 if run.cfg.attention_dir == "causal" and not run.edits else len(run.tokens)
+
+
+def _run_on(run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int) -> Float[Tensor, "variant d_vocab"]:
+    """The logits at a position when the model runs on from the run's own stream before a layer, with each of the taps.
+
+    The first `n_past` positions are not run: their keys and values are the run's. A run with edits is made anew.
+    """
+    if run.edits:
+        return torch.stack([runs.once_more(run, tap)[position] for tap in taps])
+    model, device, end = models.on_device(run.model), settings().device, _end(run, position)
+    stream = next(islice(run.streams(), layer, None))
+    resid = stream[None, n_past:end].to(device)
+    visible = visible_keys(run.cfg.attention_dir, None, end, resid.device, end - n_past)
+    tap = Chain(_Past(run, n_past), abreast(taps))
+    with runs.turn():
+        for index in range(layer, run.cfg.n_layers):
+            resid = model.blocks[index](resid, visible, tap.within(f"blocks.{index}"))
+        return model.unembed(model.ln_final(resid[:, [position - n_past]], Tap()))[:, 0].cpu()
+
+
+class _Past(Tap):
+    """Puts a run's keys and values of the first positions before the new ones."""
+
+    def __init__(self, run: Run, n_past: int) -> None:
+        self._run, self._n_past = run, n_past
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if self._n_past == 0 or not name.endswith((".hook_k", ".hook_v")):
+            return activation
+        past = self._run.cache[name][: self._n_past].to(activation.device)
+        return torch.cat([past.expand(len(activation), *past.shape), activation], dim=1)

@@ -1,0 +1,48 @@
+"""What edits come to: the next token's distribution before and after, and the tokens and layers that they reach."""
+
+import numpy as np
+import streamlit as st
+
+from app import runs
+from app.run import Run
+from app.shown import Shown
+from app.views.parts import chart
+from model.analysis.attribution import kl_divergence
+from model.analysis.residual import stream_change
+from model.cone import cone
+
+
+def draw(shown: Shown) -> None:
+    """Two lines about the next token, and the map of what is changed."""
+    if shown.b is None:
+        return
+    for line in said(shown.a, shown.b):
+        st.text(line)
+    from app.figures import edits as figures
+
+    changed, reached = changes(shown.a, shown.b)
+    st.caption(
+        "What the edits can reach is shaded, and the darker the more the stream is really changed there "
+        "(‖B − A‖ / ‖A‖): from an edit on up, and to other tokens only by attention."
+    )
+    chart("cone", figures.cone(changed, reached, shown.a.layer_labels, shown.a.labels))
+
+
+def said(a: Run, b: Run) -> list[str]:
+    """How far the next token's distribution moves, and what becomes of the likeliest token."""
+    moved = float(kl_divergence(a.next_logits, b.next_logits[None]).values[0])
+    before, after = a.next_logits.softmax(-1), b.next_logits.softmax(-1)
+    first, then = int(before.argmax()), int(after.argmax())
+    own, other = a.tokenizer.labels([first, then])
+    change = f"“{own}” {before[first]:.1%} in A, {after[first]:.1%} with the edits"
+    if first == then:
+        line = f"It stays the likeliest: {change}."
+    else:
+        line = f"The likeliest becomes “{other}” ({before[then]:.1%} → {after[then]:.1%}) instead of {change}."
+    return [f"At the last token, KL(A ‖ B) of the next one is {moved:.3g} nats.", line]
+
+
+def changes(a: Run, b: Run) -> tuple[np.ndarray, np.ndarray]:
+    """By state and position: how much the stream is changed, and whether the edits reach it at all."""
+    changed = runs.kept(b, "change of the stream", lambda: stream_change(a.streams(), b.streams()).values.numpy())
+    return changed, cone(b.edits, b.cfg, len(b.tokens)).numpy()

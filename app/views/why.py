@@ -1,0 +1,341 @@
+"""Why a head looks there, what it writes, whether that matters, and who made the prediction."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from app import notices, selection
+from app.components import MapCell, chosen_cell
+from app.explained import logits_at
+from app.glossary import TERMS
+from app.selection.chosen import Head, Side
+from app.shown import Shown
+from app.views import lens, tables
+from app.views.cell_tables import SIDES
+from app.views.head_tables import name
+from app.views.parts import heading
+from app.views.reasons import numbers, panels
+from app.views.reasons.chosen import Explained, Pair, pair_of, place_of, query_place, sides_of, typeable
+from app.views.reasons.numbers import Matrix, effect_by_name
+from app.views.sides import DIFFERENCE, as_tables
+from app.views.steps.chosen import head_of
+from app.views.steps.spelled import number
+
+NAMES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
+MAP = "effects_map"
+
+
+def needs(shown: Shown) -> str:
+    """A model that predicts tokens, of which there are two."""
+    return lens.needs(shown) or next(
+        (
+            f"{run.source.name} knows a single token, so there is none to hold against it. Open another model."
+            for run in shown.runs
+            if run.cfg.d_vocab < 2
+        ),
+        "",
+    )
+
+
+def render(shown: Shown) -> None:
+    """The two tokens, the cell, and the panels that explain both."""
+    _take_click(shown)
+    pair = pair_of(shown, selection.current())
+    _question(shown, pair)
+    sides, lacking = sides_of(shown, selection.current())
+    _cell(shown, sides)
+    side = NAMES[selection.current().side or "a"] if shown.b is not None else "A"
+    for reason in lacking.values() if side == DIFFERENCE else filter(None, [lacking.get(side)]):
+        st.info(reason)
+    if side not in sides and (side != DIFFERENCE or len(sides) < 2):
+        return
+    if len(sides) == 2:
+        _summaries(sides)
+    _explain(shown, sides, side)
+
+
+def _explain(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
+    if selection.current().table:
+        _tables(shown, sides, side)
+        return
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _why(sides, side)
+    with right:
+        if side == DIFFERENCE:
+            heading("What, and does it matter", "why_what")
+            st.caption(
+                f"In the table above: {DIFFERENCE} of what the cells write and change. Show A or B for the rest."
+            )
+        else:
+            _what(sides[side])
+            _does_it_matter(sides[side])
+    _attribution(shown, sides, side)
+
+
+def _question(shown: Shown, pair: Pair) -> None:
+    """The two tokens and the place, as they are and to be changed."""
+    run, place = shown.a, place_of(shown, selection.current())
+    target, distractor = run.tokenizer.labels([pair.target, pair.distractor])
+    heading("Why this token, and not that one?", "why")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
+        _text("target", "Target", target)
+        _text("distractor", "Distractor", distractor)
+        texts = [typeable(run, token) for token in (pair.distractor, pair.target)]
+        st.button(
+            "Swap",
+            icon=":material/swap_horiz:",
+            disabled=None in texts,
+            help=None if None not in texts else "One of these tokens stands for no text that could be typed.",
+            key=selection.widget_key("swap_pair"),
+            on_click=lambda: selection.choose(target=texts[0], distractor=texts[1]),
+        )
+        _list("position", "Predicted after", shown, place, lambda chosen: {"position": chosen})
+        if shown.b is not None:
+            _sides()
+        as_tables()
+    for slot, remark in enumerate(pair.remarks):
+        notices.refused(remark, f"pair_{slot}")
+    _say_difference(shown, pair, place)
+
+
+def _say_difference(shown: Shown, pair: Pair, place: int) -> None:
+    """What the model gives the two tokens, in each run."""
+    labels = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    for side, run in shown.sides.items():
+        position = shown.positions(run)[place]
+        if position is None:
+            continue
+        logits = logits_at(run, position)
+        shares = logits.softmax(-1)[[pair.target, pair.distractor]].tolist()
+        difference = float(logits[pair.target] - logits[pair.distractor])
+        named = f"{side}: " if shown.b is not None else ""
+        told = ", ".join(f"“{label}” {share:.2%}" for label, share in zip(labels, shares, strict=True))
+        st.text(f"{named}after {position} {run.labels[position]}:  {told};  difference {number(difference)} logits")
+
+
+def _text(field: str, label: str, stands: str) -> None:
+    st.text_input(label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"], width=170, **selection.bind(field))
+
+
+def _sides() -> None:
+    st.segmented_control(
+        "Explain",
+        list(SIDES),
+        format_func=SIDES.__getitem__,
+        required=True,
+        help=TERMS["why_side"],
+        **selection.bind("side", default="a"),
+    )
+
+
+def _cell(shown: Shown, sides: Mapping[str, Explained]) -> None:
+    """The head, query and key, to be changed; the key is the query's strongest until one is chosen."""
+    now = selection.current()
+    heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
+    at = next(iter(sides.values()), None)
+    heading("A cell explained", "why_cell")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-cell"):
+        st.selectbox(
+            "Head",
+            heads,
+            format_func=name,
+            help=TERMS["head"],
+            width=110,
+            **selection.tie("why_head", head_of(shown, now), lambda head: selection.choose(heads=_first(head))),
+        )
+        _list("query", "Query token", shown, query_place(shown, now), lambda chosen: {"queries": (chosen,)})
+        key = shown.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
+        _list("key", "Key token", shown, key, lambda chosen: {"keys": (chosen,)})
+        if now.keys or now.queries:
+            st.button(
+                "Strongest cell",
+                help=TERMS["why_strongest"],
+                key=selection.widget_key("why_strongest"),
+                on_click=lambda: selection.choose(queries=(), keys=()),
+            )
+
+
+def _list(field: str, label: str, shown: Shown, value: int, chosen: Callable[[int], dict[str, Any]]) -> None:
+    st.selectbox(
+        label,
+        list(range(len(shown.labels))),
+        format_func=lambda place: f"{place}  {shown.labels[place]}",
+        help=TERMS[f"why_{field}"],
+        width=180,
+        **selection.tie(f"why_{field}", value, lambda place: selection.choose(**chosen(place))),
+    )
+
+
+def _first(head: Head) -> tuple[Head, ...]:
+    """The head in the first place of those chosen; the attention page keeps the others."""
+    return (head, *(other for other in (selection.current().heads or ())[1:] if other != head))
+
+
+def _summaries(sides: Mapping[str, Explained]) -> None:
+    """The cell's numbers in A, in B, and B - A."""
+    columns = numbers.subtract({side: numbers.summary(at) for side, at in sides.items()})
+    cells = {side: f"{at.run.labels[at.cell.query]} → {at.run.labels[at.cell.key]}" for side, at in sides.items()}
+    rows = {
+        f"{side}: {cells[side]}" if side in cells else side: list(map(number, values.values()))
+        for side, values in columns.items()
+    }
+    st.dataframe(
+        {"The cell": list(columns["A"]), **rows},
+        hide_index=True,
+        width="content",
+        alt=f"The cell's numbers in A, in B, and {DIFFERENCE}",
+    )
+
+
+def _matrices(sides: Mapping[str, Explained], of: Callable[[Explained], Matrix]) -> dict[str, Matrix]:
+    return numbers.difference({side: of(at) for side, at in sides.items()})
+
+
+def _why(sides: Mapping[str, Explained], side: str) -> None:
+    heading("Why it looks there", "why_score")
+    if side != DIFFERENCE:
+        st.text(spelled_score(sides[side]))
+    matrix = _matrices(sides, numbers.score_matrix)[side]
+    panels.score(matrix, selection.widget_key("score_parts"))
+    st.caption("Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.")
+
+
+def spelled_score(at: Explained) -> str:
+    """The score, the weight that it becomes, and how exactly its parts add up to it."""
+    found = at.why.found
+    names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
+    return (
+        f"{' looks at '.join(names)}:  score {number(float(found.score.values))} nats, weight {number(at.why.weight)}. "
+        f"The parts' sum is off by {number(float(found.residual.values))}."
+    )
+
+
+def _what(at: Explained) -> None:
+    heading("What it writes", "why_what")
+    st.text(spelled_write(at))
+    tokens, columns = at.written.tokens, st.columns(2)
+    for column, title, ids, by in (
+        (columns[0], "promotes (logits)", tokens.raised, tokens.raised_by),
+        (columns[1], "suppresses (logits)", tokens.lowered, tokens.lowered_by),
+    ):
+        with column:
+            key = selection.widget_key(title.partition(" ")[0])
+            panels.promoted(at.run, ids.values.tolist()[:5], by.values.tolist()[:5], title, key)
+
+
+def spelled_write(at: Explained) -> str:
+    """How long the write is, and what it does directly."""
+    written = at.written
+    direct = f"directly {panels.signed(numbers.edge_effect(at))} logits to target − distractor"
+    if at.cell.query != at.question.position:
+        direct = "nothing directly to target − distractor, which is read off another position"
+    return f"Length {number(float(written.norm.values))} (L2 norm). It adds {direct}."
+
+
+def _does_it_matter(at: Explained) -> None:
+    heading("Does it matter?", "why_matters")
+    with st.spinner("Running the model without it…"):
+        found = at.outcomes
+    panels.outcomes(at.run, found, selection.widget_key("outcomes"))
+    st.caption(spelled_outcomes(at))
+
+
+def spelled_outcomes(at: Explained) -> str:
+    """What was done, and what is lacking."""
+    lines = [
+        "Hollow: direct. Filled: measured by running the model on. KL (nats) of all next tokens; → what it then says."
+    ]
+    if at.cell.query > at.question.position and at.run.cfg.attention_dir == "causal":
+        lines.append("The query comes after the prediction, so that cutting the edge cannot change it.")
+    if at.other is None:
+        lines.append("With a prompt B of as many tokens the head can also be given what it gives there.")
+    elif len(at.outcomes.names) < 5:
+        lines.append(
+            f"The other prompt has {len(at.other.tokens)} tokens and this one {len(at.run.tokens)}, or another model: a "
+            "head can be given what it gives there only where these are the same."
+        )
+    return " ".join(lines)
+
+
+def _attribution(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
+    heading("Who made the prediction", "why_attribution")
+    at = sides.get(side) or sides["A"]
+    if side != DIFFERENCE:
+        st.text(spelled_effects(at))
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.caption("By layer and head. Click a head to explain it.")
+        panels.effect_map(
+            _matrices(sides, numbers.effect_map)[side],
+            MapCell(at.cell.layer, at.cell.head),
+            selection.epoch(),
+            selection.widget_key(MAP),
+        )
+        st.caption("Added up over the layers at the final scale, beside what each layer would say by itself (its own).")
+        over_layers = _matrices(sides, numbers.by_layer)[side]
+        panels.plain_map(
+            over_layers, ("", "after layer"), selection.widget_key("by_layer"), "target − distractor (logits)"
+        )
+        st.caption(f"What {name(at.head)} adds, by the token that it takes it from.")
+        taken = _matrices(sides, lambda each: numbers.by_source(shown, each))[side]
+        panels.plain_map(taken, ("head", "token"), selection.widget_key("by_source"), panels.EFFECT)
+    with right:
+        effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
+        panels.waterfall(effects, f"target − distractor{f', {side}' if shown.b else ''}", selection.widget_key("fall"))
+
+
+def spelled_effects(at: Explained) -> str:
+    """How exactly the effects add up, and at which scale."""
+    effects = at.effects
+    return (
+        f"All parts together: {number(float(effects.values.values.sum()))} logits; the model's own difference: "
+        f"{number(float(effects.difference.values))}; off by {number(float(effects.residual.values))}. "
+        "At the final LayerNorm scale of this run."
+    )
+
+
+def _take_click(shown: Shown) -> None:
+    """The head that was clicked in the map, before anything is drawn from it."""
+    layer, head = head_of(shown, selection.current())
+    clicked = chosen_cell(MapCell(layer, head), selection.epoch(), selection.widget_key(MAP))
+    is_head = clicked and clicked.row < shown.n_layers and clicked.column < shown.n_heads
+    if clicked and is_head and clicked != (layer, head):
+        selection.choose(heads=_first((clicked.row, clicked.column)), keys=())
+
+
+def _tables(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
+    """The same in numbers."""
+    at = sides.get(side)
+    if at is not None:
+        st.text("\n".join([spelled_score(at), spelled_write(at), spelled_effects(at)]))
+    for columns, title in zip(
+        panels.side_columns(_matrices(sides, numbers.score_matrix)[side]),
+        ("The score by part of the query", "The score by part of the key"),
+        strict=True,
+    ):
+        _table(title, columns)
+    if at is not None:
+        tokens = at.written.tokens
+        promoted: tables.Columns = {
+            "promotes": at.run.tokenizer.labels(tokens.raised.values.tolist()),
+            "by (logits)": tokens.raised_by.values.numpy(),
+            "suppresses": at.run.tokenizer.labels(tokens.lowered.values.tolist()),
+            "by (logits) ": tokens.lowered_by.values.numpy(),
+        }
+        _table("What the cell writes", promoted)
+        _table("Does it matter", panels.outcome_columns(at.run, at.outcomes))
+    effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
+    _table("Who made the prediction", {"Part": list(effects), "logits": np.array(list(effects.values()))})
+    over_layers = _matrices(sides, numbers.by_layer)[side]
+    rows = dict(zip(over_layers.rows, over_layers.values, strict=True))
+    _table("Over the layers", {"After layer": over_layers.columns, **rows})
+    taken = _matrices(sides, lambda each: numbers.by_source(shown, each))[side]
+    _table("By source token", {"Token": taken.columns, "logits": taken.values[0]})
+
+
+def _table(title: str, columns: tables.Columns) -> None:
+    heading(title)
+    tables.draw(columns, title)

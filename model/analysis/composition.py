@@ -1,0 +1,104 @@
+"""How much a later head reads what an earlier head writes, from the weights alone.
+
+An earlier head writes x W_V W_O. A later one reads the stream by its query, its key or its value; the score is the
+size of the two circuits' product over the product of their sizes: 1 where all that the one writes is what the other
+reads, and about 1/√d_model for matrices that have nothing to do with each other.
+
+Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", on virtual weights and composition.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from model.analysis import Measure
+from model.analysis.ov import reading
+
+Through = Literal["query", "key", "value"]
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Matrices from stream to stream, each the product of two factors, `reads` first."""
+
+    reads: Float[Tensor, "*head d_model rank"]
+    writes: Float[Tensor, "*head rank d_model"]
+
+
+def reader(
+    through: Through,
+    W_Q: Float[Tensor, "*head d_model d_head"],
+    W_K: Float[Tensor, "*head d_model d_head"],
+    W_V: Float[Tensor, "*head d_model d_value"],
+    W_O: Float[Tensor, "*head d_value d_model"],
+    gain: Float[Tensor, " d_model"] | None = None,
+) -> Product:
+    """A head's circuit with the side first by which it reads: W_Q W_Kᵀ, W_K W_Qᵀ or W_V W_O.
+
+    With a `gain` the LayerNorm before the head is counted by its centring and its gain.
+    """
+    if gain is not None:
+        W_Q, W_K, W_V = (reading(W, gain) for W in (W_Q, W_K, W_V))
+    match through:
+        case "query":
+            return Product(W_Q, W_K.mT)
+        case "key":
+            return Product(W_K, W_Q.mT)
+        case "value":
+            return Product(W_V, W_O)
+
+
+def composition(earlier: Product, later: Product) -> Float[Tensor, "*head"]:
+    """‖first second‖ / (‖first‖ ‖second‖) in Frobenius norms, for each pair of the two; NaN where one of them is 0.
+
+    Nothing of d_model x d_model is made: a thin factor's triangle (QR) has the same length in every direction.
+    """
+    first, last = _triangle(earlier.reads), _triangle(later.writes.mT).mT
+    between = earlier.writes.double() @ later.reads.double()
+    inner = _triangle(earlier.writes.mT).mT, _triangle(later.reads)
+    sizes = _norm(first @ inner[0]) * _norm(inner[1] @ last)
+    return (_norm(first @ between @ last) / sizes).float()
+
+
+def _triangle(thin: Float[Tensor, "*head d_model rank"]) -> Float[Tensor, "*head rows rank"]:
+    return torch.linalg.qr(thin.double(), mode="r").R
+
+
+def _norm(matrix: Float[Tensor, "*head a b"]) -> Float[Tensor, "*head"]:
+    return torch.linalg.matrix_norm(matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """What random heads of the same shapes score: mean and standard deviation []."""
+
+    mean: Measure
+    sd: Measure
+
+
+def random_composition(
+    through: Through,
+    d_model: int,
+    d_head: int,
+    d_value: int,
+    gain: Float[Tensor, " d_model"] | None = None,
+    n: int = 64,
+    seed: int = 0,
+) -> Baseline:
+    """The scores of n pairs of heads whose weights are drawn from a normal distribution; the later reads by `gain`."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(n, *shape, generator=generator, dtype=torch.float64)
+
+    earlier = Product(draw(d_model, d_value), draw(d_value, d_model))
+    W_Q, W_K, W_V, W_O = (draw(d_model, size) for size in (d_head, d_head, d_value, d_value))
+    later = reader(through, W_Q, W_K, W_V, W_O.mT, None if gain is None else gain.double())
+    scores = composition(earlier, later)
+    name = f"{through} composition of random heads"
+    return Baseline(
+        Measure(f"{name}, mean", "share", (), scores.mean()), Measure(f"{name}, sd", "share", (), scores.std())
+    )

@@ -1,0 +1,316 @@
+"""How information flows: what each node of the stream takes from the nodes below it, and the graph of what matters.
+
+A node is the stream at one position, after a layer's attention (mid) or after its MLP (post). It is a sum, and a
+summand's importance is how much nearer it brings the sum:
+
+    proximity(x_j, y) = max(0, ‖y‖₁ − ‖y − x_j‖₁),    share_j = proximity(x_j, y) / Σ_i proximity(x_i, y).
+
+Into a mid node go the stream before the layer, what every head takes from every token (weight times value through W_O,
+the value with its own bias), and b_O; into a post node the mid node and what the MLP made of it. The rest, what is in
+the node beside these, is a summand too: it is what edits have changed, and zero where there are none. The shares of a
+node sum to 1. Where no summand brings the sum nearer, because they cancel, shares are by L1 length instead; where
+all are zero, the first, which is the stream before, has all.
+
+Source: Ferrando and Voita 2024, "Information Flow Routes: Automatically Interpreting Language Models at Scale".
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from model.analysis import Measure
+from model.errors import InputError
+
+Vectors = Float[Tensor, "query d_model"]
+Kind = Literal["residual", "attention", "mlp"]
+ROUNDING = 1e-5  # of a node's L1 length: what float32 sums of a few thousand summands can be off by
+
+
+@dataclass(frozen=True, eq=False)
+class Summands:
+    """What a layer adds up at some positions (queries), and what it adds up to.
+
+    `mid` is the stream after attention and `post` that after the MLP; a layer without MLP has neither `mlp_out` nor
+    `post`.
+    """
+
+    pre: Vectors
+    weights: Float[Tensor, "head query key"]
+    v: Float[Tensor, "key head d_value"]
+    W_O: Float[Tensor, "head d_value d_model"]
+    b_O: Float[Tensor, " d_model"]
+    mid: Vectors
+    mlp_out: Vectors | None = None
+    post: Vectors | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MidShares:
+    """What mid nodes take: residual [query], edges [query, head, key], bias [query] and rest [query] sum to 1."""
+
+    residual: Measure
+    edges: Measure
+    bias: Measure
+    rest: Measure
+
+
+@dataclass(frozen=True, eq=False)
+class PostShares:
+    """What post nodes take: residual, mlp and rest [query] sum to 1."""
+
+    residual: Measure
+    mlp: Measure
+    rest: Measure
+
+
+def shares(summands: Float[Tensor, "summand d_model"], total: Float[Tensor, " d_model"]) -> Measure:
+    """Each summand's share of their sum."""
+    return _measure(_normalised(_proximity(summands, total), _length(summands), _length(total)), "summand")
+
+
+def mid_shares(layer: Summands) -> MidShares:
+    """What the stream after attention takes, at each query, from itself, from every token by every head, and from b_O.
+
+    One head's writes [key, d_model] are held at a time, and as much again to compare them with one query's sum:
+    393 kB at 64 tokens of GPT-2's shape, where all edges' writes at once would be 151 MB a layer.
+    """
+    near, far = torch.zeros_like(layer.weights), torch.zeros_like(layer.weights)
+    summed = layer.pre + layer.b_O
+    seen = [1 + max(row.nonzero().flatten().tolist(), default=-1) for row in layer.weights.abs().amax(0)]
+    for head, weights in enumerate(layer.weights):
+        writes = layer.v[:, head] @ layer.W_O[head]
+        torch.mul(weights.abs(), _length(writes), out=far[head])
+        for query, last in enumerate(seen):
+            near[head, query, :last] = _proximity(writes[:last], layer.mid[query], weights[query, :last])
+        summed = summed + weights @ writes
+    constants = torch.stack([layer.pre, layer.b_O.expand_as(layer.pre), _rest(layer.mid, summed)])
+    nearness, lengths = (
+        torch.cat([of_constants, of_edges.transpose(0, 1).flatten(1)], dim=1)
+        for of_constants, of_edges in ((_proximities(constants, layer.mid), near), (_length(constants).T, far))
+    )
+    found = _normalised(nearness, lengths, _length(layer.mid))
+    edges = found[:, 3:].unflatten(1, (layer.weights.shape[0], -1))
+    residual, bias, rest = (_measure(found[:, column], "query") for column in range(3))
+    return MidShares(residual, _measure(edges, "query", "head", "key"), bias, rest)
+
+
+def post_shares(layer: Summands) -> PostShares:
+    """What the stream after the MLP takes from that before it and from the MLP's output."""
+    assert layer.mlp_out is not None
+    assert layer.post is not None
+    rest = _rest(layer.post, layer.mid + layer.mlp_out)
+    summands = torch.stack([layer.mid, layer.mlp_out, rest])
+    found = _normalised(_proximities(summands, layer.post), _length(summands).T, _length(layer.post))
+    return PostShares(*(_measure(found[:, column], "query") for column in range(3)))
+
+
+def _proximity(
+    summands: Float[Tensor, "summand d_model"],
+    total: Float[Tensor, " d_model"],
+    weights: Float[Tensor, " summand"] | None = None,
+) -> Float[Tensor, " summand"]:
+    """How much nearer to the total each summand, times its weight, brings zero (L1 norm); never below 0.
+
+    Entries are compared before they are added up: the difference of two long norms would round away short summands.
+    """
+    missing = total - summands if weights is None else torch.addcmul(total, weights[:, None], summands, value=-1)
+    return torch.sub(total.abs(), missing.abs_(), out=missing).sum(-1).clamp_(min=0)
+
+
+def _proximities(summands: Float[Tensor, "summand query d_model"], totals: Vectors) -> Float[Tensor, "query summand"]:
+    return torch.stack([_proximity(at, total) for at, total in zip(summands.unbind(1), totals, strict=True)])
+
+
+def _length(vectors: Float[Tensor, "*lead d_model"]) -> Float[Tensor, "*lead"]:
+    return torch.linalg.vector_norm(vectors, ord=1, dim=-1)
+
+
+def _rest(total: Vectors, summed: Vectors) -> Vectors:
+    """What is in the total beside the sum; nothing where that is no more than rounding."""
+    rest = total - summed
+    return rest.masked_fill((_length(rest) <= ROUNDING * _length(total))[..., None], 0.0)
+
+
+def _normalised(
+    near: Float[Tensor, "*lead summand"], lengths: Float[Tensor, "*lead summand"], of_total: Float[Tensor, "*lead"]
+) -> Float[Tensor, "*lead summand"]:
+    """Proximities over their sum; lengths over theirs where no summand is near; all to the first where none is long."""
+    first = torch.zeros_like(near)
+    first[..., 0] = 1
+    counted = torch.where(lengths.sum(-1, keepdim=True) > 0, lengths, first)
+    counted = torch.where(near.sum(-1, keepdim=True) > ROUNDING * of_total[..., None], near, counted)
+    return counted / counted.sum(-1, keepdim=True)
+
+
+def _measure(values: Tensor, *axes: str) -> Measure:
+    return Measure("share", "share", axes, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """The k likeliest tokens (ids) of a node, best first, their probabilities, and their ranks in the node below.
+
+    Ranks are from 1; `ranks_below` is None where there is no node below.
+    """
+
+    tokens: Measure
+    probabilities: Measure
+    ranks_below: Measure | None
+
+
+def readout(logits: Float[Tensor, " d_vocab"], below: Float[Tensor, " d_vocab"] | None, k: int) -> Readout:
+    """What a node would say, from its logits and those of the node below it, both read off by the logit lens.
+
+    Raises:
+        InputError: k is outside the vocabulary.
+    """
+    if not 1 <= k <= len(logits):
+        raise InputError(f"k is {k}; the vocabulary has {len(logits)} tokens: ask for 1 to {len(logits)}.")
+    best = logits.topk(k).indices
+    probabilities = Measure("probability", "probability", ("k",), logits.softmax(-1)[best])
+    ranks = None
+    if below is not None:
+        ranks = Measure("rank below", "rank", ("k",), 1 + (below > below[best][:, None]).sum(-1))
+    return Readout(Measure("top tokens", "token id", ("k",), best), probabilities, ranks)
+
+
+class Place(NamedTuple):
+    """A node's place: `depth` 0 is the embedding, and each layer adds one (attention alone) or two (mid, post)."""
+
+    depth: int
+    position: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node that the start draws on: what it takes from no node, and how much of the start passes through it.
+
+    `bias` and `rest` are shares of the node. `flow` is the sum over all ways from the start, along edges that are kept,
+    of the product of their shares; the start's is 1.
+    """
+
+    place: Place
+    flow: float
+    bias: float
+    rest: float
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What a node takes from one below: its share of the target, and for attention each head's, largest first."""
+
+    source: Place
+    target: Place
+    kind: Kind
+    share: float
+    heads: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Flow:
+    """The nodes and edges above a threshold by which a start is reached, from the start down.
+
+    With a threshold of 0 it has all that has any share: every node's incoming edges, its bias and its rest sum to 1.
+    """
+
+    start: Place
+    threshold: float
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+    @property
+    def traced(self) -> float:
+        """How much of the start was followed down to the embeddings; the rest is in biases and edges left out."""
+        return sum(node.flow for node in self.nodes if node.place.depth == 0)
+
+
+Supply = Callable[[int, list[int]], Summands]
+
+
+def flow(supply: Supply, n_layers: int, attn_only: bool, start: int, threshold: float) -> Flow:
+    """The graph of what the stream after `n_layers` layers at position `start` was made of.
+
+    An edge is kept where its share of its target is at least `threshold`; an attention edge's share is the sum of its
+    heads'. `supply(layer, positions)` gives what a layer adds up at these positions, in this order; it is asked from
+    the last layer down, once a layer, and only for positions that were reached.
+
+    Raises:
+        InputError: the threshold is no share, or there is no layer.
+    """
+    if not 0 <= threshold <= 1:
+        raise InputError(f"The threshold is {threshold}; it is a share of a node: give 0 to 1.")
+    if n_layers < 1:
+        raise InputError(f"n_layers is {n_layers}; nothing flows before the first layer: give at least 1.")
+    depth = n_layers if attn_only else 2 * n_layers
+    walk = _Walk(threshold, depth, {start: 1.0})
+    for layer in reversed(range(n_layers)):
+        positions = sorted(walk.arriving)
+        if positions:
+            summed = supply(layer, positions)
+            if not attn_only:
+                walk.down(positions, *_into_post(post_shares(summed), positions))
+            walk.down(positions, *_into_mid(mid_shares(summed), positions))
+    walk.end()
+    return Flow(Place(depth, start), threshold, tuple(walk.nodes), tuple(walk.edges))
+
+
+Heads = tuple[tuple[int, float], ...]
+Taken = tuple[Kind, int, float, Heads]  # an edge into a node: its kind, its source's position, its share, its heads'
+Beside = tuple[float, float]  # the node's bias and rest
+
+
+def _into_post(found: PostShares, positions: list[int]) -> tuple[list[list[Taken]], list[Beside]]:
+    residual, mlp, rest = (each.values.tolist() for each in (found.residual, found.mlp, found.rest))
+    edges: list[list[Taken]] = [
+        [("residual", position, of_stream, ()), ("mlp", position, of_mlp, ())]
+        for position, of_stream, of_mlp in zip(positions, residual, mlp, strict=True)
+    ]
+    return edges, [(0.0, share) for share in rest]
+
+
+def _into_mid(found: MidShares, positions: list[int]) -> tuple[list[list[Taken]], list[Beside]]:
+    residual, bias, rest = (each.values.tolist() for each in (found.residual, found.bias, found.rest))
+    rows = enumerate(zip(positions, residual, strict=True))
+    edges = [
+        [("residual", position, share, ()), *_attended(found.edges.values[row])] for row, (position, share) in rows
+    ]
+    return edges, list(zip(bias, rest, strict=True))
+
+
+def _attended(edges: Float[Tensor, "head key"]) -> Iterator[Taken]:
+    """One edge a key that any head takes from."""
+    ordered, heads = (each.T.tolist() for each in edges.sort(dim=0, descending=True, stable=True))
+    for key, share in enumerate(edges.sum(0).tolist()):
+        yield "attention", key, share, tuple(zip(heads[key], ordered[key], strict=True))
+
+
+@dataclass
+class _Walk:
+    """Goes down state by state; `arriving` is how much of the start comes through each position of the present one."""
+
+    threshold: float
+    depth: int
+    arriving: dict[int, float]
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+    def down(self, positions: list[int], incoming: list[list[Taken]], beside: list[Beside]) -> None:
+        """To the next state below; positions at which nothing arrives are left out."""
+        below: dict[int, float] = {}
+        for position, taken, (bias, rest) in zip(positions, incoming, beside, strict=True):
+            if position in self.arriving:
+                target, here = Place(self.depth, position), self.arriving[position]
+                self.nodes.append(Node(target, here, bias, rest))
+                for kind, source, share, heads in taken:
+                    if share > 0 and share >= self.threshold:
+                        self.edges.append(Edge(Place(self.depth - 1, source), target, kind, share, heads))
+                        below[source] = below.get(source, 0.0) + here * share
+        self.arriving, self.depth = below, self.depth - 1
+
+    def end(self) -> None:
+        """The nodes at which the ways end."""
+        self.nodes += [Node(Place(self.depth, at), here, 0.0, 0.0) for at, here in sorted(self.arriving.items())]

@@ -1,0 +1,79 @@
+"""Why a head looks there: one pre-softmax score as a sum over the parts of the query's stream and of the key's.
+
+A stream is the sum of what wrote to it. LayerNorm takes a mean off and divides by a scale; with that scale held at the
+run's own, both are linear, and so is everything up to the score: it is a sum over pairs of parts, and nothing is left.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from model.analysis import Measure
+from model.analysis.head_steps import Norm
+
+Parts = Float[Tensor, "part d_model"]
+Rows = Float[Tensor, "row d_head"]
+
+
+def normalized(parts: Parts, stream: Float[Tensor, " d_model"], norm: Norm | None) -> Parts:
+    """What LayerNorm makes of each part of a stream: (part - its mean) / the stream's scale, times the gain.
+
+    The bias belongs to no part: with it they add up to the normalised stream, if `parts` add up to `stream`. Without
+    LayerNorm the parts are as they were. In float64, so that sums of many parts add up.
+    """
+    parts = parts.double()
+    if norm is None:
+        return parts
+    centred = parts - parts.mean(-1, keepdim=True)
+    scaled = centred / (stream.double().var(unbiased=False) + norm.eps).sqrt()
+    return scaled if norm.w is None else scaled * norm.w.double()
+
+
+def projected(
+    parts: Parts,
+    stream: Float[Tensor, " d_model"],
+    norm: Norm | None,
+    W: Float[Tensor, "d_model d_head"],
+    b: Float[Tensor, " d_head"],
+) -> Rows:
+    """What each part gives to the query (W_Q, b_Q) or to the key (W_K, b_K) of a head, in rows that add up to it.
+
+    After the parts come LayerNorm's bias (zeros where there is none) and the head's own.
+    """
+    W, b = W.double(), b.double()
+    rows = normalized(parts, stream, norm) @ W
+    of_norm = torch.zeros_like(b) if norm is None or norm.b is None else norm.b.double() @ W
+    return torch.cat([rows, of_norm[None], b[None]])
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreParts:
+    """A score [] and its parts (nats): row i of `matrix` is part i of the query, column j part j of the key.
+
+    `query_parts` and `key_parts` are the sums of rows and columns. `residual` [] is how far the sum of the matrix is
+    from the score that the run itself has.
+    """
+
+    matrix: Measure
+    query_parts: Measure
+    key_parts: Measure
+    score: Measure
+    residual: Measure
+
+
+def score_parts(query: Rows, key: Rows, attn_scale: float, score: float) -> ScoreParts:
+    """The score of a query with a key, both given as the rows that `projected` makes, and what the run's score is.
+
+    Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", for the sum over pairs of paths.
+    """
+    matrix = query @ key.T / attn_scale
+    axes = ("query part", "key part")
+    return ScoreParts(
+        matrix=Measure("part of the score", "nats", axes, matrix),
+        query_parts=Measure("query's part of the score", "nats", axes[:1], matrix.sum(1)),
+        key_parts=Measure("key's part of the score", "nats", axes[1:], matrix.sum(0)),
+        score=Measure("pre-softmax score", "nats", (), torch.tensor(score)),
+        residual=Measure("sum of the parts − score", "nats", (), matrix.sum() - score),
+    )

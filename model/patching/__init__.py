@@ -1,0 +1,31 @@
+"""What of a run makes its prediction: a part of another run is put in its place, and the prediction measured again.
+
+    question = LogitDifference(target, distractor, position)
+    patching = Patching(model, tokens_a, tokens_b, question)
+    exact = patching_map(patching, "z")
+    estimate = attribution_map(patching, "z")
+    paths = path_map(patching, receiver=(1, 0), read="k")
+
+Every number is a share: 0 where the prediction is as in A, 1 where it is as in B, and beyond where it is neither.
+"""
+
+from model.patching.attribution import attribution_map, rank_correlation
+from model.patching.grids import Grid, Kind, Variant, grid
+from model.patching.maps import patching_map
+from model.patching.paths import ReadAs, path_differences, path_map
+from model.patching.runs import LogitDifference, Patching
+
+__all__ = [
+    "Grid",
+    "Kind",
+    "LogitDifference",
+    "Patching",
+    "ReadAs",
+    "Variant",
+    "attribution_map",
+    "grid",
+    "patching_map",
+    "path_differences",
+    "path_map",
+    "rank_correlation",
+]

@@ -1,0 +1,21 @@
+"""Activation patching: what each part of a run, put into the other, changes in what that predicts.
+
+Source: Vig et al. 2020 and Meng et al. 2022 (causal tracing); Heimersheim and Nanda 2024 on how to read it.
+"""
+
+from model.analysis import Measure
+from model.patching.grids import Kind, grid
+from model.patching.runs import AT_ONCE, Patching
+
+
+def patching_map(patching: Patching, kind: Kind, layer: int | None = None, at_once: int = AT_ONCE) -> Measure:
+    """The share of the logit difference with each part patched alone: [layer, pos], [layer, head] or [head, pos].
+
+    0 = A, 1 = B, whichever of them is patched. Positions after the one that is measured have no say, and are left out.
+
+    Raises:
+        InputError: the model has no such part, or not even one variant fits in `at_once` bytes.
+    """
+    cells = grid(kind, patching.model.cfg, patching.n_pos, layer)
+    differences = patching.differences(cells.variants, at_once)
+    return Measure("patched", "share", cells.axes, patching.share(differences).reshape(cells.shape).cpu())

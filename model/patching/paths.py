@@ -1,0 +1,101 @@
+"""Path patching: one head's change reaches one other head's query, key or value, and nothing else until then."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from model.analysis import Measure
+from model.errors import InputError
+from model.hooks import NO_TAP, Edit, HookPoint
+from model.interventions import check_head
+from model.patching.runs import AT_ONCE, Patching, Streams
+
+Head = tuple[int, int]
+ReadAs = Literal["q", "k", "v"]
+
+
+def path_map(patching: Patching, receiver: Head, read: ReadAs, through_mlps: bool = False) -> Measure:
+    """`path_differences` of every head before the receiver, as a share [layer, head]: 0 = A, 1 = B, not clipped.
+
+    Raises:
+        InputError: there is no such head, or none before it.
+    """
+    cfg, (layer, _) = patching.model.cfg, receiver
+    senders = [(at, head) for at in range(layer) for head in range(cfg.n_heads)]
+    shares = patching.share(path_differences(patching, senders, receiver, read, through_mlps))
+    return Measure(f"patched on the way to {read}", "share", ("layer", "head"), shares.reshape(layer, -1).cpu())
+
+
+@torch.inference_mode()
+def path_differences(
+    patching: Patching,
+    senders: Sequence[Head],
+    receiver: Head,
+    read: ReadAs,
+    through_mlps: bool = False,
+    at_once: int = AT_ONCE,
+) -> Float[Tensor, " sender"]:
+    """The logit difference if the receiver's query, key or value, at all positions, is that which each sender changes.
+
+    A sender's z is the other run's; on the way to the receiver all other heads give what they give in the run that is
+    patched. So do the MLPs, or with `through_mlps` they are computed anew. What comes after the receiver is run.
+
+    Source: Goldowsky-Dill et al. 2023 (the direct path); Wang et al. 2022, section 3.1 (with MLPs computed anew).
+
+    Raises:
+        InputError: a head that there is not, or a sender that does not come before the receiver.
+    """
+    _check(patching, senders, receiver)
+    pieces = [
+        _differences(patching, senders[start : start + step], receiver, read, through_mlps)
+        for step in [patching.most_at_once(at_once)]
+        for start in range(0, len(senders), step)
+    ]
+    return torch.cat(pieces)
+
+
+def _differences(
+    patching: Patching, senders: Sequence[Head], receiver: Head, read: ReadAs, through_mlps: bool
+) -> Float[Tensor, " sender"]:
+    layer, head = receiver
+    block = patching.model.blocks[layer]
+    reaching = _reaching(patching, senders, layer, through_mlps)
+    W, b = (block.get_parameter(f"attn.{kind}_{read.upper()}")[head] for kind in "Wb")
+    changed = block.get_submodule("ln1")(reaching, NO_TAP) @ W + b
+
+    def replace(activation: Float[Tensor, "row pos head d_head"], hook: HookPoint) -> None:
+        activation[1:, :, head] = changed
+
+    at_start = {f"blocks.{layer}.hook_resid_pre": torch.zeros_like(reaching)}
+    return patching.run_on(layer, at_start, Edit([((f"blocks.{layer}.attn.hook_{read}",), replace)]))
+
+
+def _reaching(patching: Patching, senders: Sequence[Head], layer: int, through_mlps: bool) -> Streams:
+    """The stream before a layer when each of the senders alone has changed."""
+    if not through_mlps:
+        return patching.base["resid_pre", layer] + torch.stack([patching.head_change(*sender) for sender in senders])
+    rows = patching.base["resid_pre", 0].expand(len(senders), -1, -1)
+    for index in range(layer):
+        rows = rows + patching.base["attn_out", index]
+        for row, (at, head) in enumerate(senders):
+            if at == index:
+                rows[row] += patching.head_change(at, head)
+        if not patching.model.cfg.attn_only:
+            block = patching.model.blocks[index]
+            rows = rows + block.get_submodule("mlp")(block.get_submodule("ln2")(rows, NO_TAP), NO_TAP)
+    return rows
+
+
+def _check(patching: Patching, senders: Sequence[Head], receiver: Head) -> None:
+    for layer, head in (receiver, *senders):
+        check_head(patching.model.cfg, layer, head)
+    late = next((sender for sender in senders if sender[0] >= receiver[0]), None)
+    if late is not None or not senders:
+        told = f"L{receiver[0]}H{receiver[1]}"
+        raise InputError(
+            f"Nothing goes to {told} from {'L{}H{}'.format(*late) if late else 'any head'}: a head can be reached only "
+            "from the layers before its own. Choose a later receiver or an earlier sender."
+        )

@@ -1,0 +1,123 @@
+"""Products of a few rows with a weight matrix, as fast as memory gives the matrix.
+
+Writing a token multiplies one row with every weight of the model, so that reading the weights is nearly all the work.
+torch's matrix products are made for many rows, and for one they take longer than the reading.
+"""
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+import torch
+from einops import einsum
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+# Where the other ways were measured to be faster than a plain matrix product, on an AMD EPYC with torch 2.13:
+FEW = 4  # rows of x; for 8 they are as fast
+LARGE = 2**18  # elements of a matrix; a smaller one stays in the processor's cache
+WIDEST = 2**14  # columns of a matrix that is read by rows
+BLOCK = 64  # rows of a matrix taken at a time, which stay in the cache while all rows of x use them
+WIDE_BLOCK = 128  # the same of a matrix whose columns lie side by side
+HAS_KERNEL = "fbgemm" in torch.backends.quantized.supported_engines  # without it embedding_bag is slow
+
+
+def product(x: Float[Tensor, "..."], W: Float[Tensor, "..."], equation: str) -> Float[Tensor, "..."]:
+    """`einsum(x, W, equation)`, where that sums over x's last axes and puts W's other axes in their place.
+
+    In inference mode on the CPU, few rows times a large matrix come to the same float32 sums another way: their terms
+    are added in another order, so that they differ by rounding. Where derivatives may be asked for it is einsum.
+    """
+    order, n_summed = _axes(equation)
+    rows = x.shape[: x.ndim - n_summed]
+    matrix = _matrix(W.permute(order), n_summed) if 0 < rows.numel() <= FEW and _is_large_constant(W) else None
+    if matrix is None:
+        return einsum(x, W, equation)
+    few = x.reshape(rows.numel(), len(matrix))
+    out = _weighted_rows(few, matrix) if matrix.stride(1) == 1 else _dot_products(few, matrix.T)
+    return out.reshape(*rows, *(W.shape[axis] for axis in order[n_summed:]))
+
+
+def products(
+    x: Float[Tensor, "..."], matrices: Sequence[Float[Tensor, "..."]], equation: str
+) -> tuple[Float[Tensor, "..."], ...]:
+    """The `product` with each of several; one product where they lie one behind the other, as in GPT-2's files."""
+    joined = _joined(matrices) if torch.is_inference_mode_enabled() else None
+    if joined is None:
+        return tuple(product(x, W, equation) for W in matrices)
+    return product(x, joined, equation).tensor_split(len(matrices), dim=x.ndim - _axes(equation)[1])
+
+
+@cache
+def _axes(equation: str) -> tuple[tuple[int, ...], int]:
+    """The order of W's axes in which those that are summed come first, and how many these are."""
+    inputs, output = equation.split("->")
+    of_x, of_W = (each.split() for each in inputs.split(","))
+    summed, kept = [axis for axis in of_x if axis in of_W], [axis for axis in output.split() if axis in of_W]
+    return tuple(map(of_W.index, summed + kept)), len(summed)
+
+
+def _is_large_constant(W: Tensor) -> bool:
+    """Whether W is float32 on the CPU, worth some steps around its product, and nothing that derivatives go to."""
+    constant = torch.is_inference_mode_enabled()
+    return constant and HAS_KERNEL and W.numel() >= LARGE and W.dtype == torch.float32 and W.device.type == "cpu"
+
+
+def _matrix(W: Float[Tensor, "..."], n_summed: int) -> Float[Tensor, "d_in d_out"] | None:
+    """W as a matrix, if without a copy it is one of a kind for which there is another way.
+
+    By rows: they lie a whole number of their lengths apart. By columns: they lie side by side, more of them than rows.
+    """
+    try:
+        matrix = W.view(W.shape[:n_summed].numel(), W.shape[n_summed:].numel())
+    except RuntimeError:  # the heads' matrices lie one behind the other
+        return None
+    d_in, d_out = matrix.shape
+    by_rows = matrix.stride(1) == 1 and matrix.stride(0) % d_out == 0 and d_out <= WIDEST
+    by_columns = matrix.stride() == (1, d_in) and d_in <= d_out
+    return matrix if by_rows or by_columns else None
+
+
+def _joined(matrices: Sequence[Float[Tensor, "head ..."]]) -> Float[Tensor, "heads ..."] | None:
+    """`torch.cat(matrices)`, if without a copy they are slices of such a tensor, in this order."""
+    first = matrices[0]
+    step = len(first) * first.stride(0)
+    for index, W in enumerate(matrices):
+        alike = W.shape == first.shape and W.stride() == first.stride() and W.dtype == first.dtype
+        behind = W.storage_offset() == first.storage_offset() + index * step
+        if not (alike and behind and W.untyped_storage().data_ptr() == first.untyped_storage().data_ptr()):
+            return None
+    return first.as_strided((len(matrices) * len(first), *first.shape[1:]), first.stride())
+
+
+def _weighted_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"]) -> Float[Tensor, "few d_out"]:
+    """x @ W as the sum of W's rows, each weighted by its component of x, which is what an embedding bag sums.
+
+    A bag is a block of W's rows for one row of x. Where W's rows lie further apart than they are long, as slices of
+    one matrix do, they are every second or third of a longer table.
+    """
+    (few, d_in), d_out = x.shape, W.shape[1]
+    block = BLOCK if d_in % BLOCK == 0 else d_in
+    apart = W.stride(0) // d_out
+    table = W.as_strided((1 + (d_in - 1) * apart, d_out), (d_out, 1))
+    weights = x.view(few, -1, block).transpose(0, 1).reshape(-1, block)
+    sums = F.embedding_bag(_bags(few, d_in, block, apart), table, per_sample_weights=weights, mode="sum")
+    return sums.view(-1, few, d_out).sum(0)
+
+
+@lru_cache(maxsize=64)
+def _bags(few: int, d_in: int, block: int, apart: int) -> Int[Tensor, "bags block"]:
+    """The rows of the table in each bag: the first block once for each row of x, then the second."""
+    blocks = (torch.arange(d_in) * apart).view(-1, 1, block)
+    return blocks.expand(-1, few, -1).reshape(-1, block)
+
+
+def _dot_products(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_out d_in"]) -> Float[Tensor, "few d_out"]:
+    """x @ W.T in blocks of W's rows, for which torch has a faster way than for all of them at once."""
+    (n_rows, d_in), few = W.shape, len(x)
+    n_blocks, rest = divmod(n_rows, WIDE_BLOCK)
+    out = x.new_empty(n_rows, few)
+    blocks = W[: n_rows - rest].view(n_blocks, WIDE_BLOCK, d_in)
+    torch.bmm(blocks, x.T.expand(n_blocks, d_in, few), out=out[: n_rows - rest].view(n_blocks, WIDE_BLOCK, few))
+    torch.mm(W[n_rows - rest :], x.T, out=out[n_rows - rest :])
+    return out.T

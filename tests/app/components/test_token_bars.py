@@ -1,0 +1,165 @@
+"""The steps of a text in a browser: what chips and bars say, which step is looked at, and what is asked for."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from app.components import StepClick, clicked
+from tests.app.components.token_bars_page import HOSTILE, LABELS, steps
+from tests.serving import served
+
+FIRST_DRAWING = 60_000  # milliseconds for a first drawing on a busy machine
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def bars_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where token_bars_page.py is served."""
+    with served("tests/app/components/token_bars_page.py", tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def desktop(browser: Browser) -> Iterator[BrowserContext]:
+    """A light screen."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def open_bars(desktop: BrowserContext, bars_address: str) -> Iterator[Open]:
+    """Opens the page with six steps, or as a query says."""
+    page = desktop.new_page()
+
+    def opened(query: str = "") -> Page:
+        page.goto(f"{bars_address}/?{query}")
+        expect(page.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
+        return page
+
+    yield opened
+    page.close()
+
+
+def asked(page: Page, step: int, token: int | None = None) -> None:
+    expect(page.get_by_text(f"asked ({step}, {token})")).to_be_visible()
+
+
+def rows(page: Page) -> Locator:
+    return page.locator(".row")
+
+
+def tooltip(page: Page) -> dict[str, str]:
+    script = """(box) => {
+      const rows = Array.from(box.querySelectorAll("dt"), (name) => [name.textContent, name.nextSibling.textContent]);
+      return { title: box.querySelector("strong").textContent, ...Object.fromEntries(rows) };
+    }"""
+    return page.locator(".tooltip:popover-open").evaluate(script)
+
+
+def test_what_nobody_touched_is_the_servers_step() -> None:
+    assert clicked(4, 0, "untouched") == StepClick(4, None)
+
+
+def test_tokens_stay_text_and_numbers_are_told(open_bars: Open) -> None:
+    page = open_bars()
+    assert page.locator(".chip").all_text_contents() == [each.label for each in steps(6)]
+    assert page.locator("img[src=x]").count() == 0
+    expect(page.locator(".tail .word")).to_have_count(25)  # an ellipsis and the last 24
+    expect(page.locator(".tail .word").first).to_have_text("…")
+    expect(page.locator(".facts")).to_have_text(
+        f"“{HOSTILE}” was written · log-probability −0.69 nats · entropy 1.25 nats, of what is drawn from 0.50 nats"
+    )
+    assert rows(page).locator(".token").all_text_contents() == LABELS[:4]
+    assert rows(page).locator(".share").all_text_contents() == ["50% → 80%", "25% → 20%", "20% → cut", "5% → cut"]
+    expect(rows(page).locator(".mark")).to_have_text(["◆", "", "", ""])  # not by colour alone
+    rows(page).nth(2).hover()
+    assert tooltip(page) == {
+        "title": "שלום",
+        "the model's own": "0.2000",
+        "drawn with": "cut",
+        "log-probability": "−1.609 nats",
+        "rank": "3",
+        "": "Click: write this here",
+    }
+    page.locator(".chip").nth(1).hover()
+    assert tooltip(page)["probability"] == "0.2500"
+    assert tooltip(page)[""] == "put there by you"
+
+
+def test_bars_are_as_long_as_their_probabilities(open_bars: Open) -> None:
+    page = open_bars()
+    widths = {
+        name: page.locator(f".track .{name}").evaluate_all("bars => bars.map(bar => bar.getBoundingClientRect().width)")
+        for name in ("before", "after")
+    }
+    longest = widths["after"][0]
+    # A browser rounds to 1/64 of a pixel; a bar has at least one pixel.
+    assert widths["before"] == pytest.approx([longest * share / 0.8 for share in (0.5, 0.25, 0.2, 0.05)], abs=0.1)
+    assert widths["after"][1] == pytest.approx(longest / 4, abs=0.1)
+
+
+def test_a_click_looks_at_a_step_or_asks_for_a_token(open_bars: Open) -> None:
+    page = open_bars()
+    page.locator(".chip").nth(3).click()
+    asked(page, 3)
+    expect(page.get_by_text("Step 4 of 6")).to_be_visible()
+    expect(page.locator(".chip.chosen")).to_have_count(1)
+    rows(page).nth(1).click()
+    asked(page, 3, 31)
+    page.get_by_role("button", name="first").click()  # the server takes the step back
+    asked(page, 0)
+    expect(page.get_by_text("Step 1 of 6")).to_be_visible()
+    expect(page.get_by_role("button", name="the step before")).to_be_disabled()
+    page.get_by_role("button", name="the next step").click()
+    asked(page, 1)
+
+
+def test_steps_and_tokens_are_walked_by_key_and_read_aloud(open_bars: Open) -> None:
+    page = open_bars()
+    line = page.get_by_role("listbox", name="6 tokens written")
+    line.focus()
+    for press, step in [("ArrowLeft", 0), ("ArrowRight", 1), ("End", 5), ("ArrowRight", 5), ("Home", 0)]:
+        page.keyboard.press(press)
+        expect(line).to_have_attribute("aria-activedescendant", f"step-{step}")
+    page.keyboard.press("ArrowRight")
+    asked(page, 1)
+    expect(page.locator(".live")).to_contain_text("step 2: “שלום” was put there by you")
+    expect(page.get_by_role("option", name="step 2: שלום, put there by you")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Tab")  # the step before
+    page.keyboard.press("Tab")  # the next step
+    page.keyboard.press("Tab")
+    bars = page.get_by_role("listbox", name="The likeliest tokens of step 2")
+    expect(bars).to_be_focused()
+    for press, place in [("ArrowDown", 0), ("ArrowDown", 1), ("End", 3), ("ArrowDown", 3), ("ArrowUp", 2)]:
+        page.keyboard.press(press)
+        expect(bars).to_have_attribute("aria-activedescendant", f"choice-{place}")
+    expect(page.locator(".live")).to_contain_text("␣the, 20%, after the cuts cut")
+    page.keyboard.press("Enter")
+    asked(page, 1, 12)
+    page.keyboard.press("ArrowRight")
+    asked(page, 2)
+
+
+def test_in_a_file_steps_are_looked_at_and_nothing_is_asked_for(open_bars: Open) -> None:
+    page = open_bars("file=1")
+    page.locator(".chip").nth(2).click()
+    asked(page, 2)
+    rows(page).nth(0).click()
+    rows(page).nth(1).hover()
+    assert "" not in tooltip(page)
+    asked(page, 2)
+
+
+def test_a_dark_phone_shows_many_steps_without_scrolling_sideways(browser: Browser, bars_address: str) -> None:
+    context = browser.new_context(
+        color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3, has_touch=True
+    )
+    page = context.new_page()
+    page.goto(f"{bars_address}/?steps=64")
+    expect(page.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
+    assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
+    page.locator(".chip").nth(63).tap()
+    asked(page, 63)
+    context.close()

@@ -1,0 +1,73 @@
+"""What can be taken along of the page *Generate*: its numbers are the model's, its tokens stay text."""
+
+import numpy as np
+import pytest
+
+from app import generation, shown
+from app.exports.export import GENERATE
+from app.exports.pictures import style
+from app.exports.pictures.style import LIGHT
+from app.run import attend
+from app.shown import Shown
+from tests.app.exports.conftest import chosen
+from tests.app.exports.test_code import compare, run_here
+from tests.app.exports.test_pictures import texts
+
+HOSTILE_TOKENS = ("$", "</", "<", "\n")
+
+
+def fields(alone: Shown, **more: object) -> dict[str, object]:
+    """Eight tokens, of which the user put four there that look like markup."""
+    ids = tuple(int(alone.a.tokenizer.to_tokens(text)[0, 0]) for text in HOSTILE_TOKENS)
+    return {"n_new": 8, "written": ids, "step": 1, "temperature": 0.9, "top_p": 0.8, **more}
+
+
+def test_arrays_are_the_distributions_and_the_rows_of_the_heads(alone: Shown, folder: str) -> None:
+    selection = chosen(folder, **fields(alone, step=6))
+    arrays = GENERATE.data(alone, selection).arrays
+    found = generation.of(alone.a, selection)
+    before, after = (arrays[f"probabilities {when}"].values for when in ("before", "after"))
+    assert float(before.sum()) == pytest.approx(1, abs=1e-5)  # float32, over 4096 tokens
+    assert float(after.sum()) == pytest.approx(1, abs=1e-5)
+    assert 0 < int((after > 0).sum()) < len(before)
+    assert float(before[found.tokens[6]].log()) == pytest.approx(float(found.log_probs[6]), abs=1e-5)
+    rows = attend(found.run, 1, 2).pattern[found.n_prompt - 1 : -1]
+    np.testing.assert_array_equal(arrays["attention"].values[0], rows)
+
+
+def test_tokens_stay_text_in_the_picture(alone: Shown, folder: str) -> None:
+    """Dollars are no mathematics, angle brackets no markup: warnings are errors."""
+    selection = chosen(folder, **fields(alone))
+    svg = style.file(lambda: GENERATE.draw(alone, selection, LIGHT), LIGHT, "svg")
+    found = generation.of(alone.a, selection)
+    assert found.labels[:2] == ("$", "</")
+    assert set(found.labels) <= set(texts(svg))
+    assert any(text.startswith("◆ </") for text in texts(svg))
+
+
+def test_what_was_put_there_is_told(alone: Shown, folder: str) -> None:
+    data = GENERATE.data(alone, chosen(folder, **fields(alone)))
+    assert data.tables["steps"]["given"] == [1] * 4 + [0] * 4
+    assert data.shows["of these put there by the user"] == 4
+
+
+def test_a_script_without_anything_left_to_draw(alone: Shown, folder: str) -> None:
+    few = fields(alone, n_new=3)
+    compare(run_here(GENERATE.script(alone, chosen(folder, **few))), GENERATE, few, folder)
+
+
+def test_a_script_that_ends_with_the_text(alone: Shown, folder: str) -> None:
+    ended = fields(alone, written=(5, generation.end_of_text(alone.a.tokenizer)), step=0)
+    assert generation.of(alone.a, chosen(folder, **ended)).reason == "stop token"
+    compare(run_here(GENERATE.script(alone, chosen(folder, **ended))), GENERATE, ended, folder)
+
+
+def test_a_full_context_leaves_files_without_steps(folder: str) -> None:
+    selection = chosen(folder, prompt=" one" * 99)
+    full = shown.of(selection)
+    assert generation.of(full.a, selection).reason == "context"
+    data = GENERATE.data(full, selection)
+    assert data.tables["steps"]["step"] == data.tables["choices"]["rank"] == data.tables["heads"]["key"] == []
+    assert GENERATE.page(full, selection)
+    assert style.file(lambda: GENERATE.draw(full, selection, LIGHT), LIGHT, "svg")
+    assert "99,␣one" in run_here(GENERATE.script(full, selection))

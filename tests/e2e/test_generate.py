@@ -1,0 +1,239 @@
+"""The page *Generate* in a real browser, on the model that comes with the project."""
+
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from app.registry import VIEWS
+from model import Transformer, load
+from model.decoding import Sampling, greedy, sample
+from tests.e2e.driver import Driver
+
+VIEW = next(view for view in VIEWS if view.slug == "generate")
+PROMPT = "The cat sat on the mat. The cat"
+N_NEW = 8
+
+
+@pytest.fixture(scope="module")
+def mini() -> Transformer:
+    return load("mini")
+
+
+def opened(app: Driver, **query: str) -> None:
+    app.open(VIEW, **{"prompt": PROMPT, "model": "mini", "n_new": str(N_NEW), "stop": "0"} | query)
+    expect(steps(app)).to_have_count(int(query.get("n_new", N_NEW)))
+
+
+def steps(app: Driver) -> Locator:
+    """The chips of the written tokens."""
+    return app.page.get_by_role("listbox", name="tokens written").get_by_role("option")
+
+
+def bars(app: Driver) -> Locator:
+    return app.page.get_by_role("listbox", name="The likeliest tokens").get_by_role("option")
+
+
+def chosen(app: Driver) -> str:
+    return app.page.locator(".chip.chosen").inner_text()
+
+
+def drawn(model: Transformer, seed: int = 0, written: tuple[int, ...] = (), **sampling: float) -> list[str]:
+    """What the library draws, as labels."""
+    assert model.tokenizer
+    begun = torch.cat([model.to_tokens(PROMPT, prepend_bos=True), torch.tensor([written], dtype=torch.long)], 1)
+    generator = torch.Generator().manual_seed(seed)
+    how = Sampling(**sampling)  # type: ignore[arg-type]
+    (found,) = sample(model, begun, sampling=how, generator=generator, max_new_tokens=N_NEW - len(written))
+    return model.tokenizer.labels([*written, *found.tokens.tolist()])
+
+
+def test_a_newcomer_sees_what_follows_the_first_example(app: Driver) -> None:
+    app.open(VIEW)
+    expect(steps(app)).not_to_have_count(0)
+    expect(bars(app)).to_have_count(15)
+    expect(app.page.get_by_text("Step 1 of")).to_be_visible()
+    expect(app.panels.first).to_be_visible()
+    expect(app.refused).to_have_count(0)
+
+
+def test_the_page_writes_what_the_library_draws(app: Driver, mini: Transformer) -> None:
+    opened(app, seed="3", temperature="0.7", top_k="20")
+    assert steps(app).all_inner_texts() == drawn(mini, seed=3, temperature=0.7, top_k=20)
+
+
+def test_greedy_at_temperature_0_cuts_all_but_the_likeliest(app: Driver, mini: Transformer) -> None:
+    opened(app, temperature="0")
+    (found,) = greedy(mini, mini.to_tokens(PROMPT, prepend_bos=True), max_new_tokens=N_NEW)
+    assert mini.tokenizer
+    assert steps(app).all_inner_texts() == mini.tokenizer.labels(found.tokens)
+    expect(app.page.locator(".row.cut")).to_have_count(14)
+    expect(bars(app).first).to_contain_text("→ 100%")
+    expect(app.page.locator(".row.written .mark")).to_have_text("◆")
+    expect(app.page.get_by_role("button", name="Re-roll")).to_be_disabled()
+
+
+def test_a_step_is_chosen_by_click_button_and_key_and_stands_in_the_link(app: Driver) -> None:
+    opened(app)
+    texts = steps(app).all_inner_texts()
+    steps(app).nth(3).click()
+    app.page.wait_for_url(lambda url: "step=3" in url)
+    expect(app.page.get_by_text("Step 4 of 8")).to_be_visible()
+    expect(app.page.get_by_text(f"there the model wrote “{texts[3]}”")).to_be_visible()
+    app.page.get_by_role("button", name="the next step").click()
+    app.page.wait_for_url(lambda url: "step=4" in url)
+    app.page.get_by_role("listbox", name="tokens written").focus()
+    app.page.keyboard.press("End")
+    app.page.wait_for_url(lambda url: "step=7" in url)
+    app.page.keyboard.press("ArrowLeft")
+    app.page.wait_for_url(lambda url: "step=6" in url)
+    assert chosen(app) == texts[6]
+
+
+def test_the_query_that_wrote_the_step_is_pinned(app: Driver, mini: Transformer) -> None:
+    opened(app, heads="2.1")
+    n_prompt = mini.to_tokens(PROMPT, prepend_bos=True).shape[1]
+    pinned = app.page.locator(".chips .chip.pinned")
+    expect(pinned).to_have_count(1)
+    line = app.page.get_by_role("listbox", name="L2H1").get_by_role("option")
+    expect(line.nth(n_prompt - 1)).to_have_attribute("aria-selected", "true")
+    steps(app).nth(2).click()
+    expect(line.nth(n_prompt + 1)).to_have_attribute("aria-selected", "true")
+    expect(pinned).to_have_count(1)
+
+
+def test_a_re_roll_writes_another_text_and_the_link_brings_it_back(app: Driver, browser: Browser, server: str) -> None:
+    opened(app)
+    first = steps(app).all_inner_texts()
+    app.page.get_by_role("button", name="Re-roll").click()
+    app.page.wait_for_url(lambda url: "seed=1" in url)
+    app.settle()
+    second = steps(app).all_inner_texts()
+    assert first != second
+    elsewhere = Driver(browser, server)
+    elsewhere.page.goto(app.page.url)
+    expect(steps(elsewhere)).to_have_text(second)
+    assert elsewhere.page.url == app.page.url
+    elsewhere.close()
+
+
+def test_a_click_on_a_bar_writes_that_token_and_goes_on(app: Driver, mini: Transformer) -> None:
+    opened(app, step="2")
+    before = steps(app).all_inner_texts()
+    other = app.page.locator(".row:not(.written) .token").nth(1)
+    label = other.inner_text()
+    other.click()
+    app.page.wait_for_url(lambda url: "written=" in url)
+    expect(steps(app).nth(2)).to_have_text(label)
+    app.settle()
+    after = steps(app).all_inner_texts()
+    assert after[:2] == before[:2]
+    ids = tuple(map(int, app.page.url.split("written=")[1].split("&")[0].split("+")))
+    assert after == drawn(mini, written=ids)
+    expect(app.page.locator(".chip.given")).to_have_count(3)
+    app.page.get_by_role("button", name="Start over from the prompt").click()
+    expect(app.page.locator(".chip.given")).to_have_count(0)
+    app.settle()
+    assert steps(app).all_inner_texts() == before
+
+
+def test_a_typed_token_is_written_and_several_are_refused(app: Driver) -> None:
+    opened(app)
+    box = app.page.get_by_role("textbox", name="Write another token here")
+    box.fill("<img src=x onerror=alert(1)>")
+    box.press("Enter")
+    expect(app.refused).to_contain_text("not one")
+    box.fill(" dog")
+    box.press("Enter")
+    expect(steps(app).first).to_have_text("␣dog")
+    expect(app.refused).to_have_count(0)
+
+
+def test_values_out_of_range_in_a_link_are_named_and_left_out(app: Driver) -> None:
+    opened(app, temperature="-1", top_p="7", top_k="0", seed="-3", written="5 x")
+    notice = app.page.get_by_text("Not all of this link could be read")
+    for name in ("temperature", "top_p", "top_k", "seed", "written"):
+        expect(notice).to_contain_text(name)
+    assert "temperature" not in app.page.url
+
+
+def test_a_token_that_the_model_lacks_is_refused_plainly(app: Driver) -> None:
+    app.open(VIEW, prompt=PROMPT, model="mini", written="999999")
+    expect(app.refused).to_contain_text("Token 999999 was to be written, but this model's ids go from 0 to 4095")
+    app.page.get_by_role("button", name="Start over from the prompt").click()
+    expect(steps(app).first).to_be_visible()
+    expect(app.refused).to_have_count(0)
+
+
+def test_a_second_prompt_is_said_to_be_left_out(app: Driver) -> None:
+    opened(app, prompt_b="The dog sat")
+    expect(app.page.get_by_text("goes on from prompt A alone")).to_be_visible()
+
+
+def test_tables_stand_for_the_pictures(app: Driver) -> None:
+    app.open(VIEW, prompt=PROMPT, model="mini", table="1", step="1")
+    expect(app.page.get_by_test_id("stDataFrame")).to_have_count(3)
+    expect(app.board).to_have_count(0)
+
+
+def test_every_file_can_be_had_and_the_page_steps_without_a_server(
+    app: Driver, browser: Browser, tmp_path: Path
+) -> None:
+    opened(app, step="1", heads="2.1")
+    texts = steps(app).all_inner_texts()
+    row = app.page.locator(".st-key-headlight-take-away")
+    files = {}
+    for opener, endings in (("Code", ["py"]), ("Data", ["zip"]), ("Picture", ["svg", "png"])):
+        row.get_by_role("button", name=opener).click()
+        for ending in endings:
+            with app.page.expect_download() as waiting:
+                app.page.locator(f".st-key-headlight-take-{ending}").get_by_role("button").click()
+            files[ending] = Path(waiting.value.path()).read_bytes()
+        app.page.keyboard.press("Escape")
+    with app.page.expect_download() as waiting:
+        row.get_by_role("button", name="Page").click()
+    files["html"] = Path(waiting.value.path()).read_bytes()
+    assert PROMPT in files["py"].decode()
+    with zipfile.ZipFile(io.BytesIO(files["zip"])) as archive:
+        written = list(csv.DictReader(io.StringIO(archive.read("steps.csv").decode("utf-8-sig"))))
+        about = json.loads(archive.read("about.json"))
+    assert [row["token"].removeprefix("'") for row in written] == texts
+    assert about["shows"]["seed"] == 0
+    assert b"<svg" in files["svg"]
+    assert files["png"].startswith(b"\x89PNG")
+    path = tmp_path / "page.html"
+    path.write_bytes(files["html"])
+    window = browser.new_page()
+    window.goto(path.as_uri())
+    _step_in_a_file(window, texts)
+    window.close()
+
+
+def _step_in_a_file(page: Page, texts: list[str]) -> None:
+    chips = page.get_by_role("listbox", name="tokens written").get_by_role("option")
+    expect(chips).to_have_text(texts)
+    chips.nth(5).click()
+    expect(page.get_by_text("Step 6 of 8")).to_be_visible()
+    expect(page.locator(".chips .chip.pinned")).to_have_text(texts[4])
+    row = page.locator(".row:not(.written)").first
+    row.click()  # nobody hears it
+    expect(page.get_by_text("Step 6 of 8")).to_be_visible()
+    expect(chips).to_have_text(texts)
+
+
+def test_on_a_phone_no_part_is_wider_than_the_screen(browser: Browser, server: str) -> None:
+    phone = Driver(browser, server, "dark", 390)
+    phone.open(VIEW, prompt=PROMPT, model="mini", n_new="64", stop="0")
+    expect(steps(phone)).to_have_count(64)
+    expect(bars(phone)).to_have_count(15)
+    ends = phone.page.locator(".row, .chip, .facts, .tail").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect().right)"
+    )
+    assert max(ends) <= 390
+    assert not phone.complaints
+    phone.close()

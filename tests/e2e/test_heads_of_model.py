@@ -1,0 +1,100 @@
+"""The page of all heads: found at once on the embedded model, opened from the map, and named in the grid."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from app.registry import VIEWS
+from tests.e2e.driver import Driver
+
+HEADS = next(view for view in VIEWS if view.slug == "heads")
+PROMPTS = next(view for view in VIEWS if view.slug == "prompts")
+SQUARE = 72  # pixels from one head of mini to the next
+
+
+@pytest.fixture
+def opened(app: Driver) -> Driver:
+    """The page, with everything found."""
+    app.open(HEADS)
+    expect(app.page.get_by_text("↻ induction: L1H0, L1H1")).to_be_visible()
+    app.settle()
+    return app
+
+
+def hover(app: Driver, layer: int, head: int) -> str:
+    """What the map tells of a head."""
+    app.board.hover(position={"x": (head + 0.5) * SQUARE, "y": (layer + 0.5) * SQUARE})
+    tooltip = app.page.locator(".tooltip:popover-open")
+    expect(tooltip).to_be_visible()
+    return tooltip.inner_text()
+
+
+def table(app: Driver) -> list[list[str]]:
+    """The table's cells, row by row."""
+    rows = app.page.get_by_test_id("stDataFrame").locator("tbody [role=row], [role=row]").all()
+    return [row.locator("[role=gridcell]").all_inner_texts() for row in rows]
+
+
+def test_the_heads_of_the_card_are_named_with_their_evidence(opened: Driver) -> None:
+    expect(opened.page.get_by_text("10 sequences of 25 different random tokens, each twice")).to_be_visible()
+    first = next(row for row in table(opened) if row)
+    assert first[0] in ("L1H0", "L1H1")
+    assert first[4:6] == ["1", "↻ induction"]
+    assert "pattern and ablation" in first[8]
+    told = hover(opened, 1, 0)
+    assert "of 16" in told
+    assert "induction" in told
+
+
+def test_a_clicked_head_opens_on_the_attention_page_where_the_grid_shows_the_labels(opened: Driver) -> None:
+    opened.board.click(position={"x": 0.5 * SQUARE, "y": 1.5 * SQUARE})
+    opened.page.get_by_role("button", name="See what L1H0 looks at").click()
+    expect(opened.panels).to_have_count(1)
+    expect(opened.panels.first).to_contain_text("L1H0")
+    marks = opened.page.locator(".mark")
+    expect(marks.filter(has_text="↻")).to_have_count(2)
+    expect(opened.page.get_by_text("↻ induction · ← previous token")).to_be_visible()
+
+
+def test_a_newcomers_grid_has_no_labels_and_nothing_is_looked_for(app: Driver) -> None:
+    app.open(finder_seed="77")
+    expect(app.board).to_be_visible()
+    expect(app.page.locator(".mark")).to_have_count(0)
+
+
+def test_another_score_orders_anew_and_survives_in_the_link(opened: Driver) -> None:
+    opened.choose("Score", "Previous token")
+    opened.settle()
+    assert "previous token" in hover(opened, 0, 1)
+    opened.page.wait_for_url("**finder_score=previous_token**")
+    opened.choose("Score", "Copying (OV)")
+    opened.page.wait_for_url("**finder_score=copying**")
+    opened.settle()
+    expect(opened.page.get_by_text("Copying (OV) (share)")).to_be_visible()
+
+
+def test_prompts_of_the_list_can_be_looked_at_instead(opened: Driver) -> None:
+    opened.page.get_by_role("radio", name="my prompts").click()
+    expect(opened.page.get_by_text("Measured on 1 prompt of the list")).to_be_visible()
+    opened.settle()
+    told = hover(opened, 1, 0)
+    assert " to " not in told  # one prompt has no interval
+    expect(opened.page.get_by_text("A single one has no interval")).to_be_visible()
+
+
+def test_all_heads_can_be_ablated(opened: Driver) -> None:
+    opened.page.get_by_text("Ablate all heads").click()
+    opened.choose("Score", "Effect of ablating")
+    opened.page.wait_for_url("**every_head=1**")
+    opened.settle()
+    expect(opened.page.get_by_text("Effect of ablating (nats)")).to_be_visible()
+    assert "16 of 16" in " ".join(hover(opened, layer, head) for layer in range(4) for head in range(4))
+
+
+def test_code_and_data_can_be_taken_along(opened: Driver, tmp_path: Path) -> None:
+    opened.page.get_by_role("button", name="Data").click()
+    with opened.page.expect_download() as download:
+        opened.page.get_by_role("button", name="Everything (zip)").click()
+    download.value.save_as(tmp_path / "heads.zip")
+    assert (tmp_path / "heads.zip").stat().st_size > 1000

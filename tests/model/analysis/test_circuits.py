@@ -1,0 +1,220 @@
+"""Circuits against the whole matrix of a vocabulary that is small enough to have one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from model import Transformer
+from model.analysis import circuits
+from model.analysis.circuits import Circuit, Pairs, balanced, directions, ov_circuit, partners, qk_circuit, top_pairs
+from tests.model.oracles import random_model
+
+# Sums of a dozen products of size 1 in float32, in another order than numpy's in float64.
+ATOL, RTOL = 2e-4, 1e-5
+
+
+def head(model: Transformer, layer: int, index: int) -> dict[str, Tensor]:
+    """A head's matrices."""
+    attn = model.blocks[layer].get_submodule("attn")
+    return {name: attn.get_parameter(name)[index].detach() for name in ("W_Q", "W_K", "W_V", "W_O")}
+
+
+def gains(model: Transformer, layer: int) -> tuple[Tensor, Tensor]:
+    """The gain of a layer's first LayerNorm and of the last one."""
+    return model.get_parameter(f"blocks.{layer}.ln1.w").detach(), model.get_parameter("ln_final.w").detach()
+
+
+def both(model: Transformer, layer: int, index: int, folded: bool) -> tuple[Circuit, Circuit]:
+    """The circuits of a head."""
+    W, (before, after) = head(model, layer, index), gains(model, layer) if folded else (None, None)
+    W_E, W_U = model.embed.W_E.detach(), model.unembed.W_U.detach()
+    return (
+        qk_circuit(W_E, W["W_Q"], W["W_K"], 5**0.5, before),
+        ov_circuit(W_E, W["W_V"], W["W_O"], W_U, before, after),
+    )
+
+
+def explicit(model: Transformer, layer: int, index: int, folded: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The same multiplied out by numpy in float64, LayerNorm being centring and a diagonal matrix of gains."""
+    W = {name: each.double().numpy() for name, each in head(model, layer, index).items()}
+    W_E, W_U = (each.detach().double().numpy() for each in (model.embed.W_E, model.unembed.W_U))
+    read = wrote = np.eye(model.cfg.d_model)
+    if folded:
+        centring = np.eye(model.cfg.d_model) - 1 / model.cfg.d_model
+        read, wrote = (centring @ np.diag(gain.double().numpy()) for gain in gains(model, layer))
+    normed = W_E @ read
+    return normed @ W["W_Q"] @ (normed @ W["W_K"]).T / 5**0.5, normed @ W["W_V"] @ W["W_O"] @ wrote @ W_U
+
+
+def table(pairs: Pairs) -> list[tuple[int, int, float]]:
+    """Row, column and value of each pair."""
+    columns = (each.values.tolist() for each in (pairs.rows, pairs.columns, pairs.values))
+    return list(zip(*columns, strict=True))
+
+
+def largest(matrix: np.ndarray, k: int) -> list[tuple[int, int, float]]:
+    """The k largest entries, by sorting all."""
+    order = np.argsort(-matrix, axis=None)[:k]
+    return [(*divmod(int(at), matrix.shape[1]), float(matrix.flat[at])) for at in order]
+
+
+def assert_same(found: list[tuple[int, int, float]], expected: list[tuple[int, int, float]]) -> None:
+    """The same pairs in the same order, with values that differ by rounding."""
+    assert [pair[:2] for pair in found] == [pair[:2] for pair in expected]
+    np.testing.assert_allclose([pair[2] for pair in found], [pair[2] for pair in expected], atol=ATOL, rtol=RTOL)
+
+
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("settings", [{}, {"d_vocab_out": 7}, {"tie_word_embeddings": True}])
+def test_the_pairs_are_those_of_the_whole_matrix_sorted(folded: bool, settings: dict[str, int]) -> None:
+    model = random_model(**settings)
+    for layer, index in ((0, 0), (1, 2)):
+        for circuit, matrix in zip(
+            both(model, layer, index, folded), explicit(model, layer, index, folded), strict=True
+        ):
+            n = matrix.size
+            assert_same(table(top_pairs(circuit, 12)), largest(matrix, 12))
+            assert_same(table(top_pairs(circuit, n + 5)), largest(matrix, n))
+            lowest = [(i, j, -value) for i, j, value in largest(-matrix, 12)]
+            assert_same(table(top_pairs(circuit, 12, lowest=True)), lowest)
+
+
+def test_the_circuits_say_what_they_hold() -> None:
+    qk, ov = both(random_model(), 0, 0, folded=True)
+    assert (qk.unit, qk.axes, ov.unit, ov.axes) == (
+        "nats",
+        ("query token", "key token"),
+        "logits",
+        ("source token", "promoted token"),
+    )
+    found = top_pairs(ov, 3)
+    assert (found.rows.unit, found.columns.name, found.values.unit) == ("token id", "promoted token", "logits")
+
+
+@pytest.mark.parametrize("shape", ["even", "a few long rows", "one direction", "zeros"])
+@pytest.mark.parametrize("seed", range(5))
+def test_blocks_of_any_size_find_the_same_as_the_whole(shape: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    A, B = torch.randn(150, 6, generator=generator), torch.randn(6, 170, generator=generator)
+    if shape == "a few long rows":
+        A[::40] *= 20
+        B[:, ::50] *= 20
+    elif shape == "one direction":
+        A, B = A + 30, B * torch.tensor([5.0, 1, 1, 1, 1, 0.01])[:, None]
+    elif shape == "zeros":
+        A[3:], B[:, 3:] = 0, 0
+    whole = (A.double() @ B.double()).flatten().topk(40).values
+    for rows, columns in ((7, 11), (1, 1), (64, 1000)):
+        monkeypatch.setattr(circuits, "BLOCK_ROWS", rows)
+        monkeypatch.setattr(circuits, "BLOCK_COLUMNS", columns)
+        for circuit in (made := Circuit("c", "nats", ("row", "column"), A, B), balanced(made)):
+            found = top_pairs(circuit, 40)
+            torch.testing.assert_close(found.values.values.double(), whole, atol=1e-3, rtol=1e-5)  # of values near 1000
+            assert len(set(zip(found.rows.values.tolist(), found.columns.values.tolist(), strict=True))) == 40
+            entries = (A @ B)[found.rows.values, found.columns.values]
+            torch.testing.assert_close(entries, found.values.values, atol=1e-3, rtol=1e-5)
+
+
+def test_most_blocks_are_left_out_where_few_rows_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that looks everywhere would take as long as the whole matrix."""
+    monkeypatch.setattr(circuits, "BLOCK_ROWS", 50)
+    generator = torch.Generator().manual_seed(0)
+    A, B = torch.randn(1000, 8, generator=generator), torch.randn(8, 1000, generator=generator)
+    A[:20] *= 100
+    asked, bar = [], circuits._bar
+
+    def counted(best: Tensor, k: int) -> float:
+        asked.append(k)
+        return bar(best, k)
+
+    monkeypatch.setattr(circuits, "_bar", counted)
+    top_pairs(Circuit("c", "nats", ("row", "column"), A, B), 10)
+    assert 20 < len(asked) < 20 + 5  # once for each of 20 blocks of rows, and once for each product that was made
+
+
+@pytest.mark.parametrize("settings", [{}, {"d_vocab_out": 7}])
+def test_the_partners_of_a_token_are_its_row_or_its_column_sorted(settings: dict[str, int]) -> None:
+    model = random_model(**settings)
+    for circuit, matrix in zip(both(model, 1, 1, True), explicit(model, 1, 1, True), strict=True):
+        row = [(4, j, value) for _, j, value in largest(matrix[4:5], 5)]
+        assert_same(table(partners(circuit, 4, 5)), row)
+        column = [(4, i, value) for _, i, value in largest(matrix[:, 4:5].T, 5)]
+        assert_same(table(partners(circuit.T, 4, 5)), column)
+        lowest = [(4, j, -value) for _, j, value in largest(-matrix[4:5], 5)]
+        assert_same(table(partners(circuit, 4, 5, lowest=True)), lowest)
+    assert partners(both(model, 1, 1, True)[0].T, 4, 2).rows.name == "key token"
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_the_strengths_are_numpys_singular_values_and_the_directions_add_up_to_the_matrix(folded: bool) -> None:
+    model = random_model()
+    for circuit, matrix in zip(both(model, 1, 0, folded), explicit(model, 1, 0, folded), strict=True):
+        found = directions(circuit, 99, len(matrix))
+        singular = np.linalg.svd(matrix, compute_uv=False)
+        np.testing.assert_allclose(found.strengths.values, singular[:5], rtol=1e-5)  # rank d_head = 5; float32 factors
+        np.testing.assert_allclose(found.shares.values, singular[:5] ** 2 / (matrix**2).sum(), rtol=1e-5)
+        left, right = (loads(end.tokens.values, end.loads.values) for end in (found.rows, found.columns))
+        np.testing.assert_allclose((left * found.strengths.values.numpy()) @ right.T, matrix, atol=ATOL, rtol=RTOL)
+
+
+def loads(tokens: Tensor, values: Tensor) -> np.ndarray:
+    """All tokens' loads [token, direction] from an end at which all stand."""
+    assert torch.equal(values[:, 0].gather(1, tokens[:, 0].argsort()), values[:, 1].gather(1, tokens[:, 1].argsort()))
+    return values[:, 0].gather(1, tokens[:, 0].argsort()).T.numpy()
+
+
+def test_the_ends_of_a_direction_are_its_outermost_tokens_and_its_longest_load_is_up() -> None:
+    circuit = both(random_model(), 0, 1, folded=True)[1]
+    found = directions(circuit, 3, 4)
+    every = directions(circuit, 3, 19)
+    assert found.rows.tokens.axes == ("direction", "end", "token")
+    for end in (found.rows, found.columns):
+        up, down = end.loads.values[:, 0], end.loads.values[:, 1]
+        assert (up.diff(dim=-1) <= 0).all()
+        assert (down.diff(dim=-1) >= 0).all()
+    assert torch.equal(every.rows.tokens.values[:, 0, :4], found.rows.tokens.values[:, 0])
+    assert torch.equal(every.rows.tokens.values[:, 0].flip(-1)[:, :4], found.rows.tokens.values[:, 1])
+    assert (found.rows.loads.values[:, 0, 0] >= -found.rows.loads.values[:, 1, 0]).all()
+
+
+def test_balanced_factors_make_the_same_matrix() -> None:
+    for circuit in both(random_model(), 0, 0, folded=True):
+        other = balanced(circuit)
+        torch.testing.assert_close(other.A @ other.B, circuit.A @ circuit.B, atol=ATOL, rtol=RTOL)
+        torch.testing.assert_close(other.A.norm(dim=0), other.B.norm(dim=1))
+
+
+PEAK = """
+import sys
+from pathlib import Path
+import torch
+from model.analysis.circuits import Circuit, balanced, directions, top_pairs
+
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+generator = torch.Generator().manual_seed(0)
+A, B = torch.randn(50257, 64, generator=generator), torch.randn(64, 50257, generator=generator)
+A[:100] *= 100
+torch.linalg.svd(torch.linalg.qr(A[:100]).R), (A[:100] @ B[:, :100]).topk(3)  # libraries are loaded on first use
+before = peak()
+made = balanced(Circuit("c", "nats", ("row", "column"), A, B))
+top_pairs(made, 20), directions(made, 8, 10)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells a process its peak")
+def test_the_vocabulary_of_gpt2_takes_a_few_copies_of_the_factors_and_never_the_product() -> None:
+    """A few long rows let the search end soon: memory does not depend on how long it is."""
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-c", PEAK], cwd=root, capture_output=True, text=True, check=True)
+    # A factor is 12.3 MiB, 24.5 in float64. QR and SVD hold both in float64, with QR's working copy and the product
+    # with U: at most eight of those. The product would be 9,600 MiB.
+    assert float(done.stdout) < 8 * 24.5
