@@ -23,20 +23,25 @@ def state_names(run: Run) -> tuple[str, ...]:
 
 
 def flow_of(run: Run, start: int, threshold: float) -> Flow:
-    """The graph of what the last stream at a position was made of, of edges of at least that share."""
+    """The graph of what the last stream at a position was made of, of edges of at least that share.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
     return runs.kept(run, ("flow", start, threshold), lambda: _flow_of(run, start, threshold))
 
 
 @torch.inference_mode()
 def _flow_of(run: Run, start: int, threshold: float) -> Flow:
     states = _states(run)
-    return flow.flow(
-        lambda layer, positions: _summands(run, states, layer, positions),
-        run.cfg.n_layers,
-        run.cfg.attn_only,
-        start,
-        threshold,
-    )
+    with runs.turn():
+        return flow.flow(
+            lambda layer, positions: _summands(run, states, layer, positions),
+            run.cfg.n_layers,
+            run.cfg.attn_only,
+            start,
+            threshold,
+        )
 
 
 def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:

@@ -272,4 +272,25 @@ TERMS = {
         "state one step below."
     ),
     "flow_edge": "The heads that take from this token for that one, by their share of the state that they write to.",
+    "patching": (
+        "A part of one prompt's run is put into the other's, and the prediction measured again: the share of the logit "
+        "difference is 0 where it is as in A and 1 where it is as in B, and may be beyond both. The part matters to "
+        "what the prompts differ in where the share moves."
+    ),
+    "patch_map": (
+        "Heads: what one gives before W_O (z), at all positions. The stream, attention's and the MLP's output: at one "
+        "position each. Paths: one earlier head's z, as one head's query, key or value reads it."
+    ),
+    "patch_into": "B into A: the run of A is patched with parts of B, and begins at 0. A into B begins at 1.",
+    "patch_target": "The token whose logit counts. Empty: the likeliest in A.",
+    "patch_distractor": "The token it is held against. Empty: the likeliest in B, if it is another one.",
+    "patch_estimate": (
+        "Attribution patching: change times gradient, all cells from one run forwards and one backwards. An estimate: "
+        "exact only where the logit difference depends linearly on the part."
+    ),
+    "patch_receiver": (
+        "Each earlier head's change reaches this one directly, all other heads held at what they give; then the model "
+        "runs on with the query, key or value that this makes (Goldowsky-Dill et al. 2023)."
+    ),
+    "patch_mlps": "MLPs between sender and receiver are computed anew, as Wang et al. (2022) do, and not held.",
 }

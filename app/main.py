@@ -23,7 +23,10 @@ def main() -> None:
     st.logo(ASSETS / "logo.svg", size="large")
     st.html(STYLE)
     pages = {view.slug: _page(view) for view in VIEWS}
-    slug = st.navigation(list(pages.values()), position="top").url_path or VIEWS[0].slug
+    groups: dict[str, list[st.Page]] = {}
+    for view in VIEWS:
+        groups.setdefault(view.group, []).append(pages[view.slug])
+    slug = st.navigation(groups, position="top").url_path or VIEWS[0].slug
     with boundary.guard(notices.refused):
         example = prompts.examples()[0]
         selection.arrive(slug, selection.Selection(settings().model, example.prompt))

@@ -17,8 +17,9 @@ from model.hooks import Chain, Tap
 from model.interventions import ablate_head, abreast, cut_edge
 from model.layers import visible_keys
 
+MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
 CUT, CUT_RENORMALISED = "edge cut", "edge cut, row rescaled to 1"
-ZERO, MEAN, RESAMPLED = "head gives nothing", "head gives its mean", "head gives the other prompt's"
+ZERO, MEAN, RESAMPLED = "head gives nothing", "head gives its mean", "head gives the other run's"
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,15 +131,21 @@ def _run_on(run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: in
     """
     if run.edits:
         return torch.stack([runs.once_more(run, tap)[position] for tap in taps])
+    at_once = len(taps) if _end(run, position) - n_past <= MOST_ABREAST else 1
+    with runs.turn():
+        rows = [taps[slot : slot + at_once] for slot in range(0, len(taps), at_once)]
+        return torch.cat([_abreast(run, layer, each, position, n_past) for each in rows])
+
+
+def _abreast(run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int) -> Float[Tensor, "variant d_vocab"]:
     model, device, end = models.on_device(run.model), settings().device, _end(run, position)
     stream = next(islice(run.streams(), layer, None))
     resid = stream[None, n_past:end].to(device)
     visible = visible_keys(run.cfg.attention_dir, None, end, resid.device, end - n_past)
     tap = Chain(_Past(run, n_past), abreast(taps))
-    with runs.turn():
-        for index in range(layer, run.cfg.n_layers):
-            resid = model.blocks[index](resid, visible, tap.within(f"blocks.{index}"))
-        return model.unembed(model.ln_final(resid[:, [position - n_past]], Tap()))[:, 0].cpu()
+    for index in range(layer, run.cfg.n_layers):
+        resid = model.blocks[index](resid, visible, tap.within(f"blocks.{index}"))
+    return model.unembed(model.ln_final(resid[:, [position - n_past]], Tap()))[:, 0].cpu()
 
 
 class _Past(Tap):

@@ -4,13 +4,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app import about, prompt_bar, shown, source_bar, translation
+from app import about, prompt_bar, selection, shown, source_bar, translation
 from app.exports import export
 from app.exports.export import Export
 from app.selection import Selection
 from app.shown import Shown
 from app.translation import Translation
-from app.views import attention, finder, flow, generate, inside, lens, prompts, residual, translate, why
+from app.views import (
+    attention,
+    finder,
+    flow,
+    generate,
+    inside,
+    lens,
+    patching,
+    prompts,
+    residual,
+    translate,
+    weights,
+    why,
+)
 from app.views.edits import drawer
 
 
@@ -61,8 +74,9 @@ def nothing(found: Any) -> str:
 class View:
     """A page: its place in the URL, its title, what draws it, its files, and what is lacking to be shown by it.
 
-    `export` is asked when the page is drawn, in its session, and gives None where there is nothing to take along.
-    `needs` gives a sentence for the user (what is missing, and what to do), or nothing.
+    Views of one `group` share an entry of the navigation. `export` is asked when the page is drawn, in its session, and
+    gives None where there is nothing to take along. `needs` gives a sentence for the user (what is missing, and what to
+    do), or nothing.
     """
 
     slug: str
@@ -71,17 +85,30 @@ class View:
     export: Callable[[], Export | None] = lambda: None
     needs: Callable[[Any], str] = nothing
     kind: Kind = PROMPTED
+    group: str = ""
+
+
+EXPLAIN, MODEL, WRITE = "Explain", "This model", "Write"
+
+
+def patching_export() -> Export | None:
+    """The map of patches, once it is there."""
+    return export.PATCHING if patching.is_complete(shown.of(selection.current())) else None
 
 
 VIEWS = (
     View("attention", "Attention", attention.render, lambda: export.ATTENTION),
     View("head", "Inside one head", inside.render, lambda: export.INSIDE),
-    View("why", "Why", why.render, lambda: export.WHY, why.needs),
     View("residual", "Residual stream", residual.render, lambda: export.RESIDUAL),
     View("lens", "Logit lens", lens.render, lambda: export.LENS, lens.needs),
-    View("flow", "Flow", flow.render),
-    View("generate", "Generate", generate.render, lambda: export.GENERATE, generate.needs),
-    View("translate", "Translate and reverse", translate.render, lambda: export.TRANSLATE, kind=TRANSLATED),
-    View("heads", "Heads", finder.render, lambda: export.of_heads(finder.texts())),
     View("prompts", "Prompts", prompts.render, lambda: export.of_prompts(prompts.listed())),
+    View("why", "Why", why.render, lambda: export.WHY, why.needs, group=EXPLAIN),
+    View("patching", "Patching", patching.render, patching_export, patching.needs, group=EXPLAIN),
+    View("flow", "Flow", flow.render, lambda: export.FLOW, group=EXPLAIN),
+    View("heads", "Heads of this model", finder.render, lambda: export.of_heads(finder.texts()), group=MODEL),
+    View("weights", "Weights", weights.render, lambda: export.WEIGHTS, weights.needs, group=MODEL),
+    View("generate", "Generate", generate.render, lambda: export.GENERATE, generate.needs, group=WRITE),
+    View(
+        "translate", "Translate and reverse", translate.render, lambda: export.TRANSLATE, kind=TRANSLATED, group=WRITE
+    ),
 )

@@ -1,6 +1,6 @@
 """Runs as sessions ask for them: from the cache where they were made before, a few at a time, within limits."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -56,14 +56,17 @@ def run(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -
 
 def _run_anew(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...]) -> Run:
     model, tokens, bos = fed(model_name, prompt, bos)
-    for number, edit in enumerate(edits, 1):
-        _check_edit(number, edit, model_name, bos)
+    counts = [
+        len(tokens),
+        *(n for number, edit in enumerate(edits, 1) for n in _checked(number, edit, model_name, bos)),
+    ]
+    _check_seconds(model, counts)
     with _gate().enter(), torch.inference_mode():
         return make_run(model, prompt, bos, tokens, edits)
 
 
-def _check_edit(number: int, edit: Edit, model_name: str, bos: bool) -> None:
-    """What can be refused before the model is run; the rest is refused on the way.
+def _checked(number: int, edit: Edit, model_name: str, bos: bool) -> list[int]:
+    """How many tokens the prompts have that an edit takes from, whose runs it needs besides.
 
     Raises:
         HeadlightError: a prompt that the edit takes from cannot be run, or the edit acts where no page looks.
@@ -73,11 +76,19 @@ def _check_edit(number: int, edit: Edit, model_name: str, bos: bool) -> None:
             f"Edit {number}: the pages show what comes before the last LayerNorm. Patch the stream after the last "
             "layer instead."
         )
-    for prompt in sources(edit):
-        try:
-            fed(model_name, prompt, bos)
-        except HeadlightError as error:
-            raise type(error)(f"Edit {number} takes from another prompt. {error}") from error
+    try:
+        return [len(fed(model_name, prompt, bos)[1]) for prompt in sources(edit)]
+    except HeadlightError as error:
+        raise type(error)(f"Edit {number} takes from another prompt. {error}") from error
+
+
+def _check_seconds(model: Transformer, counts: Sequence[int]) -> None:
+    seconds = sum(cost(model.cfg, n_tokens).seconds for n_tokens in counts)
+    if seconds > settings().run_seconds:
+        raise HeadlightError(
+            f"This run and the {len(counts) - 1} that its edits take from would take about {seconds:.0f} s; a run may "
+            f"take {settings().run_seconds:g} s here. Switch some of the edits off."
+        )
 
 
 def fed(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tensor, " pos"], bool]:

@@ -29,7 +29,8 @@ LEVELS = [
     "app.components app.figures app.models app.prompt_list app.jobs",
     "app.run",
     "app.runs",
-    "app.shown app.batch app.checks app.translation app.generation app.explained app.detection app.weights app.flow",
+    "app.shown app.batch app.checks app.translation app.generation app.explained app.detection app.weights app.flow "
+    "app.patching",
     "app.axis app.notices app.tour app.trust app.measured",
     "app.fields app.about app.prompt_bar app.source_bar",
     "app.views",
@@ -53,7 +54,7 @@ NO_MORE_THAN = {
 # What of the library the pages may name; everything that loads or runs a model is left to these.
 PAGES_MAY_NAME = {"model.errors", "model.analysis", "model.source", "model.edits", "model.cone"}
 MAY_RUN_MODELS = {"app.models", "app.run", "app.runs", "app.checks", "app.translation", "app.generation"}
-MAY_RUN_MODELS |= {"app.explained", "app.measured", "app.detection", "app.weights", "app.flow"}
+MAY_RUN_MODELS |= {"app.explained", "app.measured", "app.detection", "app.weights", "app.flow", "app.patching"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {
@@ -71,6 +72,7 @@ THIRD_PARTY = {
     "app.generation": {"torch", "jaxtyping"},
     "app.explained": {"torch", "jaxtyping"},
     "app.flow": {"torch", "jaxtyping"},
+    "app.patching": {"torch", "jaxtyping"},
     "app.measured": {"torch", "jaxtyping"},
     "app.detection": {"torch", "jaxtyping", "numpy"},
     "app.weights": {"torch"},

@@ -47,6 +47,8 @@ FinderScore = Literal[
     "effect",
 ]
 FinderData = Literal["repeats", "prompts"]
+PatchMap = Literal["z", "resid_pre", "attn_out", "mlp_out", "z_by_position", "path_q", "path_k", "path_v"]
+PatchInto = Literal["A", "B"]
 CircuitKind = Literal["qk", "ov"]
 
 
@@ -61,8 +63,8 @@ class Selection:
     the two heads held against each other, `top` how many heads the sorted grid shows. `component`
     is the index of q and k that is followed inside one head, `convention` whether tokens are rows or columns there.
     `target` is the text of the token that the lens follows; its logit less that of `distractor` is what is explained.
-    `statistic` and `statistic_head` are what is listed for
-    each of many prompts. `table` asks for numbers in place of pictures, `numbers` for those under them.
+    `statistic` and `statistic_head` are what is listed for each of many prompts. `table` asks for numbers
+    in place of pictures, `numbers` for those under them.
 
     `n_new` tokens are written behind prompt A: first the ids in `written`, then what is drawn with `temperature` (0 is
     greedy), `top_k`, `top_p` and `seed`; with `stop` no further than the end of the text. `step` is the one looked at,
@@ -70,6 +72,10 @@ class Selection:
 
     The finder of heads lists the first `finder_top` by `finder_score`, on random repeats drawn from `finder_seed` or on
     the list of prompts (`finder_data`); `every_head` has all of them ablated and not only those that have a label.
+
+    `patch_map` is what is patched into run `patch_into`: `patch_layer` is the one whose heads are shown by position,
+    `patch_head` the receiver of paths, which with `patch_mlps` go through MLPs too. `patch_estimate` asks for
+    attribution patching beside it.
 
     The graph of what flows into `position` has the edges that are at least `flow_threshold` of their node. In it
     `flow_chosen` is a node (depth, place) or an edge (its target's depth and place, its source's place), or nothing.
@@ -131,6 +137,12 @@ class Selection:
     every_head: bool = False
     circuit: CircuitKind = "qk"
     circuit_token: str = ""
+    patch_map: PatchMap = "z"
+    patch_into: PatchInto = "A"
+    patch_layer: int | None = None
+    patch_head: Head | None = None
+    patch_mlps: bool = False
+    patch_estimate: bool = False
     edits: tuple[Edit, ...] = ()
     edits_off: tuple[int, ...] = ()
     flow_threshold: float = 0.04
@@ -162,7 +174,7 @@ def within(selection: Selection, n_layers: int, n_heads: int, n_places: int, dee
         return tuple((layer, head) for layer, head in heads if layer < n_layers and head < n_heads)
 
     heads = selection.heads and existing(selection.heads)
-    listed = selection.statistic_head
+    listed, receiver = selection.statistic_head, selection.patch_head
     return replace(
         selection,
         heads=None if selection.heads and not heads else heads,
@@ -172,4 +184,6 @@ def within(selection: Selection, n_layers: int, n_heads: int, n_places: int, dee
         layer=index(selection.layer, (deepest or n_layers) + 1),
         position=index(selection.position, n_places),
         statistic_head=listed if listed and existing((listed,)) else None,
+        patch_layer=index(selection.patch_layer, n_layers),
+        patch_head=receiver if receiver and existing((receiver,)) else None,
     )

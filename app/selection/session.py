@@ -56,7 +56,7 @@ def arrive(page: str, start: Selection) -> None:
     """
     session, query = _session(), st.query_params.to_dict()
     opened = session.shown is None and session.asked is None and not session.refusal
-    went_back = page != session.page or _widgets() == session.widgets
+    went_back = session.asked is None and (page != session.page or not _widget_changed())
     if opened or (query and query != session.written and went_back):
         selection, unread = from_query(query)
         if "prompt" not in query and "prompt" not in unread:
@@ -78,6 +78,12 @@ def write_url() -> None:
 
 def _widgets() -> dict[str, Any]:
     return {str(key): value for key, value in st.session_state.items() if str(key).startswith(_KEYS)}
+
+
+def _widget_changed() -> bool:
+    """Whether a widget holds something else than when the URL was written; one that has come or gone says nothing."""
+    now, before = _widgets(), _session().widgets
+    return any(now[key] != before[key] for key in now.keys() & before.keys())
 
 
 def ask(selection: Selection, page: str = "") -> None:

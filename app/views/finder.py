@@ -110,9 +110,10 @@ def _about(run: Run, sequences: Sequence[Fed], chosen: Selection) -> None:
 
 def _looking(run: Run, work: Jobs, sequences: Sequence[Fed]) -> None:
     """Look at what has not been looked at: at once where that is quick, else when asked to."""
-    if work.halted:
-        notices.refused(work.halted, "detection")
     missing = [fed for fed in sequences if detection.seen(fed) is None and fed not in work.refused]
+    if work.waiting and missing and missing[0] not in work.waiting:
+        work.start(())  # what is waiting is of another seed or model that nobody looks at any more
+    _progress(work)
     refused = [work.refused[fed] for fed in sequences if fed in work.refused]
     if refused:
         notices.refused(f"{len(refused):,} of {len(sequences):,} cannot be looked at. {refused[0]}", "sequences")
@@ -144,24 +145,29 @@ def _labels(found: Found) -> None:
         st.caption(f"By the pattern alone, since ablating it does not surely raise the loss on second copies: {names}.")
 
 
-def _offer(work: Jobs, missing: Sequence[Fed | AblationJob], seconds: float, label: str, key: str) -> None:
-    """Start the jobs that are missing, or offer to; while they are done, how far that is and the button to stop."""
-    if not missing:
-        return
+def _progress(work: Jobs) -> None:
+    """How far the work is, and the button that stops it."""
+    if work.halted:
+        notices.refused(work.halted, "detection")
     if work.waiting:
-        if work.waiting[-1] == missing[-1]:  # these are being done, and not those of the other kind
-            st.progress(work.done / work.total, f"{work.done:,} of {work.total:,} runs done")
-            st.button("Stop", on_click=work.stop, key=selection.widget_key(f"stop_{key}"))
-    elif seconds <= AT_ONCE and not work.stopped and not work.halted:
+        st.progress(work.done / work.total, f"{work.done:,} of {work.total:,} runs done")
+        st.button("Stop", on_click=work.stop, key=selection.widget_key("stop_finding"))
+
+
+def _offer(work: Jobs, missing: Sequence[Fed | AblationJob], seconds: float, label: str, key: str) -> None:
+    """Start what is missing where that is quick, else offer to; one kind of work after the other."""
+    if not missing or work.waiting:
+        return
+    if seconds <= AT_ONCE and not work.stopped and not work.halted:
         work.start(missing)
-    else:
-        about = f"about {seconds:,.0f} s" if seconds >= 1 else "less than a second"
-        st.button(
-            f"{label} ({about})",
-            type="primary",
-            on_click=lambda: work.start(missing),
-            key=selection.widget_key(f"start_{key}"),
-        )
+        return
+    about = f"about {seconds:,.0f} s" if seconds >= 1 else "less than a second"
+    st.button(
+        f"{label} ({about})",
+        type="primary",
+        on_click=lambda: work.start(missing),
+        key=selection.widget_key(f"start_{key}"),
+    )
 
 
 def draw_map(found: Found, chosen: Selection, epoch: int, key: str) -> tuple[Head, ...]:

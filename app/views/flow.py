@@ -122,8 +122,8 @@ def _side(shown: Shown, side: str) -> None:
     _told(shown, side, found)
 
 
-def draw(shown: Shown, side: str, found: Flow, choice: FlowChoice, epoch: int, key: str) -> None:
-    """A run's graph as a component."""
+def draw(shown: Shown, side: str, found: Flow, choice: FlowChoice, epoch: int, key: str, in_file: bool = False) -> None:
+    """A run's graph as a component; in a file there is nothing that could start from another token."""
     run = shown.sides[side]
     flow_graph(
         [GraphNode(*node.place, node.flow, node.bias, node.rest) for node in found.nodes],
@@ -138,6 +138,7 @@ def draw(shown: Shown, side: str, found: Flow, choice: FlowChoice, epoch: int, k
         threshold=found.threshold,
         choice=choice,
         title=side if shown.b is not None else "",
+        startable=not in_file,
         epoch=epoch,
         key=key,
     )

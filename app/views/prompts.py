@@ -243,13 +243,19 @@ def _open(text: str, side: str) -> None:
     selection.ask_instead(asked, OPENED_ON)
 
 
+def edits_said(chosen: selection.Selection) -> str | None:
+    """How many edits made B of A, where some did."""
+    count = len(chosen.edits_on)
+    return f"A with {count} edit{'s' if count > 1 else ''}" if count else None
+
+
 def _past_runs() -> None:
     heading("Last runs", "past_runs")
     past = prompt_list.past_runs()
     event = st.dataframe(
         {
             "A": [cut(run.selection.prompt) for run in past],
-            "B": [cut(run.selection.prompt_b) for run in past],
+            "B": [cut(run.selection.prompt_b) or edits_said(run.selection) for run in past],
             "Model": [" | ".join(filter(None, (run.selection.model, run.selection.model_b))) for run in past],
             "Page": [run.page or None for run in past],
         },

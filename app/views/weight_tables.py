@@ -130,6 +130,12 @@ def above_random(found: Composed, through: Through) -> Float[np.ndarray, "layer 
     return (found.scores[through].values - float(found.random[through].mean.values)).numpy()
 
 
+def farthest(found: Composed) -> float:
+    """The largest distance from random heads, on either side, by whichever way of reading."""
+    values = np.stack([above_random(found, through) for through in found.scores])
+    return float(np.max(np.abs(values), initial=0.0, where=~np.isnan(values)))
+
+
 def composition_table(found: Composed) -> Columns:
     """One row an earlier head, a column a way of reading, with what random heads score."""
     layers, heads = found.scores["key"].values.shape
@@ -143,6 +149,8 @@ def composition_table(found: Composed) -> Columns:
 def spelled_composition(found: Composed, through: Through) -> str:
     """The head that is read most, and what random heads score."""
     values, baseline = found.scores[through].values, found.random[through]
+    if values.isnan().all():
+        return "No earlier head writes anything, or this one reads nothing."
     best = int(values.nan_to_num(-1).argmax())
     head, score = divmod(best, values.shape[1]), float(values.flatten()[best])
     mean, sd = float(baseline.mean.values), float(baseline.sd.values)

@@ -1,7 +1,7 @@
 """What a head's weights do with tokens: its strongest pairs, its singular directions, and which heads it reads."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
@@ -24,6 +24,7 @@ from app.views.weight_tables import (
     above_random,
     composition_table,
     directions_table,
+    farthest,
     folded,
     pairs_table,
     partners_tables,
@@ -31,6 +32,7 @@ from app.views.weight_tables import (
     token_of,
     weights_of,
 )
+from model.analysis.circuits import Directions
 from model.analysis.composition import Through
 from model.errors import HeadlightError
 
@@ -51,9 +53,14 @@ def render(shown: Shown) -> None:
     heading(f"Weights of {name(of.head)}", "weights", "head")
     _options(shown, of)
     st.caption(folded(of))
-    _pairs(of)
-    _token(of)
-    _directions(of)
+    with st.spinner("Taking the circuit apart…"):
+        found = weights.directions(*of.key)
+    if float(found.strengths.values[0]) == 0:
+        st.info(f"This circuit of {name(of.head)} is zero: it does nothing with any token.")
+    else:
+        _pairs(of)
+        _token(of)
+        _directions(of, found)
     _composition(of)
 
 
@@ -139,17 +146,15 @@ def _token(of: Weights) -> None:
             _table(columns, f"{title}, {name(of.head)}")
 
 
-def _directions(of: Weights) -> None:
+def _directions(of: Weights, found: Directions) -> None:
     heading("Singular directions", "directions")
-    with st.spinner("Taking the circuit apart…"):
-        found = weights.directions(*of.key)
     rows, columns = SIDES[of.kind]
     st.caption(
         f"{rows} and {columns.lower()} at the same end (+ with +, − with −) raise {_what(of)}; at opposite ends they "
         "lower it."
     )
     texts = {side: st.column_config.ListColumn(side, width="large") for side in SIDES[of.kind]}
-    _table(directions_table(of, found), f"Singular directions of {name(of.head)}", texts)
+    _table(directions_table(of, found), f"Singular directions of {name(of.head)}", texts, "content")
 
 
 def _what(of: Weights) -> str:
@@ -178,14 +183,20 @@ def draw_map(run: Run, found: weights.Composed, through: Through, key: str) -> N
     values = above_random(found, through)
     rows = MapAxis("layer", [f"L{layer}" for layer in range(len(values))])
     columns = MapAxis("head", [f"H{head}" for head in range(run.cfg.n_heads)])
-    signed_map(values, rows, columns, title=f"{LETTERS[through]}-{COMPOSITION}", key=key)
+    signed_map(values, rows, columns, title=f"{LETTERS[through]}-{COMPOSITION}", limit=farthest(found) or None, key=key)
 
 
-def _table(columns: tables.Columns, alt: str, config: Mapping[str, Any] | None = None) -> None:
+def _table(
+    columns: tables.Columns,
+    alt: str,
+    config: Mapping[str, Any] | None = None,
+    height: Literal["auto", "content"] = "auto",
+) -> None:
     """Tokens with their numbers; texts are drawn on a canvas, never as markup."""
     numbers = [each for each, values in columns.items() if _is_number(values)]
     st.dataframe(
         columns,
+        height=height,
         column_config={each: st.column_config.NumberColumn(each, format="%.4g") for each in numbers}
         | dict(config or {}),
         hide_index=True,

@@ -64,14 +64,9 @@ def _explain(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
     with left:
         _why(sides, side)
     with right:
-        if side == DIFFERENCE:
-            heading("What, and does it matter", "why_what")
-            st.caption(
-                f"In the table above: {DIFFERENCE} of what the cells write and change. Show A or B for the rest."
-            )
-        else:
+        if side != DIFFERENCE:
             _what(sides[side])
-            _does_it_matter(sides[side])
+        _does_it_matter(sides, side)
     _attribution(shown, sides, side)
 
 
@@ -198,8 +193,7 @@ def _why(sides: Mapping[str, Explained], side: str) -> None:
     heading("Why it looks there", "why_score")
     if side != DIFFERENCE:
         st.text(spelled_score(sides[side]))
-    matrix = _matrices(sides, numbers.score_matrix)[side]
-    panels.score(matrix, selection.widget_key("score_parts"))
+    panels.score(_matrices(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
     st.caption("Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.")
 
 
@@ -235,12 +229,15 @@ def spelled_write(at: Explained) -> str:
     return f"Length {number(float(written.norm.values))} (L2 norm). It adds {direct}."
 
 
-def _does_it_matter(at: Explained) -> None:
+def _does_it_matter(sides: Mapping[str, Explained], side: str) -> None:
     heading("Does it matter?", "why_matters")
     with st.spinner("Running the model without it…"):
-        found = at.outcomes
-    panels.outcomes(at.run, found, selection.widget_key("outcomes"))
-    st.caption(spelled_outcomes(at))
+        changes = numbers.changes_of(sides)[side]
+    panels.outcomes(changes, selection.widget_key("outcomes"))
+    if side == DIFFERENCE:
+        st.caption(f"{DIFFERENCE} of what each changes. What the cells write is in the table above, and with A or B.")
+    else:
+        st.caption(spelled_outcomes(sides[side]))
 
 
 def spelled_outcomes(at: Explained) -> str:
@@ -254,8 +251,8 @@ def spelled_outcomes(at: Explained) -> str:
         lines.append("With a prompt B of as many tokens the head can also be given what it gives there.")
     elif len(at.outcomes.names) < 5:
         lines.append(
-            f"The other prompt has {len(at.other.tokens)} tokens and this one {len(at.run.tokens)}, or another model: a "
-            "head can be given what it gives there only where these are the same."
+            f"The other prompt has {len(at.other.tokens)} tokens and this one {len(at.run.tokens)}, or another model: "
+            "a head can be given what it gives there only where these are the same."
         )
     return " ".join(lines)
 
@@ -269,22 +266,26 @@ def _attribution(shown: Shown, sides: Mapping[str, Explained], side: str) -> Non
     with left:
         st.caption("By layer and head. Click a head to explain it.")
         panels.effect_map(
-            _matrices(sides, numbers.effect_map)[side],
+            _matrices(sides, numbers.effect_map),
+            side,
             MapCell(at.cell.layer, at.cell.head),
             selection.epoch(),
             selection.widget_key(MAP),
         )
         st.caption("Added up over the layers at the final scale, beside what each layer would say by itself (its own).")
-        over_layers = _matrices(sides, numbers.by_layer)[side]
         panels.plain_map(
-            over_layers, ("", "after layer"), selection.widget_key("by_layer"), "target − distractor (logits)"
+            _matrices(sides, numbers.by_layer),
+            side,
+            ("", "after layer"),
+            selection.widget_key("by_layer"),
+            "target − distractor (logits)",
         )
-        st.caption(f"What {name(at.head)} adds, by the token that it takes it from.")
-        taken = _matrices(sides, lambda each: numbers.by_source(shown, each))[side]
-        panels.plain_map(taken, ("head", "token"), selection.widget_key("by_source"), panels.EFFECT)
     with right:
         effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
         panels.waterfall(effects, f"target − distractor{f', {side}' if shown.b else ''}", selection.widget_key("fall"))
+    st.caption(f"What {name(at.head)} adds, by the token that it takes it from.")
+    taken = _matrices(sides, lambda each: numbers.by_source(shown, each))
+    panels.plain_map(taken, side, ("head", "token"), selection.widget_key("by_source"), panels.EFFECT)
 
 
 def spelled_effects(at: Explained) -> str:
@@ -326,7 +327,7 @@ def _tables(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
             "by (logits) ": tokens.lowered_by.values.numpy(),
         }
         _table("What the cell writes", promoted)
-        _table("Does it matter", panels.outcome_columns(at.run, at.outcomes))
+    _table("Does it matter", panels.outcome_columns(numbers.changes_of(sides)[side]))
     effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
     _table("Who made the prediction", {"Part": list(effects), "logits": np.array(list(effects.values()))})
     over_layers = _matrices(sides, numbers.by_layer)[side]

@@ -19,7 +19,7 @@ from torch import Tensor
 from model.analysis import Measure, Unit
 from model.analysis.ov import reading, writing
 
-BLOCK_ROWS, BLOCK_COLUMNS = 256, 8192  # entries of a product at once: 8 MiB in float32
+BLOCK_ROWS, BLOCK_COLUMNS = 256, 2048  # of a product at once: 2 MiB in float32; 8 MiB take twice as long
 SLACK = 1e-5  # by which a bound in float32 may be too low, in shares of the norms it is made of; 64 products round less
 
 Gain = Float[Tensor, " d_model"]
@@ -99,7 +99,7 @@ def _pairs(circuit: Circuit, values: Tensor, rows: Tensor, columns: Tensor) -> P
 
 
 def top_pairs(circuit: Circuit, k: int, lowest: bool = False) -> Pairs:
-    """The k largest entries of all, or the k lowest: exact, by blocks, with two blocks in memory at a time.
+    """The k largest entries of all, or the k lowest: exact, by blocks, with one product of 2 MiB at a time.
 
     A block of rows is a ball around their mean m with a radius r, so that no entry of column b is above m·b + r‖b‖:
     the columns whose bound is below the k-th entry found so far are left out. Longest rows come first, since they make

@@ -10,12 +10,13 @@ Every number is a share: 0 where the prediction is as in A, 1 where it is as in 
 """
 
 from model.patching.attribution import attribution_map, rank_correlation
-from model.patching.grids import Grid, Kind, Variant, grid
+from model.patching.grids import Grid, Kind, Variant, grid, operations
 from model.patching.maps import patching_map
 from model.patching.paths import ReadAs, path_differences, path_map
-from model.patching.runs import LogitDifference, Patching
+from model.patching.runs import AT_ONCE, LogitDifference, Patching
 
 __all__ = [
+    "AT_ONCE",
     "Grid",
     "Kind",
     "LogitDifference",
@@ -24,6 +25,7 @@ __all__ = [
     "Variant",
     "attribution_map",
     "grid",
+    "operations",
     "patching_map",
     "path_differences",
     "path_map",

@@ -9,7 +9,7 @@ from model.errors import InputError
 from model.interventions import check_head
 
 Part = Literal["resid_pre", "attn_out", "mlp_out", "z"]
-Kind = Literal["resid_pre", "attn_out", "mlp_out", "z", "z by position"]
+Kind = Literal["resid_pre", "attn_out", "mlp_out", "z", "z_by_position"]
 FLOAT = 4  # bytes
 
 
@@ -43,7 +43,7 @@ def grid(kind: Kind, cfg: TransformerConfig, n_pos: int, layer: int | None = Non
     if kind == "z":
         heads = [Variant("z", at, head) for at in range(cfg.n_layers) for head in range(cfg.n_heads)]
         return Grid(("layer", "head"), (cfg.n_layers, cfg.n_heads), tuple(heads))
-    if kind == "z by position":
+    if kind == "z_by_position":
         if layer is None:
             raise InputError("A map of heads and positions is one of a single layer: give the layer.")
         check_head(cfg, layer, 0)

@@ -16,6 +16,7 @@ from model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch,
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
 PROMPT, OTHER = "one two three one two three", "one three two three two one"
+REPEATED = examples()[0].prompt
 SECONDS = 60  # for one script run on a busy machine
 
 
@@ -118,17 +119,17 @@ def test_an_edit_that_is_refused_is_not_added_and_a_stays(page: AppTest) -> None
     assert _edits(page) == ()
 
 
-def test_the_effect_is_said_with_the_likeliest_tokens(folder: str) -> None:
-    a = runs.run(folder, PROMPT, True)
-    same = runs.run(folder, PROMPT, True, (FreezePatterns(),))
+def test_the_effect_is_said_with_the_likeliest_tokens(settings: dict[str, object]) -> None:
+    a, same = (runs.run("mini", REPEATED, True, edits) for edits in ((), (FreezePatterns(),)))
     moved, stays = effect.said(a, same)
     assert moved == "At the last token, KL(A ‖ B) of the next one is 0 nats."
-    assert stays.startswith("It stays the likeliest: “")
-    other = runs.run(folder, PROMPT, True, (Drop(2), Drop(1), Drop(0, "MLP")))
+    assert stays == "It stays the likeliest: “␣key” 96.0% in A, 96.0% with the edits."
+    other = runs.run("mini", REPEATED, True, (AblateHeads(((1, 0), (1, 1))),))  # its induction heads
     moved, becomes = effect.said(a, other)
     p, q = a.next_logits.double().softmax(-1), other.next_logits.double().softmax(-1)
     assert moved == f"At the last token, KL(A ‖ B) of the next one is {float((p * (p / q).log()).sum()):.3g} nats."
-    assert becomes.startswith("The likeliest becomes “")
+    assert becomes.startswith("The likeliest becomes “␣club” (")
+    assert " instead of “␣key” 96.0% in A, " in becomes
 
 
 def test_the_stream_is_changed_in_the_cone_alone(folder: str) -> None:
@@ -152,8 +153,8 @@ def test_the_map_leaves_out_what_is_not_reached() -> None:
     assert (cells.zmin, cells.zmax) == (0, 2)
 
 
-def test_a_refused_link_shows_the_prompt_that_is_shown_once(page: AppTest) -> None:
-    page.query_params["prompt"] = examples()[0].prompt
+def test_a_link_to_an_edit_that_cannot_be_made_says_why(page: AppTest) -> None:
+    page.query_params["prompt"] = REPEATED
     page.query_params["edits"] = to_text(Drop(9))
     _run(page)
     assert "B: Edit 1: There is no layer 9: this model has layers 0 to 2" in _texts(page)[0]

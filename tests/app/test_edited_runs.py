@@ -1,17 +1,24 @@
 """Runs with edits as the pages have them, against the library's own run with the same edits."""
 
+import io
+import json
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import torch
 
 from app import checks, runs, shown
+from app.exports.export import ATTENTION, INSIDE, LENS, RESIDUAL, Export
+from app.exports.numbers.data import archive
+from app.exports.pictures import style
 from app.fields import attention_of
-from app.run import EDITED, STREAMS, Run, attend
+from app.run import EDITED, STREAMS, Run, attend, cost
 from app.selection import Selection
+from app.settings import settings as server_settings
 from app.views import panels
 from model.editing import run_with_edits
-from model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
+from model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, describe
 from model.errors import HeadlightError, InputError
 
 PROMPT, OTHER = "one two three one two three", "one three two three two one"
@@ -137,3 +144,25 @@ def test_transformers_is_not_asked_about_edits(folder: str) -> None:
     assert Path(folder).is_dir()
     with pytest.raises(InputError, match="transformers knows no edits"):
         checks.difference_from_transformers(_run(folder, EDITS["dropped"]))
+
+
+def test_a_run_whose_edits_need_too_many_others_is_refused(folder: str, settings: dict[str, object]) -> None:
+    run = runs.run(folder, PROMPT, True)
+    settings["run_seconds"] = 2.5 * cost(run.cfg, len(run.tokens)).seconds
+    server_settings.cache_clear()
+    assert _run(folder, (Patch("hook_embed", OTHER),)).edits
+    with pytest.raises(HeadlightError, match=r"the 2 that its edits take from .* Switch some of the edits off"):
+        _run(folder, (Patch("hook_embed", OTHER), Patch("hook_pos_embed", OTHER)))
+
+
+@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS])
+def test_what_is_taken_along_says_which_edits_were_made(folder: str, export: Export) -> None:
+    chosen = Selection(model=folder, prompt=PROMPT, edits=(*EDITS["steered"], *EDITS["edge"]), heads=((1, 2),))
+    found = shown.of(chosen)
+    about = json.loads(ZipFile(io.BytesIO(archive(found, export.data(found, chosen)))).read("about.json"))
+    assert about["runs"]["A"]["edits"] == []
+    assert about["runs"]["B"]["edits"] == list(map(repr, chosen.edits))
+    said = "; ".join(map(describe, chosen.edits))
+    assert f"edited: {said}" in export.page(found, chosen).decode()
+    picture = style.file(lambda: export.draw(found, chosen, style.LIGHT), style.LIGHT, "svg").decode()
+    assert f"B is edited: {said}" in picture

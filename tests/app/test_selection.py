@@ -22,6 +22,8 @@ from app.selection.chosen import (
     FinderData,
     FinderScore,
     Measure,
+    PatchInto,
+    PatchMap,
     Scale,
     Show,
     Side,
@@ -91,6 +93,12 @@ SELECTIONS = st.builds(
     finder_seed=INDEX,
     finder_top=st.none() | st.integers(1, 999_999),
     every_head=st.booleans(),
+    patch_map=st.sampled_from(get_args(PatchMap)),
+    patch_into=st.sampled_from(get_args(PatchInto)),
+    patch_layer=st.none() | INDEX,
+    patch_head=st.none() | HEAD,
+    patch_mlps=st.booleans(),
+    patch_estimate=st.booleans(),
 )
 
 

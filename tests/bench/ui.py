@@ -197,7 +197,7 @@ def change_pages(window: Watched, rounds: int) -> list[float]:
     found = []
     for turn in range(rounds + 1):
         for view in (*VIEWS[1:], VIEWS[0]):
-            link = window.page.get_by_role("link", name=view.title)
+            link = window.link(view)
             took = window.answer(link.click, FIRST_PICTURE[view.slug])
             found += [took] if turn else []
     return found

@@ -84,9 +84,16 @@ class Driver:
 
     def go_to(self, view: View) -> None:
         """Change to another view by the navigation."""
-        self.page.get_by_role("link", name=view.title).click()
+        self.link(view).click()
         self.page.wait_for_url(re.compile(rf"/{path(view)}\?"))
         self.settle()
+
+    def link(self, view: View) -> Locator:
+        """A view's link in the navigation, whose group is opened if it has one."""
+        if view.group:
+            self.page.get_by_test_id("stTopNavSection").filter(has_text=view.group).click()
+            return self.page.get_by_test_id("stTopNavDropdownLink").filter(has_text=re.compile(f"^{view.title}$"))
+        return self.page.get_by_role("link", name=view.title, exact=True)
 
     def settle(self) -> None:
         """Wait until the server's script has ended and what is drawn changes no more."""

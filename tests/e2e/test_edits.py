@@ -95,9 +95,18 @@ def test_an_edit_is_switched_off_and_on(app: Driver) -> None:
     app.page.locator(".st-key-headlight-edit-0").locator("label").first.click()
     expect(app.fed).to_have_count(1)
     app.page.wait_for_url(re.compile("edits_off=0"))
+    app.settle()
+    app.page.go_back()
+    expect(app.fed).to_have_count(2)
+    app.page.go_forward()
+    expect(app.fed).to_have_count(1)
+    app.settle()
     app.page.locator(".st-key-headlight-edit-0").locator("label").first.click()
     expect(app.fed).to_have_count(2)
     app.page.wait_for_url(re.compile(r"^(?!.*edits_off)"))
+    app.settle()
+    app.page.go_back()
+    expect(app.fed).to_have_count(1)
 
 
 def test_an_edge_is_cut_and_its_weight_is_gone(app: Driver) -> None:

@@ -10,8 +10,14 @@ from tests.e2e.driver import PROMPTED_VIEWS, Driver, path
 CHOSEN = {
     "attention": {"heads": "2.1 0.3", "queries": "9", "keys": "3", "show": "write", "side": "b", "sort": "divergence"},
     "head": {"heads": "2.1", "queries": "9", "keys": "3", "component": "5", "convention": "column", "side": "b"},
+    "why": {"heads": "2.1", "position": "9", "keys": "3", "target": " John", "distractor": " Mary", "side": "b"},
     "residual": {"position": "4"},
     "lens": {"layer": "2", "position": "6", "measure": "entropy", "target": " John"},
+    "flow": {"position": "12", "flow_threshold": "0.06", "flow_chosen": "3 12 0"},
+    "generate": {"heads": "2.1", "n_new": "6", "temperature": "0.5", "top_k": "20", "seed": "3", "step": "2"},
+    "patching": {"patch_map": "resid_pre", "patch_into": "B", "target": " John", "distractor": " Mary"},
+    "heads": {"finder_score": "previous_token", "finder_top": "3", "finder_seed": "5"},
+    "weights": {"heads": "1.1", "circuit": "ov", "circuit_token": " John"},
     "prompts": {"statistic": "entropy", "statistic_head": "1.3"},
 }
 COMPARED = {

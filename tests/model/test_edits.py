@@ -17,9 +17,11 @@ from model.edits import (
     Patch,
     Steer,
     check,
+    describe,
     from_text,
     sources,
     to_text,
+    touches,
 )
 from model.errors import InputError
 from tests.model.oracles import TINY
@@ -120,6 +122,44 @@ def test_a_model_without_mlps_has_none_to_drop() -> None:
     cfg = TransformerConfig(**TINY | {"attn_only": True, "d_mlp": None})
     with pytest.raises(InputError, match="no MLPs"):
         check(Drop(0, "MLP"), cfg, N_TOKENS)
+
+
+SAID: list[tuple[Edit, str]] = [
+    (AblateHeads(((0, 1), (3, 2)), "mean"), "L0H1, L3H2 ablated (mean)"),
+    (CutEdge((1, 2), 5, 3), "L1H2: edge from 5 to 3 cut"),
+    (CutEdge((1, 2), 5, 3, True), "L1H2: edge from 5 to 3 cut, row renormalised"),
+    (FreezePatterns(), "patterns of every layer frozen"),
+    (FreezePatterns((0, 2)), "patterns of L0, L2 frozen"),
+    (Patch("blocks.1.attn.hook_z", "x", (3, 4), 2), "blocks.1.attn.hook_z of H2 patched at 3, 4"),
+    (Patch("hook_embed", "x"), "hook_embed patched at every position"),
+    (Steer(1, "x", "y", 1.5, (2,)), "stream before L1 plus 1.5 × direction at 2"),
+    (Steer(1, "x", "y", 0.0, mode="scale"), "stream before L1 with 0 × its part along direction at every position"),
+    (Drop(2), "L2 dropped"),
+    (Drop(2, "MLP"), "L2 MLP dropped"),
+]
+
+
+@pytest.mark.parametrize(("edit", "said"), SAID)
+def test_an_edit_in_words(edit: Edit, said: str) -> None:
+    assert describe(edit) == said
+
+
+TOUCHED: list[tuple[Edit, list[bool]]] = [  # L0H1, L1H1, L1H2
+    (AblateHeads(((0, 1), (1, 2))), [True, False, True]),
+    (CutEdge((1, 1), 2, 0), [False, True, False]),
+    (FreezePatterns(), [True, True, True]),
+    (FreezePatterns((1,)), [False, True, True]),
+    (Patch("blocks.1.attn.hook_z", "x", (), 2), [False, False, True]),
+    (Patch("blocks.1.ln1.hook_scale", "x"), [False, True, True]),
+    (Patch("blocks.1.hook_resid_pre", "x"), [False, False, False]),
+    (Steer(1, "x", "y"), [False, False, False]),
+    (Drop(1), [False, False, False]),
+]
+
+
+@pytest.mark.parametrize(("edit", "expected"), TOUCHED)
+def test_which_heads_an_edit_reaches_into(edit: Edit, expected: list[bool]) -> None:
+    assert [touches(edit, head) for head in ((0, 1), (1, 1), (1, 2))] == expected
 
 
 def test_the_prompts_that_an_edit_takes_from_are_named() -> None:

@@ -1,11 +1,15 @@
 """The ways to multiply few rows with a matrix, against the einsum in double precision, for every layout of weights."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from einops import einsum
 from torch import Tensor
 
+from model import load, save_gpt2
 from model import product as taken
+from model.layers import Attention
 from model.product import FEW, product, products
 from tests.model.oracles import random_model
 
@@ -81,6 +85,15 @@ def test_matrices_of_other_widths_or_in_other_memory_are_not_joined() -> None:
         with torch.inference_mode():
             for given, W in zip(products(x, matrices, TO_HEADS), matrices, strict=True):
                 assert_is_einsum(given, x, W, TO_HEADS)
+
+
+def test_queries_keys_and_values_of_a_gpt2_folder_are_read_as_one(tmp_path: Path) -> None:
+    save_gpt2(random_model(n_heads=3, d_head=4, tie_word_embeddings=True), tmp_path)
+    attn = load(tmp_path).blocks[0].attn
+    assert isinstance(attn, Attention)
+    joined = taken._joined((attn.W_Q, attn.W_K, attn.W_V))
+    assert joined is not None
+    assert torch.equal(joined, torch.cat((attn.W_Q, attn.W_K, attn.W_V)))
 
 
 def test_all_else_is_the_einsum_itself(monkeypatch: pytest.MonkeyPatch) -> None:

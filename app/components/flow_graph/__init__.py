@@ -63,13 +63,14 @@ def flow_graph(
     threshold: float,
     choice: FlowChoice,
     title: str = "",
+    startable: bool = True,
     epoch: int = 0,
     key: str,
 ) -> FlowChoice:
     """The nodes as dots, the edges as lines; returns what the user has chosen.
 
-    `labels` are the tokens fed and `states` the names of the depths, lowest first. A click on a dot of the top row
-    starts from there. `choice` counts when `epoch` is new, afterwards the user's own does.
+    `labels` are the tokens fed and `states` the names of the depths, lowest first. Where it is
+    `startable`, a click on a dot of the top row starts from there. `choice` counts when `epoch` is new, afterwards the user's own does.
     """
     value = mount(
         _render,
@@ -80,6 +81,7 @@ def flow_graph(
             "states": list(states),
             "threshold": threshold,
             "title": title,
+            "startable": startable,
             "kinds": [edge.kind for edge in edges],
             "carried": [edge.carried for edge in edges],
         },

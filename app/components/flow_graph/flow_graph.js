@@ -6,6 +6,7 @@ const STATE_HEIGHT = 30;
 const FLOW_MARGIN = 14;
 const DOT = 6;
 const RING = 3.5; // around a dot, for the MLP's share
+const FAINTEST = 0.22; // of the colour map: what is small is still to be seen on the background
 const FAINT = 1.6; // the radius of a top dot that is not the start
 const THINNEST = 1;
 const THICKEST = 7;
@@ -52,6 +53,7 @@ class FlowGraph {
   setValue([start, ...place]) {
     this.start = Math.min(start, this.labels.length - 1);
     this.chosen = this.found(place);
+    if (this.theme) this.revealStart();
     this.paintSoon();
   }
 
@@ -63,6 +65,7 @@ class FlowGraph {
 
   draw(theme, width) {
     Object.assign(this, { theme, width });
+    this.map = theme.map.map((_, step) => colourAt(theme.map, FAINTEST + ((1 - FAINTEST) * step) / (MAP_SIZE - 1)));
     const context = this.canvas.getContext("2d");
     context.font = labelFont(theme);
     const widest = (labels) => Math.ceil(Math.max(...labels.map((text) => context.measureText(text).width)));
@@ -75,13 +78,21 @@ class FlowGraph {
     this.height = this.bottom + (this.turned ? longest : LABEL_FONT_SIZE) + 2 * LABEL_GAP;
     this.sheet.style.width = `${this.left + this.labels.length * this.pitch + FLOW_MARGIN}px`;
     this.drawLegend();
+    this.revealStart();
     this.paint();
   }
 
+  // A start is brought into sight once; after that the user scrolls.
+  revealStart() {
+    if (this.revealed === this.start) return;
+    this.revealed = this.start;
+    this.reveal({ position: this.start });
+  }
+
   drawLegend() {
-    const scale = new ColourScale({ root: "sqrt", limit: 1 });
-    const bar = scale.bar(this.theme, "line: share of the node it leads to; dot: share of the start that passes");
-    this.legend.replaceChildren(bar);
+    const ticks = [0, 0.01, 0.1, 0.25, 0.5, 1].map((share) => [Math.sqrt(share), String(share)]);
+    const title = "share of its node (line), of the start (dot)";
+    this.legend.replaceChildren(legendBar({ title, ticks, map: this.map }));
     if (this.data.edges.some(({ kind }) => kind === "mlp")) this.legend.append(legendSwatch("ring: MLP's share", "ring"));
     if (this.title) this.legend.prepend(legendEntry(element("strong", "", this.title)));
   }
@@ -126,9 +137,8 @@ class FlowGraph {
     context.restore();
   }
 
-  // What is small is still to be seen on the background.
   colourOf(share) {
-    return colourAt(this.theme.map, 0.2 + 0.8 * Math.sqrt(share));
+    return colourAt(this.map, Math.sqrt(share));
   }
 
   paintRows(context) {
@@ -147,7 +157,8 @@ class FlowGraph {
 
   // From where to where an edge goes and how far it bends aside, on the canvas.
   line({ depth, source, target, kind }) {
-    const bend = source !== target ? 0 : { residual: 0, attention: -BEND, mlp: BEND }[kind];
+    const aside = Math.min(BEND, this.pitch / 2 - 3);
+    const bend = source !== target ? 0 : { residual: 0, attention: -aside, mlp: aside }[kind];
     return [this.x(source), this.y(depth - 1), this.x(target), this.y(depth), bend];
   }
 
@@ -288,7 +299,8 @@ class FlowGraph {
 
   toldNode({ depth, position, flow, bias, rest, mlp }) {
     const rows = [["token", this.token(position)]];
-    if (flow === undefined) return [this.states[depth], [...rows, ["", "Click to start from here."]]];
+    const hint = this.startable ? "Click to start from here." : "Nothing of this passes here.";
+    if (flow === undefined) return [this.states[depth], [...rows, ["", hint]]];
     rows.push(["of the start", significant(flow)]);
     if (mlp) rows.push(["from the MLP", significant(mlp)]);
     if (bias) rows.push(["from the bias b_O", significant(bias)]);
@@ -309,6 +321,7 @@ class FlowGraph {
       return this.choose(kind === "attention" ? [depth, target, source] : [depth, target]);
     }
     if (what.depth === this.data.top && what.position !== this.start) {
+      if (!this.startable) return;
       this.start = what.position;
       return this.choose([]);
     }

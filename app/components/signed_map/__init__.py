@@ -40,6 +40,7 @@ def signed_map(
     columns: MapAxis,
     *,
     title: str,
+    limit: float | None = None,
     sums: bool = False,
     choosable: bool = False,
     chosen: MapCell | None = None,
@@ -48,8 +49,9 @@ def signed_map(
 ) -> MapCell | None:
     """Blue above zero, orange below, nothing where there is no number; returns the cell chosen by click or Enter.
 
-    `title` is what the numbers are, with their unit. With `sums` the last row and column are those of all others, and
-    stand apart. `chosen` counts when `epoch` is new, afterwards the user's own choice does.
+    `title` is what the numbers are, with their unit. The colours end at `limit`, or at the largest number. With `sums`
+    the last row and column are those of all others, and stand apart. `chosen` counts when `epoch` is new, afterwards
+    the user's own choice does.
     """
     value = mount(
         _render,
@@ -60,6 +62,7 @@ def signed_map(
             "columns": list(columns.labels),
             "names": [rows.name, columns.name],
             "title": title,
+            "limit": limit,
             "sums": sums,
             "choosable": choosable,
         },

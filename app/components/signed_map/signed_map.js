@@ -36,7 +36,7 @@ class SignedMap {
     const help = this.choosable ? "Arrow keys move, Enter chooses." : "Arrow keys move.";
     this.scroller.ariaLabel = `${this.title}, ${this.names.join(" by ")}, ${size}. ${help}`;
     this.canvas.classList.toggle("choosable", this.choosable);
-    this.scale = new ColourScale({ signed: true, root: "sqrt", limit: roundLimitUp(this.largest()) });
+    this.scale = new ColourScale({ signed: true, root: "sqrt", limit: roundLimitUp(this.limit ?? this.largest()) });
   }
 
   // The largest size of any cell that is no sum; of the sums where they are all.

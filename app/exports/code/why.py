@@ -131,7 +131,7 @@ def interventions(run):
     yield "head gives its mean", ablate_head(layer, head, "mean"), own.mean(0)
     if resampled:
         other = z["B" if run == "A" else "A"]
-        yield "head gives the other prompt's", ablate_head(layer, head, "resample", other), other[at]
+        yield "head gives the other run's", ablate_head(layer, head, "resample", other), other[at]
 
 
 def outcomes(run):

@@ -3,7 +3,7 @@
 from app import weights
 from app.csv_files import Cell
 from app.exports.numbers.data import Data, Table
-from app.exports.numbers.sides import columns
+from app.exports.numbers.sides import columns, number
 from app.run import Run
 from app.selection.chosen import Selection
 from app.shown import Shown
@@ -83,12 +83,12 @@ def _partners_table(of: Weights, token: int) -> Table:
 def _directions_table(run: Run, found: Directions) -> Table:
     rows: list[tuple[Cell, ...]] = []
     measures = zip(found.strengths.values.tolist(), found.shares.values.tolist(), strict=True)
-    for place, measured in enumerate(measures):
+    for place, (strength, share) in enumerate(measures):
         for side, stand in (("row", found.rows), ("column", found.columns)):
             for end, sign in enumerate("+-"):
                 ids, loads = (each.values[place, end].tolist() for each in (stand.tokens, stand.loads))
                 for cells in zip(ids, run.tokenizer.labels(ids), loads, strict=True):
-                    rows.append((place + 1, *measured, side, sign, *cells))
+                    rows.append((place + 1, strength, number(share), side, sign, *cells))
     return columns(DIRECTIONS, rows)
 
 
@@ -98,5 +98,5 @@ def _composition_table(found: weights.Composed) -> Table:
         by_chance = (float(each.values) for each in (found.random[through].mean, found.random[through].sd))
         own = tuple(by_chance)
         for layer, scores in enumerate(measure.values.tolist()):
-            rows += [(through, name((layer, head)), score, *own) for head, score in enumerate(scores)]
+            rows += [(through, name((layer, head)), number(score), *own) for head, score in enumerate(scores)]
     return columns(COMPOSITION, rows)

@@ -125,10 +125,7 @@ def _promoted(at: Explained) -> Iterator[Row]:
 
 
 def _outcomes(at: Explained) -> Iterator[Row]:
-    found = at.outcomes
-    measures = (found.direct, found.total, found.kl)
-    labels = at.run.tokenizer.labels(found.top.values.tolist())
-    yield from zip(found.names, *(measure.values.tolist() for measure in measures), labels, strict=True)
+    yield from ((each.name, each.direct, each.total, each.kl, each.top) for each in numbers.changes(at))
 
 
 def _layers(at: Explained) -> Iterator[Row]:

@@ -3,7 +3,7 @@
 from app.components import MapCell
 from app.components.shared.mount import recorded
 from app.exports.pages.document import document
-from app.selection.chosen import Selection
+from app.selection.chosen import Head, Selection
 from app.shown import Shown
 from app.views.head_tables import name
 from app.views.reasons import numbers, panels
@@ -20,14 +20,16 @@ def page(shown: Shown, chosen: Selection) -> bytes:
         for of in (numbers.score_matrix, numbers.effect_map, numbers.by_layer, lambda at: numbers.by_source(shown, at))
     )
     effects = numbers.subtract({side: effect_by_name(at) for side, at in sides.items()})
+    changes = numbers.changes_of(sides)
     target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
     with recorded() as mounted:
         for side in scores:
             called = "" if shown.b is None else f"{side}: "
-            panels.score(scores[side], f"score {side}", f"{called}{panels.SCORE}")
+            panels.score(scores, side, f"score {side}", f"{called}{panels.SCORE}")
             if at := sides.get(side):
                 _cell(at, called)
-            _attribution(maps[side], layers[side], taken[side], called, side, head_of(shown, chosen))
+            panels.outcomes(changes[side], f"outcomes {side}", f"{called}{panels.CHANGE}")
+            _attribution((maps, layers, taken), called, side, head_of(shown, chosen))
             total = f"{target} − {distractor}"
             panels.waterfall(effects[side], total, f"fall {side}", f"{called}{panels.EFFECT}")
     title = f"Why {target} and not {distractor}, and {name(head_of(shown, chosen))}"
@@ -42,10 +44,10 @@ def _cell(at: Explained, called: str) -> None:
     ):
         texts = f"{called}the cell's write {title}"
         panels.promoted(at.run, ids.values.tolist(), by.values.tolist(), texts, texts)
-    panels.outcomes(at.run, at.outcomes, f"{called}outcomes")
 
 
-def _attribution(effects: Matrix, layers: Matrix, taken: Matrix, called: str, side: str, head: tuple[int, int]) -> None:
-    panels.effect_map(effects, MapCell(*head), 0, f"map {side}", f"{called}{panels.EFFECT}", choosable=False)
-    panels.plain_map(layers, ("", "after layer"), f"layers {side}", f"{called}target − distractor (logits)")
-    panels.plain_map(taken, ("head", "token"), f"source {side}", f"{called}{name(head)}'s {panels.EFFECT}")
+def _attribution(found: tuple[dict[str, Matrix], ...], called: str, side: str, head: Head) -> None:
+    effects, layers, taken = found
+    panels.effect_map(effects, side, MapCell(*head), 0, f"map {side}", f"{called}{panels.EFFECT}", choosable=False)
+    panels.plain_map(layers, side, ("", "after layer"), f"layers {side}", f"{called}target − distractor (logits)")
+    panels.plain_map(taken, side, ("head", "token"), f"source {side}", f"{called}{name(head)}'s {panels.EFFECT}")

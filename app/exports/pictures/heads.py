@@ -13,7 +13,7 @@ from app.exports.pictures.style import Palette
 from app.selection.chosen import Selection
 from app.shown import Shown
 from app.views.found import Found
-from app.views.labels import SCORES
+from app.views.labels import SCORES, by_kind, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,10 +51,12 @@ def draw(texts: Sequence[str], shown: Shown, chosen: Selection, palette: Palette
 
 
 def _title(found: Found, chosen: Selection) -> str:
+    """What is shown, and what the icons stand for."""
     of = (
         f"{found.n_sequences:,} random repeats" if chosen.finder_data == "repeats" else f"{found.n_sequences:,} prompts"
     )
-    return SCORES[found.score].title if found.score == "copying" else f"{SCORES[found.score].title} over {of}"
+    title = SCORES[found.score].title if found.score == "copying" else f"{SCORES[found.score].title} over {of}"
+    return "\n".join(filter(None, (title, "   ".join(map(words, by_kind(found.labels))))))
 
 
 def _numbers(axes: "Axes", image: "AxesImage", found: Found, palette: Palette) -> None:

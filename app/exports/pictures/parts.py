@@ -11,6 +11,7 @@ from app.exports.pictures.style import Palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
@@ -62,7 +63,7 @@ def _short(label: str) -> str:
 
 
 def colour_bar(
-    figure: "Figure", image: "AxesImage", axes: "Sequence[Axes]", title: str, ticks: Sequence[float]
+    figure: "Figure", image: "ScalarMappable", axes: "Sequence[Axes]", title: str, ticks: Sequence[float]
 ) -> None:
     """A slim bar under some axes, with numbers at these values."""
     columns = len({spec.colspan.start for each in axes if (spec := each.get_subplotspec()) is not None})

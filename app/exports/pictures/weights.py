@@ -66,9 +66,10 @@ def _maps(figure: "Figure", maps: "list[Axes]", of: Weights, palette: Palette) -
         axes.set_title(f"{LETTERS[through]}-composition", fontsize=8)
         label_axis(axes, "x", [f"H{head}" for head in range(each.shape[1])], WIDTH / 3)
         label_axis(axes, "y", [f"L{layer}" for layer in range(len(each))], 0.3 * len(each))
+        axes.tick_params(axis="x", rotation=0)
         if each.shape[1] <= MOST_NUMBERED:
-            for (layer, head), value in ((divmod(i, each.shape[1]), v) for i, v in enumerate(each.flat)):
-                text = f"{value:.2f}".replace("-", "−")
+            for (layer, head), value in ((divmod(i, each.shape[1]), v) for i, v in enumerate(each.flat) if v == v):
+                text = f"{value:z.2f}".replace("-", "−")
                 colour = ink(tuple(map(float, image.cmap(image.norm(value)))), palette)
                 axes.text(head, layer, text, ha="center", va="center", fontsize=6, color=colour)
     colour_bar(figure, image, maps, COMPOSITION, ticks(limit, signed=True, root=False))

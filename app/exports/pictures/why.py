@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from app.exports.pictures.parts import colour_bar, ink, label_axis, matrix, origin
-from app.exports.pictures.scales import largest, scale, ticks
+from app.exports.pictures.scales import scale, ticks
 from app.exports.pictures.style import Palette
 from app.selection.chosen import Selection
 from app.shown import Shown
 from app.views.head_tables import name
 from app.views.reasons import numbers
 from app.views.reasons.chosen import pair_of, place_of, sides_of
-from app.views.reasons.numbers import SUM, Matrix, condensed, effect_by_name, fall
+from app.views.reasons.numbers import SUM, Matrix, condensed, effect_by_name, fall, limit_of
 from app.views.steps.chosen import head_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH = 5.6  # inches of a column
 HEIGHTS = (3.6, 2.6, 3.4)  # inches: the score's parts, the map of effects, the waterfall
+SMALLEST = 0.005  # that is written with two digits
 MOST_WRITTEN = 14  # columns whose cells have room for a number
 
 
@@ -29,6 +30,7 @@ def draw(shown: Shown, chosen: Selection, palette: Palette) -> "Figure":
 
     sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
     scores = numbers.difference({side: numbers.score_matrix(at) for side, at in sides.items()})
+    parts = {side: condensed(matrix) for side, matrix in scores.items()}
     maps = numbers.difference({side: numbers.effect_map(at) for side, at in sides.items()})
     effects = numbers.subtract({side: effect_by_name(at) for side, at in sides.items()})
     figure = Figure(figsize=(WIDTH * max(1, len(scores)), sum(HEIGHTS) + 0.6), layout="constrained")
@@ -37,9 +39,9 @@ def draw(shown: Shown, chosen: Selection, palette: Palette) -> "Figure":
     for across, side in enumerate(scores):
         called = "" if shown.b is None else f"{side}:  "
         score, effect, bars = grid[:, across]
-        _cells(figure, score, condensed(scores[side]), "nats", palette, sums=True)
+        _cells(figure, score, parts, side, "nats", palette)
         score.set_title(f"{called}the score of {name(head_of(shown, chosen))} in parts: query's down, key's across")
-        _cells(figure, effect, maps[side], "logits", palette)
+        _cells(figure, effect, maps, side, "logits", palette)
         effect.set_title(f"{called}direct effect on {target} − {distractor} after place {place_of(shown, chosen)}")
         _fall(bars, effects[side], palette)
         bars.set_title(f"{called}the same, added up (logits)")
@@ -47,9 +49,9 @@ def draw(shown: Shown, chosen: Selection, palette: Palette) -> "Figure":
     return figure
 
 
-def _cells(figure: "Figure", axes: "Axes", shown: Matrix, unit: str, palette: Palette, sums: bool = False) -> None:
-    """A signed map, with its numbers where there is room; sums do not count for the colours."""
-    limit = largest([shown.values[:-1, :-1] if sums else shown.values])
+def _cells(figure: "Figure", axes: "Axes", sides: Mapping[str, Matrix], side: str, unit: str, palette: Palette) -> None:
+    """A signed map, with its numbers where there is room."""
+    shown, limit = sides[side], limit_of(sides, side) or 1.0
     image = matrix(axes, shown.values, palette, scale(limit, True, root=True), True)
     colour_bar(figure, image, [axes], unit, ticks(limit, True, root=True))
     label_axis(axes, "x", shown.columns, WIDTH - 1.4)
@@ -58,8 +60,8 @@ def _cells(figure: "Figure", axes: "Axes", shown: Matrix, unit: str, palette: Pa
         for column, value in enumerate(values):
             if value == value:
                 colour = ink(tuple(image.cmap(image.norm(value))), palette)
-                text = f"{value:.2f}".replace("-", "−")
-                bold = sums and SUM in (shown.rows[row], shown.columns[column])
+                text = f"{value:.2f}".replace("-", "−") if abs(value) >= SMALLEST else "0"
+                bold = SUM in (shown.rows[row], shown.columns[column])
                 weight = "bold" if bold else "normal"
                 axes.text(column, row, text, ha="center", va="center", fontsize=5, color=colour, fontweight=weight)
 

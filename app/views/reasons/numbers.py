@@ -127,6 +127,17 @@ def difference(sides: Mapping[str, Matrix]) -> dict[str, Matrix]:
     return {**sides, DIFFERENCE: sides["B"].minus(sides["A"])}
 
 
+def limit_of(sides: Mapping[str, Matrix], side: str) -> float:
+    """The largest size in A and B, whose colours compare, or in B - A; sums do not count."""
+    shared = [each for each in sides if (each == DIFFERENCE) == (side == DIFFERENCE)]
+    return max(_largest(sides[each]) for each in shared)
+
+
+def _largest(matrix: Matrix) -> float:
+    rows, columns = ([name != SUM for name in names] for names in (matrix.rows, matrix.columns))
+    return float(np.nanmax(np.abs(matrix.values[np.ix_(rows, columns)]), initial=0))
+
+
 def summary(at: Explained) -> dict[str, float]:
     """A cell in a few numbers."""
     write, outcomes, effects = at.written, at.outcomes, effect_by_name(at)
@@ -152,3 +163,32 @@ def subtract(summaries: Mapping[str, dict[str, float]]) -> dict[str, dict[str, f
         return dict(summaries)
     a, b = summaries["A"], summaries["B"]
     return {**summaries, DIFFERENCE: {name: b[name] - a[name] for name in a if name in b}}
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an intervention changes: directly and in all (logits), the whole distribution (nats), and the top token."""
+
+    name: str
+    direct: float
+    total: float
+    kl: float
+    top: str = ""
+
+
+def changes(at: Explained) -> list[Change]:
+    """What each intervention on the cell changes."""
+    found = at.outcomes
+    measures = (measure.values.tolist() for measure in (found.direct, found.total, found.kl))
+    return [Change(*row) for row in zip(found.names, *measures, at.run.tokenizer.labels(found.top.values), strict=True)]
+
+
+def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
+    """The same of each run and, where there are both, B - A of what was done to both."""
+    by_side = {side: changes(at) for side, at in sides.items()}
+    if len(by_side) < 2:
+        return by_side
+    of_a = {each.name: each for each in by_side["A"]}
+    pairs = [(each, of_a[each.name]) for each in by_side["B"] if each.name in of_a]
+    less = [Change(b.name, b.direct - a.direct, b.total - a.total, b.kl - a.kl) for b, a in pairs]
+    return {**by_side, DIFFERENCE: less}

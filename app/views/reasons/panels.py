@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from app.components import MapAxis, MapCell, SignedBar, signed_bars, signed_map
-from app.measured import Outcomes
 from app.run import Run
-from app.views.reasons.numbers import SUM, Matrix, Step, condensed, fall
+from app.views.reasons.numbers import SUM, Change, Matrix, Step, condensed, fall, limit_of
 from app.views.steps.spelled import number
 from app.views.tables import Columns
 
@@ -16,14 +15,16 @@ CHANGE = "change of target − distractor (logits)"
 SERIES = ("direct, all else held still", "total, measured")
 
 
-def score(matrix: Matrix, key: str, title: str = SCORE) -> None:
+def score(sides: Mapping[str, Matrix], side: str, key: str, title: str = SCORE) -> None:
     """The score's strongest parts, row the query's and column the key's."""
-    shown = condensed(matrix)
+    parts = {each: condensed(matrix) for each, matrix in sides.items()}
+    shown = parts[side]
     signed_map(
         shown.values,
         MapAxis("query's part", shown.rows),
         MapAxis("key's part", shown.columns),
         title=title,
+        limit=limit_of(parts, side),
         sums=True,
         key=key,
     )
@@ -44,14 +45,22 @@ def _kind(step: Step) -> Literal["", "rest"]:
 
 
 def effect_map(
-    matrix: Matrix, chosen: MapCell | None, epoch: int, key: str, title: str = EFFECT, choosable: bool = True
+    sides: Mapping[str, Matrix],
+    side: str,
+    chosen: MapCell | None,
+    epoch: int,
+    key: str,
+    title: str = EFFECT,
+    choosable: bool = True,
 ) -> MapCell | None:
     """Layer by head: what each adds directly."""
+    matrix = sides[side]
     return signed_map(
         matrix.values,
         MapAxis("layer", matrix.rows),
         MapAxis("head", matrix.columns),
         title=title,
+        limit=limit_of(sides, side),
         choosable=choosable,
         chosen=chosen,
         epoch=epoch,
@@ -59,9 +68,11 @@ def effect_map(
     )
 
 
-def plain_map(matrix: Matrix, names: tuple[str, str], key: str, title: str) -> None:
+def plain_map(sides: Mapping[str, Matrix], side: str, names: tuple[str, str], key: str, title: str) -> None:
     """A matrix as it is."""
-    signed_map(matrix.values, MapAxis(names[0], matrix.rows), MapAxis(names[1], matrix.columns), title=title, key=key)
+    matrix = sides[side]
+    rows, columns = MapAxis(names[0], matrix.rows), MapAxis(names[1], matrix.columns)
+    signed_map(matrix.values, rows, columns, title=title, limit=limit_of(sides, side), key=key)
 
 
 def promoted(run: Run, ids: Sequence[int], by: Sequence[float], title: str, key: str) -> None:
@@ -71,15 +82,17 @@ def promoted(run: Run, ids: Sequence[int], by: Sequence[float], title: str, key:
     signed_bars(bars, title=title, key=key)
 
 
-def outcomes(run: Run, found: Outcomes, key: str) -> None:
+def outcomes(changes: Sequence[Change], key: str, title: str = CHANGE) -> None:
     """What each intervention changes directly and in all, and how far the whole distribution moves."""
-    labels = run.tokenizer.labels(found.top.values.tolist())
-    numbers = zip(found.direct.values.tolist(), found.total.values.tolist(), found.kl.values.tolist(), strict=True)
     bars = [
-        SignedBar(name, [(0.0, direct), (0.0, total)], f"{signed(direct)}  {signed(total)}\nKL {number(kl)}  → {label}")
-        for name, (direct, total, kl), label in zip(found.names, numbers, labels, strict=True)
+        SignedBar(
+            each.name,
+            [(0.0, each.direct), (0.0, each.total)],
+            f"{signed(each.direct)}  {signed(each.total)}\nKL {number(each.kl)}{each.top and f'  → {each.top}'}",
+        )
+        for each in changes
     ]
-    signed_bars(bars, title=CHANGE, series=SERIES, key=key)
+    signed_bars(bars, title=title, series=SERIES, key=key)
 
 
 def signed(value: float) -> str:
@@ -87,14 +100,14 @@ def signed(value: float) -> str:
     return f"+{number(value)}" if value > 0 else number(value)
 
 
-def outcome_columns(run: Run, found: Outcomes) -> Columns:
+def outcome_columns(changes: Sequence[Change]) -> Columns:
     """The same as a table."""
     return {
-        "What is done": list(found.names),
-        "direct (logits)": found.direct.values.numpy(),
-        "total (logits)": found.total.values.numpy(),
-        "KL (nats)": found.kl.values.numpy(),
-        "then predicted": run.tokenizer.labels(found.top.values.tolist()),
+        "What is done": [each.name for each in changes],
+        "direct (logits)": [each.direct for each in changes],
+        "total (logits)": [each.total for each in changes],
+        "KL (nats)": [each.kl for each in changes],
+        "then predicted": [each.top for each in changes],
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app import runs
-from app.exports.export import ATTENTION, GENERATE, INSIDE, LENS, RESIDUAL, Export, of_prompts
+from app.exports.export import ATTENTION, FLOW, GENERATE, INSIDE, LENS, RESIDUAL, Export, of_prompts
 from app.exports.numbers.data import archive
 from app.run import attend
 from app.shown import Shown
@@ -34,7 +34,7 @@ def arrays(found: Files) -> dict[str, np.ndarray]:
         return dict(loaded)
 
 
-@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, GENERATE, PROMPTS])
+@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, FLOW, GENERATE, PROMPTS])
 def test_an_archive_says_what_its_numbers_are_of(export: Export, two: Shown, folder: str) -> None:
     found = files(export, two, folder, prompt_b=OTHER)
     said = about(found)
@@ -53,7 +53,7 @@ def test_an_archive_says_what_its_numbers_are_of(export: Export, two: Shown, fol
         assert next(csv.reader(io.StringIO(found[name].decode("utf-8-sig")))) == heading
 
 
-@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, GENERATE, PROMPTS])
+@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, FLOW, GENERATE, PROMPTS])
 def test_the_same_numbers_give_the_same_bytes(export: Export, alone: Shown, folder: str) -> None:
     made = [archive(alone, export.data(alone, chosen(folder))) for _ in range(2)]
     assert made[0] == made[1]

@@ -10,7 +10,7 @@ import torch
 from playwright.sync_api import Browser, Page, expect
 
 from app import shown
-from app.exports.export import ATTENTION, GENERATE, INSIDE, LENS, RESIDUAL, Export
+from app.exports.export import ATTENTION, FLOW, GENERATE, INSIDE, LENS, RESIDUAL, Export
 from app.prompt_files import Prompt
 from app.shown import Shown
 from model import Transformer, TransformerConfig, save_gpt2
@@ -49,7 +49,7 @@ class Opened:
         return self.page
 
 
-@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, GENERATE, PROMPTS])
+@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, FLOW, GENERATE, PROMPTS])
 def test_a_page_names_nothing_outside_itself(export: Export, two: Shown, folder: str) -> None:
     made = [export.page(two, chosen(folder, prompt_b=OTHER)) for _ in range(2)]
     assert made[0] == made[1]

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from app import components
-from app.exports.export import ATTENTION, GENERATE, INSIDE, LENS, RESIDUAL, Export
+from app.exports.export import ATTENTION, FLOW, GENERATE, INSIDE, LENS, RESIDUAL, Export
 from app.exports.pictures import style
 from app.exports.pictures.style import DARK, LIGHT, Palette
 from app.run import attend
@@ -36,7 +36,7 @@ def test_tokens_stay_text(export: Export, alone: Shown, folder: str) -> None:
     assert b"@import" not in svg
 
 
-@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, GENERATE, PROMPTS])
+@pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, FLOW, GENERATE, PROMPTS])
 def test_a_comparison_is_drawn_dark_as_pixels(
     export: Export, two: Shown, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

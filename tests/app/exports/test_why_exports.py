@@ -26,6 +26,7 @@ CASES: list[dict[str, object]] = [
     {"queries": (QUERY,), "keys": (KEY,)},
     {"heads": ((2, 3),), "position": 5, "target": "one", "distractor": " two"},
     {"heads": ((0, 1),), "bos": False},
+    {"queries": (2,), "keys": (5,)},  # above the diagonal: nothing to tell
     {"prompt_b": OTHER},
     {"prompt_b": 'one two $x$ "three" </script><b>{1}</b> one\\n\n\u202e\x00 ᚠ שלום 👨‍👩‍👧 =1+1 one two'},
     {"prompt_b": OTHER, "model_b": "mini", "align": "position"},
@@ -72,6 +73,13 @@ def test_tokens_stay_text_in_the_picture(alone: Shown, folder: str) -> None:
     selection = chosen(folder, target="</script>"[:2], distractor="$")
     svg = style.file(lambda: WHY.draw(alone, selection, LIGHT), LIGHT, "svg")
     assert any("</ − $" in text for text in texts(svg))
+
+
+def test_a_cell_above_the_diagonal_gives_empty_files(alone: Shown, folder: str) -> None:
+    selection = chosen(folder, queries=(2,), keys=(5,))
+    assert WHY.data(alone, selection).tables["score"]["nats"] == []
+    assert style.file(lambda: WHY.draw(alone, selection, LIGHT), LIGHT, "svg")
+    assert alone.a.source.sha256.encode() in WHY.page(alone, selection)
 
 
 def test_a_comparison_is_drawn_dark_as_pixels(two: Shown, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

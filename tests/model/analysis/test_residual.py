@@ -10,6 +10,7 @@ from model.analysis.residual import (
     decomposition_residual,
     head_shares,
     layer_cosine,
+    stream_change,
     stream_norms,
 )
 from model.config import TransformerConfig
@@ -18,6 +19,13 @@ from model.transformer import Transformer
 
 def random_streams(n_layers: int, n_pos: int, d_model: int = 8) -> torch.Tensor:
     return torch.randn(n_layers, n_pos, d_model, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+def test_the_change_of_a_stream_is_a_share_of_its_length() -> None:
+    resid = [torch.tensor([[3.0, 4], [0, 2]]), torch.tensor([[6.0, 8], [5, 12]])]
+    edited = [torch.tensor([[3.0, 4], [0, 1]]), torch.tensor([[6.0, -8], [10, 24]])]
+    measure = stream_change(resid, edited)
+    torch.testing.assert_close(measure.values, torch.tensor([[0, 0.5], [1.6, 1.0]]))
 
 
 def test_stream_norms_of_a_list_and_of_a_stack() -> None:

@@ -13,7 +13,7 @@ from tests.model.patching.cases import TOLERANCE, case
 pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way
 
 STEP = 1e-6
-KINDS: tuple[Kind, ...] = ("resid_pre", "attn_out", "mlp_out", "z", "z by position")
+KINDS: tuple[Kind, ...] = ("resid_pre", "attn_out", "mlp_out", "z", "z_by_position")
 
 
 @pytest.mark.parametrize("into", ["A", "B"])
@@ -29,7 +29,7 @@ def test_it_is_exact_for_a_linear_model(into: str) -> None:
         for name in ("W_Q", "b_Q"):
             block.get_parameter(f"attn.{name}").zero_()
     patching = type(each)(linear, each.a, each.b).patching(into=into)
-    for kind in ("resid_pre", "attn_out", "z", "z by position"):
+    for kind in ("resid_pre", "attn_out", "z", "z_by_position"):
         estimate, exact = (of(patching, kind, layer=1) for of in (attribution_map, patching_map))  # type: ignore[operator]
         torch.testing.assert_close(estimate.values, exact.values, **TOLERANCE)
 
@@ -67,7 +67,7 @@ def test_a_model_in_training_has_the_same_estimates() -> None:
 def test_the_estimate_of_the_whole_stream_is_that_of_its_positions() -> None:
     patching = case().patching()
     by_position = attribution_map(patching, "resid_pre").values
-    by_heads = attribution_map(patching, "z by position", layer=1).values.sum()
+    by_heads = attribution_map(patching, "z_by_position", layer=1).values.sum()
     whole = attribution_map(patching, "attn_out").values[1].sum()
     torch.testing.assert_close(by_heads, whole, **TOLERANCE)
     assert by_position.shape == (3, 7)

@@ -15,7 +15,7 @@ from tests.model.patching.cases import ASKED, N_POS, TOLERANCE, Case, case
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way
 
-KINDS: tuple[Kind, ...] = ("resid_pre", "attn_out", "mlp_out", "z", "z by position")
+KINDS: tuple[Kind, ...] = ("resid_pre", "attn_out", "mlp_out", "z", "z_by_position")
 MODELS = [name for name in VARIANTS if name != "other output vocabulary"] + ["other output vocabulary"]
 
 
@@ -113,7 +113,7 @@ def test_against_transformer_lens(variant: str) -> None:
         # TransformerLens collects its results in float32
         torch.testing.assert_close(patching_map(patching, kind).values, expected, rtol=1e-5, atol=1e-5)
     by_position = lens.get_act_patch_attn_head_out_by_pos(twin, each.a, source, metric)[1].T.double()
-    found = patching_map(patching, "z by position", layer=1).values
+    found = patching_map(patching, "z_by_position", layer=1).values
     torch.testing.assert_close(found, patching.share(by_position), rtol=1e-5, atol=1e-5)
 
 
@@ -193,6 +193,6 @@ def test_maps_that_there_are_not() -> None:
     with pytest.raises(InputError, match="no MLPs"):
         patching_map(case("attention only").patching(), "mlp_out")
     with pytest.raises(InputError, match="give the layer"):
-        patching_map(case().patching(), "z by position")
+        patching_map(case().patching(), "z_by_position")
     with pytest.raises(InputError, match="Shorten the prompts or allow more"):
         patching_map(case().patching(), "z", at_once=1000)

@@ -1,0 +1,37 @@
+"""The map of patches as a picture, with its estimate under it where one was asked for."""
+
+from typing import TYPE_CHECKING
+
+from app.exports.pictures.parts import colour_bar, label_axis, matrix, origin
+from app.exports.pictures.scales import largest, scale, ticks
+from app.exports.pictures.style import Palette
+from app.selection.chosen import Selection
+from app.shown import Shown
+from app.views.patches import finished, title
+from app.views.patching import drawn
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH = 6.4  # inches
+ROW, SMALLEST, LARGEST = 0.22, 1.6, 6.0  # inches of a row, and of a map
+
+
+def draw(shown: Shown, chosen: Selection, palette: Palette) -> "Figure":
+    """One map, or two, the first layer on top."""
+    from matplotlib.figure import Figure
+
+    found = finished(shown, chosen)
+    maps = drawn(found)
+    height = min(LARGEST, max(SMALLEST, ROW * len(found.exact.rows)))
+    figure = Figure(figsize=(WIDTH, len(maps) * (height + 1.0) + 0.6), layout="constrained")
+    figure.suptitle(title(found.asked), fontsize=10, x=0.01, ha="left")
+    for axes, (values, called) in zip(figure.subplots(len(maps), 1, squeeze=False)[:, 0], maps, strict=True):
+        limit = largest([values.values])
+        image = matrix(axes, values.values, palette, scale(limit, True, root=True), True)
+        colour_bar(figure, image, [axes], "share", ticks(limit, True, root=True))
+        axes.set_title(called)
+        label_axis(axes, "x", values.columns, WIDTH - 1.4)
+        label_axis(axes, "y", values.rows, height)
+    origin(figure, shown, palette)
+    return figure

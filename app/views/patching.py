@@ -1,0 +1,266 @@
+"""Patching: which parts of one prompt's run, put into another's, make that predict as the other does."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from app import jobs, notices, patching, prompts, selection
+from app.components import MapAxis, signed_map
+from app.glossary import TERMS
+from app.jobs import Jobs
+from app.patching import PATHS, Piece
+from app.selection.chosen import Selection
+from app.shown import Shown
+from app.views import tables, why
+from app.views.head_tables import name
+from app.views.parts import heading
+from app.views.patches import (
+    INTO,
+    MOST_LISTED,
+    TITLES,
+    Patched,
+    asked_of,
+    axes,
+    lacking,
+    layer_of,
+    maps_of,
+    pair,
+    patched_of,
+    position_of,
+    receiver_of,
+    table,
+    title,
+)
+from app.views.reasons.numbers import Matrix
+from app.views.sides import as_tables
+from app.views.steps.spelled import number
+from model.errors import HeadlightError
+
+SHARE = "share of the logit difference (0 = A, 1 = B)"
+ESTIMATE = "estimate of that, from gradients"
+AT_ONCE = 3.0  # seconds by estimate; what takes longer waits for a click
+
+
+def needs(shown: Shown) -> str:
+    """A model that predicts tokens, of which there are two."""
+    return why.needs(shown)
+
+
+def render(shown: Shown) -> None:
+    """The question, how far the work is, the map, and its strongest cells."""
+    heading("Patching", "patching")
+    if reason := lacking(shown):
+        _refuse(shown, reason)
+        return
+    _options(shown)
+    asked = asked_of(shown, selection.current())
+    _say_difference(shown)
+    work = jobs.of("patching")
+    pieces = patching.pieces_of(asked, shown.a)
+    _working(shown, work, pieces)
+    _draw(patched_of(shown, selection.current()))
+    if work.waiting:
+        work.step(patching.do)
+        st.rerun()
+
+
+def is_complete(shown: Shown) -> bool:
+    """Whether the map that is chosen is there to be taken along."""
+    if lacking(shown):
+        return False
+    try:
+        return patched_of(shown, selection.current()).complete
+    except HeadlightError:
+        return False
+
+
+def _refuse(shown: Shown, reason: str) -> None:
+    """What is missing, and an example that has it."""
+    notices.refused(reason, "patching")
+    pairs = [example for example in prompts.examples() if example.prompt_b is not None]
+    for example in pairs:
+        st.button(
+            f"Open an example: {example.title}",
+            key=selection.widget_key(f"patching.{example.title}"),
+            on_click=lambda example=example: selection.ask_instead(
+                replace(selection.current(), prompt=example.prompt, prompt_b=example.prompt_b, model_b="")
+            ),
+        )
+
+
+def _options(shown: Shown) -> None:
+    now = selection.current()
+    which = now.patch_map if now.patch_map in maps_of(shown) else "z"
+    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
+        st.selectbox(
+            "What is patched",
+            maps_of(shown),
+            format_func=TITLES.__getitem__,
+            help=TERMS["patch_map"],
+            width=320,
+            **selection.tie("patch_map", which, lambda chosen: selection.update(patch_map=chosen)),
+        )
+        _where(shown, now)
+        st.segmented_control(
+            "Direction",
+            list(INTO),
+            format_func=INTO.__getitem__,
+            required=True,
+            help=TERMS["patch_into"],
+            **selection.bind("patch_into"),
+        )
+        if which in PATHS:
+            st.toggle("Through MLPs", help=TERMS["patch_mlps"], **selection.bind("patch_mlps"))
+        else:
+            st.toggle("Estimate beside it", help=TERMS["patch_estimate"], **selection.bind("patch_estimate"))
+        as_tables()
+    _question(shown, now)
+
+
+def _where(shown: Shown, now: Selection) -> None:
+    """The layer or the receiver, where the map is of one."""
+    cfg = shown.a.cfg
+    if now.patch_map == "z_by_position":
+        st.selectbox(
+            "Layer",
+            range(cfg.n_layers),
+            format_func=lambda layer: f"L{layer}",
+            width=90,
+            **selection.tie("patch_layer", layer_of(shown, now), lambda chosen: selection.update(patch_layer=chosen)),
+        )
+    elif now.patch_map in PATHS:
+        st.selectbox(
+            "Receiver",
+            [(layer, head) for layer in range(1, cfg.n_layers) for head in range(cfg.n_heads)],
+            format_func=name,
+            width=110,
+            help=TERMS["patch_receiver"],
+            **selection.tie("patch_head", receiver_of(shown, now), lambda chosen: selection.update(patch_head=chosen)),
+        )
+
+
+def _question(shown: Shown, now: Selection) -> None:
+    """The two tokens and the position."""
+    found = pair(shown, now)
+    labels = shown.a.tokenizer.labels([found.target, found.distractor])
+    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-question"):
+        for field, label in zip(("target", "distractor"), labels, strict=True):
+            st.text_input(
+                field.capitalize(),
+                placeholder=f"“{label}”",
+                help=TERMS[f"patch_{field}"],
+                width=170,
+                **selection.bind(field),
+            )
+        places = [place for place, position in enumerate(shown.positions(shown.a)) if position is not None]
+        st.selectbox(
+            "Predicted after",
+            places,
+            format_func=lambda place: _token(shown, place),
+            help=TERMS["why_position"],
+            width=180,
+            **selection.tie("patch_position", _place(shown, now), lambda chosen: selection.choose(position=chosen)),
+        )
+    for slot, remark in enumerate(found.remarks):
+        notices.refused(remark, f"pair_{slot}")
+
+
+def _place(shown: Shown, now: Selection) -> int:
+    """Where A's position stands on the axis."""
+    return shown.positions(shown.a).index(position_of(shown, now))
+
+
+def _token(shown: Shown, place: int) -> str:
+    """A's token at a place, with its position."""
+    position = shown.positions(shown.a)[place]
+    return "" if position is None else f"{position}  {shown.a.labels[position]}"
+
+
+def _say_difference(shown: Shown) -> None:
+    now = selection.current()
+    runs, found = patching.patching_of(asked_of(shown, now)), pair(shown, now)
+    target, distractor = shown.a.tokenizer.labels([found.target, found.distractor])
+    position = position_of(shown, now)
+    st.text(
+        f"“{target}” less “{distractor}” after {position} {shown.a.labels[position]}:  A {number(runs.a)},  "
+        f"B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
+    )
+
+
+def _working(shown: Shown, work: Jobs, pieces: Sequence[Piece]) -> None:
+    """Do what is missing: at once where that is quick, else when asked to; how far that is, and the button to stop."""
+    if work.waiting and work.waiting[-1].asked != pieces[0].asked:  # those of a map that is no longer chosen
+        work.start(())
+    missing = [piece for piece in pieces if not patching.is_done(piece) and piece not in work.refused]
+    if work.halted:
+        notices.refused(work.halted, "patching")
+    for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
+        notices.refused(reason, "patches")
+    if not missing:
+        return
+    seconds = patching.seconds(missing, shown.a)
+    if work.waiting:
+        st.progress(work.done / work.total, f"{work.done:,} of {work.total:,} parts of the map done")
+        st.button("Stop", on_click=work.stop, key=selection.widget_key("stop_patching"))
+    elif seconds <= AT_ONCE and not work.stopped and not work.halted:
+        work.start(missing)
+    else:
+        about = f"about {seconds:,.0f} s" if seconds >= 1 else "less than a second"
+        st.button(
+            f"Patch {sum(piece.stop - piece.start for piece in missing):,} cells ({about})",
+            type="primary",
+            on_click=lambda: work.start(missing),
+            key=selection.widget_key("start_patching"),
+        )
+
+
+def _draw(found: Patched) -> None:
+    if selection.current().table:
+        tables.draw(_cells(found), title(found.asked))
+        _agreement(found)
+        return
+    left, right = st.columns([3, 1], gap="large")
+    with left:
+        for matrix, called in drawn(found):
+            draw_map(found, matrix, called, selection.widget_key(f"patched {called}"))
+        unpatched = "0" if found.asked.into == "A" else "1"
+        st.caption(
+            f"{title(found.asked)}. Unpatched, the share is {unpatched}; it is not clipped. What comes after the "
+            "prediction has no say and is left out."
+        )
+        _agreement(found)
+    with right:
+        heading("What moves it most")
+        tables.draw({column: list(cells) for column, cells in table(found, MOST_LISTED).items()}, "The strongest cells")
+
+
+def drawn(found: Patched) -> list[tuple[Matrix, str]]:
+    """The map, and its estimate where there is one, with what each is called."""
+    estimate = [] if found.estimate is None else [(found.estimate, ESTIMATE)]
+    return [(found.exact, SHARE), *estimate]
+
+
+def draw_map(found: Patched, matrix: Matrix, called: str, key: str) -> None:
+    """A map of shares."""
+    rows, columns = axes(found.asked)
+    signed_map(matrix.values, MapAxis(rows, matrix.rows), MapAxis(columns, matrix.columns), title=called, key=key)
+
+
+def spelled_agreement(found: Patched) -> str:
+    """How well the estimate ranks the cells; nothing without one, or before the map is whole."""
+    if found.agreement is None or not found.complete:
+        return ""
+    told = (
+        "none, one of them is the same everywhere" if found.agreement != found.agreement else f"{found.agreement:.3f}"
+    )
+    return f"Attribution patching is an estimate. Its rank correlation with the map (Spearman): {told}."
+
+
+def _agreement(found: Patched) -> None:
+    if told := spelled_agreement(found):
+        st.text(told)
+
+
+def _cells(found: Patched) -> tables.Columns:
+    return {column: list(cells) for column, cells in table(found).items()}

@@ -1,0 +1,80 @@
+"""What can be taken along of the page *Weights*: the script finds the same pairs, tokens stay text."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, expect
+
+from app import shown, weights
+from app.exports.export import WEIGHTS
+from app.exports.pictures import style
+from app.exports.pictures.style import DARK, LIGHT
+from app.shown import Shown
+from tests.app.exports.conftest import OTHER, chosen
+from tests.app.exports.test_code import ROOT, compare, run_here
+from tests.app.exports.test_pages import Opened
+from tests.app.exports.test_pictures import PNG, texts
+
+
+def test_the_script_finds_the_same_in_a_fresh_process(folder: str, tmp_path: Path) -> None:
+    fields: dict[str, object] = {"heads": ((2, 3),), "circuit": "ov", "circuit_token": "one"}
+    selection = chosen(folder, **fields)
+    path = tmp_path / "script.py"
+    path.write_text(WEIGHTS.script(shown.of(selection), selection), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, path], capture_output=True, env=environment, cwd=tmp_path)
+    assert not done.stderr.decode()
+    compare(done.stdout.decode(), WEIGHTS, fields, folder)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"heads": ((0, 1),), "circuit": "ov"},
+        {"circuit_token": "not a single token of any model"},
+        {"prompt_b": OTHER, "model_b": "mini", "side": "b", "heads": ((1, 0),), "circuit_token": " the"},
+    ],
+)
+def test_every_choice_has_its_lines(fields: dict[str, object], folder: str) -> None:
+    selection = chosen(folder, **fields)
+    found = shown.of(selection)
+    compare(run_here(WEIGHTS.script(found, selection)), WEIGHTS, fields, folder)
+    assert ("token" in WEIGHTS.data(found, selection).tables) == (fields.get("circuit_token") == " the")
+
+
+def test_the_arrays_are_those_of_the_page_and_say_their_units(alone: Shown, folder: str) -> None:
+    data = WEIGHTS.data(alone, chosen(folder, circuit="ov"))
+    found = weights.pairs(alone.a.source.name, (1, 2), "ov")
+    np.testing.assert_array_equal(data.arrays["highest values"].values, found.highest.values.values)
+    assert data.arrays["highest values"].unit == data.arrays["strengths"].unit == "logits"
+    assert data.arrays["composition by key"].values.shape == (1, 5)
+    assert "folded into the weights" in data.shows["reading"]
+
+
+@pytest.mark.parametrize("head", [(0, 1), (2, 4)])
+def test_the_picture_has_the_tokens_as_text(head: tuple[int, int], alone: Shown, folder: str) -> None:
+    selection = chosen(folder, heads=(head,))
+    svg = style.file(lambda: WEIGHTS.draw(alone, selection, LIGHT), LIGHT, "svg")
+    found = weights.directions(alone.a.source.name, head, "qk")
+    labels = alone.a.tokenizer.labels(found.rows.tokens.values[0, 0].tolist())
+    assert any(text.startswith(labels[0]) for text in texts(svg))
+    assert ("K-composition" in texts(svg)) == (head[0] > 0)
+    assert style.file(lambda: WEIGHTS.draw(alone, selection, DARK), DARK, "png").startswith(PNG)
+
+
+def test_the_page_lists_the_pairs(browser: Browser, tmp_path: Path, alone: Shown, folder: str) -> None:
+    selection = chosen(folder, circuit_token="one")
+    opened = Opened(browser, tmp_path / "page.html")
+    page = opened.open(WEIGHTS.page(alone, selection))
+    found = weights.pairs(alone.a.source.name, (1, 2), "qk").highest
+    first = page.get_by_role("table").first.get_by_role("row").nth(1)
+    (label,) = alone.a.tokenizer.labels(found.rows.values[:1].tolist())
+    expect(first).to_contain_text(label)
+    expect(page.get_by_role("application")).to_have_count(3)
+    page.context.close()
+    assert not opened.complaints

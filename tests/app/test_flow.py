@@ -1,0 +1,119 @@
+"""The page *Flow*: its summands are the run's own, its graph the library's, and what it tells adds up."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from app import runs
+from app.flow import flow_of, readout_of, state_names
+from app.run import Run
+from app.selection import Selection
+from app.shown import Shown
+from app.views.flow import chosen_in, edge_of, edges_of, found_in, heads_of, nodes_of, spelled, start_of, tokens_of
+from model.analysis.alignment import align_tokens
+from model.analysis.flow import Edge, Flow, Place, Summands, flow, mid_shares
+from model.edits import Steer
+from tests.app.test_sides import PROMPT_B
+
+# float32, by another order of sums: a few 1e-7 of a node whose summands cancel at most tenfold.
+SAME = 1e-5
+
+
+@pytest.fixture(scope="module")
+def both(run: Run, folder: str) -> Shown:
+    b = runs.run(folder, PROMPT_B, True)
+    return Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+
+
+def from_the_model(run: Run, start: int, threshold: float) -> Flow:
+    """The graph from all activations of another run of the model."""
+    with torch.inference_mode():
+        _, cache = run.model.run_with_cache(run.tokens[None])
+
+    def supply(layer: int, positions: list[int]) -> Summands:
+        pre, mid, mlp_out, post = (
+            cache[name, layer][0, positions] for name in ("resid_pre", "resid_mid", "mlp_out", "resid_post")
+        )
+        W_O, b_O = (run.model.get_parameter(f"blocks.{layer}.attn.{name}").detach() for name in ("W_O", "b_O"))
+        pattern, v = cache["pattern", layer][0][:, positions], cache["v", layer][0]
+        writes = torch.einsum("hqk,khd,hdm->qm", pattern, v, W_O) + b_O
+        # What is shared out is what attention and the MLP added: float32 sums over keys and heads.
+        torch.testing.assert_close(writes, cache["attn_out", layer][0, positions], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(mid + mlp_out, post, rtol=1e-5, atol=1e-6)
+        assert float(mid_shares(Summands(pre, pattern, v, W_O, b_O, mid)).rest.values.max()) == 0
+        return Summands(pre, pattern, v, W_O, b_O, mid, mlp_out, post)
+
+    return flow(supply, run.cfg.n_layers, False, start, threshold)
+
+
+def test_the_graph_is_that_of_the_models_own_activations(run: Run) -> None:
+    start = len(run.tokens) - 2
+    found, expected = flow_of(run, start, 0.0005), from_the_model(run, start, 0.0005)
+    assert found.start == Place(2 * run.cfg.n_layers, start)
+    assert [node.place for node in found.nodes] == [node.place for node in expected.nodes]
+    for one, other in zip(found.edges, expected.edges, strict=True):
+        assert (one.source, one.target, one.kind) == (other.source, other.target, other.kind)
+        assert one.share == pytest.approx(other.share, abs=SAME)
+        assert dict(one.heads) == pytest.approx(dict(other.heads), abs=SAME)
+
+
+def test_a_nodes_tokens_are_the_logit_lens(run: Run) -> None:
+    lens = runs.logit_lens(run)
+    for layer in range(run.cfg.n_layers):
+        found = readout_of(run, Place(2 * layer + 2, 3))
+        assert found.tokens.values.tolist() == lens.top_tokens.values[layer + 1, 3].tolist()
+        # The lens adds up its softmax by tiles of the vocabulary.
+        torch.testing.assert_close(
+            found.probabilities.values, lens.top_probs.values[layer + 1, 3], rtol=1e-4, atol=1e-7
+        )
+    columns = tokens_of(run, Place(2, 3))
+    assert list(columns)[3:] == ["Rank in L0 attention", "Risen by"]
+    below = readout_of(run, Place(1, 3)).tokens.values.tolist()
+    ranks = dict(zip(readout_of(run, Place(2, 3)).tokens.values.tolist(), columns["Rank in L0 attention"], strict=True))
+    assert all(ranks[token] == below.index(token) + 1 for token in ranks if token in below)
+    assert readout_of(run, Place(0, 3)).ranks_below is None
+
+
+def test_what_edits_added_to_the_stream_is_told(run: Run, folder: str) -> None:
+    edited = runs.run(folder, run.prompt, run.bos, (Steer(1, "one two", "two", 40.0),))
+    found = flow_of(edited, len(run.tokens) - 1, 0.0)
+    assert max(node.rest for node in found.nodes) > 0.1
+    incoming = {node.place: node.bias + node.rest for node in found.nodes}
+    for edge in found.edges:
+        incoming[edge.target] += edge.share
+    assert all(total == pytest.approx(1, abs=SAME) for place, total in incoming.items() if place.depth)
+
+
+def test_places_and_positions_are_told_apart(both: Shown) -> None:
+    assert both.b is not None
+    last = start_of(both, Selection())
+    assert None not in [both.positions(run)[last] for run in both.runs]
+    only_b = both.presence.index("b")
+    assert chosen_in(both, "A", Selection(flow_chosen=(2, only_b))) == ()
+    assert chosen_in(both, "B", Selection(flow_chosen=(2, only_b))) == (2, both.positions(both.b)[only_b])
+    assert chosen_in(both, "B", Selection(flow_chosen=(2, 99_999))) == ()
+    assert chosen_in(both, "A", Selection()) == ()
+
+
+def test_tables_hold_the_graph(run: Run) -> None:
+    found = found_in(Shown(run), "A", Selection(flow_threshold=0.0))
+    edges, nodes = edges_of(run, found), nodes_of(run, found)
+    assert {len(column) for column in edges.values()} == {len(found.edges)}
+    assert {len(column) for column in nodes.values()} == {len(found.nodes)}
+    attended = [edge for edge in found.edges if edge.kind == "attention"]
+    ends = (attended[0].target.depth, attended[0].target.position, attended[0].source.position)
+    edge = edge_of(found, ends)
+    assert isinstance(edge, Edge)
+    heads = heads_of(run, edge)
+    assert sum(heads["Share of the line"]) == pytest.approx(1, abs=SAME)
+    assert sum(heads["Share of the node"]) == pytest.approx(edge.share, abs=SAME)
+    assert edge_of(found, (1, 0)) is None
+    assert f"{found.traced:.1%} down to the embeddings" in spelled(found)
+
+
+def test_states_are_named_by_what_was_added_last(run: Run) -> None:
+    assert state_names(run)[:4] == ("embed", "L0 attention", "L0 MLP", "L1 attention")
+    model = run.model
+    attn_only = replace(run, model=type("Stub", (), {"cfg": replace(model.cfg, attn_only=True)})())
+    assert state_names(attn_only) == ("embed", "L0", "L1", "L2")

@@ -1,0 +1,70 @@
+"""The page of all heads without a browser: what takes long waits for a click, can be stopped, and goes on."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import detection, jobs
+from app.detection import AblationJob, Fed
+from app.views import finder
+
+MAIN = str(Path(finder.__file__).parents[1] / "main.py")
+SECONDS = 120
+
+
+@pytest.fixture
+def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The page of a server on which nothing is quick."""
+    monkeypatch.setattr(finder, "AT_ONCE", -1.0)
+    settings["model"] = "mini"
+    opened = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    opened.query_params["prompt"] = "one two one two"
+    opened.run()
+    pages = opened._registered_pages.items()  # AppTest's own switch_page knows pages that are files alone
+    opened._page_hash = next(key for key, registered in pages if registered["url_pathname"] == "heads")
+    opened.query_params.clear()
+    opened.run()
+    assert not opened.exception
+    return opened
+
+
+def press(page: AppTest, begins: str) -> None:
+    next(button for button in page.button if button.label.startswith(begins)).click().run()
+    assert not page.exception
+
+
+def offered(page: AppTest) -> list[str]:
+    return [button.label for button in page.button if button.label.startswith(("Look at", "Ablate", "Stop"))]
+
+
+def test_what_takes_long_waits_for_a_click(page: AppTest) -> None:
+    assert [label.partition(" (")[0] for label in offered(page)] == ["Look at 10 sequences"]
+    press(page, "Look at")
+    assert any("↻ induction: L1H0, L1H1" in text.value for text in page.text)
+    assert [label.partition(" (")[0] for label in offered(page)] == ["Ablate 6 heads"]
+    assert not page.dataframe[0].value.iloc[0]["evidence"].startswith("pattern and ablation")
+    press(page, "Ablate")
+    assert offered(page) == []
+    assert (
+        page.dataframe[0].value.iloc[0]["evidence"].startswith("pattern and ablation; loss on second copies zeroed +")
+    )
+
+
+def test_stopped_work_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    do, done = detection.do, list[Fed | AblationJob]()
+
+    def three(job: Fed | AblationJob) -> None:
+        do(job)
+        done.append(job)
+        if len(done) == 3:
+            jobs.of("detection").stop()
+
+    monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(detection, "do", three)
+    press(page, "Look at")
+    assert len(done) == 3
+    assert "Look at 7 sequences" in [label.partition(" (")[0] for label in offered(page)]
+    press(page, "Look at")
+    assert len(done) == 10
+    assert "Ablate 6 heads" in [label.partition(" (")[0] for label in offered(page)]

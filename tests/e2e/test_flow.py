@@ -1,0 +1,137 @@
+"""The page *Flow* in a browser: its numbers are the library's, and what is clicked is what is told."""
+
+import re
+
+import pytest
+import torch
+from playwright.sync_api import Locator, expect
+
+from app.registry import VIEWS
+from model import Transformer, load
+from model.analysis.flow import Flow, Summands, flow
+from tests.e2e.driver import Driver
+
+PROMPT = "The cat sat on the mat. The cat sat on the mat."
+START, N_TOKENS = 10, 17
+FLOW = next(view for view in VIEWS if view.slug == "flow")
+CHOSEN = {"prompt": PROMPT, "position": str(START)}
+# As in the script: rows of the graph are 30 pixels apart, the top one 14 below the edge.
+ROW, MARGIN = 30, 14
+
+
+@pytest.fixture(scope="module")
+def mini() -> Transformer:
+    return load("mini")
+
+
+@pytest.fixture(scope="module")
+def expected(mini: Transformer) -> Flow:
+    with torch.inference_mode():
+        cache = mini.run_with_cache(mini.to_tokens(PROMPT, prepend_bos=True))[1]
+
+        def supply(layer: int, positions: list[int]) -> Summands:
+            pre, mid, mlp_out, post = (
+                cache[name, layer][0, positions] for name in ("resid_pre", "resid_mid", "mlp_out", "resid_post")
+            )
+            W_O, b_O = (mini.get_parameter(f"blocks.{layer}.attn.{name}") for name in ("W_O", "b_O"))
+            pattern, v = cache["pattern", layer][0][:, positions], cache["v", layer][0]
+            return Summands(pre, pattern, v, W_O, b_O, mid, mlp_out, post)
+
+        return flow(supply, mini.cfg.n_layers, False, START, 0.04)
+
+
+def _graph(app: Driver) -> Locator:
+    return app.page.get_by_role("application", name="information flow")
+
+
+def _click(app: Driver, depth: int, position: float, n_depths: int = 9) -> None:
+    """Click where a node is drawn, or between two: the columns fill the canvas from the names of the rows on."""
+    graph = _graph(app).locator("canvas")
+    box = graph.bounding_box()
+    assert box
+    read = """canvas => {
+      const context = canvas.getContext("2d");
+      return Math.ceil(context.measureText("L0 attention").width) + 12;
+    }"""
+    left = float(graph.evaluate(read))
+    pitch = min(78, int((box["width"] - left - MARGIN) / N_TOKENS))
+    graph.click(position={"x": left + (position + 0.5) * pitch, "y": MARGIN + (n_depths - 1 - depth) * ROW})
+
+
+def test_the_heads_of_a_line_are_the_librarys(app: Driver, expected: Flow) -> None:
+    edge = next(each for each in expected.edges if each.kind == "attention" and each.target.depth == 3)
+    chosen = f"{edge.target.depth} {edge.target.position} {edge.source.position}"
+    app.open(FLOW, **CHOSEN, flow_chosen=chosen)
+    expect(app.page.get_by_text(f"{len(expected.nodes)} nodes and {len(expected.edges)} lines")).to_be_visible()
+    expect(app.page.get_by_role("heading", name=re.compile("Who carries layer 1 from"))).to_be_visible()
+    rows = app.page.get_by_role("region", name="Heads of the chosen line").locator("tbody tr")
+    expect(rows).to_have_count(len(edge.heads))
+    for row, (head, share) in zip(rows.all(), edge.heads, strict=True):
+        cells = row.locator("td").all_inner_texts()
+        assert cells[0] == f"L1H{head}"
+        assert float(cells[1]) == pytest.approx(share, rel=2e-3)  # four digits are shown
+    app.page.get_by_role("button", name=f"Why does L1H{edge.heads[0][0]} look there?").click()
+    app.page.wait_for_url(re.compile(rf"/why\?.*heads=1\.{edge.heads[0][0]}"))
+
+
+def test_a_click_on_a_dot_tells_its_tokens_and_on_the_top_row_starts_there(app: Driver, mini: Transformer) -> None:
+    app.open(FLOW, **CHOSEN)
+    _click(app, 8, START)
+    app.page.wait_for_url(re.compile(r"flow_chosen=8\+10"))
+    with torch.inference_mode():
+        logits = mini(mini.to_tokens(PROMPT, prepend_bos=True))[0, START]
+    best = mini.to_str_tokens(logits.argmax()[None])[0].replace(" ", "␣")
+    table = app.page.get_by_role("region", name="Top tokens of the chosen node")
+    expect(table.locator("tbody tr").first).to_contain_text(best)
+    before = app.picture()
+    _click(app, 8, START - 4)
+    app.page.wait_for_url(re.compile(r"position=6(?!\d)"))
+    app.changed_from(before)
+    assert "flow_chosen" not in app.page.url
+    expect(app.page.get_by_role("combobox", name="Start from")).to_have_value(re.compile("^6 "))
+
+
+def test_a_line_is_reached_by_the_keyboard(app: Driver, expected: Flow) -> None:
+    app.open(FLOW, **CHOSEN)
+    _graph(app).focus()
+    tooltip = app.page.locator(".tooltip:popover-open")
+    app.page.keyboard.press("ArrowUp")
+    expect(tooltip).to_contain_text("L3 MLP")
+    app.page.keyboard.press("ArrowDown")
+    expect(tooltip).to_contain_text("L3 attention")
+    into = [edge for edge in expected.edges if edge.target == (7, START)]
+    best = sorted(into, key=lambda edge: -edge.share)
+    place = next(place for place, edge in enumerate(best) if edge.kind == "attention")
+    for _ in range(place + 1):
+        app.page.keyboard.press("PageDown")
+    expect(tooltip).to_contain_text("attention into L3 attention")
+    expect(tooltip).to_contain_text(f"{best[place].share:.3f}"[:4])
+    app.page.keyboard.press("Enter")
+    app.page.wait_for_url(re.compile(rf"flow_chosen=7\+{START}\+{best[place].source.position}"))
+    expect(app.page.get_by_role("region", name="Heads of the chosen line")).to_be_visible()
+    _graph(app).focus()
+    app.page.keyboard.press("Escape")
+    expect(app.page.get_by_role("region", name="Heads of the chosen line")).to_have_count(0)
+
+
+def test_a_higher_threshold_leaves_less(app: Driver) -> None:
+    app.open(FLOW, **CHOSEN, flow_threshold="0.1")
+    few = app.page.get_by_text(re.compile(r"^\d+ nodes and \d+ lines of at least 0\.1")).inner_text()
+    slider = app.page.get_by_role("slider")
+    slider.focus()
+    for _ in range(3):
+        slider.press("ArrowLeft")
+    app.page.wait_for_url(re.compile(r"flow_threshold=0\.085"))
+    more = app.page.get_by_text(re.compile(r"^\d+ nodes and \d+ lines of at least 0\.085")).inner_text()
+    assert int(more.split()[0]) >= int(few.split()[0])
+    assert int(more.split()[3]) > int(few.split()[3])
+
+
+def test_two_runs_are_side_by_side_and_tables_stand_for_them(app: Driver) -> None:
+    app.open(FLOW, prompt=PROMPT, prompt_b=PROMPT.replace("cat", "dog"))
+    expect(app.page.get_by_role("application", name=re.compile("information flow"))).to_have_count(2)
+    app.page.get_by_text("As tables").click()
+    for side in "AB":
+        rows = app.page.get_by_role("region", name=f"Lines of the flow {side}").locator("tbody tr")
+        expect(rows.first).to_contain_text("L3 MLP")
+    expect(app.page.get_by_role("application", name=re.compile("information flow"))).to_have_count(0)

@@ -1,0 +1,97 @@
+"""The page of patches: an example to begin with, maps of every kind, progress and stop, and the files."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from app.registry import VIEWS
+from tests.e2e.driver import Driver
+
+PATCHING = next(view for view in VIEWS if view.slug == "patching")
+A = "When Mary and John went to the shop, John gave a drink to"
+B = "When Mary and John went to the shop, Mary gave a drink to"
+
+
+@pytest.fixture
+def opened(app: Driver) -> Driver:
+    """The map of all heads."""
+    app.open(PATCHING, prompt=A, prompt_b=B)
+    expect(app.page.get_by_text("“␣Mary” less “␣John” after 14 ␣to")).to_be_visible()
+    expect(app.page.get_by_role("button", name="Code", exact=True)).to_be_visible()
+    app.settle()
+    return app
+
+
+def strongest(app: Driver) -> list[str]:
+    """The first row of the table of the strongest cells."""
+    rows = app.page.get_by_test_id("stDataFrame").locator("tbody [role=row], [role=row]").all()
+    return next(cells for row in rows if (cells := row.locator("[role=gridcell]").all_inner_texts()))
+
+
+def test_one_prompt_alone_says_what_is_missing_and_opens_an_example(app: Driver) -> None:
+    app.open(PATCHING)
+    expect(app.page.get_by_text("Patching puts a part of one prompt's run into another's")).to_be_visible()
+    app.page.get_by_role("button", name="Open an example: Two names, two answers").click()
+    expect(app.page.get_by_text("is a share of 1")).to_be_visible()
+    expect(app.page.get_by_role("application", name="share of the logit difference (0 = A, 1 = B)")).to_be_visible()
+
+
+def test_prompts_of_unequal_length_are_told_apart(app: Driver) -> None:
+    app.open(PATCHING, prompt=A, prompt_b="When Mary went")
+    expect(app.page.get_by_text("A has 15 tokens and B 4")).to_be_visible()
+
+
+def test_one_head_of_mini_carries_the_name(opened: Driver) -> None:
+    layer, head, share = strongest(opened)
+    assert (layer, head) == ("L1", "H2")
+    assert 0.9 < float(share) < 1.1
+    opened.page.get_by_role("application").focus()
+    opened.page.keyboard.press("ArrowDown")
+    tooltip = opened.page.locator(".tooltip:popover-open")
+    expect(tooltip).to_contain_text("L")
+
+
+@pytest.mark.parametrize(
+    ("which", "size"),
+    [
+        ("Stream before each layer, by position", "4 rows by 15 columns"),
+        ("MLP's output, by position", "4 rows by 15 columns"),
+        ("Heads of one layer, by position", "4 rows by 15 columns"),
+        ("Paths to a head's value", "3 rows by 4 columns"),
+    ],
+)
+def test_every_kind_of_map_is_drawn_and_kept_in_the_link(opened: Driver, which: str, size: str) -> None:
+    opened.choose("What is patched", which)
+    expect(opened.page.get_by_role("application", name=size)).to_be_visible()
+    opened.page.wait_for_url("**patch_map=*")
+    link = opened.page.url
+    opened.page.goto(link)
+    expect(opened.page.get_by_role("application", name=size)).to_be_visible()
+
+
+def test_the_estimate_comes_on_request_and_says_what_it_is(opened: Driver) -> None:
+    opened.page.get_by_text("Estimate beside it").click()
+    expect(opened.page.get_by_text("Attribution patching is an estimate. Its rank correlation")).to_be_visible()
+    expect(opened.page.get_by_role("application", name="estimate of that, from gradients")).to_be_visible()
+
+
+def test_a_long_map_waits_for_a_click_and_can_be_stopped(app: Driver) -> None:
+    text = "The red cat sat by the river and the dog slept under the old tree. " * 10
+    app.open(PATCHING, prompt=f"{text}The cat", prompt_b=f"{text}The dog", patch_map="resid_pre")
+    start = app.page.get_by_role("button", name="Patch ")
+    expect(start).to_be_visible()
+    start.click()
+    stop = app.page.get_by_role("button", name="Stop")
+    expect(stop).to_be_visible()
+    expect(app.page.get_by_text("parts of the map done")).to_be_visible()
+    stop.click()
+    expect(start).to_be_visible()
+
+
+def test_code_and_data_can_be_taken_along(opened: Driver, tmp_path: Path) -> None:
+    opened.page.get_by_role("button", name="Data", exact=True).click()
+    with opened.page.expect_download() as download:
+        opened.page.get_by_role("button", name="Everything (zip)").click()
+    download.value.save_as(tmp_path / "patching.zip")
+    assert (tmp_path / "patching.zip").stat().st_size > 1000

@@ -1,0 +1,86 @@
+"""*Weights* in a real browser: pairs, directions and composition, by their choices and by a link."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from app.registry import VIEWS
+from model import Transformer, load
+from model.analysis import circuits
+from tests.e2e.driver import Driver
+
+WEIGHTS = next(view for view in VIEWS if view.slug == "weights")
+PROMPT = "The cat sat on the mat."
+
+
+@pytest.fixture(scope="module")
+def mini() -> Transformer:
+    return load("mini")
+
+
+def _cells(app: Driver, alt: str) -> list[str]:
+    """The texts of a table's cells, row by row."""
+    cells = app.page.get_by_role("region", name=alt, exact=True).locator("[role=row] [role=gridcell]")
+    cells.first.wait_for(state="attached")
+    return cells.all_inner_texts()
+
+
+def _expected(model: Transformer, layer: int, head: int) -> tuple[list[str], float]:
+    """The pair of tokens with the highest score, and that score, by the library."""
+    attn, gain = model.blocks[layer].get_submodule("attn"), model.get_parameter(f"blocks.{layer}.ln1.w").detach()
+    W_Q, W_K = (attn.get_parameter(name)[head].detach() for name in ("W_Q", "W_K"))
+    whole = circuits.qk_circuit(model.embed.W_E.detach(), W_Q, W_K, model.cfg.d_head**0.5, gain)
+    product = whole.A @ whole.B
+    row, column = divmod(int(product.argmax()), product.shape[1])
+    assert model.tokenizer
+    return model.tokenizer.labels([row, column]), float(product[row, column])
+
+
+def test_the_highest_pair_is_that_of_the_whole_matrix_for_each_head(app: Driver, mini: Transformer) -> None:
+    app.open(WEIGHTS, prompt=PROMPT, heads="1.0")
+    for head in (0, 1):
+        if head:
+            app.choose("Head", "L1H1")
+            app.page.wait_for_url(re.compile(r"heads=1\.1"))
+            expect(app.page.get_by_role("heading", name="Weights of L1H1")).to_be_visible()
+            app.settle()
+        tokens, score = _expected(mini, 1, head)
+        first, second, value, *_ = _cells(app, f"Highest pairs of L1H{head}")
+        assert [first, second] == tokens
+        assert float(value) == pytest.approx(score, rel=1e-3)  # four digits are shown
+    assert not app.outside
+
+
+def test_a_circuit_and_a_token_are_chosen_and_travel_in_the_link(app: Driver) -> None:
+    app.open(WEIGHTS, prompt=PROMPT, heads="1.0")
+    app.page.get_by_role("radio", name="OV: what it writes").click()
+    app.page.wait_for_url(re.compile("circuit=ov"))
+    box = app.page.get_by_role("textbox", name="Look up a token")
+    box.fill(" the")
+    box.press("Enter")
+    app.page.wait_for_url(re.compile(r"circuit_token=(\+|%20)the"))
+    expect(app.page.get_by_role("heading", name="Of ␣the alone")).to_be_visible()
+    app.settle()
+    picture = app.picture()
+    app.open(WEIGHTS, prompt=PROMPT, heads="1.0", circuit="ov", circuit_token=" the")
+    app.becomes(picture)
+    assert _cells(app, "Highest pairs of L1H0")
+
+
+def test_what_is_no_single_token_is_refused_and_the_rest_stays(app: Driver) -> None:
+    app.open(WEIGHTS, prompt=PROMPT, heads="1.0", circuit_token="<b>no token</b>")
+    expect(app.refused.first).to_contain_text("<b>no token</b>")
+    expect(app.page.get_by_role("heading", name="Singular directions")).to_be_visible()
+
+
+def test_composition_is_a_map_a_head_or_a_table_and_the_first_layer_reads_none(app: Driver) -> None:
+    app.open(WEIGHTS, prompt=PROMPT, heads="2.1")
+    expect(app.page.get_by_role("application", name=re.compile("^K-composition"))).to_be_visible()
+    expect(app.page.get_by_role("application", name=re.compile("2 rows by 4 columns"))).to_have_count(3)
+    app.page.get_by_text("As tables").click()
+    app.page.wait_for_url(re.compile("table=1"))
+    app.settle()
+    assert _cells(app, "Composition of L2H1 with earlier heads")[0] == "L0H0"
+    app.open(WEIGHTS, prompt=PROMPT, heads="0.1")
+    expect(app.page.get_by_text("A head of the first layer has no earlier heads.")).to_be_visible()
