@@ -10,7 +10,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run setup test test-sessions bench bench-sessions bench-ui check fmt notebook train-mini train-reverse train-translate train-classifier card card-classifier
+.PHONY: run setup test test-sessions bench bench-patching bench-sessions bench-ui check fmt notebook train-mini train-reverse train-translate train-classifier card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -26,6 +26,9 @@ test-sessions: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(PY) -m tests.bench.decoding $(ARGS)
+
+bench-patching: .venv/installed-dev
+	$(PY) -m tests.bench.patching $(ARGS)
 
 bench-sessions: .venv/installed-dev
 	$(PY) -m tests.bench.sessions $(ARGS)

@@ -157,8 +157,8 @@ TERMS = {
     "punctuation": "The mean weight on earlier tokens that are nothing but punctuation. Empty if there is none.",
     "copying": (
         "Whether the head raises the logit of the very token that it looks at: the sum of the real parts of the "
-        "eigenvalues of its OV circuit over the sum of their sizes. 1 copies, −1 suppresses. From the weights alone, with "
-        "both LayerNorms' centring and gain, without their scale (Elhage et al. 2021)."
+        "eigenvalues of its OV circuit over the sum of their sizes. 1 copies, −1 suppresses. From the weights alone, "
+        "with both LayerNorms' centring and gain, without their scale (Elhage et al. 2021)."
     ),
     "effect": (
         "What the loss on the second copies (nats a token) rises by when the head's output is replaced by its own mean "
@@ -168,8 +168,8 @@ TERMS = {
     "head_label": (
         "A label holds where the whole 95% interval lies at 0.5 or above (for copies, where position alone brings no "
         "weight, 0.3) and the mean is at least twice that of a head that looks at all alike. An induction or "
-        "previous-token head has to matter, too: the loss on second copies rises when it is ablated, by zero and by its "
-        "mean. One that does not is shown as such."
+        "previous-token head has to matter, too: the loss on second copies rises when it is ablated, by zero and by "
+        "its mean. One that does not is shown as such."
     ),
     "attends": (
         "Cross: while it writes, each target token looks at the source. The other two look within one side: the target "
@@ -247,14 +247,14 @@ TERMS = {
     "circuit_token": "Type one token. Inside a sentence most begin with a space: type the space too.",
     "circuit_pairs": "The outermost entries of the whole matrix, found exactly: what cannot be among them is left out.",
     "directions": (
-        "The matrix is a sum of singular directions, the strongest first. Tokens at one end of a direction act up on the "
-        "tokens of the same end on the other side, and down on those at the other end. Strength: the singular value. "
-        "Share: of the sum of all squared strengths, how much it is."
+        "The matrix is a sum of singular directions, the strongest first. Tokens at one end of a direction act up on "
+        "the tokens of the same end on the other side, and down on those at the other end. Strength: the singular "
+        "value. Share: of the sum of all squared strengths, how much it is."
     ),
     "composition": (
-        "How much of what an earlier head writes this head reads by its query, its key or its value: the size of the two "
-        "circuits' product over the product of their sizes (Frobenius norms). Random heads of the same shapes score "
-        "about 1/√d_model; what is above that is no accident of size."
+        "How much of what an earlier head writes this head reads by its query, its key or its value: the size of the "
+        "two circuits' product over the product of their sizes (Frobenius norms). Random heads of the same shapes "
+        "score about 1/√d_model; what is above that is no accident of size."
     ),
     "flow": (
         "What the chosen token's last state was made of. Each state is a sum: of itself one step below, of what every "

@@ -77,7 +77,8 @@ def is_complete(shown: Shown) -> bool:
 
 def _refuse(shown: Shown, reason: str) -> None:
     """What is missing, and an example that has it."""
-    notices.refused(reason, "patching")
+    with st.container(key="headlight-lacking"):
+        st.info(reason)
     pairs = [example for example in prompts.examples() if example.prompt_b is not None]
     for example in pairs:
         st.button(

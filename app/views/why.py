@@ -16,7 +16,7 @@ from app.views import lens, tables
 from app.views.cell_tables import SIDES
 from app.views.head_tables import name
 from app.views.parts import heading
-from app.views.reasons import numbers, panels
+from app.views.reasons import numbers, panels, spelled
 from app.views.reasons.chosen import Explained, Pair, pair_of, place_of, query_place, sides_of, typeable
 from app.views.reasons.numbers import Matrix, effect_by_name
 from app.views.sides import DIFFERENCE, as_tables
@@ -192,24 +192,14 @@ def _matrices(sides: Mapping[str, Explained], of: Callable[[Explained], Matrix])
 def _why(sides: Mapping[str, Explained], side: str) -> None:
     heading("Why it looks there", "why_score")
     if side != DIFFERENCE:
-        st.text(spelled_score(sides[side]))
+        st.text(spelled.score(sides[side]))
     panels.score(_matrices(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
     st.caption("Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.")
 
 
-def spelled_score(at: Explained) -> str:
-    """The score, the weight that it becomes, and how exactly its parts add up to it."""
-    found = at.why.found
-    names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
-    return (
-        f"{' looks at '.join(names)}:  score {number(float(found.score.values))} nats, weight {number(at.why.weight)}. "
-        f"The parts' sum is off by {number(float(found.residual.values))}."
-    )
-
-
 def _what(at: Explained) -> None:
     heading("What it writes", "why_what")
-    st.text(spelled_write(at))
+    st.text(spelled.write(at))
     tokens, columns = at.written.tokens, st.columns(2)
     for column, title, ids, by in (
         (columns[0], "promotes (logits)", tokens.raised, tokens.raised_by),
@@ -220,15 +210,6 @@ def _what(at: Explained) -> None:
             panels.promoted(at.run, ids.values.tolist()[:5], by.values.tolist()[:5], title, key)
 
 
-def spelled_write(at: Explained) -> str:
-    """How long the write is, and what it does directly."""
-    written = at.written
-    direct = f"directly {panels.signed(numbers.edge_effect(at))} logits to target − distractor"
-    if at.cell.query != at.question.position:
-        direct = "nothing directly to target − distractor, which is read off another position"
-    return f"Length {number(float(written.norm.values))} (L2 norm). It adds {direct}."
-
-
 def _does_it_matter(sides: Mapping[str, Explained], side: str) -> None:
     heading("Does it matter?", "why_matters")
     with st.spinner("Running the model without it…"):
@@ -237,31 +218,14 @@ def _does_it_matter(sides: Mapping[str, Explained], side: str) -> None:
     if side == DIFFERENCE:
         st.caption(f"{DIFFERENCE} of what each changes. What the cells write is in the table above, and with A or B.")
     else:
-        st.caption(spelled_outcomes(sides[side]))
-
-
-def spelled_outcomes(at: Explained) -> str:
-    """What was done, and what is lacking."""
-    lines = [
-        "Hollow: direct. Filled: measured by running the model on. KL (nats) of all next tokens; → what it then says."
-    ]
-    if at.cell.query > at.question.position and at.run.cfg.attention_dir == "causal":
-        lines.append("The query comes after the prediction, so that cutting the edge cannot change it.")
-    if at.other is None:
-        lines.append("With a prompt B of as many tokens the head can also be given what it gives there.")
-    elif len(at.outcomes.names) < 5:
-        lines.append(
-            f"The other prompt has {len(at.other.tokens)} tokens and this one {len(at.run.tokens)}, or another model: "
-            "a head can be given what it gives there only where these are the same."
-        )
-    return " ".join(lines)
+        st.caption(spelled.outcomes(sides[side]))
 
 
 def _attribution(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
     heading("Who made the prediction", "why_attribution")
     at = sides.get(side) or sides["A"]
     if side != DIFFERENCE:
-        st.text(spelled_effects(at))
+        st.text(spelled.effects(at))
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.caption("By layer and head. Click a head to explain it.")
@@ -288,16 +252,6 @@ def _attribution(shown: Shown, sides: Mapping[str, Explained], side: str) -> Non
     panels.plain_map(taken, side, ("head", "token"), selection.widget_key("by_source"), panels.EFFECT)
 
 
-def spelled_effects(at: Explained) -> str:
-    """How exactly the effects add up, and at which scale."""
-    effects = at.effects
-    return (
-        f"All parts together: {number(float(effects.values.values.sum()))} logits; the model's own difference: "
-        f"{number(float(effects.difference.values))}; off by {number(float(effects.residual.values))}. "
-        "At the final LayerNorm scale of this run."
-    )
-
-
 def _take_click(shown: Shown) -> None:
     """The head that was clicked in the map, before anything is drawn from it."""
     layer, head = head_of(shown, selection.current())
@@ -311,7 +265,7 @@ def _tables(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
     """The same in numbers."""
     at = sides.get(side)
     if at is not None:
-        st.text("\n".join([spelled_score(at), spelled_write(at), spelled_effects(at)]))
+        st.text("\n".join([spelled.score(at), spelled.write(at), spelled.effects(at)]))
     for columns, title in zip(
         panels.side_columns(_matrices(sides, numbers.score_matrix)[side]),
         ("The score by part of the query", "The score by part of the key"),

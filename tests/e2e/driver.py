@@ -15,7 +15,7 @@ HEIGHT = 1000
 STILL = 150  # milliseconds without a change after which a picture is taken as finished
 PATIENCE = 60_000  # milliseconds that anything may take on a busy machine
 
-DRAWN = ".headlight canvas, .js-plotly-plot svg, [data-testid=data-grid-canvas]"
+DRAWN = ".headlight canvas, .js-plotly-plot svg, [data-testid=data-grid-canvas], [class*=st-key-headlight-lacking]"
 # Our canvases' pixels, tables' texts, and of Plotly's figures the shapes, images and texts without their passing ids.
 PICTURE = """() => {
     const main = document.querySelector("[data-testid=stMain]");

@@ -8,12 +8,13 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app.registry import View
-from tests.e2e.driver import DRAWN, PROMPTED_VIEWS, Driver, Theme
+from tests.e2e.driver import DRAWN, PROMPTED_VIEWS, Driver, Theme, path
 
 EACH_VIEW = pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet"
 WIDTHS = (1280, 1920, 390)
+OF_NO_PROMPT = ("heads", "weights", "patching")  # of the model alone, and of two prompts
 
 # Elements of the page's body that lie over each other without being inside each other.
 OVERLAPS = """() => {
@@ -32,7 +33,7 @@ EXCESS = """() => [document.scrollingElement, document.querySelector('[data-test
     .map(element => element.scrollWidth - element.clientWidth)"""
 
 
-@EACH_VIEW
+@pytest.mark.parametrize("view", [view for view in PROMPTED_VIEWS if view.slug not in OF_NO_PROMPT], ids=path)
 def test_a_typed_prompt_changes_what_is_shown(app: Driver, view: View) -> None:
     app.open(view, prompt=PROMPT)
     before = app.picture()

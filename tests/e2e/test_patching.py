@@ -77,9 +77,9 @@ def test_the_estimate_comes_on_request_and_says_what_it_is(opened: Driver) -> No
 
 
 def test_a_long_map_waits_for_a_click_and_can_be_stopped(app: Driver) -> None:
-    text = "The red cat sat by the river and the dog slept under the old tree. " * 10
+    text = "The red cat sat by the river and the dog slept under the old tree. " * 14
     app.open(PATCHING, prompt=f"{text}The cat", prompt_b=f"{text}The dog", patch_map="resid_pre")
-    start = app.page.get_by_role("button", name="Patch ")
+    start = app.page.get_by_role("button", name="cells (about")
     expect(start).to_be_visible()
     start.click()
     stop = app.page.get_by_role("button", name="Stop")

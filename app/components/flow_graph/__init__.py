@@ -69,8 +69,8 @@ def flow_graph(
 ) -> FlowChoice:
     """The nodes as dots, the edges as lines; returns what the user has chosen.
 
-    `labels` are the tokens fed and `states` the names of the depths, lowest first. Where it is
-    `startable`, a click on a dot of the top row starts from there. `choice` counts when `epoch` is new, afterwards the user's own does.
+    `labels` are the tokens fed and `states` the names of the depths, lowest first. Where it is `startable`, a click on
+    a dot of the top row starts from there. `choice` counts when `epoch` is new, afterwards the user's own does.
     """
     value = mount(
         _render,

@@ -1,6 +1,7 @@
 """The page *Weights* as a file: tables that can be sorted, and the maps of earlier heads."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from app import weights
 from app.components.shared.mount import recorded
@@ -35,8 +36,9 @@ def page(shown: Shown, chosen: Selection) -> bytes:
 
 
 def _cells(columns: Columns) -> dict[str, Sequence[Cell]]:
-    """Lists of tokens as one text."""
-    return {
-        title: ["  ".join(value) if isinstance(value, list) else value for value in values]
-        for title, values in columns.items()
-    }
+    """Lists of tokens as one text, and nothing for what is not a number."""
+
+    def cell(value: Any) -> Cell:
+        return "  ".join(value) if isinstance(value, list) else None if value != value else value
+
+    return {title: list(map(cell, values)) for title, values in columns.items()}

@@ -1,6 +1,7 @@
 """What can be taken along of the page *Weights*: the script finds the same pairs, tokens stay text."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
+from safetensors.torch import load_file, save_file
 
 from app import shown, weights
 from app.exports.export import WEIGHTS
 from app.exports.pictures import style
 from app.exports.pictures.style import DARK, LIGHT
 from app.shown import Shown
+from tests.app.conftest import MINI
 from tests.app.exports.conftest import OTHER, chosen
 from tests.app.exports.test_code import ROOT, compare, run_here
 from tests.app.exports.test_pages import Opened
@@ -65,6 +68,23 @@ def test_the_picture_has_the_tokens_as_text(head: tuple[int, int], alone: Shown,
     assert any(text.startswith(labels[0]) for text in texts(svg))
     assert ("K-composition" in texts(svg)) == (head[0] > 0)
     assert style.file(lambda: WEIGHTS.draw(alone, selection, DARK), DARK, "png").startswith(PNG)
+
+
+def test_a_head_that_does_nothing_has_files_too(tmp_path: Path) -> None:
+    """Its shares and compositions are no numbers."""
+    folder = tmp_path / "idle"
+    shutil.copytree(MINI, folder)
+    weights_of = load_file(folder / "model.safetensors")
+    weights_of["transformer.h.1.attn.c_attn.weight"][:, :32] = 0  # the queries of head 0
+    weights_of["transformer.h.0.attn.c_proj.weight"][:] = 0  # all that the first layer writes
+    save_file(weights_of, folder / "model.safetensors", {"format": "pt"})
+    fields: dict[str, object] = {"prompt": "one two", "heads": ((1, 0),)}
+    selection = chosen(str(folder), **fields)
+    found = shown.of(selection)
+    compare(run_here(WEIGHTS.script(found, selection)), WEIGHTS, fields, str(folder))
+    assert set(WEIGHTS.data(found, selection).tables["composition"]["score"]) == {None}
+    assert WEIGHTS.page(found, selection)
+    assert style.file(lambda: WEIGHTS.draw(found, selection, LIGHT), LIGHT, "png").startswith(PNG)
 
 
 def test_the_page_lists_the_pairs(browser: Browser, tmp_path: Path, alone: Shown, folder: str) -> None:
