@@ -4,7 +4,7 @@ import re
 from typing import Literal
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Position, expect
+from playwright.sync_api import Browser, ConsoleMessage, Download, Locator, Position, expect
 
 from app.registry import PROMPTED, VIEWS, View
 
@@ -168,6 +168,23 @@ class Driver:
         self.settle()
         box.click()
         self.page.get_by_role("option", name=option, exact=True).click()
+
+    def take_away(self) -> dict[str, Download]:
+        """Every file that the row under the view offers, by its ending."""
+        row = self.page.locator(".st-key-headlight-take-away")
+        files = {"html": self._downloaded(row.get_by_role("button", name="Page"))}
+        for opener, endings in (("Code", ["py"]), ("Data", ["zip"]), ("Picture", ["svg", "png"])):
+            row.get_by_role("button", name=opener).click()
+            for ending in endings:
+                button = self.page.locator(f".st-key-headlight-take-{ending}").get_by_role("button")
+                files[ending] = self._downloaded(button)
+            self.page.keyboard.press("Escape")
+        return files
+
+    def _downloaded(self, button: Locator) -> Download:
+        with self.page.expect_download() as waiting:
+            button.click()
+        return waiting.value
 
     def point_at(self, query: int, key: int, n_places: int, panel: int = 0) -> str:
         """Move the pointer to a cell of a large heatmap; what the tooltip then says."""

@@ -186,18 +186,7 @@ def test_every_file_can_be_had_and_the_page_steps_without_a_server(
 ) -> None:
     opened(app, step="1", heads="2.1")
     texts = steps(app).all_inner_texts()
-    row = app.page.locator(".st-key-headlight-take-away")
-    files = {}
-    for opener, endings in (("Code", ["py"]), ("Data", ["zip"]), ("Picture", ["svg", "png"])):
-        row.get_by_role("button", name=opener).click()
-        for ending in endings:
-            with app.page.expect_download() as waiting:
-                app.page.locator(f".st-key-headlight-take-{ending}").get_by_role("button").click()
-            files[ending] = Path(waiting.value.path()).read_bytes()
-        app.page.keyboard.press("Escape")
-    with app.page.expect_download() as waiting:
-        row.get_by_role("button", name="Page").click()
-    files["html"] = Path(waiting.value.path()).read_bytes()
+    files = {ending: Path(file.path()).read_bytes() for ending, file in app.take_away().items()}
     assert PROMPT in files["py"].decode()
     with zipfile.ZipFile(io.BytesIO(files["zip"])) as archive:
         written = list(csv.DictReader(io.StringIO(archive.read("steps.csv").decode("utf-8-sig"))))

@@ -183,18 +183,7 @@ def test_tables_stand_for_the_pictures(app: Driver) -> None:
 
 def test_every_file_can_be_had(app: Driver, browser: Browser, tmp_path: Path) -> None:
     opened(app, beams="2")
-    row = app.page.locator(".st-key-headlight-take-away")
-    files = {}
-    for opener, endings in (("Code", ["py"]), ("Data", ["zip"]), ("Picture", ["svg", "png"])):
-        row.get_by_role("button", name=opener).click()
-        for ending in endings:
-            with app.page.expect_download() as waiting:
-                app.page.locator(f".st-key-headlight-take-{ending}").get_by_role("button").click()
-            files[ending] = Path(waiting.value.path()).read_bytes()
-        app.page.keyboard.press("Escape")
-    with app.page.expect_download() as waiting:
-        row.get_by_role("button", name="Page").click()
-    files["html"] = Path(waiting.value.path()).read_bytes()
+    files = {ending: Path(file.path()).read_bytes() for ending, file in app.take_away().items()}
     assert SYLLABLES in files["py"].decode()
     with zipfile.ZipFile(io.BytesIO(files["zip"])) as archive:
         assert set(archive.namelist()) >= {"about.json", "arrays.npz", "source.csv", "target.csv", "beams.csv"}

@@ -1,14 +1,26 @@
-"""A Streamlit process that shows the components."""
+"""A Streamlit process that shows a test file's components, and a screen to see them on."""
 
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext
 
 from tests.serving import served
 
+FIRST_DRAWING = 60_000  # milliseconds for a first drawing on a busy machine
+
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where page.py is served."""
-    with served("tests/app/components/page.py", tmp_path_factory.mktemp("server")) as url:
+def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the script is served that the test file names as `PAGE`, or page.py."""
+    script = getattr(request.module, "PAGE", "page.py")
+    with served(f"tests/app/components/{script}", tmp_path_factory.mktemp("server")) as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def desktop(browser: Browser) -> Iterator[BrowserContext]:
+    """A light screen of 1280 x 1000; its pages share one cache of Streamlit's files."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000}, color_scheme="light")
+    yield context
+    context.close()

@@ -14,36 +14,21 @@ from app import components
 from app.components import BeamNode, beam_tree
 from app.components.shared.mount import recorded
 from tests.app.components import crossed
+from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.crossed import BEST, HOSTILE, NODES
-from tests.serving import served
 
-FIRST_DRAWING = 60_000  # milliseconds for a first drawing on a busy machine
+PAGE = "crossed_page.py"
 COMPONENTS = Path(components.__file__).parent
 Open = Callable[[str], Page]
 
 
-@pytest.fixture(scope="module")
-def tree_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where crossed_page.py is served."""
-    with served("tests/app/components/crossed_page.py", tmp_path_factory.mktemp("server")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def desktop(browser: Browser) -> Iterator[BrowserContext]:
-    """A light screen."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    yield context
-    context.close()
-
-
 @pytest.fixture
-def open_tree(desktop: BrowserContext, tree_address: str) -> Iterator[Open]:
+def open_tree(desktop: BrowserContext, address: str) -> Iterator[Open]:
     """Opens the page with the small search, or one of so many steps and beams: "20,8"."""
     page = desktop.new_page()
 
     def opened(search: str = "") -> Page:
-        page.goto(f"{tree_address}/?tree={search}")
+        page.goto(f"{address}/?tree={search}")
         expect(page.locator(".node").first).to_be_visible(timeout=FIRST_DRAWING)
         return page
 
@@ -232,12 +217,12 @@ def test_a_large_search_scrolls_in_its_box_to_what_is_chosen(open_tree: Open) ->
     expect(names.first).to_be_in_viewport(ratio=1)  # the steps' names stay
 
 
-def test_a_dark_phone_shows_the_tree_without_scrolling_the_page_sideways(browser: Browser, tree_address: str) -> None:
+def test_a_dark_phone_shows_the_tree_without_scrolling_the_page_sideways(browser: Browser, address: str) -> None:
     context = browser.new_context(
         color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3, has_touch=True
     )
     page = context.new_page()
-    page.goto(f"{tree_address}/?tree=")
+    page.goto(f"{address}/?tree=")
     expect(page.locator(".node").first).to_be_visible(timeout=FIRST_DRAWING)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
     node(page, 8).tap()

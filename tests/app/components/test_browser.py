@@ -25,14 +25,6 @@ WHITE = [255, 255, 255]
 FRAME = 3  # CSS pixels of a selected head's frame
 
 
-@pytest.fixture(scope="module")
-def desktop(browser: Browser) -> Iterator[BrowserContext]:
-    """A light screen of 1280 x 900; its pages share one cache of Streamlit's files."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    yield context
-    context.close()
-
-
 @pytest.fixture
 def page(desktop: BrowserContext, address: str) -> Iterator[Page]:
     """A new session of the page, with all components drawn."""

@@ -10,36 +10,21 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from app.components import Pin, heads
 from app.components.shared.mount import recorded
 from tests.app.components import crossed
+from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.crossed import HOSTILE, PADDED, SHAPE, SOURCES, TARGETS
-from tests.serving import served
 
-FIRST_DRAWING = 60_000  # milliseconds for a first drawing on a busy machine
+PAGE = "crossed_page.py"
 WEIGHTS = crossed.weights(0)
 Open = Callable[[str], Page]
 
 
-@pytest.fixture(scope="module")
-def crossed_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where crossed_page.py is served."""
-    with served("tests/app/components/crossed_page.py", tmp_path_factory.mktemp("server")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def desktop(browser: Browser) -> Iterator[BrowserContext]:
-    """A light screen on which two heads stand side by side."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, color_scheme="light")
-    yield context
-    context.close()
-
-
 @pytest.fixture
-def open_page(desktop: BrowserContext, crossed_address: str) -> Iterator[Open]:
+def open_page(desktop: BrowserContext, address: str) -> Iterator[Open]:
     """Opens the page with a query string."""
     page = desktop.new_page()
 
     def opened(query: str) -> Page:
-        page.goto(f"{crossed_address}/?{query}")
+        page.goto(f"{address}/?{query}")
         wait_for_drawing(page)
         return page
 
@@ -251,10 +236,10 @@ def test_both_lines_are_used_by_keyboard(open_page: Open) -> None:
     expect(page.get_by_text("pinned None")).to_be_visible()
 
 
-def test_a_dark_phone_shows_both_sequences_as_text(browser: Browser, crossed_address: str) -> None:
+def test_a_dark_phone_shows_both_sequences_as_text(browser: Browser, address: str) -> None:
     context = browser.new_context(color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3)
     page = context.new_page()
-    page.goto(f"{crossed_address}/?heads=1")
+    page.goto(f"{address}/?heads=1")
     wait_for_drawing(page)
     assert line(page, "Target").nth(4).text_content() == HOSTILE
     assert page.locator("img[src=x]").count() == 0

@@ -224,6 +224,7 @@ def test_a_place_that_a_run_lacks_is_flat_and_says_so(page: Page) -> None:
 
 def test_the_difference_lists_both_top_tens_and_all_three_share_the_pin(page: Page) -> None:
     show(page, "both", "entropy (nats)")
+    expect(page.locator(".sheet canvas")).to_have_count(3)
     a, b, difference = page.locator(".sheet canvas").all()
     difference.hover(position={"x": FIRST_CELL + 3 * 112, "y": 2})
     assert tooltip(page)["B − A"] == "−0.5000 nats"

@@ -10,34 +10,19 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.app.components import compared
 from tests.app.components.compared import LABELS, N_PLACES
-from tests.serving import served
+from tests.app.components.conftest import FIRST_DRAWING
 
-FIRST_DRAWING = 60_000  # milliseconds for a first drawing on a busy machine
+PAGE = "heads_page.py"
 Open = Callable[[str], Page]
 
 
-@pytest.fixture(scope="module")
-def heads_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where heads_page.py is served."""
-    with served("tests/app/components/heads_page.py", tmp_path_factory.mktemp("server")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def desktop(browser: Browser) -> Iterator[BrowserContext]:
-    """A light screen on which three panels of one head stand side by side."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, color_scheme="light")
-    yield context
-    context.close()
-
-
 @pytest.fixture
-def open_page(desktop: BrowserContext, heads_address: str) -> Iterator[Open]:
+def open_page(desktop: BrowserContext, address: str) -> Iterator[Open]:
     """Opens the page with a query string."""
     page = desktop.new_page()
 
     def opened(query: str) -> Page:
-        page.goto(f"{heads_address}/?{query}")
+        page.goto(f"{address}/?{query}")
         expect(page.locator(".panels .panel canvas").first).not_to_have_js_property("width", 0, timeout=FIRST_DRAWING)
         return page
 
@@ -373,11 +358,11 @@ def test_many_heads_scroll_and_are_drawn_when_they_come_into_sight(open_page: Op
     expect(page.locator(".panel").nth(1)).to_be_in_viewport()
 
 
-def test_a_finger_scrolls_the_page_and_pins_by_a_tap(browser: Browser, heads_address: str) -> None:
+def test_a_finger_scrolls_the_page_and_pins_by_a_tap(browser: Browser, address: str) -> None:
     options: dict[str, Any] = {"viewport": {"width": 390, "height": 700}, "has_touch": True, "is_mobile": True}
     context = browser.new_context(**options)
     page = context.new_page()
-    page.goto(f"{heads_address}/?b=1&heads=2")
+    page.goto(f"{address}/?b=1&heads=2")
     canvas = page.locator(".panel .marks").first
     expect(canvas).not_to_have_js_property("width", 0, timeout=FIRST_DRAWING)
     x, y = centre(page, 0, 4, 1)

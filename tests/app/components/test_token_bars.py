@@ -6,35 +6,20 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from app.components import StepClick, clicked
+from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.token_bars_page import HOSTILE, LABELS, steps
-from tests.serving import served
 
-FIRST_DRAWING = 60_000  # milliseconds for a first drawing on a busy machine
+PAGE = "token_bars_page.py"
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def bars_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where token_bars_page.py is served."""
-    with served("tests/app/components/token_bars_page.py", tmp_path_factory.mktemp("server")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def desktop(browser: Browser) -> Iterator[BrowserContext]:
-    """A light screen."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    yield context
-    context.close()
-
-
 @pytest.fixture
-def open_bars(desktop: BrowserContext, bars_address: str) -> Iterator[Open]:
+def open_bars(desktop: BrowserContext, address: str) -> Iterator[Open]:
     """Opens the page with six steps, or as a query says."""
     page = desktop.new_page()
 
     def opened(query: str = "") -> Page:
-        page.goto(f"{bars_address}/?{query}")
+        page.goto(f"{address}/?{query}")
         expect(page.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
         return page
 
@@ -152,12 +137,12 @@ def test_in_a_file_steps_are_looked_at_and_nothing_is_asked_for(open_bars: Open)
     asked(page, 2)
 
 
-def test_a_dark_phone_shows_many_steps_without_scrolling_sideways(browser: Browser, bars_address: str) -> None:
+def test_a_dark_phone_shows_many_steps_without_scrolling_sideways(browser: Browser, address: str) -> None:
     context = browser.new_context(
         color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3, has_touch=True
     )
     page = context.new_page()
-    page.goto(f"{bars_address}/?steps=64")
+    page.goto(f"{address}/?steps=64")
     expect(page.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
     page.locator(".chip").nth(63).tap()
