@@ -2,6 +2,7 @@
 // element.
 const VIEWS = new WeakMap();
 const SCROLL_BAR = 20; // CSS pixels, at most
+const ASK_AGAIN = 3000; // milliseconds
 
 // `Component` is a class: constructor(view), update(props, arrays), setValue(value), draw(theme, width), `listeners`.
 function mountView({ parentElement, data, setStateValue, setTriggerValue }, Component) {
@@ -59,7 +60,8 @@ class View {
     this.key = header.key;
     if (header.content !== this.content) {
       const arrays = heldArrays(header, unpackArrays(data, header, start));
-      if (arrays === null) return setTriggerValue("lost", true);
+      clearTimeout(this.asking);
+      if (arrays === null) return this.askFor(setTriggerValue);
       this.component.update(header.props, arrays);
       this.drawn = null;
     }
@@ -70,6 +72,12 @@ class View {
     this.content = header.content;
     this.epoch = header.epoch;
     this.redraw();
+  }
+
+  // Arrays that were lost; again after a while, because a question may cross with the server's next answer.
+  askFor(setTriggerValue) {
+    setTriggerValue("lost", true);
+    this.asking = setTimeout(() => this.askFor(setTriggerValue), ASK_AGAIN);
   }
 
   // The user's new value: shown already, kept for a later mount, and told to Python, after a delay where keys are held.
@@ -117,6 +125,7 @@ class View {
     this.pixelRatio.onchange = null;
     cancelAnimationFrame(this.frame);
     clearTimeout(this.reporting);
+    clearTimeout(this.asking);
     this.root.remove();
   }
 }

@@ -196,6 +196,7 @@ def test_two_lenses_share_limits_and_their_difference_is_signed(page: Page) -> N
     """A's measure rises by layer from 0 to 1, B's falls from 1 to 1/4: the difference runs from +1 to -1/2."""
     show(page, "both", "entropy (nats)")
     expect(page.locator("h4")).to_have_text(["A", "B", "B − A"])
+    expect(page.locator(".sheet canvas")).to_have_count(3)
     a, b, difference = page.locator(".sheet canvas").all()
     of_a, of_b, found = (colours(each, rows_of(n)) for each, n in ((a, 5), (b, 4), (difference, 4)))
     assert of_b == of_a[4:0:-1]  # 1 - layer / 4
@@ -210,6 +211,7 @@ def test_two_lenses_share_limits_and_their_difference_is_signed(page: Page) -> N
 
 def test_a_place_that_a_run_lacks_is_flat_and_says_so(page: Page) -> None:
     show(page, "both", "entropy (nats)")
+    expect(page.locator(".sheet canvas")).to_have_count(3)
     canvases = page.locator(".sheet canvas").all()
     absent = [(0, 2), (1, 1), (2, 1), (2, 2)]
     for index, place in absent:
