@@ -12,6 +12,7 @@ from app.selection import Selection
 from app.views import found as heads
 from model import Tokenizer, Transformer, load
 from model.errors import HeadlightError, InputError
+from model.source import Source
 from model.teaching import BOS, INDUCTION_HEADS, induction_circuit
 from model.training.repeat_scores import repeat_scores
 
@@ -26,7 +27,7 @@ def taught(settings: dict[str, object], folder: str, monkeypatch: pytest.MonkeyP
     return model
 
 
-def _source(folder: str):  # type: ignore[no-untyped-def]
+def _source(folder: str) -> Source:
     source = load(folder).source
     assert source is not None
     return source

@@ -1,6 +1,6 @@
 """The page *Why* in numbers: a cell's score, its write, what cutting it changes, and who made the prediction."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from app.csv_files import Cell
 from app.exports.numbers.data import Data, Table
@@ -78,9 +78,9 @@ def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
     return arrays
 
 
-def _table(heading: Sequence[str], sides: Mapping[str, object], differs: bool = True) -> Table:
+def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: bool = True) -> Table:
     """Each run's rows, and those of B - A for what both have: texts and places say which rows belong together."""
-    rows = {side: [tuple(row) for row in found] for side, found in sides.items()}  # type: ignore[attr-defined]
+    rows = {side: [tuple(row) for row in found] for side, found in sides.items()}
     listed = [(side, *row) for side, found in rows.items() for row in found]
     if differs and len(rows) == 2:
         listed += [(DIFFERENCE, *row) for row in _difference(rows["A"], rows["B"])]
