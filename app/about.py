@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from app import trust
+from app import selection, trust
 from app.run import Run
 from app.selection import widget_key
 from app.shown import Shown
 from model.edits import describe
 
 MOST_NAMED = 2  # edits
+EXPLAINS = "why"  # the page
 
 
 def draw(shown: Shown) -> None:
@@ -22,10 +23,22 @@ def draw(shown: Shown) -> None:
             edits = f" · {_edits(run)}" if run.edits else ""
             st.text(f"{run.source.name} · {count}, {bos}{edits}", width="content")
             st.text(f"most likely next:  {_next_tokens(run)}", width="content")
+            if side == "A" and selection.page() != EXPLAINS:
+                _ask_why()
             details = st.popover("About this model", type="tertiary", key=widget_key(f"about{side}"), on_change="rerun")
             if details.open:  # the hash reads the whole file, so not before somebody looks
                 with details:
                     trust.draw(run, side)
+
+
+def _ask_why() -> None:
+    st.button(
+        "Why?",
+        type="tertiary",
+        help="Which heads and MLPs made this prediction, and why they look where they do.",
+        key=selection.widget_key("ask_why"),
+        on_click=lambda: selection.ask(selection.current(), EXPLAINS),
+    )
 
 
 def _edits(run: Run) -> str:

@@ -209,6 +209,10 @@ TERMS = {
         "is whatever wrote to the stream before this layer: embeddings, heads, MLPs, biases. The entries add up to the "
         "score."
     ),
+    "why_follow": (
+        "The sums of a head's column (as part of the key) and of its row (as part of the query), in nats. The button "
+        "explains what that head looks at at that token: step by step back through the circuit."
+    ),
     "why_what": (
         "What the cell adds to the query's stream: weight × value × W_O. Read by itself through the final LayerNorm at "
         "this run's scale and the unembedding: the tokens that it promotes and suppresses."

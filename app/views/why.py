@@ -16,7 +16,7 @@ from app.views import lens, tables
 from app.views.cell_tables import SIDES
 from app.views.head_tables import name
 from app.views.parts import heading
-from app.views.reasons import numbers, panels, spelled
+from app.views.reasons import follow, numbers, panels, spelled
 from app.views.reasons.chosen import Explained, Pair, pair_of, place_of, query_place, sides_of, typeable
 from app.views.reasons.numbers import Matrix, effect_by_name
 from app.views.sides import DIFFERENCE, as_tables
@@ -62,7 +62,7 @@ def _explain(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
         return
     left, right = st.columns([3, 2], gap="large")
     with left:
-        _why(sides, side)
+        _why(shown, sides, side)
     with right:
         if side != DIFFERENCE:
             _what(sides[side])
@@ -189,12 +189,14 @@ def _matrices(sides: Mapping[str, Explained], of: Callable[[Explained], Matrix])
     return numbers.difference({side: of(at) for side, at in sides.items()})
 
 
-def _why(sides: Mapping[str, Explained], side: str) -> None:
+def _why(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
     heading("Why it looks there", "why_score")
     if side != DIFFERENCE:
         st.text(spelled.score(sides[side]))
     panels.score(_matrices(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
     st.caption("Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.")
+    if side != DIFFERENCE:
+        follow.draw(shown, sides[side])
 
 
 def _what(at: Explained) -> None:

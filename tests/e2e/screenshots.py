@@ -1,4 +1,7 @@
-"""Takes the README's pictures, alone and with A | B: `python -m tests.e2e.screenshots`, with slugs only theirs."""
+"""Takes the README's pictures, alone and with A | B: `python -m tests.e2e.screenshots`, with slugs only theirs.
+
+`walk` stands for the pictures of the README's walk, one after each click.
+"""
 
 import re
 import sys
@@ -12,6 +15,7 @@ from playwright.sync_api import Browser, expect
 from app import prompts
 from app.registry import VIEWS, View
 from tests.e2e.driver import HEIGHT, PROMPTED_VIEWS, Driver, Theme
+from tests.e2e.walk import walk
 from tests.serving import ROOT, chromium, headlight
 
 COMPARED = {
@@ -27,6 +31,14 @@ red blue green red blue green red
 """
 TALL = 1500
 PHONE = 390
+WALK_HEIGHT = 2300  # all of the page *Why*
+WALK = [
+    ("Who made the prediction", "Take it with you"),
+    ("A cell explained", "Who made the prediction"),
+    ("A cell explained", "Who made the prediction"),
+    ("Heads of this model", "Take it with you"),
+    ("All heads", "Take it with you"),
+]
 FOLDER = ROOT / "assets" / "screenshots"
 
 
@@ -42,6 +54,21 @@ def main(slugs: Sequence[str]) -> None:
             _take(browser, url, view, f"phone-{view.slug}", "light", PHONE)
             if view in PROMPTED_VIEWS:
                 _take(browser, url, view, f"phone-compare-{view.slug}", "light", PHONE, TALL, **COMPARED)
+        if not slugs or "walk" in slugs:
+            _take_walk(browser, url)
+
+
+def _take_walk(browser: Browser, url: str) -> None:
+    """What each click of the walk leads to, from one heading to the next."""
+    driver = Driver(browser, url)
+    driver.page.set_viewport_size({"width": 1280, "height": WALK_HEIGHT})
+    for number, (_, (first, last)) in enumerate(zip(walk(driver), WALK, strict=True), start=1):
+        top, bottom = (driver.page.get_by_text(text, exact=True).bounding_box() for text in (first, last))
+        assert top
+        assert bottom
+        clip = {"x": 0, "y": top["y"] - 12, "width": 1280, "height": bottom["y"] - top["y"]}
+        driver.page.screenshot(path=FOLDER / f"walk-{number}.png", clip=clip)  # type: ignore[arg-type]
+    driver.close()
 
 
 def _take(

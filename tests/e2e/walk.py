@@ -1,0 +1,50 @@
+"""The README's walk from "why this word?" to a named circuit of `mini`, in five clicks."""
+
+import re
+from collections.abc import Iterator
+
+from playwright.sync_api import expect
+
+from app.registry import VIEWS
+from tests.e2e.driver import Driver
+
+PROMPT = "The quick brown fox found a small key near the river. The quick brown fox found a small"
+N_LAYERS = 4
+ROW, COLUMN, FIRST_HEAD = 24, 74, 60  # pixels: a cell of the map, as wide as it may be, and the middle of the first
+INDUCTION = (1, 0)  # the head with the largest direct effect on the prediction
+
+
+def walk(app: Driver) -> Iterator[str]:
+    """Click, wait until all is drawn, and tell what was clicked, five times."""
+    app.open(VIEWS[0], prompt=PROMPT)
+    app.page.get_by_role("button", name="Why?").click()
+    expect(app.page.get_by_role("heading", name="Who made the prediction")).to_be_visible()
+    app.settle()
+    yield "Why?"
+    _click_in_map(app, *INDUCTION)
+    app.page.wait_for_url(re.compile(r"heads=1\.0"))
+    expect(app.page.get_by_text("23 ␣small looks at 10 ␣key")).to_be_visible()
+    app.settle()
+    yield "L1H0"
+    app.page.get_by_role("button", name="L0H0 at 10 ␣key").click()
+    expect(app.page.get_by_text("10 ␣key looks at 9 ␣small")).to_be_visible()
+    app.settle()
+    yield "L0H0 at 10 ␣key"
+    app.page.get_by_role("button", name="What these heads do on any text").click()
+    expect(app.page.get_by_text("← previous token: L0H0, L0H1")).to_be_visible()
+    app.settle()
+    yield "What these heads do on any text"
+    app.page.get_by_role("button", name="See what L0H0, L1H0 look at").click()
+    expect(app.panels).to_have_count(2)
+    app.settle()
+    yield "See what L0H0, L1H0 look at"
+
+
+def _click_in_map(app: Driver, layer: int, head: int) -> None:
+    """Click a head in the map of direct effects, whose rows end at its lower edge."""
+    canvas = app.page.get_by_role("application", name=re.compile("direct effect .*layer by head")).locator("canvas")
+    canvas.scroll_into_view_if_needed()
+    app.settle()
+    box = canvas.bounding_box()
+    assert box
+    canvas.click(position={"x": FIRST_HEAD + head * COLUMN, "y": box["height"] - ROW * (N_LAYERS - layer - 0.5)})
