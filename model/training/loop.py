@@ -20,6 +20,7 @@ from model.training.log import Interval, Row, append_row, drop_rows_after
 Model = TypeVar("Model", bound=nn.Module)
 Batch = TypeVar("Batch")
 
+MIXED_ON = ("cuda",)  # kinds of device that compute products in bfloat16; the parameters stay float32
 CLIP_NORM = 1.0  # gradients longer than this (L2 norm over all parameters) are scaled down to it
 
 
@@ -87,9 +88,9 @@ def _update(
     rate = recipe.learning_rate(step)
     for group in optimizer.param_groups:
         group["lr"] = rate
-    device = next(model.parameters()).device
-    # bfloat16 has float32's range, so that gradients need no scaling. The parameters stay float32.
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+    device = next(model.parameters()).device.type
+    # bfloat16 has float32's range, so that gradients need no scaling.
+    with torch.autocast(device, torch.bfloat16, enabled=device in MIXED_ON):
         loss = recipe.loss(model, batch, step)
     _check("loss", loss, step, rate)
     optimizer.zero_grad()
