@@ -10,7 +10,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run setup test test-sessions bench bench-patching bench-sessions bench-ui check fmt notebook train-mini train-reverse train-translate train-classifier card card-classifier
+.PHONY: run setup test test-sessions bench bench-plots bench-sessions bench-ui check fmt notebook train-mini train-reverse train-translate train-classifier teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -24,11 +24,11 @@ test: .venv/installed-dev
 test-sessions: .venv/installed-dev
 	SESSION_RUNS=2000 $(PY) -m pytest tests/sessions
 
-bench: .venv/installed-dev
-	$(PY) -m tests.bench.decoding $(ARGS)
+bench: .venv/installed-dev .venv/peers/installed
+	$(PY) -m tests.bench $(ARGS)
 
-bench-patching: .venv/installed-dev
-	$(PY) -m tests.bench.patching $(ARGS)
+bench-plots: .venv/installed-dev
+	$(PY) -m tests.bench.plots
 
 bench-sessions: .venv/installed-dev
 	$(PY) -m tests.bench.sessions $(ARGS)
@@ -60,6 +60,9 @@ train-translate: setup
 train-classifier: setup
 	$(PY) -m model.training.classify
 
+teaching: setup
+	$(PY) -m model.training.teaching
+
 card: .venv/installed-dev
 	$(PY) -m model.training.card --write
 	$(PY) -m model.training.reverse_card --write
@@ -80,3 +83,8 @@ $(PY):
 .venv/installed-dev: requirements-dev.txt requirements.txt | $(PY)
 	$(PY) -m pip install --requirement requirements-dev.txt $(INDEX)
 	touch .venv/installed $@
+
+.venv/peers/installed: requirements-bench.txt | $(PY)
+	$(PY) -m venv --clear .venv/peers
+	.venv/peers/bin/python -m pip install --requirement requirements-bench.txt $(INDEX)
+	touch $@

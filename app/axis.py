@@ -1,5 +1,6 @@
 """The axis of the attention page: tokens, or the words or sentences that they make up, of A or of A and B together."""
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from jaxtyping import Int
@@ -35,10 +36,20 @@ def axis_of(shown: Shown, unit: Unit, align: Align) -> Axis:
         return Axis(shown.labels, shown.presence, positions, (None,) * len(positions))
     groups = tuple(GROUPINGS[unit](run.tokenizer.to_str_tokens(run.tokens)) for run in shown.runs)
     labels = [_labels(run, group) for run, group in zip(shown.runs, groups, strict=True)]
-    if shown.b is None:
-        return Axis(labels[0], (BOTH,) * len(labels[0]), (tuple(range(len(labels[0]))),), groups)
-    alignment = align_positions(*map(len, labels)) if align == "position" else align_tokens(*labels)
-    kinds = presence(alignment, *labels)
+    return side_by_side(labels, labels, align, groups)
+
+
+def side_by_side(
+    labels: Sequence[tuple[str, ...]],
+    units: Sequence[Sequence[Hashable]],
+    align: Align,
+    groups: tuple[Group | None, ...] = (None, None),
+) -> Axis:
+    """The axis of one list of units, or of two, which are the same where they are equal."""
+    if len(labels) == 1:
+        return Axis(labels[0], (BOTH,) * len(labels[0]), (tuple(range(len(labels[0]))),), groups[:1])
+    alignment = align_positions(*map(len, units)) if align == "position" else align_tokens(*units)
+    kinds = presence(alignment, *units)
     named = zip(kinds, alignment.a, alignment.b, strict=True)
     return Axis(
         tuple(place_label(kind, labels[0], i, labels[1], j) for kind, i, j in named),

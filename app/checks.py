@@ -1,6 +1,5 @@
 """How far a run's numbers can be trusted, measured on request: against themselves, float64 and transformers."""
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,19 +11,10 @@ from app.settings import settings
 from model.analysis import Measure
 from model.analysis.attention import row_sum_error
 from model.analysis.residual import decomposition_residual
+from model.backend import Backend, backend, default, measure
 from model.errors import InputError
 from model.families.gpt2_export import reference_logits
 from model.hooks import Collect, Tap
-
-PRODUCT = (64, 768, 3072)  # rows, summed over, columns: GPT-2-small's widest layer on 64 tokens
-
-
-@dataclass(frozen=True)
-class Product:
-    """What multiplies matrices here, and its error: largest difference from float64 over the largest entry."""
-
-    name: str
-    error: float
 
 
 @dataclass(frozen=True)
@@ -36,18 +26,17 @@ class Sums:
 
 
 @cache
-def product() -> Product:
-    """The matrix product in use and its error on this machine, measured once."""
-    n_rows, n_summed, n_columns = PRODUCT
-    generator = torch.Generator().manual_seed(0)
-    a = torch.randn(n_rows, n_summed, generator=generator).to(settings().device)
-    b = torch.randn(n_summed, n_columns, generator=generator).to(settings().device)
-    exact = a.double() @ b.double()
-    library = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
-    name = "cuBLAS" if a.is_cuda else library[1] if library else "torch's own"
-    precision = torch.get_float32_matmul_precision()
-    error = float(((a @ b).double() - exact).abs().max() / exact.abs().max())
-    return Product(f"{name}, float32 at {precision} precision", error)
+def product() -> Backend:
+    """The matrix product in use for the weights, with its error and speed on this machine, measured once."""
+    if settings().device == "cpu":
+        return backend()
+    (cublas,) = measure([("cuBLAS", default)], settings().device)
+    return cublas
+
+
+def precision() -> str:
+    """What torch allows its float32 products to be rounded to; "highest" is float32 itself."""
+    return torch.get_float32_matmul_precision()
 
 
 def n_threads() -> int:

@@ -176,14 +176,17 @@ class Read:
 
 def read_of(run: Run, question: Question) -> Read:
     """The final LayerNorm, and the target's column of the unembedding less the distractor's."""
-    ln, unembed = run.model.ln_final, run.model.unembed
-    norm = None
-    if run.cfg.normalization_type is not None:
-        gain, bias = (getattr(ln, name, None) for name in "wb")
-        norm = Norm(run.cfg.eps, *(None if each is None else each.detach() for each in (gain, bias)))
-    pair = [question.target, question.distractor]
+    unembed, pair = run.model.unembed, [question.target, question.distractor]
     columns, biases = unembed.W_U[:, pair].detach(), unembed.b_U[pair].detach().double()
-    return Read(norm, columns[:, 0] - columns[:, 1], float(biases[0] - biases[1]))
+    return Read(final_norm(run), columns[:, 0] - columns[:, 1], float(biases[0] - biases[1]))
+
+
+def final_norm(run: Run) -> Norm | None:
+    """What the last LayerNorm does; None where there is none."""
+    if run.cfg.normalization_type is None:
+        return None
+    gain, bias = (getattr(run.model.ln_final, name, None) for name in "wb")
+    return Norm(run.cfg.eps, *(None if each is None else each.detach() for each in (gain, bias)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,3 +285,23 @@ def _written(run: Run, cell: Cell, question: Question) -> Written:
         tokens=attribution.promoted(write, stream, read.norm, W_U, min(MOST_PROMOTED, W_U.shape[1])),
         effect=Measure(effect.name, effect.unit, (), effect.values[0]),
     )
+
+
+def written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
+    """What B's edge does to the tokens' logits that A's does not: the largest and lowest of B's effects less A's.
+
+    Each is read at the scale of its own run.
+    """
+    key = ("written apart", *((run.key, cell) for run, cell in (a, b)))
+    return runs.remembered(key, lambda: _written_apart(a, b))
+
+
+@torch.inference_mode()
+def _written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
+    apart = _token_effects(*b) - _token_effects(*a)
+    return attribution.most_moved(apart, min(MOST_PROMOTED, len(apart)))
+
+
+def _token_effects(run: Run, cell: Cell) -> Float[Tensor, " d_vocab"]:
+    write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
+    return attribution.token_effects(write, parts_at(run, cell.query).stream, final_norm(run), run.model.unembed.W_U)

@@ -119,7 +119,7 @@ def thumbnails(shown: Shown, side: Side, how: How, axis: Axis) -> Thumbnails:
     if how == How() and shown.b is None and axis.groups == (None,):
         return _taken_as_they_passed(shown.a)
     signed = side == "difference" or how.show in SIGNED
-    pool = _farthest_from_zero if signed else _largest
+    pool = farthest_from_zero if signed else largest
     pooled = [
         [pool(on_axis(shown, side, (layer, head), how, axis)) for head in range(shown.n_heads)]
         for layer in range(shown.n_layers)
@@ -133,13 +133,15 @@ def _taken_as_they_passed(run: Run) -> Thumbnails:
     return Thumbnails(run.thumbnails.masked_fill(run.hidden, torch.nan).numpy(), 1.0, signed=False)
 
 
-def _largest(cells: Cells) -> Float[Tensor, "rows columns"]:
+def largest(cells: Float[Tensor, "*head query key"]) -> Float[Tensor, "*head rows columns"]:
+    """The largest cell of each bin of a thumbnail; NaN where none has a value."""
     pooled = attention.max_pool(cells.nan_to_num(nan=-torch.inf), THUMBNAIL)
     return pooled.masked_fill(pooled.isneginf(), torch.nan)
 
 
-def _farthest_from_zero(cells: Cells) -> Float[Tensor, "rows columns"]:
-    highest, lowest = _largest(cells), -_largest(-cells)
+def farthest_from_zero(cells: Float[Tensor, "*head query key"]) -> Float[Tensor, "*head rows columns"]:
+    """The cell of each bin of a thumbnail that is the farthest from zero."""
+    highest, lowest = largest(cells), -largest(-cells)
     return torch.where(highest >= -lowest, highest, lowest)
 
 

@@ -6,10 +6,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from app import runs
+from app import runs, shown
 from app.run import Run
-from model.analysis import flow
-from model.analysis.flow import Flow, Place, Readout, Summands
+from app.shown import Shown
+from model.analysis import flow, readout
+from model.analysis.flow import Flow, Place, Summands
+from model.analysis.flow_change import FlowChange, FlowOf, flow_change
+from model.analysis.readout import Readout, ReadoutPair
 from model.hooks import Tap
 from model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
 
@@ -42,6 +45,27 @@ def _flow_of(run: Run, start: int, threshold: float) -> Flow:
             start,
             threshold,
         )
+
+
+def change_of(found: Shown, start: int, threshold: float) -> FlowChange:
+    """How what flows into the last state at a place differs between A and B, which both have a token there.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
+    return shown.kept(found, ("flow", start, threshold), lambda: _change_of(found, start, threshold))
+
+
+@torch.inference_mode()
+def _change_of(found: Shown, start: int, threshold: float) -> FlowChange:
+    assert found.alignment is not None
+    a, b = (_flow_in(run, _states(run)) for run in found.runs)
+    with runs.turn():
+        return flow_change(a, b, found.alignment, found.a.cfg.attn_only, start, threshold)
+
+
+def _flow_in(run: Run, states: list[Tensor]) -> FlowOf:
+    return FlowOf(lambda layer, positions: _summands(run, states, layer, positions), run.cfg.n_layers)
 
 
 def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
@@ -91,7 +115,27 @@ def readout_of(run: Run, place: Place) -> Readout:
 
 @torch.inference_mode()
 def _readout_of(run: Run, place: Place) -> Readout:
-    states = _states(run)[max(0, place.depth - 1) : place.depth + 1]
-    here = torch.stack([state[place.position] for state in states])
-    *below, logits = run.model.unembed(run.model.ln_final(here[None], Tap()))[0]
-    return flow.readout(logits, below[0] if below else None, min(MOST_TOKENS, len(logits)))
+    *below, logits = _logits(run, _states(run)[max(0, place.depth - 1) : place.depth + 1], place.position)
+    return readout.readout(logits, below[0] if below else None, min(MOST_TOKENS, len(logits)))
+
+
+def _logits(run: Run, states: list[Tensor], position: int) -> Float[Tensor, "state d_vocab"]:
+    """What the states at a position would say if the model stopped there."""
+    here = torch.stack([state[position] for state in states])
+    return run.model.unembed(run.model.ln_final(here[None], Tap()))[0]
+
+
+def readouts_of(found: Shown, place: Place) -> ReadoutPair:
+    """The tokens that a node would say in A and in B; `place` is on the axis that both have."""
+    return shown.kept(found, ("flow readouts", place), lambda: _readouts_of(found, place))
+
+
+@torch.inference_mode()
+def _readouts_of(found: Shown, place: Place) -> ReadoutPair:
+    a, b = (_logits_at(run, place.depth, found.positions(run)[place.position]) for run in found.runs)
+    return readout.readout_pair(a, b, min(MOST_TOKENS, len(a), len(b)))
+
+
+def _logits_at(run: Run, depth: int, position: int | None) -> Float[Tensor, " d_vocab"]:
+    assert position is not None  # a node that both runs have
+    return _logits(run, _states(run)[depth : depth + 1], position)[0]

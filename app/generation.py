@@ -6,6 +6,7 @@ link nor a script would bring them back.
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -17,9 +18,12 @@ from app.run import Run, cost, make_run
 from app.selection import Selection
 from app.selection.chosen import MOST_NEW
 from app.settings import settings
-from model.decoding import Distributions, Reason, Sampling, distributions, sample
+from model.decoding import Distributions, Reason, Sampling, distributions, sample, sample_anew
+from model.editing import Means, tap
+from model.edits import sources
 from model.errors import ConfigError, InputError
 from model.hooks import Tap
+from model.source import Source
 from model.tokenizer import Tokenizer
 
 MOST_CANDIDATES = 15  # tokens that are listed for a step
@@ -28,7 +32,7 @@ END_OF_TEXT = "<|endoftext|>"
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """For each step the likeliest tokens, the last of which gives way to the written one where that is less likely.
+    """Tokens that could be written at each step.
 
     `before` is the model's own probability, `after` the one that the token was drawn with: 0 where it was cut off. A
     rank is 1 for the likeliest.
@@ -44,22 +48,34 @@ class Candidates:
 class Written:
     """A prompt and what was written behind it; immutable.
 
-    `run` is one pass over the prompt's tokens and all that were written. The first `n_given` of these were put there by
-    the user. Each was written at the position before its own, with these `logits`. `log_probs` are the model's own,
-    `entropies` those of its own distribution and of the one that was drawn from; all in nats. `key` tells it from every
-    other: `run.key` is that of the prompt alone.
+    `run` is one pass over the prompt's tokens and all that were written, with the edits that the prompt's run has. The
+    first `n_given` of these were put there by the user. Each was written at the position before its own, with these
+    `logits`. `log_probs` are the model's own, `entropies` those of its own distribution and of the one that was drawn
+    from; all in nats.
     """
 
     run: Run
-    key: tuple[Hashable, ...]
-    n_prompt: int
     n_given: int
     sampling: Sampling
     reason: Reason
     logits: Float[Tensor, "step d_vocab"]
     log_probs: Float[Tensor, " step"]
     entropies: Float[Tensor, "two step"]
-    candidates: Candidates
+
+    @property
+    def source(self) -> Source:
+        """Where the model came from."""
+        return self.run.source
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What tells its distributions from every other's."""
+        return *self.run.key, self.sampling
+
+    @property
+    def n_prompt(self) -> int:
+        """How many tokens the prompt has."""
+        return len(self.run.tokens) - len(self.run.written)
 
     @property
     def tokens(self) -> Int[Tensor, " step"]:
@@ -71,8 +87,8 @@ class Written:
         """How the written tokens are shown."""
         return self.run.labels[self.n_prompt :]
 
-    def chances(self, step: int) -> Distributions:
-        """A step's distribution over the whole vocabulary, before and after temperature, top-k and top-p."""
+    def chances(self, step: int | slice = slice(None)) -> Distributions:
+        """The distributions over the whole vocabulary, before and after temperature, top-k and top-p."""
         return distributions(self.logits[step], self.sampling)
 
     def query(self, step: int) -> int:
@@ -108,7 +124,7 @@ def stop_of(run: Run, chosen: Selection) -> int | None:
 
 
 def of(run: Run, chosen: Selection) -> Written:
-    """What a selection asks the run's model to write behind the run's prompt.
+    """What a selection asks the run's model to write behind the run's prompt, with the run's edits at every step.
 
     Raises:
         HeadlightError: the selection, the model or the machine does not allow it; the message says what would.
@@ -117,10 +133,55 @@ def of(run: Run, chosen: Selection) -> Written:
         raise ConfigError(f"{chosen.n_new} new tokens were asked for; it can be 1 to {MOST_NEW}.")
     given, end, sampling = given_of(run, chosen), stop_of(run, chosen), sampling_of(chosen)
     _check_given(run, given)
-    budget = Cost(settings().run_gib * GIB, settings().run_seconds)
-    limits.check_cost(len(run.tokens) + chosen.n_new, lambda n_tokens: cost(run.cfg, n_tokens), budget)
-    key = (*run.key, "written", given, chosen.n_new, sampling, chosen.seed, end)
-    return runs.remembered(key, lambda: _write(run, key, given, chosen, sampling, end))
+    _check_cost(run, chosen.n_new)
+    key = (*run.key, "continued", given, chosen.n_new, sampling, chosen.seed, end)
+
+    def write() -> Written:
+        means = _means(run)
+        with runs.turn(), torch.inference_mode():
+            tokens, reason = _continued(run, given, chosen.n_new - len(given), chosen.seed, sampling, end, means)
+            return _read(run, tokens, len(given), sampling, reason, means)
+
+    return runs.remembered(key, write)
+
+
+def forced(run: Run, tokens: tuple[int, ...], sampling: Sampling) -> Written:
+    """A run's distributions where it is made to write these tokens, or as many of them as its context has room for.
+
+    Raises:
+        HeadlightError: a token that the model does not have, or the machine does not allow it.
+    """
+    tokens = tokens[: run.cfg.n_ctx - len(run.tokens)]
+    _check_given(run, tokens)
+    _check_cost(run, len(tokens))
+
+    def write() -> Written:
+        means = _means(run)
+        with runs.turn(), torch.inference_mode():
+            return _read(run, tokens, len(tokens), sampling, "length", means)
+
+    return runs.remembered((*run.key, "forced", tokens, sampling), write)
+
+
+def likeliest(
+    probabilities: Float[Tensor, "step d_vocab"], *written: Int[Tensor, " step"]
+) -> Int[Tensor, "step candidate"]:
+    """At each step the likeliest tokens from the top down, the last of which give way to written ones that are not."""
+    wanted = probabilities.clone()
+    for each in written:
+        wanted.scatter_(1, each[:, None], torch.inf)
+    tokens = wanted.topk(min(MOST_CANDIDATES, wanted.shape[1])).indices
+    order = probabilities.gather(1, tokens).argsort(dim=1, descending=True, stable=True)
+    return tokens.gather(1, order)
+
+
+def candidates(found: Written, tokens: Int[Tensor, "step candidate"]) -> Candidates:
+    """How likely these tokens were at each of the first steps."""
+    steps = slice(len(tokens))
+    chances, logits = found.chances(steps), found.logits[steps]
+    own = logits.gather(1, tokens)
+    ranks = torch.stack([(logits > each[:, None]).sum(-1) + 1 for each in own.unbind(1)], 1)
+    return Candidates(tokens, ranks, chances.before.gather(1, tokens), chances.after.gather(1, tokens))
 
 
 def _check_given(run: Run, given: tuple[int, ...]) -> None:
@@ -137,57 +198,66 @@ def _check_given(run: Run, given: tuple[int, ...]) -> None:
         )
 
 
-def _write(
-    run: Run, key: tuple[Hashable, ...], given: tuple[int, ...], chosen: Selection, sampling: Sampling, end: int | None
+def _check_cost(run: Run, n_new: int) -> None:
+    """With edits every step runs the whole text anew, and so the prompts that they take from."""
+    passes = n_new * sum(1 + len(sources(edit)) for edit in run.edits) + 1
+
+    def of_all(n_tokens: int) -> Cost:
+        once = cost(run.cfg, n_tokens)
+        return Cost(once.nbytes, once.seconds * passes)
+
+    limits.check_cost(len(run.tokens) + n_new, of_all, Cost(settings().run_gib * GIB, settings().run_seconds))
+
+
+def _means(run: Run) -> Means:
+    """The means over other prompts that the run's edits need."""
+    return runs.means_of(run.edits, run.source.name, run.bos)
+
+
+def _read(
+    run: Run, written: tuple[int, ...], n_given: int, sampling: Sampling, reason: Reason, means: Means
 ) -> Written:
-    begun = torch.cat([run.tokens, torch.tensor(given, dtype=torch.long)])
-    with runs.turn(), torch.inference_mode():
-        tokens, reason = _continued(run, begun, chosen.n_new - len(given), chosen.seed, sampling, end)
-        made = make_run(run.model, run.prompt, run.bos, tokens)
-        *_, final = made.streams()
-        writing = final[None, len(run.tokens) - 1 : -1]
-        logits = run.model.unembed(run.model.ln_final(writing, Tap()))[0]
-        chances = distributions(logits, sampling)
-        written = tokens[len(run.tokens) :]
-        return Written(
-            run=made,
-            key=key,
-            n_prompt=len(run.tokens),
-            n_given=len(given),
-            sampling=sampling,
-            reason=reason,
-            logits=logits,
-            log_probs=logits.log_softmax(-1).gather(1, written[:, None])[:, 0],
-            entropies=torch.stack([torch.special.entr(each).sum(-1) for each in (chances.before, chances.after)]),
-            candidates=_candidates(logits, chances, written),
-        )
+    """One pass over the prompt and what is written behind it."""
+    made = make_run(run.model, run.prompt, run.bos, run.tokens, run.edits, written, means)
+    *_, final = made.streams()
+    writing = final[None, len(run.tokens) - 1 : -1] if written else final[None, :0]
+    logits = run.model.unembed(run.model.ln_final(writing, Tap()))[0]
+    chances = distributions(logits, sampling)
+    chosen = torch.tensor(written, dtype=torch.long)
+    return Written(
+        run=made,
+        n_given=n_given,
+        sampling=sampling,
+        reason=reason,
+        logits=logits,
+        log_probs=logits.log_softmax(-1).gather(1, chosen[:, None])[:, 0],
+        entropies=torch.stack([torch.special.entr(each).sum(-1) for each in (chances.before, chances.after)]),
+    )
 
 
 def _continued(
-    run: Run, begun: Int[Tensor, " pos"], n_more: int, seed: int, sampling: Sampling, end: int | None
-) -> tuple[Int[Tensor, " all"], Reason]:
+    run: Run, given: tuple[int, ...], n_more: int, seed: int, sampling: Sampling, end: int | None, means: Means
+) -> tuple[tuple[int, ...], Reason]:
     """The tokens so far and those that are drawn behind them."""
-    if end is not None and len(begun) > len(run.tokens) and int(begun[-1]) == end:
-        return begun, "stop token"
+    if given and given[-1] == end:
+        return given, "stop token"
     if n_more == 0:
-        return begun, "length"
-    (drawn,) = sample(
-        run.model,
-        begun[None],
-        sampling=sampling,
-        generator=torch.Generator().manual_seed(seed),
-        max_new_tokens=n_more,
-        stop_tokens=() if end is None else (end,),
-    )
-    return torch.cat([begun, drawn.tokens]), drawn.reason
+        return given, "length"
+    begun = torch.cat([run.tokens, torch.tensor(given, dtype=torch.long)])[None]
+    generator, stop = torch.Generator().manual_seed(seed), () if end is None else (end,)
+    how: dict[str, Any] = {
+        "sampling": sampling,
+        "generator": generator,
+        "max_new_tokens": n_more,
+        "stop_tokens": stop,
+    }
+    if run.edits:
+        drawn = sample_anew(lambda text: _logits(run, text, means), begun, cfg=run.cfg, **how)
+    else:
+        (drawn,) = sample(run.model, begun, **how)
+    return (*given, *drawn.tokens.tolist()), drawn.reason
 
 
-def _candidates(
-    logits: Float[Tensor, "step d_vocab"], chances: Distributions, written: Int[Tensor, " step"]
-) -> Candidates:
-    tokens = logits.topk(min(MOST_CANDIDATES, logits.shape[-1])).indices
-    missing = ~(tokens == written[:, None]).any(1)
-    tokens[missing, -1] = written[missing]
-    own = logits.gather(1, tokens)
-    ranks = torch.stack([(logits > each[:, None]).sum(-1) + 1 for each in own.unbind(1)], 1)
-    return Candidates(tokens, ranks, chances.before.gather(1, tokens), chances.after.gather(1, tokens))
+def _logits(run: Run, text: Int[Tensor, "1 pos"], means: Means) -> Float[Tensor, "1 pos d_vocab"]:
+    """The logits of the prompt and what is written behind it, with the run's edits."""
+    return run.model(text, tap=tap(run.model, text, run.edits, run.bos, len(run.tokens), means))

@@ -93,7 +93,7 @@ TERMS = {
     ),
     "inside": (
         "All that one head does for one token (the query), step by step. Every matrix is the model's own; shapes are "
-        "rows × columns. Point at a picture for its numbers; click a key or a component to follow that one."
+        "rows × columns. Point at a picture for its numbers; choose a key or a component to follow that one."
     ),
     "inside_head": "L2H1 is head 1 of layer 2. Layers and heads are counted from 0.",
     "inside_query": "The token that looks: the steps are those that make its output.",
@@ -142,6 +142,15 @@ TERMS = {
     ),
     "seed": "Where the chance begins: the same seed draws the same tokens again, so that a link shows the same text.",
     "stop": "Ends the text where the model writes its end-of-text token, instead of going on behind it.",
+    "b_writes": (
+        "B is made to write the tokens of A (teacher forcing): every step is then of the same text behind both prompts "
+        "and the distributions can be compared one to one. Or B writes its own tokens, drawn with the same seed: after "
+        "the first that differs, the two distributions follow different texts."
+    ),
+    "apart": (
+        "The Jensen–Shannon divergence of two distributions over the next token: 0 nats where they are the same, "
+        "log 2 = 0.693 nats where no token is likely in both."
+    ),
     "finder": (
         "What each head of the loaded model does, measured on many sequences. A score is the mean weight that a head's "
         "queries put on one kind of token; the interval is where its mean over all such sequences lies with 95% "
@@ -152,6 +161,12 @@ TERMS = {
         "the language helps. Your prompts: what the heads do on the text that you care about."
     ),
     "finder_seed": "Another seed draws other random tokens. What is true of the model stays.",
+    "finder_count": "How many sequences are drawn. More make the intervals narrower, and take longer.",
+    "finder_half": "How many different random tokens a sequence has; they come twice in it, in the same order.",
+    "finder_change": (
+        "B less A, over the same sequences on both sides: the interval is that of the mean difference from sequence to "
+        "sequence (Student's t). A change is sure where it does not hold 0. Ranks are by the size of the change."
+    ),
     "finder_top": "How many heads are numbered in the map and listed in the table.",
     "local_window": "The mean weight on the token itself and the four before it, where there are more than these.",
     "punctuation": "The mean weight on earlier tokens that are nothing but punctuation. Empty if there is none.",
@@ -220,7 +235,12 @@ TERMS = {
     "why_matters": (
         "Direct: what is lost if only this write is taken out of the final stream. Total: what the model really says "
         "without it, since later layers read it too and can make up for it. Rescaled: the row's other weights are made "
-        "to add up to 1 again. Mean: the head's own mean over this prompt's positions."
+        "to add up to 1 again. Mean: the head's own over the positions of this prompt, or of the prompts in your list."
+    ),
+    "mean_over": (
+        "A head's average over all positions of this prompt, or of all prompts in your list (page Prompts), "
+        "each token counting once. Over many prompts it is what the head gives whatever is said: what is left out is "
+        "what it says about this one."
     ),
     "why_attribution": (
         "Direct logit attribution: what each part adds to target − distractor through the final LayerNorm, whose scale "
@@ -232,8 +252,12 @@ TERMS = {
     ),
     "edit": (
         "Ablate: what heads give is replaced. Cut: a query takes nothing from one key. Freeze: heads keep A's own "
-        "patterns, whatever else changes. Patch: an activation becomes that of another prompt with as many tokens. "
+        "patterns, whatever else changes. Patch: an activation becomes that of another prompt, where tokens match. "
         "Steer: the stream is changed along the difference of two prompts' last positions. Drop: a part writes nothing."
+    ),
+    "edit_align": (
+        "The other prompt has another number of tokens. Same tokens: those of a longest common subsequence are "
+        "matched, and between two matches one word for another. Or equal positions. What has no match stays as it is."
     ),
     "edit_renormalise": "The row's other weights are scaled to sum to 1 again; else their sum is what remains.",
     "edit_name": (
@@ -249,6 +273,7 @@ TERMS = {
         "token's logit. Each is a matrix of vocabulary × vocabulary that is never made: its two thin factors hold it."
     ),
     "circuit_token": "Type one token. Inside a sentence most begin with a space: type the space too.",
+    "circuit_side": "Whose strongest pairs and directions are listed; every pair has its value in A, in B, and B − A.",
     "circuit_pairs": "The outermost entries of the whole matrix, found exactly: what cannot be among them is left out.",
     "directions": (
         "The matrix is a sum of singular directions, the strongest first. Tokens at one end of a direction act up on "
@@ -269,13 +294,27 @@ TERMS = {
     "flow_start": "The token whose last state, from which the next token is predicted, is followed downwards.",
     "flow_threshold": (
         "Lines that are a smaller share of their node are left out, with all that is reached by them alone. An "
-        "attention line is all heads that take from that token together."
+        "attention line is all heads that take from that token together. In B − A lines that change less are left out."
     ),
     "flow_node": (
         "What the state would say if the model stopped there (logit lens), and which rank the same token has in the "
         "state one step below."
     ),
     "flow_edge": "The heads that take from this token for that one, by their share of the state that they write to.",
+    "flow_change": (
+        "What flows more (blue) or less (orange) in B than in A. Nodes belong together where their tokens do; a line "
+        "is a share of its node in both, so that the changes into a node, with its bias, sum to 0. Both runs are "
+        "followed along the lines that are large enough in one of them. What flows into a token that one run lacks (◆) "
+        "has nothing to be compared with."
+    ),
+    "flow_node_both": (
+        "What the state would say in A and in B if the model stopped there (logit lens): the tokens that are likeliest "
+        "in one of them, with their ranks."
+    ),
+    "flow_edge_both": (
+        "The heads that take from this token for that one, by their share of the state that they write to, those that "
+        "differ most between A and B first."
+    ),
     "patching": (
         "A part of one prompt's run is put into the other's, and the prediction measured again: the share of the logit "
         "difference is 0 where it is as in A and 1 where it is as in B, and may be beyond both. The part matters to "
@@ -285,7 +324,10 @@ TERMS = {
         "Heads: what one gives before W_O (z), at all positions. The stream, attention's and the MLP's output: at one "
         "position each. Paths: one earlier head's z, as one head's query, key or value reads it."
     ),
-    "patch_into": "B into A: the run of A is patched with parts of B, and begins at 0. A into B begins at 1.",
+    "patch_into": (
+        "B into A: the run of A is patched with parts of B, and begins at 0. A into B begins at 1. The colours begin "
+        "there too."
+    ),
     "patch_target": "The token whose logit counts. Empty: the likeliest in A.",
     "patch_distractor": "The token it is held against. Empty: the likeliest in B, if it is another one.",
     "patch_estimate": (

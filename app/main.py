@@ -27,6 +27,8 @@ def main() -> None:
     for view in VIEWS:
         groups.setdefault(view.group, []).append(pages[view.slug])
     slug = st.navigation(groups, position="top").url_path or VIEWS[0].slug
+    with st.container(key="headlight-title"):  # for a screen reader's outline: the navigation already shows it
+        st.title(_view(slug).title, anchor=False)
     with boundary.guard(notices.refused):
         example = prompts.examples()[0]
         selection.arrive(slug, selection.Selection(settings().model, example.prompt))

@@ -1,6 +1,6 @@
 """Does it matter: what becomes of a prediction when an edge is cut or a head is replaced, as the model runs on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,6 +13,7 @@ from app.explained import Cell, Question, logits_at, parts_at, read_of, z_of
 from app.run import Run, attend, head_weights
 from app.settings import settings
 from model.analysis import Measure, attribution
+from model.analysis.alignment import Matches
 from model.hooks import Chain, Tap
 from model.interventions import ablate_head, abreast, cut_edge
 from model.layers import visible_keys
@@ -20,6 +21,31 @@ from model.layers import visible_keys
 MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
 CUT, CUT_RENORMALISED = "edge cut", "edge cut, row rescaled to 1"
 ZERO, MEAN, RESAMPLED = "head gives nothing", "head gives its mean", "head gives the other run's"
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a head can be given in place of its own output, beside nothing.
+
+    `other` is the run that it is resampled from, at the positions of the run and of the other that are in `matches`.
+    `mean_over` are the prompts over whose positions its mean is taken; without any it is the run's own.
+    """
+
+    other: Run | None = None
+    matches: Matches = ()
+    mean_over: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What tells it from every other."""
+        return self.other and self.other.key, tuple(self.matches), self.mean_over
+
+    def can_resample(self, run: Run) -> bool:
+        """Whether the other run has something in a head's place: the same model, and positions that match."""
+        return self.other is not None and self.other.model is run.model and bool(self.matches)
+
+
+ITS_OWN = Given()
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,26 +63,24 @@ class Outcomes:
     top: Measure
 
 
-def outcomes(run: Run, cell: Cell, question: Question, other: Run | None) -> Outcomes:
-    """What becomes of the prediction at the question's position; `other` is the run to take the head's output from.
+def outcomes(run: Run, cell: Cell, question: Question, given: Given = ITS_OWN) -> Outcomes:
+    """What becomes of the prediction at the question's position.
 
     Raises:
-        BusyError: too many runs at once.
+        HeadlightError: too many runs at once, or a prompt that the mean is over cannot be run.
     """
-    key = ("outcomes", run.key, other and other.key, cell, question)
-    return runs.remembered(key, lambda: _outcomes(run, cell, question, other))
-
-
-def can_give(run: Run, other: Run | None) -> bool:
-    """Whether a head's output in another run can stand in for its own: same model, as many tokens."""
-    return other is not None and other.model is run.model and len(other.tokens) == len(run.tokens)
+    key = ("outcomes", run.key, given.key, cell, question)
+    return runs.remembered(key, lambda: _outcomes(run, cell, question, given))
 
 
 @torch.inference_mode()
-def _outcomes(run: Run, cell: Cell, question: Question, other: Run | None) -> Outcomes:
+def _outcomes(run: Run, cell: Cell, question: Question, given: Given) -> Outcomes:
     own = logits_at(run, question.position)
-    replaced = _replacements(run, cell, other)
-    logits = torch.cat([_cut(run, cell, question, own), _ablated(run, cell, question, replaced)])
+    replaced = _replacements(run, cell, given)
+    # What is done to the whole head is the same whichever of its cells is looked at.
+    key = ("ablated", run.key, given.key, cell.layer, cell.head, question.position)
+    ablated = runs.remembered(key, lambda: _ablated(run, cell, question, replaced))
+    logits = torch.cat([_cut(run, cell, question, own), ablated])
     pair = [question.target, question.distractor]
     target, distractor = (logits[:, pair].double() - own[pair].double()).unbind(-1)
     names = (CUT, CUT_RENORMALISED, *replaced)
@@ -70,12 +94,18 @@ def _outcomes(run: Run, cell: Cell, question: Question, other: Run | None) -> Ou
     )
 
 
-def _replacements(run: Run, cell: Cell, other: Run | None) -> dict[str, Float[Tensor, "#pos d_value"]]:
+def _replacements(run: Run, cell: Cell, given: Given) -> dict[str, Float[Tensor, "#pos d_value"]]:
     """What the head gives in place of its own z, by the intervention's name."""
     z = _own_z(run, cell)
-    found = {ZERO: torch.zeros_like(z[:1]), MEAN: z.mean(0, keepdim=True)}
-    if other is not None and can_give(run, other):
-        found[RESAMPLED] = _own_z(other, cell)
+    mean = z.mean(0, keepdim=True)
+    if given.mean_over:
+        over = runs.z_sums(run.source.name, given.mean_over, run.bos).mean
+        mean = over[cell.layer, cell.head][None].to(z)
+    found = {ZERO: torch.zeros_like(z[:1]), MEAN: mean}
+    if given.other is not None and given.can_resample(run):
+        here, there = (list(positions) for positions in zip(*given.matches, strict=True))
+        found[RESAMPLED] = z.clone()
+        found[RESAMPLED][here] = _own_z(given.other, cell)[there]
     return found
 
 

@@ -23,8 +23,10 @@ from model import (
 from model.errors import ConfigError, InputError, ModelNotFoundError
 from model.loading import is_seq2seq
 from model.source import Source
+from model.teaching import HEADS
 
 HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
 PICKLES = (".pt", ".pth", ".bin")
 
 
@@ -79,7 +81,7 @@ def open_seq2seq(name: str) -> Seq2SeqTransformer:
     offered = offered_seq2seq_models()
     if name not in offered and not any_model_allowed():
         raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
-    return _opened().get(("encoder-decoder", name), lambda: _open_seq2seq(name))
+    return _opened().get((SEQ2SEQ, name), lambda: _open_seq2seq(name))
 
 
 def _open_seq2seq(name: str) -> Seq2SeqTransformer:
@@ -97,9 +99,14 @@ def opened_by(source: Source) -> str:
     return str(source.path) if from_disk and any_model_allowed() else source.name
 
 
+def heads_by_hand(name: str) -> dict[tuple[int, int], str]:
+    """What each head does of a model whose weights were written by hand; nothing for any other."""
+    return HEADS.get(name, {}) if name in embedded_models() else {}
+
+
 def is_open(name: str) -> bool:
     """Whether a model is in memory."""
-    return name in _opened().keys
+    return not {name, (SEQ2SEQ, name)}.isdisjoint(_opened().keys)
 
 
 @cache

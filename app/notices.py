@@ -10,7 +10,7 @@ PROMPT_NAMES = {
     "source": "the source",
     "translation": "the target",
 }
-LONG_NAMES = PROMPT_NAMES | {"edits": "the edits"}
+LONG_NAMES = PROMPT_NAMES | {"edits": "the edits", "mean_over": "the prompts that a mean is over"}
 
 
 def refused(reason: str, what: str = "page") -> None:

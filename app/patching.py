@@ -13,10 +13,14 @@ from torch import Tensor
 from app import models, runs
 from app.limits import GIB
 from app.run import FLOPS, Run
-from app.selection.chosen import Head, PatchInto, PatchMap
+from app.selection.chosen import Align, Head, PatchInto, PatchMap
 from app.settings import settings
 from model.analysis import Measure
+from model.analysis.alignment import match_positions
+from model.editing import tap
+from model.edits import Edit
 from model.errors import InputError
+from model.hooks import NO_TAP
 from model.patching import (
     AT_ONCE,
     Kind,
@@ -25,6 +29,7 @@ from model.patching import (
     ReadAs,
     Variant,
     attribution_map,
+    differing,
     grid,
     operations,
     path_differences,
@@ -44,9 +49,10 @@ KINDS: dict[PatchMap, Kind] = {
 
 @dataclass(frozen=True)
 class Asked:
-    """A map by name: two prompts of a model, the logit difference at a position, and what is patched into which.
+    """A map by name: two prompts, the logit difference at a position of each, and what is patched into which.
 
-    `layer` counts for heads by position, `receiver` and `through_mlps` for paths; where they do not count they are 0.
+    B is run by `model_b` and with `edits`; prompts of different length are matched by `align`. `layer` counts for heads
+    by position, `receiver` and `through_mlps` for paths; where they do not count they are 0.
     """
 
     model: str
@@ -56,6 +62,10 @@ class Asked:
     target: int
     distractor: int
     position: int
+    position_b: int
+    model_b: str
+    edits: tuple[Edit, ...] = ()
+    align: Align = "tokens"
     into: PatchInto = "A"
     map: PatchMap = "z"
     layer: int = 0
@@ -96,10 +106,28 @@ def patching_of(asked: Asked) -> Patching:
 
 
 def _patching_anew(asked: Asked) -> Patching:
-    (model, a, _), (_, b, _) = (runs.fed(asked.model, prompt, asked.bos) for prompt in (asked.a, asked.b))
-    difference = LogitDifference(asked.target, asked.distractor, asked.position)
-    with runs.turn():
-        return Patching(models.on_device(model), a[None], b[None], difference, asked.into)
+    model, a, bos = runs.fed(asked.model, asked.a, asked.bos)
+    model_b, b, _ = runs.fed(asked.model_b, asked.b, asked.bos)
+    difference = LogitDifference(asked.target, asked.distractor, asked.position, asked.position_b)
+    matches = match_positions(a.tolist(), b.tolist(), asked.align)
+    means = runs.means_of(asked.edits, asked.model_b, asked.bos)
+    with runs.turn(), torch.no_grad():  # and not in inference mode: gradients go through what edits hold
+        device = settings().device
+        running, running_b = models.on_device(model), models.on_device(model_b)
+        edits = tap(running_b, b[None].to(device), asked.edits, bos, means=means) if asked.edits else NO_TAP
+        return Patching(running, a[None], b[None], difference, asked.into, matches, running_b, edits)
+
+
+def lacking(a: Run, b: Run, align: Align) -> str:
+    """Why no part of one run can stand in for the other's, and what to do; nothing where it can."""
+    if reason := differing(a.cfg, b.cfg):
+        return reason
+    if match_positions(a.tokens.tolist(), b.tokens.tolist(), align):
+        return ""
+    return (
+        f"None of A's {len(a.tokens)} tokens is matched with one of B's {len(b.tokens)}, so there is nothing to patch. "
+        "Match tokens by position, in the prompt bar, or give B a prompt that has more in common with A."
+    )
 
 
 def cells_of(asked: Asked, run: Run) -> Cells:
@@ -112,12 +140,8 @@ def cells_of(asked: Asked, run: Run) -> Cells:
         if asked.receiver[0] == 0:
             raise InputError("No head comes before the first layer. Choose a receiver in a later one.")
         return Cells(("layer", "head"), (asked.receiver[0], run.cfg.n_heads))
-    found = grid(KINDS[asked.map], run.cfg, _n_pos(asked, run), asked.layer)
+    found = grid(KINDS[asked.map], run.cfg, patching_of(asked).reach, asked.layer)
     return Cells(found.axes, found.shape)
-
-
-def _n_pos(asked: Asked, run: Run) -> int:
-    return asked.position + 1 if run.cfg.attention_dir == "causal" else len(run.tokens)
 
 
 def pieces_of(asked: Asked, run: Run) -> tuple[Piece, ...]:
@@ -150,11 +174,11 @@ def _variants(asked: Asked, run: Run) -> Sequence[Variant]:
     """The map's variants; a path's costs what one of the receiver's layer does."""
     if asked.map in PATHS:
         return [Variant("resid_pre", asked.receiver[0])] * cells_of(asked, run).count
-    return grid(KINDS[asked.map], run.cfg, _n_pos(asked, run), asked.layer).variants
+    return grid(KINDS[asked.map], run.cfg, patching_of(asked).reach, asked.layer).variants
 
 
 def _seconds(asked: Asked, run: Run, variant: Variant) -> float:
-    return operations(run.cfg, [variant], _n_pos(asked, run)) / FLOPS
+    return operations(run.cfg, [variant], patching_of(asked).n_pos) / FLOPS
 
 
 def _at_once() -> int:
@@ -185,19 +209,20 @@ def _do(piece: Piece) -> Float[Tensor, " cell"]:
                 patching, senders, asked.receiver, PATHS[asked.map], asked.through_mlps, _at_once()
             )
         else:
-            variants = grid(KINDS[asked.map], patching.model.cfg, patching.n_pos, asked.layer).variants
+            variants = grid(KINDS[asked.map], patching.model.cfg, patching.reach, asked.layer).variants
             differences = patching.differences(variants[piece.start : piece.stop], _at_once())
     return patching.share(differences).cpu()
 
 
 def known(asked: Asked, run: Run) -> Measure:
-    """The map as far as it has been done; NaN for the rest."""
+    """The map as far as it has been done; NaN for the rest, and at positions that are not matched."""
     cells = cells_of(asked, run)
     shares = torch.full((cells.count,), torch.nan)
     for piece in pieces_of(asked, run):
         if (found := runs.recalled(("patched", piece))) is not None:
             shares[piece.start : piece.stop] = found.float()
-    return Measure("share of the logit difference", "share", cells.axes, shares.reshape(cells.shape))
+    matched = patching_of(asked).only_matched(shares.reshape(cells.shape), cells.axes)
+    return Measure("share of the logit difference", "share", cells.axes, matched)
 
 
 def estimate(asked: Asked) -> Measure:

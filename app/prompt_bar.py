@@ -59,7 +59,17 @@ def _prompt(name: str, label: str) -> None:
 
 def _bos_and_run() -> None:
     st.toggle("BOS token", key=selection.widget_key("bos"), help=TERMS["bos"])
-    st.form_submit_button("Run", type="primary", on_click=selection.submit, shortcut="Mod+Enter")
+    st.form_submit_button("Run", type="primary", on_click=_submit, shortcut="Mod+Enter")
+
+
+def _submit() -> None:
+    """Ask for what stands in the bar; a model chosen without another prompt brings its own, if it has one."""
+    model, prompt = selection.widget_key("model"), selection.widget_key("prompt")
+    now, held = selection.current(), st.session_state
+    own = prompts.own_prompt(held.get(model, ""))
+    if own and held[model] != now.model and held.get(prompt) == now.prompt and not selection.comparing():
+        held[prompt] = own
+    selection.submit()
 
 
 def _model_list(name: str, label: str) -> None:
@@ -71,24 +81,27 @@ def _model_list(name: str, label: str) -> None:
         accept_new_options=models.any_model_allowed(),
         placeholder="Choose a model",
         label_visibility="collapsed",
-        help="Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub.",
+        help="Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub. The weights of "
+        "teach-… were written by hand, so that what every head does is known.",
         width=280,
     )
 
 
 def _compare() -> None:
-    if not selection.comparing():
-        st.button(
-            "Compare A | B",
-            key=selection.widget_key("compare"),
-            type="tertiary",
-            icon=":material/compare:",
-            on_click=selection.compare,
-            help="Add a second prompt or model: every page then shows A, B and the difference.",
-        )
-        return
-    st.button("Swap A and B", key=selection.widget_key("swap"), type="tertiary", on_click=selection.swap)
-    st.button("Close B", key=selection.widget_key("close_b"), type="tertiary", on_click=selection.compare_no_more)
+    """One button opens B and closes it again, so that the keyboard's focus stays on it."""
+    comparing = selection.comparing()
+    st.button(
+        "Close B" if comparing else "Compare A | B",
+        key=selection.widget_key("compare"),
+        type="tertiary",
+        icon=":material/close:" if comparing else ":material/compare:",
+        on_click=selection.compare_no_more if comparing else selection.compare,
+        help="Go on with A alone."
+        if comparing
+        else "Add a second prompt or model: every page then shows A, B and the difference.",
+    )
+    if comparing:
+        st.button("Swap A and B", key=selection.widget_key("swap"), type="tertiary", on_click=selection.swap)
 
 
 def _examples() -> None:
@@ -113,6 +126,10 @@ def look_at(prompt: str) -> None:
 def _open(example: prompts.Example) -> None:
     now = selection.current()
     chosen = selection.Selection(
-        model=now.model, prompt=example.prompt, prompt_b=example.prompt_b, bos=now.bos, heads=example.heads
+        model=example.model or now.model,
+        prompt=example.prompt,
+        prompt_b=example.prompt_b,
+        bos=now.bos or bool(example.model),  # those written by hand rest on it
+        heads=example.heads,
     )
     selection.ask(replace(chosen, scale=now.scale, measure=now.measure), page=example.view)

@@ -17,6 +17,7 @@ EXAMPLES, SOURCES = PROMPTS / "examples.json", PROMPTS / "sources.json"
 class Example:
     """A prompt worth a look, or two: on which page, and one sentence on what to look at.
 
+    With a `model` it is that model's own, and opens it; without one it is for whichever model is open.
     Without `heads` ((layer, head) pairs) the page picks those whose patterns on this prompt are the clearest, which is
     right for any model.
     """
@@ -27,12 +28,18 @@ class Example:
     look_at: str
     prompt_b: str | None = None
     heads: tuple[tuple[int, int], ...] | None = None
+    model: str = ""
 
 
 @cache
 def examples() -> tuple[Example, ...]:
     """The example prompts; the first is what a newcomer sees."""
     return tuple(_example(**entry) for entry in json.loads(EXAMPLES.read_text(encoding="utf-8")))
+
+
+def own_prompt(model: str) -> str | None:
+    """The prompt that a model brings along; None for one that takes any text."""
+    return next((example.prompt for example in examples() if example.model == model), None)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app import about, prompt_bar, selection, shown, source_bar, translation
+from app import about, prompt_bar, selection, shown, source_bar, translations
 from app.exports import export
 from app.exports.export import Export
 from app.selection import Selection
 from app.shown import Shown
-from app.translation import Translation
+from app.translations import Translations
 from app.views import (
     attention,
     finder,
@@ -48,8 +48,8 @@ def _about_runs(found: Shown) -> None:
     drawer.draw()
 
 
-def _about_translation(found: Translation) -> None:
-    source_bar.look_at(found.source_text)
+def _about_translations(found: Translations) -> None:
+    source_bar.look_at(found.a.source_text)
     source_bar.about(found)
 
 
@@ -61,7 +61,11 @@ PROMPTED = Kind(
     lambda found: tuple(dict.fromkeys(run.prompt for run in found.runs)),
 )
 TRANSLATED = Kind(
-    source_bar.draw, translation.of, translation.within, _about_translation, lambda found: (found.source_text,)
+    source_bar.draw,
+    translations.of,
+    translations.within,
+    _about_translations,
+    lambda found: tuple(dict.fromkeys(each.source_text for each in found.sides.values())),
 )
 
 
@@ -96,6 +100,11 @@ def patching_export() -> Export | None:
     return export.PATCHING if patching.is_complete(shown.of(selection.current())) else None
 
 
+def weights_export() -> Export | None:
+    """The weights' tables, once all pairs were searched."""
+    return export.WEIGHTS if weights.is_complete(shown.of(selection.current())) else None
+
+
 VIEWS = (
     View("attention", "Attention", attention.render, lambda: export.ATTENTION),
     View("head", "Inside one head", inside.render, lambda: export.INSIDE),
@@ -106,7 +115,7 @@ VIEWS = (
     View("patching", "Patching", patching.render, patching_export, patching.needs, group=EXPLAIN),
     View("flow", "Flow", flow.render, lambda: export.FLOW, group=EXPLAIN),
     View("heads", "Heads of this model", finder.render, lambda: export.of_heads(finder.texts()), group=MODEL),
-    View("weights", "Weights", weights.render, lambda: export.WEIGHTS, weights.needs, group=MODEL),
+    View("weights", "Weights", weights.render, weights_export, weights.needs, group=MODEL),
     View("generate", "Generate", generate.render, lambda: export.GENERATE, generate.needs, group=WRITE),
     View(
         "translate", "Translate and reverse", translate.render, lambda: export.TRANSLATE, kind=TRANSLATED, group=WRITE

@@ -18,7 +18,7 @@ from app.limits import Cost
 from app.settings import settings
 from model import ActivationCache, Transformer, TransformerConfig
 from model.analysis import Measure, attention, head_steps
-from model.editing import NO_EDITS, EditTap, tap
+from model.editing import NO_EDITS, EditTap, Means, tap
 from model.edits import Edit
 from model.errors import InputError
 from model.hooks import Chain, Tap
@@ -41,7 +41,7 @@ class Run:
     where every cell of a bin is masked. `scores` are per layer and head. `next_logits` are those at the last position.
 
     All of these are as the `edits` have left them; `tap` does them once more. `cache` then also holds the residual
-    stream where an edit changed it.
+    stream where an edit changed it. The last of the `tokens` are those `written` behind the prompt, if any.
     """
 
     model: Transformer
@@ -56,6 +56,7 @@ class Run:
     next_logits: Float[Tensor, " d_vocab"]
     edits: tuple[Edit, ...] = ()
     tap: EditTap = NO_EDITS
+    written: tuple[int, ...] = ()
 
     @property
     def cfg(self) -> TransformerConfig:
@@ -71,7 +72,8 @@ class Run:
     @property
     def key(self) -> tuple[Hashable, ...]:
         """What tells it from every other run."""
-        return run_key(self.source.name, self.prompt, self.bos, self.edits)
+        key = run_key(self.source.name, self.prompt, self.bos, self.edits)
+        return (*key, "written", self.written) if self.written else key
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -137,15 +139,25 @@ class HeadAttention:
 
 
 def make_run(
-    model: Transformer, prompt: str, bos: bool, tokens: Int[Tensor, " pos"], edits: tuple[Edit, ...] = ()
+    model: Transformer,
+    prompt: str,
+    bos: bool,
+    tokens: Int[Tensor, " pos"],
+    edits: tuple[Edit, ...] = (),
+    written: tuple[int, ...] = (),
+    means: Means | None = None,
 ) -> Run:
-    """One forward pass over these tokens, whatever the cache holds.
+    """One forward pass over the prompt's tokens and those written behind it, whatever the cache holds.
+
+    `means` are those over other prompts that are known, so that these need not be run again for the edits.
 
     Raises:
         HeadlightError: an edit that this model or prompt does not allow.
     """
+    n_prompt = len(tokens)
+    tokens = torch.cat([tokens, torch.tensor(written, dtype=torch.long)])
     running, fed = models.on_device(model), tokens[None].to(settings().device)
-    editing = tap(running, fed, edits, bos)
+    editing = tap(running, fed, edits, bos, n_prompt, means)
     reduce = _Reduce(tokens, model.cfg, editing)
     final = running(fed, tap=Chain(editing, reduce), stop_at_layer=model.cfg.n_layers)
     visible = visible_keys(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
@@ -162,6 +174,7 @@ def make_run(
         next_logits=running.unembed(running.ln_final(final[:, -1:], Tap()))[0, 0].cpu(),
         edits=edits,
         tap=editing,
+        written=written,
     )
 
 

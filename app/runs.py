@@ -4,10 +4,10 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from app import limits, memory, models, prompts
@@ -16,9 +16,11 @@ from app.run import Run, cost, make_run, mean_scores, run_key, stack, tokenizer_
 from app.settings import settings
 from model import Transformer
 from model.analysis import Measure, lens
-from model.edits import Edit, Patch, sources
+from model.editing import sum_z
+from model.edits import AblateHeads, Edit, Patch, sources
 from model.errors import HeadlightError, InputError
 from model.hooks import Chain, Collect, Tap
+from model.source import Source
 
 Value = TypeVar("Value")
 
@@ -29,6 +31,15 @@ class HeadStatistics:
 
     n_tokens: int
     scores: dict[str, Measure]
+
+
+@runtime_checkable
+class HoldsModel(Protocol):
+    """A result that keeps its model in memory as long as it is kept itself."""
+
+    @property
+    def source(self) -> Source:
+        """Where the model came from."""
 
 
 @cache
@@ -61,8 +72,69 @@ def _run_anew(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...]) 
         *(n for number, edit in enumerate(edits, 1) for n in _checked(number, edit, model_name, bos)),
     ]
     _check_seconds(model, counts)
+    means = means_of(edits, model_name, bos)
     with _gate().enter(), torch.inference_mode():
-        return make_run(model, prompt, bos, tokens, edits)
+        return make_run(model, prompt, bos, tokens, edits, means=means)
+
+
+def means_of(edits: Sequence[Edit], model_name: str, bos: bool) -> dict[tuple[str, ...], Tensor]:
+    """The means over other prompts that edits need, by these prompts: what is known of them is not run again.
+
+    Raises:
+        HeadlightError: one of the prompts cannot be run.
+    """
+    return {
+        edit.over: z_sums(model_name, edit.over, bos).mean
+        for edit in edits
+        if isinstance(edit, AblateHeads) and edit.by == "mean" and edit.over
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """What every head gives (z), summed over the positions of prompts, and how many these are."""
+
+    values: Float[Tensor, "layer head d_value"]
+    n_tokens: int
+
+    @property
+    def mean(self) -> Float[Tensor, "layer head d_value"]:
+        """The same by position."""
+        return self.values / self.n_tokens
+
+
+def z_sums(model_name: str, prompts: Sequence[str], bos: bool) -> Sum:
+    """What every head gives over several prompts.
+
+    Raises:
+        HeadlightError: one of them cannot be run.
+    """
+    sums = [z_sum(model_name, prompt, bos) for prompt in prompts]
+    return Sum(torch.stack([each.values for each in sums]).sum(0), sum(each.n_tokens for each in sums))
+
+
+def z_sum(model_name: str, prompt: str, bos: bool) -> Sum:
+    """The same over one prompt, from the cache where it was taken before.
+
+    Raises:
+        HeadlightError: as `run`.
+    """
+    return remembered(_sum_key(model_name, prompt, bos), lambda: _z_sum_anew(model_name, prompt, bos))
+
+
+def known_z_sum(model_name: str, prompt: str, bos: bool) -> Sum | None:
+    """The same without running anything: None where it is not in the cache."""
+    return recalled(_sum_key(model_name, prompt, bos))
+
+
+def _sum_key(model_name: str, prompt: str, bos: bool) -> Hashable:
+    return "sum of z", model_name, prompt, bos
+
+
+def _z_sum_anew(model_name: str, prompt: str, bos: bool) -> Sum:
+    model, tokens, _ = fed(model_name, prompt, bos)
+    with _gate().enter(), torch.inference_mode():
+        return Sum(sum_z(models.on_device(model), tokens[None].to(settings().device)).cpu(), len(tokens))
 
 
 def _checked(number: int, edit: Edit, model_name: str, bos: bool) -> list[int]:
@@ -99,7 +171,7 @@ def fed(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tenso
     """
     prompts.check_text(prompt)
     model = models.open_model(model_name)
-    _results().drop(lambda kept: isinstance(kept, Run) and not models.is_open(kept.source.name))
+    forget_closed()
     tokenizer = tokenizer_of(model)
     bos = bos and tokenizer.bos_token_id is not None
     tokens = tokenizer.to_tokens(prompt, prepend_bos=bos)[0]
@@ -107,6 +179,11 @@ def fed(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tenso
     budget = Cost(settings().run_gib * GIB, settings().run_seconds)
     limits.check_cost(len(tokens), lambda n_tokens: cost(model.cfg, n_tokens), budget)
     return model, tokens, bos
+
+
+def forget_closed() -> None:
+    """Let go of what holds a model that is open no more: all that tells where its model came from."""
+    _results().drop(lambda kept: isinstance(kept, HoldsModel) and not models.is_open(kept.source.name))
 
 
 def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:

@@ -1,4 +1,4 @@
-"""Above the page of an encoder-decoder: model, source, beams, a target of one's own; examples; and what was run."""
+"""Above the page of an encoder-decoder: model, source, beams, a target of one's own, and a second of each; examples."""
 
 from dataclasses import replace
 
@@ -7,66 +7,124 @@ import streamlit as st
 from app import models, prompts, selection, tour
 from app.glossary import TERMS
 from app.translation import MOST_BEAMS, Translation
+from app.translations import Translations
+
+ALIGN = {"tokens": "same tokens", "position": "same position"}
 
 
 def draw() -> None:
     """The bar, with the examples under it."""
     _begin()
     selection.fill_bars()
-    key = selection.widget_key("translator")
     with st.form("headlight.bar", border=False):
-        st.text_area(
-            "Source",
-            key=selection.widget_key("source"),
-            height=68,
-            placeholder="Type what the model is to read",
-            label_visibility="collapsed",
-        )
-        with st.expander("Give the target yourself"):
-            st.text_area(
-                "Target",
-                key=selection.widget_key("translation"),
-                height=68,
-                placeholder="Left empty, the model writes it",
-                help=TERMS["given_target"],
-            )
+        if selection.comparing_sources():
+            for column, side, field in zip(st.columns(2, gap="medium"), "AB", ("", "_b"), strict=True):
+                with column:
+                    _texts(f" {side}", field)
+                    _model(f" {side}", field)
+        else:
+            _texts("", "")
         with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-bar"):
-            st.selectbox(
-                "Model",
-                dict.fromkeys((*models.offered_seq2seq_models(), st.session_state[key])),
-                key=key,
-                accept_new_options=models.any_model_allowed(),
-                help="Pick an encoder-decoder, or type the folder of one.",
-                width=280,
-            )
+            if selection.comparing_sources():
+                _align()
+            else:
+                _model("", "")
             st.number_input("Beams", 1, MOST_BEAMS, key=selection.widget_key("beams"), help=TERMS["beams"], width=140)
             st.form_submit_button("Run", type="primary", on_click=selection.submit_source, shortcut="Mod+Enter")
     selection.submit_late()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="headlight-examples"):
-        st.caption("Examples", width="content")
-        for example in prompts.source_examples():
-            st.button(
-                example.title,
-                key=selection.widget_key(f"example.{example.title}"),
-                type="tertiary",
-                on_click=_open,
-                args=(example,),
-            )
+        _examples()
         st.space("stretch")
+        _compare()
         tour.draw()
+
+
+def _texts(side: str, field: str) -> None:
+    st.text_area(
+        f"Source{side}",
+        key=selection.widget_key(f"source{field}"),
+        height=68,
+        placeholder="Type what the model is to read",
+        label_visibility="visible" if side else "collapsed",
+    )
+    with st.expander("Give the target yourself"):
+        st.text_area(
+            f"Target{side}",
+            key=selection.widget_key(f"translation{field}"),
+            height=68,
+            placeholder="Left empty, the model writes it",
+            help=TERMS["given_target"],
+        )
+
+
+def _model(side: str, field: str) -> None:
+    key = selection.widget_key(f"translator{field}")
+    st.selectbox(
+        f"Model{side}",
+        dict.fromkeys((*models.offered_seq2seq_models(), st.session_state[key])),
+        key=key,
+        accept_new_options=models.any_model_allowed(),
+        help="Pick an encoder-decoder, or type the folder of one.",
+        width=280,
+    )
+
+
+def _align() -> None:
+    st.radio(
+        "Lay side by side",
+        list(ALIGN),
+        format_func=ALIGN.__getitem__,
+        key=selection.widget_key("pair_align"),
+        horizontal=True,
+        label_visibility="collapsed",
+        help=TERMS["align"],
+    )
+
+
+def _examples() -> None:
+    st.caption("Examples", width="content")
+    for example in prompts.source_examples():
+        st.button(
+            example.title,
+            key=selection.widget_key(f"example.{example.title}"),
+            type="tertiary",
+            on_click=_open,
+            args=(example,),
+        )
+
+
+def _compare() -> None:
+    """One button opens B and closes it again, so that the keyboard's focus stays on it."""
+    comparing = selection.comparing_sources()
+    st.button(
+        "Close B" if comparing else "Compare A | B",
+        key=selection.widget_key("compare_sources"),
+        type="tertiary",
+        icon=":material/close:" if comparing else ":material/compare:",
+        on_click=selection.compare_sources_no_more if comparing else selection.compare_sources,
+        help="Go on with A alone."
+        if comparing
+        else "Add a second source, target or model: the page then shows A, B and the difference.",
+    )
+    if comparing:
+        key = selection.widget_key("swap_sources")
+        st.button("Swap A and B", key=key, type="tertiary", on_click=selection.swap_sources)
 
 
 def _begin() -> None:
     """Where nothing was chosen yet, the bar holds the example that is then shown."""
     now = selection.asked() or selection.current()
     example = prompts.first_source(now.translator)
-    for name, value in (("translator", now.translator or example.model), ("source", now.source or example.source)):
+    model = now.translator or example.model
+    begun = {"translator": model, "source": now.source or example.source, "translator_b": now.translator_b or model}
+    for name, value in begun.items():
         if getattr(now, name) in ("", None) and selection.widget_key(name) not in st.session_state:
             st.session_state[selection.widget_key(name)] = value
 
 
 def _open(example: prompts.SourceExample) -> None:
-    asked = replace(selection.current(), translator=example.model, source=example.source, translation=None)
+    alone = replace(selection.current(), translation=None, translator_b="", source_b=None, translation_b=None)
+    asked = replace(alone, translator=example.model, source=example.source)
     selection.ask_instead(asked)
 
 
@@ -77,16 +135,20 @@ def look_at(source: str) -> None:
             st.caption(f"**What to look at.** {example.look_at}")
 
 
-def about(found: Translation) -> None:
-    """What was read and written by which model, and behind it where the model comes from."""
-    with st.container(horizontal=True, vertical_alignment="center", key="headlight-fedA"):
-        n_source, n_target = len(found.source_tokens), len(found.written)
-        given = "target given" if found.search is None else f"{n_target:,} written"
-        st.text(f"{found.source.name} · {n_source:,} source tokens read, {given}", width="content")
-        details = st.popover("About this model", type="tertiary", key=selection.widget_key("aboutA"), on_change="rerun")
-        if details.open:  # the hash reads the whole file, so not before somebody looks
-            with details:
-                _details(found)
+def about(found: Translations) -> None:
+    """What was read and written by which models, and behind it where they come from."""
+    for side, each in found.sides.items():
+        with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-fed{side}"):
+            if found.b is not None:
+                st.text(side, width="content")
+            n_source, n_target = len(each.source_tokens), len(each.written)
+            given = "target given" if each.search is None else f"{n_target:,} written"
+            st.text(f"{each.source.name} · {n_source:,} source tokens read, {given}", width="content")
+            key = selection.widget_key(f"about{side}")
+            details = st.popover("About this model", type="tertiary", key=key, on_change="rerun")
+            if details.open:  # the hash reads the whole file, so not before somebody looks
+                with details:
+                    _details(each)
 
 
 def _details(found: Translation) -> None:

@@ -19,16 +19,18 @@ def draw(export: Export, found: Any, of: Callable[[selection.Selection], Any]) -
     """Four buttons; what takes long is done when a file is asked for: `of` then finds what is shown once more."""
     with st.container(horizontal=True, vertical_alignment="center", key="headlight-take-away"):
         st.caption("Take it with you", width="content")
-        with st.popover("Code", icon=":material/code:", width="content"):
-            _code(export, found)
-        with st.popover("Data", icon=":material/table:", width="content"):
-            st.caption("Tables as csv, arrays as npz, and about.json: units, model, weights' hash, prompt, token ids.")
-            _file(
-                export, "Everything (zip)", "zip", "application/zip", lambda now, chosen: _data(export, now, chosen), of
-            )
-        with st.popover("Picture", icon=":material/image:", width="content"):
-            _picture(export, of)
+        _opened("Code", ":material/code:", lambda: _code(export, found))
+        _opened("Data", ":material/table:", lambda: _everything(export, of))
+        _opened("Picture", ":material/image:", lambda: _picture(export, of))
         _file(export, "Page", "html", "text/html", export.page, of, ":material/web:")
+
+
+def _opened(label: str, icon: str, draw_inside: Callable[[], None]) -> None:
+    """A button that opens a box. What is in it waits until then, for every click on the page would draw it anew."""
+    box = st.popover(label, icon=icon, width="content", key=_key(label.lower()), on_change="rerun")
+    if box.open:
+        with box:
+            draw_inside()
 
 
 def _code(export: Export, found: Any) -> None:
@@ -43,8 +45,12 @@ def _code(export: Export, found: Any) -> None:
     )
 
 
-def _data(export: Export, found: Any, chosen: selection.Selection) -> bytes:
-    return archive(found, export.data(found, chosen))
+def _everything(export: Export, of: Callable[[selection.Selection], Any]) -> None:
+    def made(found: Any, chosen: selection.Selection) -> bytes:
+        return archive(found, export.data(found, chosen))
+
+    st.caption("Tables as csv, arrays as npz, and about.json: units, model, weights' hash, prompt, token ids.")
+    _file(export, "Everything (zip)", "zip", "application/zip", made, of)
 
 
 def _picture(export: Export, of: Callable[[selection.Selection], Any]) -> None:

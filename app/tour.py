@@ -14,13 +14,13 @@ STEPS = (
     Step(
         "headlight-grid",
         "Every head at a glance",
-        "One picture for each attention head. Each row is a token, each column a token it may look at. Click a head to "
-        "see it large.",
+        "One picture for each attention head. Each row is a token, each column a token it may look at. Choose a head "
+        "to see it large.",
     ),
     Step(
         "headlight-heads",
         "Exact numbers",
-        "Point at a cell for its weight and score, click to pin it in all heads, drag over cells to zoom in.",
+        "Point at a cell for its weight and score, choose it to pin it in all heads, drag over cells to zoom in.",
     ),
     Step(
         "headlight-strip",

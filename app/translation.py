@@ -4,7 +4,7 @@ Sources are short, so every pattern is kept: encoder to encoder, decoder to deco
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -20,6 +20,7 @@ from model.analysis import attention
 from model.decoding import BeamSearch, beam_search
 from model.errors import ConfigError, InputError
 from model.source import Source
+from model.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
 
@@ -80,11 +81,15 @@ class Translation:
         """How the target's tokens are shown."""
         return labels(self.model, "target", self.written.tolist())
 
+    @property
+    def read(self) -> list[int]:
+        """The tokens that the decoder read: the start token, then all written but the last."""
+        return [self.model.cfg.start_token, *self.written[:-1].tolist()]
+
     @cached_property
     def read_labels(self) -> tuple[str, ...]:
-        """How the tokens that the decoder read are shown: the start token, then all written but the last."""
-        start = labels(self.model, "target", [self.model.cfg.start_token])
-        return (*start, *self.written_labels[:-1])
+        """How the tokens that the decoder read are shown."""
+        return labels(self.model, "target", self.read)
 
     @property
     def text(self) -> str:
@@ -112,6 +117,7 @@ def of(chosen: Selection) -> Translation:
     source = example.source if chosen.source is None else chosen.source
     _check(source, chosen.beams)
     model = models.open_seq2seq(name)
+    runs.forget_closed()
     key = (name, source, chosen.beams)
     if chosen.translation is not None:
         return runs.remembered(
@@ -122,28 +128,17 @@ def of(chosen: Selection) -> Translation:
     return runs.remembered(("translation", *key, leaf), lambda: _branch(model, source, search, leaf))
 
 
-def within(chosen: Selection, found: Translation) -> Selection:
-    """The selection without what this translation does not have."""
-    n_rows, n_columns = shape(found, chosen.attends)
-    n_layers = found.attention[chosen.attends].pattern.shape[0]
-    heads = chosen.pair_heads and tuple(
-        (layer, head) for layer, head in chosen.pair_heads if layer < n_layers and head < found.model.cfg.n_heads
-    )
-    return replace(
-        chosen,
-        translator=found.source.name,
-        source=found.source_text,
-        branch=chosen.branch if found.search and (chosen.branch or 0) < len(found.search.tree) else None,
-        pair_heads=None if chosen.pair_heads and not heads else heads,
-        pair_queries=tuple(place for place in chosen.pair_queries if place < n_rows),
-        pair_keys=tuple(place for place in chosen.pair_keys if place < n_columns),
+def same_vocabularies(a: Translation, b: Translation) -> bool:
+    """Whether every token id stands for the same text in both models, in the source and in the target."""
+    one, other = a.model, b.model
+    return one is other or (
+        _same(one.source_tokenizer, other.source_tokenizer, one.cfg.d_vocab, other.cfg.d_vocab)
+        and _same(one.target_tokenizer, other.target_tokenizer, one.cfg.decoder.d_vocab, other.cfg.decoder.d_vocab)
     )
 
 
-def shape(found: Translation, attends: Attends) -> tuple[int, int]:
-    """How many rows and columns the pictures of one kind of attention have."""
-    n_rows, n_columns = found.attention[attends].masked.shape
-    return n_rows, n_columns
+def _same(one: Tokenizer | None, other: Tokenizer | None, d_vocab_one: int, d_vocab_other: int) -> bool:
+    return d_vocab_one == d_vocab_other if one is None or other is None else one.same_vocabulary(other)
 
 
 def _check(source: str, beams: int) -> None:

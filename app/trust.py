@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from app import boundary, checks, runs
+from app import boundary, checks, models, runs
 from app.run import Run
 from app.selection import widget_key
 from app.settings import settings
@@ -16,6 +16,9 @@ SUMS, TRANSFORMERS = "checks.sums", "checks.transformers"
 def draw(run: Run, side: str) -> None:
     """The model, how it is computed, what it was fed, and two buttons that check the numbers of this run."""
     _table(_model(run) | _machine(run))
+    if by_hand := models.heads_by_hand(run.source.name):
+        st.text("Its weights were written by hand:")
+        _table({f"L{layer}H{head}": does for (layer, head), does in by_hand.items()})
     if st.button("Check the sums", key=widget_key(f"check_sums{side}")):
         with boundary.guard(_say), st.spinner("Running the model again…"):
             runs.kept(run, SUMS, lambda: checks.sums(run))
@@ -55,11 +58,12 @@ def _model(run: Run) -> dict[str, str]:
 
 def _machine(run: Run) -> dict[str, str]:
     dtypes = sorted({str(parameter.dtype).removeprefix("torch.") for parameter in run.model.parameters()})
-    product = checks.product()
+    product, precision = checks.product(), checks.precision()
     return {
         "computed in": ", ".join(dtypes),
         "device, threads": f"{settings().device}, {checks.n_threads()}",
-        "matrix product": f"{product.name}, relative error {product.error:.1e}",
+        "matrix product": f"{product.name}, float32 at {precision} precision",
+        "its exactness, its speed": f"relative error {product.error:.1e}, {product.gflops:.0f} GFLOP/s",
         "token ids fed": " ".join(map(str, run.tokens.tolist())),
         **{f"edit {number}": describe(edit) for number, edit in enumerate(run.edits, 1)},
     }

@@ -4,6 +4,7 @@ from model.cache import ActivationCache
 from model.config import TransformerConfig
 from model.errors import HeadlightError
 from model.families.gpt2_export import save_gpt2
+from model.families.headlight import save_transformer
 from model.families.seq2seq import save_seq2seq
 from model.loading import embedded_models, embedded_seq2seq_models, load, load_seq2seq
 from model.seq2seq import Seq2SeqTransformer
@@ -27,4 +28,5 @@ __all__ = [
     "load_seq2seq",
     "save_gpt2",
     "save_seq2seq",
+    "save_transformer",
 ]

@@ -1,13 +1,15 @@
 """Runs with edits: the taps that do what `model.edits` says, and the runs of other prompts that they take from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from model.analysis.alignment import Matches, match_positions
 from model.cache import ActivationCache
-from model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, check, layer_of
+from model.edits import AblateHeads, Align, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, check, layer_of
 from model.errors import HeadlightError, InputError
 from model.hooks import Chain, Collect, HookFunction, HookPoint, NamesFilter, Tap, select_names
 from model.hooks import Edit as Hooks
@@ -16,6 +18,8 @@ from model.layers import attention_pattern, attention_scale, attention_scores, v
 from model.transformer import Transformer
 
 Tokens = Int[Tensor, "1 pos"]
+Heads = Float[Tensor, "layer head d_value"]
+Means = Mapping[tuple[str, ...], Heads]
 BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_z", "hook_result")  # [batch, pos, head, ...]
 BY_CELL = ("hook_attn_scores", "hook_pattern")  # [batch, head, query, key]
 
@@ -31,18 +35,47 @@ class EditTap(Chain):
 NO_EDITS = EditTap((), 0)
 
 
-def tap(model: Transformer, tokens: Tokens, edits: Sequence[Edit], prepend_bos: bool = False) -> EditTap:
+def tap(
+    model: Transformer,
+    tokens: Tokens,
+    edits: Sequence[Edit],
+    prepend_bos: bool = False,
+    n_prompt: int | None = None,
+    means: Means | None = None,
+) -> EditTap:
     """The tap that does these edits of a run over these tokens, of a batch of one.
 
-    Other prompts that the edits name are run here, with a beginning-of-sequence token or without.
+    Other prompts that the edits name are run here, with a beginning-of-sequence token or without; those of a mean only
+    if the mean is not among `means` (what `mean_z` gives, by the prompts). Where only the first
+    `n_prompt` tokens are the prompt and the others were written behind it, what is taken from another prompt stands at
+    the prompt's positions alone, and means are over these; all else is done at the written ones too. So no token
+    changes what was computed at those before it.
 
     Raises:
-        InputError: an edit names what this model or prompt does not have, or a prompt of another length.
+        InputError: an edit names what this model or prompt does not have, or a prompt of which nothing can be matched.
         HookError: a patch names an activation that the model does not have.
     """
-    run = _Run(model, tokens, prepend_bos)
+    run = _Run(model, tokens, prepend_bos, n_prompt or tokens.shape[1], means or {})
     taps = [_numbered(number, run, edit) for number, edit in enumerate(edits, 1)]
     return EditTap(taps, run.nbytes)
+
+
+def sum_z(model: Transformer, tokens: Tokens) -> Heads:
+    """What every head gives before W_O (z), summed over a prompt's positions in float64."""
+    names = [_z(layer) for layer in range(model.cfg.n_layers)]
+    keep = Collect(names, lambda z: z[0].double().sum(0))
+    model(tokens, tap=keep, stop_at_layer=model.cfg.n_layers)
+    return torch.stack([keep.kept[name] for name in names])
+
+
+def mean_z(model: Transformer, prompts: Sequence[str], prepend_bos: bool = False) -> Heads:
+    """The mean of what every head gives (z) over all positions of these prompts, in which each token counts once.
+
+    Raises:
+        InputError: a prompt that the model does not take.
+    """
+    fed = [model.to_tokens(prompt, prepend_bos=prepend_bos) for prompt in prompts]
+    return torch.stack([sum_z(model, tokens) for tokens in fed]).sum(0) / sum(tokens.shape[1] for tokens in fed)
 
 
 def run_with_edits(
@@ -51,6 +84,7 @@ def run_with_edits(
     edits: Sequence[Edit],
     names_filter: NamesFilter | None = None,
     prepend_bos: bool = False,
+    n_prompt: int | None = None,
 ) -> tuple[Float[Tensor, "1 pos d_out"], ActivationCache]:
     """`run_with_cache` of a run with edits; what is kept is what the edits have left.
 
@@ -59,7 +93,7 @@ def run_with_edits(
     """
     names = select_names(names_filter or _all_but_results, model.hook_names)
     keep = Collect(names)
-    logits = model(tokens, tap=Chain(tap(model, tokens, edits, prepend_bos), keep))
+    logits = model(tokens, tap=Chain(tap(model, tokens, edits, prepend_bos, n_prompt), keep))
     return logits, ActivationCache(keep.kept, model.cfg.n_layers)
 
 
@@ -70,24 +104,40 @@ def _all_but_results(name: str) -> bool:
 class _Run:
     """The run that is edited: its model and tokens, and what was taken from runs of other prompts."""
 
-    def __init__(self, model: Transformer, tokens: Tokens, prepend_bos: bool) -> None:
-        self.model, self.tokens, self._prepend_bos = model, tokens, prepend_bos
-        self.nbytes = 0
+    def __init__(self, model: Transformer, tokens: Tokens, prepend_bos: bool, n_prompt: int, means: Means) -> None:
+        self.model, self.tokens, self._prepend_bos, self.n_prompt = model, tokens, prepend_bos, n_prompt
+        self._means, self.nbytes = means, 0
 
     def clean(self, names: NamesFilter) -> ActivationCache:
         """Activations of the same tokens without edits."""
         return self._kept(self.tokens, names)
 
-    def other(self, prompt: str, names: NamesFilter, same_length: bool) -> ActivationCache:
+    def other(self, prompt: str, names: NamesFilter) -> ActivationCache:
         """Activations of another prompt."""
-        tokens = self.model.to_tokens(prompt, prepend_bos=self._prepend_bos)
-        there, here = tokens.shape[1], self.tokens.shape[1]
-        if same_length and there != here:
-            raise InputError(
-                f"The prompt {prompt[:40]!r} has {there} tokens and the edited one {here}: position by position, one "
-                "can stand in for the other only where they have as many. Add or leave out words until they do."
-            )
-        return self._kept(tokens, names)
+        return self._kept(self._tokens_of(prompt), names)
+
+    def matches(self, prompt: str, align: Align) -> Matches:
+        """The prompt's positions that have a match in another prompt, and that.
+
+        Raises:
+            InputError: there are none.
+        """
+        here, there = (tokens[0].tolist() for tokens in (self.tokens[:, : self.n_prompt], self._tokens_of(prompt)))
+        if found := match_positions(here, there, align):
+            return found
+        raise InputError(
+            f"The prompt {prompt[:40]!r} has {len(there)} tokens and the edited one {len(here)}, and none of them are "
+            "alike. Match by position instead, or choose a prompt that has more in common with it."
+        )
+
+    def mean_z(self, prompts: tuple[str, ...]) -> Heads:
+        """What every head gives on average over other prompts."""
+        if prompts in self._means:
+            return self._means[prompts]
+        return mean_z(self.model, prompts, self._prepend_bos)
+
+    def _tokens_of(self, prompt: str) -> Tokens:
+        return self.model.to_tokens(prompt, prepend_bos=self._prepend_bos)
 
     def _kept(self, tokens: Tokens, names: NamesFilter) -> ActivationCache:
         _, cache = self.model.run_with_cache(tokens, names)
@@ -98,7 +148,7 @@ class _Run:
 def _numbered(number: int, run: _Run, edit: Edit) -> Tap:
     """The tap of an edit; what is wrong with it is said of that edit."""
     try:
-        check(edit, run.model.cfg, run.tokens.shape[1])
+        check(edit, run.model.cfg, run.n_prompt)
         return _tap(run, edit)
     except HeadlightError as error:
         raise type(error)(f"Edit {number}: {error}") from error
@@ -121,11 +171,13 @@ def _tap(run: _Run, edit: Edit) -> Tap:
 
 
 def _ablate(run: _Run, edit: AblateHeads) -> Tap:
-    if edit.by != "resample":
-        return Chain(*(ablate_head(layer, head, edit.by) for layer, head in edit.heads))
-    names = sorted({_z(layer) for layer, _ in edit.heads})
-    there = run.other(edit.prompt, names, same_length=True)
-    return Chain(*(ablate_head(layer, head, "resample", there[_z(layer)][0, :, head]) for layer, head in edit.heads))
+    if edit.by == "resample":
+        there = run.other(edit.prompt, sorted({_z(layer) for layer, _ in edit.heads}))
+        matches = run.matches(edit.prompt, edit.align)
+        return Chain(*(_put(run, _z(layer), there[_z(layer)], matches, head) for layer, head in edit.heads))
+    means = run.mean_z(edit.over) if edit.by == "mean" and edit.over else None
+    given = ((layer, head, None if means is None else means[layer, head][None]) for layer, head in edit.heads)
+    return Chain(*(ablate_head(layer, head, edit.by, z, run.n_prompt) for layer, head, z in given))
 
 
 def _z(layer: int) -> str:
@@ -140,7 +192,8 @@ def _freeze(run: _Run, layers: Sequence[int]) -> Tap:
     def own(pattern: Tensor, hook: HookPoint) -> Tensor:
         q, k = (clean[name, hook.layer()].to(pattern.device) for name in "qk")
         visible = visible_keys(cfg.attention_dir, None, n_pos, pattern.device)
-        return attention_pattern(attention_scores(q, k, visible, attention_scale(cfg, hook.layer())), visible)
+        frozen = attention_pattern(attention_scores(q, k, visible, attention_scale(cfg, hook.layer())), visible)
+        return frozen.expand_as(pattern)
 
     return Hooks([([f"blocks.{layer}.attn.hook_pattern" for layer in layers], own)])
 
@@ -150,25 +203,41 @@ def _patch(run: _Run, edit: Patch) -> Tap:
     last = edit.name.rpartition(".")[2]
     if edit.one_head is not None and last not in BY_HEAD + BY_CELL:
         raise InputError(f"{edit.name} is no head's own activation. Patch it without choosing a head.")
-    there = run.other(edit.prompt, edit.name, same_length=True)[edit.name]
-    heads = slice(None) if edit.one_head is None else slice(edit.one_head, edit.one_head + 1)
-    rows = list(edit.positions) or slice(None)
+    matches = run.matches(edit.prompt, edit.align)
+    there = run.other(edit.prompt, edit.name)[edit.name]
+    if last in BY_CELL and there.shape[-1] != run.n_prompt:
+        raise InputError(
+            f"The prompt {edit.prompt[:40]!r} has {there.shape[-1]} tokens and the edited one {run.n_prompt}, and "
+            f"{edit.name} a column for each of them. Patch queries, keys or z instead: their positions can be matched."
+        )
+    chosen = [pair for pair in matches if not edit.positions or pair[0] in edit.positions]
+    if not chosen:
+        places = ", ".join(map(str, edit.positions))
+        raise InputError(f"The other prompt has no match for position {places}. Choose others, or match by position.")
+    return _put(run, edit.name, there, chosen, edit.one_head)
 
-    def patch(activation: Tensor, hook: HookPoint) -> None:
+
+def _put(run: _Run, name: str, there: Tensor, matches: Matches, head: int | None) -> Tap:
+    """The tap that puts another run's activation, of one head or of all, at the positions that are matched."""
+    last = name.rpartition(".")[2]
+    heads = slice(None) if head is None else slice(head, head + 1)
+    rows, others = (list(positions) for positions in zip(*matches, strict=True))
+
+    def put(activation: Tensor, hook: HookPoint) -> None:
         source = there.to(activation.device)
         if last in BY_CELL:
-            activation[:, heads, rows] = source[:, heads, rows]
+            activation[:, heads, rows, : run.n_prompt] = source[:, heads, others]
         elif last in BY_HEAD:
-            activation[:, rows, heads] = source[:, rows, heads]
+            activation[:, rows, heads] = source[:, others, heads]
         else:
-            activation[:, rows] = source[:, rows]
+            activation[:, rows] = source[:, others]
 
-    return _on(edit.name, patch)
+    return _on(name, put)
 
 
 def _steer(run: _Run, edit: Steer) -> Tap:
     name = f"blocks.{edit.layer}.hook_resid_pre"
-    toward, away = (run.other(prompt, name, same_length=False)[name][0, -1] for prompt in (edit.toward, edit.away))
+    toward, away = (run.other(prompt, name)[name][0, -1] for prompt in (edit.toward, edit.away))
     direction = toward - away
     if edit.mode == "scale" and not bool(direction.any()):
         raise InputError("The two prompts give the same stream, so there is no direction between them. Change one.")

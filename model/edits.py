@@ -3,8 +3,12 @@
 `model.editing` makes taps of them. In every edit, no positions means every position, and no layers every layer.
 """
 
+import base64
+import binascii
+import json
 import math
 import re
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
@@ -18,22 +22,29 @@ Head = tuple[int, int]
 Ablation = Literal["zero", "mean", "resample"]
 Steering = Literal["add", "scale"]
 Part = Literal["layer", "attention", "MLP"]
+Align = Literal["tokens", "position"]
 
 MOST_EDITS = 20
 MOST_FACTOR = 1000.0
+MOST_PROMPTS = 2000  # that a mean is taken over
 _MOST_INDICES = 4096
+_MOST_UNPACKED = 1_000_000  # bytes; more is no list of prompts but an attack
 
 
 @dataclass(frozen=True)
 class AblateHeads:
     """What the heads (layer, head) give, their z, is replaced at every position.
 
-    `zero`: by nothing. `mean`: by its mean over this prompt's positions. `resample`: by what they give on `prompt`.
+    `zero`: by nothing. `mean`: by its mean over all positions of the prompts in `over`, or else over this prompt's.
+    `resample`: by what they give on `prompt`. If that has another number of tokens, `align` says how its positions
+    are matched to this one's (`analysis.alignment.match_positions`); those without a match stay as they are.
     """
 
     heads: tuple[Head, ...]
     by: Ablation = "zero"
     prompt: str = ""
+    over: tuple[str, ...] = ()
+    align: Align = "tokens"
 
 
 @dataclass(frozen=True)
@@ -57,13 +68,15 @@ class FreezePatterns:
 class Patch:
     """An activation is that of another prompt's run, at these positions and, where it has heads, of one head or all.
 
-    `name` is the activation's full name. Of scores and patterns, the positions are those of queries.
+    `name` is the activation's full name. Of scores and patterns, the positions are those of queries. `align` counts
+    where the other prompt has another number of tokens, as in `AblateHeads`.
     """
 
     name: str
     prompt: str
     positions: tuple[int, ...] = ()
     one_head: int | None = None
+    align: Align = "tokens"
 
 
 @dataclass(frozen=True)
@@ -115,8 +128,9 @@ def sources(edit: Edit) -> tuple[str, ...]:
 def describe(edit: Edit) -> str:
     """An edit in a few words, without the prompts that it takes from."""
     match edit:
-        case AblateHeads(heads=heads, by=by):
-            return f"{', '.join(map(_called, heads))} ablated ({by})"
+        case AblateHeads(heads=heads, by=by, over=over):
+            where = f" over {len(over):,} prompt{'s' * (len(over) != 1)}" if by == "mean" and over else ""
+            return f"{', '.join(map(_called, heads))} ablated ({by}{where})"
         case CutEdge(head=head, query=query, key=key, renormalise=renormalise):
             return f"{_called(head)}: edge from {query} to {key} cut{', row renormalised' if renormalise else ''}"
         case FreezePatterns(layers=layers):
@@ -198,6 +212,10 @@ def _check_indices(called: str, indices: tuple[int, ...], count: int, owner: str
             )
 
 
+# What stands for the fields that links of before do not have.
+_SINCE_ADDED = {"ablate": ("", "tokens"), "patch": ("tokens",)}
+
+
 def to_text(edit: Edit) -> str:
     """The edit as a short text without spaces: its kind and its fields, with colons between them."""
     kind = next(kind for kind, each in KINDS.items() if type(edit) is each)
@@ -213,6 +231,8 @@ def from_text(text: str) -> Edit:
     kind, *written = text.split(":")
     names = [each.name for each in fields(KINDS[kind])] if kind in KINDS else []
     try:
+        if len(written) == len(names) - len(_SINCE_ADDED.get(kind, ())):
+            written += _SINCE_ADDED.get(kind, ())
         values = {name: _FIELDS[name][1](each) for name, each in zip(names, written, strict=True)}
         return KINDS[kind](**values)
     except (ValueError, KeyError):
@@ -253,6 +273,33 @@ def _prompt(text: str) -> str:
     return unquote_plus(text, errors="strict")
 
 
+def prompts_to_text(prompts: tuple[str, ...]) -> str:
+    """Several prompts as one short text."""
+    if not prompts:
+        return ""
+    return base64.urlsafe_b64encode(zlib.compress(json.dumps(prompts).encode(), 9)).decode().rstrip("=")
+
+
+def prompts_from_text(text: str) -> tuple[str, ...]:
+    """The prompts that `prompts_to_text` wrote.
+
+    Raises:
+        ValueError: it did not.
+    """
+    if not text:
+        return ()
+    unpacking = zlib.decompressobj()
+    try:
+        raw = unpacking.decompress(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), _MOST_UNPACKED)
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(text) from error
+    found = json.loads(raw) if unpacking.eof else None
+    if not isinstance(found, list) or len(found) > MOST_PROMPTS or not all(isinstance(each, str) for each in found):
+        raise ValueError(text)
+    "".join(found).encode()  # half a surrogate pair is a ValueError: no page could show it
+    return tuple(found)
+
+
 def _one_of(*allowed: str) -> tuple[Callable[[Any], str], Callable[[str], Any]]:
     def parse(text: str) -> str:
         if text not in allowed:
@@ -274,6 +321,8 @@ _FIELDS: dict[str, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     "heads": (lambda heads: ",".join(map(_write_head, heads)), _heads),
     "by": _one_of(*get_args(Ablation)),
     "prompt": (quote_plus, _prompt),
+    "over": (prompts_to_text, prompts_from_text),
+    "align": _one_of(*get_args(Align)),
     "head": (_write_head, _head),
     "query": (str, _index),
     "key": (str, _index),

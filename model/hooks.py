@@ -27,12 +27,19 @@ class Tap:
         """Whether an activation that the pass does not need for itself must be computed for this tap."""
         return False
 
+    def ignores(self, name: str) -> bool:
+        """Whether the tap is sure to give this activation back as it is, unseen, so that the pass may do without it."""
+        return False
+
     def within(self, prefix: str) -> "Tap":
         """The same tap for a part of the model, which names its activations without the prefix."""
         return _Within(self, prefix)
 
 
 class _NoTap(Tap):
+    def ignores(self, name: str) -> bool:
+        return True
+
     def within(self, prefix: str) -> Tap:
         return self
 
@@ -49,6 +56,9 @@ class _Within(Tap):
 
     def wants(self, name: str) -> bool:
         return self._tap.wants(f"{self._prefix}.{name}")
+
+    def ignores(self, name: str) -> bool:
+        return self._tap.ignores(f"{self._prefix}.{name}")
 
     def within(self, prefix: str) -> Tap:
         return _Within(self._tap, f"{self._prefix}.{prefix}")
@@ -68,6 +78,9 @@ class Collect(Tap):
 
     def wants(self, name: str) -> bool:
         return name in self._names
+
+    def ignores(self, name: str) -> bool:
+        return name not in self._names
 
 
 class HookPoint:
@@ -113,6 +126,9 @@ class Edit(Tap):
     def wants(self, name: str) -> bool:
         return name in self._functions
 
+    def ignores(self, name: str) -> bool:
+        return name not in self._functions
+
 
 def _checked(name: str, before: Tensor, after: object) -> Tensor:
     if not isinstance(after, Tensor):
@@ -138,6 +154,9 @@ class Chain(Tap):
 
     def wants(self, name: str) -> bool:
         return any(tap.wants(name) for tap in self._taps)
+
+    def ignores(self, name: str) -> bool:
+        return all(tap.ignores(name) for tap in self._taps)
 
 
 def select_names(names_filter: NamesFilter, hook_names: Sequence[str]) -> list[str]:

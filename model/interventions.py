@@ -34,12 +34,21 @@ def cut_edge(layer: int, head: int, query: int, key: int, renormalise: bool = Fa
     return Edit([((f"blocks.{layer}.attn.hook_pattern",), cut)])
 
 
-def ablate_head(layer: int, head: int, mode: Ablation, replacement: Float[Tensor, "#pos d_value"] | None = None) -> Tap:
+def ablate_head(
+    layer: int,
+    head: int,
+    mode: Ablation,
+    replacement: Float[Tensor, "#pos d_value"] | None = None,
+    n_prompt: int | None = None,
+) -> Tap:
     """The tap that replaces what a head gives (its z, before W_O): at every position the same mode.
 
     - zero: nothing.
     - mean: the mean of z over this run's positions, or `replacement` [1, d_value] where the mean is taken elsewhere.
     - resample: `replacement` [pos, d_value], the head's z in another run of as many tokens.
+
+    Where only the first `n_prompt` positions are the prompt's and the others were written behind it, the mean is taken
+    over the prompt's alone, and put everywhere.
 
     Raises:
         InputError: resampling without a replacement, or a replacement of another length.
@@ -51,14 +60,14 @@ def ablate_head(layer: int, head: int, mode: Ablation, replacement: Float[Tensor
         if mode == "zero":
             z[:, :, head] = 0
         elif replacement is None:
-            z[:, :, head] = z[:, :, head].mean(1, keepdim=True)
+            z[:, :, head] = z[:, :n_prompt, head].mean(1, keepdim=True)
         elif len(replacement) not in (1, z.shape[1]):
             raise InputError(
                 f"The replacement has {len(replacement)} positions and the run {z.shape[1]}: give one for each "
                 "position, or one for all."
             )
         else:
-            z[:, :, head] = replacement
+            z[:, :, head] = replacement.to(z)
 
     return Edit([((f"blocks.{layer}.attn.hook_z",), ablate)])
 

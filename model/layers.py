@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.config import TransformerConfig
+from model.heads_apart import attend_by_head, attend_with_one_token, is_long, is_one_token
 from model.hooks import Tap
 from model.product import product, products
 
@@ -26,8 +27,14 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def _drawn(*shape: int) -> Tensor:
+    values = torch.empty(shape)
+    # Where there is no memory to fill, as before a checkpoint is read, torch would import a second of modules for it.
+    return values if values.is_meta else values.normal_(std=INIT_STD)
+
+
 def _normal(*shape: int) -> nn.Parameter:
-    return nn.Parameter(torch.empty(shape).normal_(std=INIT_STD))
+    return nn.Parameter(_drawn(*shape))
 
 
 def _zeros(*shape: int) -> nn.Parameter:
@@ -36,7 +43,7 @@ def _zeros(*shape: int) -> nn.Parameter:
 
 def _per_head(n_heads: int, d_model: int, d_head: int) -> nn.Parameter:
     """[head, d_model, d_head] as a view of [d_model, head, d_head]: all heads' columns side by side."""
-    return nn.Parameter(torch.empty(d_model, n_heads, d_head).normal_(std=INIT_STD).transpose(0, 1))
+    return nn.Parameter(_drawn(d_model, n_heads, d_head).transpose(0, 1))
 
 
 class Embed(nn.Module):
@@ -123,7 +130,11 @@ class LayerNorm(LayerNormPre):
         self.b = _zeros(cfg.d_model)
 
     def forward(self, x: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "batch pos d_model"]:
-        return super().forward(x, tap) * self.w + self.b
+        unseen = torch.is_inference_mode_enabled() and tap.ignores("hook_normalized")
+        if unseen and x.shape[1] == 1 and tap.ignores("hook_scale"):  # where the time goes into calling steps
+            return F.layer_norm(x, self.w.shape, self.w, self.b, self.eps)  # the same to rounding, in one step
+        normalized = super().forward(x, tap)
+        return normalized.mul_(self.w).add_(self.b) if unseen else normalized * self.w + self.b
 
 
 class Attention(nn.Module):
@@ -154,20 +165,36 @@ class Attention(nn.Module):
         """
         to_heads = "batch pos d_model, head d_model d_head -> batch pos head d_head"
         if memory is None:
-            q, k, v = products(normalized_resid_pre, (self.W_Q, self.W_K, self.W_V), to_heads)
+            weights, biases = (self.W_Q, self.W_K, self.W_V), (self.b_Q, self.b_K, self.b_V)
+            q, k, v = products(normalized_resid_pre, weights, to_heads, biases)
         else:
-            q = product(normalized_resid_pre, self.W_Q, to_heads)
-            k, v = product(memory, self.W_K, to_heads), product(memory, self.W_V, to_heads)
-        q, k, v = tap("hook_q", q + self.b_Q), tap("hook_k", k + self.b_K), tap("hook_v", v + self.b_V)
+            q = product(normalized_resid_pre, self.W_Q, to_heads, self.b_Q)
+            k, v = product(memory, self.W_K, to_heads, self.b_K), product(memory, self.W_V, to_heads, self.b_V)
+        q, k, v = tap("hook_q", q), tap("hook_k", k), tap("hook_v", v)
+        z = tap("hook_z", self._attend(q, k, v, visible, tap))
+        if tap.wants("hook_result"):
+            to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
+            return tap("hook_result", einsum(z, self.W_O, to_result)).sum(2) + self.b_O
+        return product(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query d_model", self.b_O)
+
+    def _attend(
+        self,
+        q: Float[Tensor, "batch query head d_head"],
+        k: Float[Tensor, "batch key head d_head"],
+        v: Float[Tensor, "batch key head d_value"],
+        visible: Bool[Tensor, "#batch 1 query key"],
+        tap: Tap,
+    ) -> Float[Tensor, "_ query head d_value"]:
+        """Every head's mixture of values, weighted by its pattern."""
+        if is_one_token(q, tap):
+            return attend_with_one_token(q, k, v, visible, self.attn_scale)
+        if is_long(q, k, v, visible) and not (self.training and self.dropout.p):
+            return attend_by_head(q, k, v, visible, self.attn_scale, tap)
         scores = tap("hook_attn_scores", attention_scores(q, k, visible, self.attn_scale))
         pattern = attention_pattern(scores, visible)
         del scores  # as large as the pattern, and not needed while the tap looks at that
         pattern = self.dropout(tap("hook_pattern", pattern))
-        z = tap("hook_z", einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head"))
-        if tap.wants("hook_result"):
-            to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
-            return tap("hook_result", einsum(z, self.W_O, to_result)).sum(2) + self.b_O
-        return product(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query d_model") + self.b_O
+        return einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head")
 
 
 def attention_scale(cfg: TransformerConfig, layer: int) -> float:
@@ -237,9 +264,9 @@ class MLP(nn.Module):
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
         to_mlp = "batch pos d_model, d_model d_mlp -> batch pos d_mlp"
-        pre = product(normalized_resid_mid, self.W_in, to_mlp) + self.b_in
+        pre = product(normalized_resid_mid, self.W_in, to_mlp, self.b_in)
         post = tap("hook_post", self.act_fn(tap("hook_pre", pre)))
-        return product(post, self.W_out, "batch pos d_mlp, d_mlp d_model -> batch pos d_model") + self.b_out
+        return product(post, self.W_out, "batch pos d_mlp, d_mlp d_model -> batch pos d_model", self.b_out)
 
 
 class Unembed(nn.Module):
@@ -252,7 +279,7 @@ class Unembed(nn.Module):
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_vocab_out"]:
         to_logits = "batch pos d_model, d_model d_vocab_out -> batch pos d_vocab_out"
-        return product(normalized, self.W_U, to_logits) + self.b_U
+        return product(normalized, self.W_U, to_logits, self.b_U)
 
 
 class _Transposed(nn.Module):
@@ -286,7 +313,7 @@ class BiasedTiedUnembed(_Transposed):
         self.b_U = _zeros(embed.W_E.shape[0])
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_vocab"]:
-        return product(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab") + self.b_U
+        return product(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab", self.b_U)
 
 
 def build_norm(cfg: TransformerConfig) -> nn.Module:

@@ -15,6 +15,7 @@ from model.source import Source
 from model.tokenizer import Tokenizer, has_tokenizer
 from model.transformer import Transformer
 
+CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes
 EMBEDDED = Path(__file__).resolve().parents[1] / "assets" / "models"
 
 
@@ -41,6 +42,10 @@ def _embedded() -> dict[str, Path]:
     return {config.parent.name: config.parent for config in sorted(EMBEDDED.glob("*/config.json"))}
 
 
+def _classifiers() -> dict[str, Path]:
+    return {head.parent.name: head.parent for head in EMBEDDED.glob(f"*/{CLASSIFIER}")}
+
+
 def load(
     source: str | Path, revision: str | None = None, *, allow_pickle: bool = True, **config_overrides: Any
 ) -> Transformer:
@@ -61,6 +66,11 @@ def load(
     """
     _check_names(config_overrides)
     path, commit = _locate(source, revision)
+    if (path / CLASSIFIER).is_file():
+        raise CheckpointError(
+            f"{path.name} is a classifier: a head on the body of a model, which its card names. Look into that body: "
+            "open that model. From Python, model.training.fine_tuning.load_classifier opens both together."
+        )
     if is_seq2seq(path):
         raise CheckpointError(f"{path.name} is an encoder-decoder. Open it by load_seq2seq, or on its own page.")
     if path.suffix in PICKLES and not allow_pickle:
@@ -126,7 +136,7 @@ def _check_names(config_overrides: dict[str, Any]) -> None:
 
 def _locate(source: str | Path, revision: str | None) -> tuple[Path, str | None]:
     """Where the checkpoint lies, and its commit if it is the hub's."""
-    given = _embedded().get(str(source), os.path.expanduser(source))
+    given = _embedded().get(str(source), _classifiers().get(str(source), os.path.expanduser(source)))
     if os.path.exists(given):  # unlike Path's, this and expanduser never raise
         if revision is not None:
             raise ConfigError(f"{source} is on this machine and has no revisions; leave revision={revision!r} out.")

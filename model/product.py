@@ -1,4 +1,4 @@
-"""Products of a few rows with a weight matrix, as fast as memory gives the matrix.
+"""Products with a weight matrix, as fast as the processor, or for a few rows its memory, allows.
 
 Writing a token multiplies one row with every weight of the model, so that reading the weights is nearly all the work.
 torch's matrix products are made for many rows, and for one they take longer than the reading.
@@ -11,7 +11,8 @@ import torch
 from einops import einsum
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
+
+from model.backend import backend
 
 # Where the other ways were measured to be faster than a plain matrix product, on an AMD EPYC with torch 2.13:
 FEW = 4  # rows of x; for 8 they are as fast
@@ -19,33 +20,45 @@ LARGE = 2**18  # elements of a matrix; a smaller one stays in the processor's ca
 WIDEST = 2**14  # columns of a matrix that is read by rows
 BLOCK = 64  # rows of a matrix taken at a time, which stay in the cache while all rows of x use them
 WIDE_BLOCK = 128  # the same of a matrix whose columns lie side by side
+SUM = 0  # embedding_bag's name for it
 HAS_KERNEL = "fbgemm" in torch.backends.quantized.supported_engines  # without it embedding_bag is slow
 
 
-def product(x: Float[Tensor, "..."], W: Float[Tensor, "..."], equation: str) -> Float[Tensor, "..."]:
-    """`einsum(x, W, equation)`, where that sums over x's last axes and puts W's other axes in their place.
+def product(
+    x: Float[Tensor, "..."], W: Float[Tensor, "..."], equation: str, b: Float[Tensor, "..."] | None = None
+) -> Float[Tensor, "..."]:
+    """`einsum(x, W, equation) + b`, where that sums over x's last axes and puts W's other axes in their place.
 
-    In inference mode on the CPU, few rows times a large matrix come to the same float32 sums another way: their terms
-    are added in another order, so that they differ by rounding. Where derivatives may be asked for it is einsum.
+    In inference mode on the CPU, x times a large matrix comes to the same float32 sums another way: their terms are
+    added in another order, so that they differ by rounding. Where derivatives may be asked for it is einsum.
     """
     order, n_summed = _axes(equation)
     rows = x.shape[: x.ndim - n_summed]
-    matrix = _matrix(W.permute(order), n_summed) if 0 < rows.numel() <= FEW and _is_large_constant(W) else None
+    n_rows = rows.numel()
+    matrix = _matrix(W.permute(order), n_summed) if n_rows and _is_large_constant(W) else None
     if matrix is None:
-        return einsum(x, W, equation)
-    few = x.reshape(rows.numel(), len(matrix))
-    out = _weighted_rows(few, matrix) if matrix.stride(1) == 1 else _dot_products(few, matrix.T)
+        out = einsum(x, W, equation)
+        return out if b is None else out + b
+    flat = x.reshape(n_rows, len(matrix))
+    if n_rows <= FEW and HAS_KERNEL and (few := _few_rows(flat, matrix)) is not None:
+        out = few if b is None else few.add_(b.reshape(-1))
+    else:
+        out = backend().multiply(flat, matrix, None if b is None else b.reshape(-1))
     return out.reshape(*rows, *(W.shape[axis] for axis in order[n_summed:]))
 
 
 def products(
-    x: Float[Tensor, "..."], matrices: Sequence[Float[Tensor, "..."]], equation: str
+    x: Float[Tensor, "..."],
+    matrices: Sequence[Float[Tensor, "..."]],
+    equation: str,
+    biases: Sequence[Float[Tensor, "..."]],
 ) -> tuple[Float[Tensor, "..."], ...]:
     """The `product` with each of several; one product where they lie one behind the other, as in GPT-2's files."""
-    joined = _joined(matrices) if torch.is_inference_mode_enabled() else None
-    if joined is None:
-        return tuple(product(x, W, equation) for W in matrices)
-    return product(x, joined, equation).tensor_split(len(matrices), dim=x.ndim - _axes(equation)[1])
+    if torch.is_inference_mode_enabled():
+        joined, bias = _joined(matrices), _joined(biases)
+        if joined is not None and bias is not None:
+            return product(x, joined, equation, bias).chunk(len(matrices), dim=x.ndim - _axes(equation)[1])
+    return tuple(product(x, W, equation, b) for W, b in zip(matrices, biases, strict=True))
 
 
 @cache
@@ -59,35 +72,43 @@ def _axes(equation: str) -> tuple[tuple[int, ...], int]:
 
 def _is_large_constant(W: Tensor) -> bool:
     """Whether W is float32 on the CPU, worth some steps around its product, and nothing that derivatives go to."""
-    constant = torch.is_inference_mode_enabled()
-    return constant and HAS_KERNEL and W.numel() >= LARGE and W.dtype == torch.float32 and W.device.type == "cpu"
+    return (
+        torch.is_inference_mode_enabled() and W.numel() >= LARGE and W.dtype == torch.float32 and W.device.type == "cpu"
+    )
 
 
 def _matrix(W: Float[Tensor, "..."], n_summed: int) -> Float[Tensor, "d_in d_out"] | None:
-    """W as a matrix, if without a copy it is one of a kind for which there is another way.
+    """W as a matrix, if it is one without a copy."""
+    try:
+        return W.view(W.shape[:n_summed].numel(), W.shape[n_summed:].numel())
+    except RuntimeError:  # the heads' matrices lie one behind the other
+        return None
+
+
+def _few_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"]) -> Float[Tensor, "few d_out"] | None:
+    """x @ W, if W is of a kind for which there is a faster way.
 
     By rows: they lie a whole number of their lengths apart. By columns: they lie side by side, more of them than rows.
     """
-    try:
-        matrix = W.view(W.shape[:n_summed].numel(), W.shape[n_summed:].numel())
-    except RuntimeError:  # the heads' matrices lie one behind the other
-        return None
-    d_in, d_out = matrix.shape
-    by_rows = matrix.stride(1) == 1 and matrix.stride(0) % d_out == 0 and d_out <= WIDEST
-    by_columns = matrix.stride() == (1, d_in) and d_in <= d_out
-    return matrix if by_rows or by_columns else None
+    (d_in, d_out), (down, right) = W.shape, W.stride()
+    if right == 1 and down % d_out == 0 and d_out <= WIDEST:
+        return _weighted_rows(x, W)
+    if (down, right) == (1, d_in) and d_in <= d_out:
+        return _dot_products(x, W.T)
+    return None
 
 
-def _joined(matrices: Sequence[Float[Tensor, "head ..."]]) -> Float[Tensor, "heads ..."] | None:
-    """`torch.cat(matrices)`, if without a copy they are slices of such a tensor, in this order."""
-    first = matrices[0]
-    step = len(first) * first.stride(0)
-    for index, W in enumerate(matrices):
-        alike = W.shape == first.shape and W.stride() == first.stride() and W.dtype == first.dtype
-        behind = W.storage_offset() == first.storage_offset() + index * step
-        if not (alike and behind and W.untyped_storage().data_ptr() == first.untyped_storage().data_ptr()):
+def _joined(parts: Sequence[Float[Tensor, "head ..."]]) -> Float[Tensor, "heads ..."] | None:
+    """`torch.cat(parts)`, if without a copy they are slices of such a tensor, in this order."""
+    first = parts[0]
+    shape, strides, begin = first.shape, first.stride(), first.data_ptr()
+    step = shape[0] * strides[0] * first.element_size()
+    for index, part in enumerate(parts[1:], 1):
+        if part.data_ptr() != begin + index * step or part.shape != shape or part.stride() != strides:
             return None
-    return first.as_strided((len(matrices) * len(first), *first.shape[1:]), first.stride())
+        if part.dtype != first.dtype or part.untyped_storage().data_ptr() != first.untyped_storage().data_ptr():
+            return None
+    return first.as_strided((len(parts) * shape[0], *shape[1:]), strides)
 
 
 def _weighted_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"]) -> Float[Tensor, "few d_out"]:
@@ -99,17 +120,19 @@ def _weighted_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"])
     (few, d_in), d_out = x.shape, W.shape[1]
     block = BLOCK if d_in % BLOCK == 0 else d_in
     apart = W.stride(0) // d_out
-    table = W.as_strided((1 + (d_in - 1) * apart, d_out), (d_out, 1))
-    weights = x.view(few, -1, block).transpose(0, 1).reshape(-1, block)
-    sums = F.embedding_bag(_bags(few, d_in, block, apart), table, per_sample_weights=weights, mode="sum")
+    table = W if apart == 1 else W.as_strided((1 + (d_in - 1) * apart, d_out), (d_out, 1))
+    rows, bags = _bags(few, d_in, block, apart)
+    weights = (x if few == 1 else x.view(few, -1, block).transpose(0, 1)).reshape(-1)
+    # torch's function by its own name: the one in torch.nn.functional makes the bags anew each time.
+    sums = torch.embedding_bag(table, rows, bags, mode=SUM, per_sample_weights=weights)[0]
     return sums.view(-1, few, d_out).sum(0)
 
 
 @lru_cache(maxsize=64)
-def _bags(few: int, d_in: int, block: int, apart: int) -> Int[Tensor, "bags block"]:
-    """The rows of the table in each bag: the first block once for each row of x, then the second."""
+def _bags(few: int, d_in: int, block: int, apart: int) -> tuple[Int[Tensor, " rows"], Int[Tensor, " bags"]]:
+    """The table's rows, bag after bag, and where each begins: the first block for each row of x, then the second."""
     blocks = (torch.arange(d_in) * apart).view(-1, 1, block)
-    return blocks.expand(-1, few, -1).reshape(-1, block)
+    return blocks.expand(-1, few, -1).reshape(-1), torch.arange(0, few * d_in, block)
 
 
 def _dot_products(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_out d_in"]) -> Float[Tensor, "few d_out"]:

@@ -16,7 +16,9 @@ BOS = 0  # the token that a sequence has to begin with; heads without a match re
 SURE = 60.0  # a match's score (nats); resting costs half of it, so that all else has a weight below e^-30
 PREDICTED = 20.0  # a predicted token's logit; all others have 0
 
-INDUCTION_HEADS = {
+Head = tuple[int, int]
+
+INDUCTION_HEADS: dict[Head, str] = {
     (0, 0): "previous token: tells the next layer which token came before",
     (0, 1): "current token: writes nothing",
     (0, 2): "same token: writes nothing",
@@ -24,6 +26,13 @@ INDUCTION_HEADS = {
     (1, 1): "induction by its pattern alone: writes nothing",
     (1, 2): "first token: writes nothing",
 }
+COPY_HEADS: dict[Head, str] = {
+    (0, 0): "previous token: tells the next layer which token came before",
+    (0, 1): "current token: writes nothing",
+    (1, 0): "copy: where it is asked, predicts the token that came after the mark",
+    (1, 1): "first token: writes nothing",
+}
+HEADS = {"teach-induction": INDUCTION_HEADS, "teach-copy": COPY_HEADS}
 
 
 def induction_circuit(d_vocab: int = 12, n_ctx: int = 32) -> Transformer:
@@ -35,13 +44,45 @@ def induction_circuit(d_vocab: int = 12, n_ctx: int = 32) -> Transformer:
 
     Source: the induction circuit of Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
     """
+    model, heads = _blank(d_vocab, n_ctx, n_heads=3)
+    heads.look_at_place(0, 0, back=1)
+    heads.write(0, 0, "before")
+    heads.look_at_place(0, 1, back=0)
+    heads.look_for_token(0, 2, "token", but_itself=True)
+    heads.look_for_token(1, 0, "before")
+    heads.write(1, 0, "next")
+    heads.look_for_token(1, 1, "before")
+    heads.rest(1, 2)
+    return model
+
+
+def copy_circuit(mark: int = 1, ask: int = 2, d_vocab: int = 12, n_ctx: int = 32) -> Transformer:
+    """Two layers of two heads that say at token `ask` what came after token `mark`; `COPY_HEADS` says what each does.
+
+    L0H0 writes the token before into each position, L1H0 looks, from `ask` alone, for the position that holds `mark`
+    there (K-composition), and writes that position's own token into what is to come. Where several were marked, they
+    share the weight; elsewhere, or where none was, nothing is predicted and all logits are 0. Token 0 has to begin the
+    sequence.
+    """
+    model, heads = _blank(d_vocab, n_ctx, n_heads=2)
+    heads.look_at_place(0, 0, back=1)
+    heads.write(0, 0, "before")
+    heads.look_at_place(0, 1, back=0)
+    heads.look_from_to(1, 0, ask, "before", mark)
+    heads.write(1, 0, "next")
+    heads.rest(1, 1)
+    return model
+
+
+def _blank(d_vocab: int, n_ctx: int, n_heads: int) -> tuple[Transformer, "_Heads"]:
+    """Two layers of heads that do nothing yet, between embeddings and an unembedding that are complete."""
     d_head = d_vocab + n_ctx + 1
     parts = {"token": d_vocab, "place": n_ctx, "before": d_vocab, "next": d_vocab}
     cfg = TransformerConfig(
         n_layers=2,
         d_model=sum(parts.values()),
         n_ctx=n_ctx,
-        n_heads=3,
+        n_heads=n_heads,
         d_head=d_head,
         d_vocab=d_vocab,
         attn_only=True,
@@ -55,16 +96,7 @@ def induction_circuit(d_vocab: int = 12, n_ctx: int = 32) -> Transformer:
     model.embed.W_E.copy_(stream["token"])
     model.pos_embed.W_pos.copy_(stream["place"])
     model.unembed.get_parameter("W_U").copy_(PREDICTED * stream["next"].T)
-    heads = _Heads(model, stream, torch.eye(d_head))
-    heads.look_at_place(0, 0, back=1)
-    heads.write(0, 0, "before")
-    heads.look_at_place(0, 1, back=0)
-    heads.look_for_token(0, 2, "token", but_itself=True)
-    heads.look_for_token(1, 0, "before")
-    heads.write(1, 0, "next")
-    heads.look_for_token(1, 1, "before")
-    heads.rest(1, 2)
-    return model
+    return model, _Heads(model, stream, torch.eye(d_head))
 
 
 class _Heads:
@@ -99,6 +131,13 @@ class _Heads:
         if but_itself:
             attn["W_Q"] -= SURE * place.T @ self._places
             attn["W_K"] += place.T @ self._places
+        self.rest(layer, head)
+
+    def look_from_to(self, layer: int, head: int, token: int, part: str, held: int) -> None:
+        """Look from one token alone, and where this part of the stream holds another one."""
+        attn = self._attn(layer, head)
+        attn["W_Q"] += SURE * torch.outer(self._stream["token"][token], self._tokens[held])
+        attn["W_K"] += torch.outer(self._stream[part][held], self._tokens[held])
         self.rest(layer, head)
 
     def write(self, layer: int, head: int, part: str) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TokenIds = Int[Tensor, "..."] | Sequence[int] | int
 
 END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a sequence
+MOST_LISTED = 60  # words of a vocabulary that a message names
 SPECIAL_ROLES = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 
@@ -53,6 +54,7 @@ class Tokenizer:
         self._backend = backend
         self._added = backend.get_added_tokens_decoder()
         self._byte_level = type(backend.decoder).__name__ == "ByteLevel"
+        self._of_words = type(backend.model).__name__ == "WordLevel"
         self.bos_token_id = None if bos is None else backend.token_to_id(bos)
 
     @classmethod
@@ -99,13 +101,25 @@ class Tokenizer:
         return sorted(set(self._backend.get_vocab().values()) - set(self._added))
 
     def unknown_words(self, text: str) -> list[str]:
-        """The words of a text that the vocabulary lacks, in order; none where it is made of bytes."""
+        """The words of a text that the vocabulary lacks, in order; none where it is made of bytes.
+
+        A word that is spelled like a special token is no word of the vocabulary.
+        """
         unknown = getattr(self._backend.model, "unk_token", None)
         if unknown is None:
             return []
+        no_words = {self._backend.token_to_id(unknown), *self._added}
         found = self._backend.encode(text, add_special_tokens=False)
         spans = zip(found.ids, found.offsets, strict=True)
-        return [text[start:end] for token, (start, end) in spans if token == self._backend.token_to_id(unknown)]
+        return [text[start:end] for token, (start, end) in spans if token in no_words]
+
+    def _strange_words(self, text: str) -> list[str]:
+        """The words of a text on which a vocabulary of words fails that has no token for all others."""
+        normalizer, splitter = self._backend.normalizer, self._backend.pre_tokenizer
+        if not self._of_words or splitter is None:
+            return []
+        words = splitter.pre_tokenize_str(text if normalizer is None else normalizer.normalize_str(text))
+        return [label(word.encode()) for word, _ in words if self._backend.token_to_id(word) is None]
 
     def to_tokens(self, text: str, prepend_bos: bool = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
         """The ids of a text, as a batch of one row.
@@ -182,9 +196,21 @@ class Tokenizer:
                 "Remove or replace it."
             ) from error
         backend = self._parsing if parse_special else self._backend
-        with _refusing(InputError, "The model's tokenizer fails on this text ({}). Try another text or model."):
-            ids = backend.encode(text, add_special_tokens=False).ids
+        try:
+            with _refusing(InputError, "The model's tokenizer fails on this text ({}). Try another text or model."):
+                ids = backend.encode(text, add_special_tokens=False).ids
+        except InputError as error:
+            if strange := self._strange_words(text):
+                raise InputError(self._only_these(strange)) from error
+            raise
         return bos + ids if prepend_bos else ids
+
+    def _only_these(self, strange: list[str]) -> str:
+        """What to say of words that the vocabulary lacks."""
+        known = sorted(self.labels(self.word_ids()))
+        more = " …" if len(known) > MOST_LISTED else ""
+        listed, said = (" ".join(dict.fromkeys(words[:MOST_LISTED])) for words in (known, strange))
+        return f"This model knows {len(known)} words and not: {said}. Use these alone: {listed}{more}"
 
     @cached_property
     def _parsing(self) -> "tokenizers.Tokenizer":
@@ -197,7 +223,7 @@ class Tokenizer:
 
     def _bytes(self, token: int, name: str) -> bytes:
         """The bytes that a token stands for, also where they are only part of a character."""
-        if token in self._added:
+        if token in self._added or self._of_words:
             return name.encode()
         if self._byte_level and all(character in BYTE_OF for character in name):
             return bytes(BYTE_OF[character] for character in name)

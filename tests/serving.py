@@ -12,10 +12,11 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 60
+PATIENCE = 60_000  # milliseconds that anything may take to be seen on a busy machine
 # The first two let it run as root and without a screen; the rest keep it from calling its maker.
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -89,7 +90,8 @@ def _wait_for(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A headless browser."""
+    """A headless browser, in which nothing that is expected has to be there at once."""
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_FLAGS)
         yield browser

@@ -16,7 +16,8 @@ ROOT = Path(__file__).parent.parent
 # A module may import from the lines above its own, never from its own line or below.
 LEVELS = [
     "model.errors",
-    "model.config model.hooks model.cache model.files model.labels model.source model.product model.analysis",
+    "model.config model.hooks model.cache model.files model.labels model.source model.backend model.analysis",
+    "model.product model.heads_apart",
     "model.layers model.tokenizer model.inputs model.hooked model.interventions model.seq2seq_config",
     "model.blocks model.edits",
     "model.transformer model.seq2seq model.cone",
@@ -29,9 +30,10 @@ LEVELS = [
     "app.components app.figures app.models app.prompt_list app.jobs",
     "app.run",
     "app.runs",
-    "app.shown app.batch app.checks app.translation app.generation app.explained app.detection app.weights app.flow "
+    "app.shown app.batch app.checks app.translation app.generation app.explained app.detection app.weights "
     "app.patching",
-    "app.axis app.notices app.tour app.trust app.measured",
+    "app.flow app.axis app.continuations app.notices app.tour app.trust app.measured",
+    "app.translations",
     "app.fields app.about app.prompt_bar app.source_bar",
     "app.views",
     "app.exports",
@@ -44,7 +46,7 @@ LEVEL = {unit: level for level, units in enumerate(LEVELS) for unit in units.spl
 # Of the lines above, these may import no more than this.
 NO_MORE_THAN = {
     "model.analysis": {"model.errors", "model.config"},
-    "model.layers": {"model.config", "model.hooks", "model.product"},
+    "model.layers": {"model.config", "model.hooks", "model.product", "model.heads_apart"},
     "app.components": set[str](),
     "app.figures": set[str](),
     "app.selection": {"model.edits", "model.errors"},
@@ -69,6 +71,8 @@ THIRD_PARTY = {
     "app.runs": {"torch", "jaxtyping"},
     "app.checks": {"torch", "jaxtyping"},
     "app.translation": {"torch", "jaxtyping"},
+    "app.continuations": {"torch", "jaxtyping"},
+    "app.translations": {"torch", "jaxtyping"},
     "app.generation": {"torch", "jaxtyping"},
     "app.explained": {"torch", "jaxtyping"},
     "app.flow": {"torch", "jaxtyping"},

@@ -20,13 +20,14 @@ from app.components.shared.coding import (
 )
 from app.components.signed_bars import SignedBar, signed_bars
 from app.components.signed_map import MapAxis, MapCell, chosen_cell, signed_map
-from app.components.token_bars import StepClick, TokenChoice, WritingStep, clicked, token_bars
+from app.components.token_bars import Beside, StepClick, TokenChoice, WritingStep, clicked, token_bars
 from app.components.token_strip import token_strip
 from app.components.tour import Step, tour
 
 __all__ = [
     "BeamNode",
     "BeamState",
+    "Beside",
     "FlowChoice",
     "Followed",
     "GraphEdge",

@@ -6,10 +6,11 @@ from typing import Any
 from app.run import Run
 from app.shown import Shown
 from app.translation import Translation
+from app.translations import Translations
 from model.edits import describe
 from model.source import Source
 
-Found = Shown | Translation
+Found = Shown | Translations
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,19 @@ class Fed:
 
 def fed(found: Found) -> tuple[Fed, ...]:
     """The tokens of each run, or of source and target."""
-    if isinstance(found, Translation):
-        return Fed("source", found.source, found.source_labels), Fed("target", found.source, found.read_labels)
+    if isinstance(found, Translations):
+        return tuple(each for side in found.sides for each in _fed_by(found, side))
     several = found.b is not None
     return tuple(
         Fed(side if several else "", run.source, run.labels, tuple(map(describe, run.edits)))
         for side, run in found.sides.items()
     )
+
+
+def _fed_by(found: Translations, side: str) -> tuple[Fed, Fed]:
+    each, called = found.sides[side], "" if found.b is None else f"{side}, "
+    read = Fed(f"{called}source", each.source, each.source_labels)
+    return read, Fed(f"{called}target", each.source, each.read_labels)
 
 
 def sources(found: Found) -> dict[str, Source]:
@@ -40,8 +47,8 @@ def sources(found: Found) -> dict[str, Source]:
 
 def facts(found: Found) -> dict[str, dict[str, Any]]:
     """Model, weights, text and tokens of each run; `places` are its tokens' places on the common axis."""
-    if isinstance(found, Translation):
-        return {"A": _of_translation(found)}
+    if isinstance(found, Translations):
+        return {side: _of_translation(each) for side, each in found.sides.items()}
     return {side: _of(run) | {"places": _places(found, run)} for side, run in found.sides.items()}
 
 

@@ -22,7 +22,6 @@ from app.selection.session import (
     shown,
     submit,
     submit_late,
-    submit_source,
     swap,
     take_goto,
     tie,
@@ -30,6 +29,13 @@ from app.selection.session import (
     update,
     widget_key,
     write_url,
+)
+from app.selection.sources import (
+    compare_sources,
+    compare_sources_no_more,
+    comparing_sources,
+    submit_source,
+    swap_sources,
 )
 
 __all__ = [
@@ -44,7 +50,10 @@ __all__ = [
     "choose",
     "compare",
     "compare_no_more",
+    "compare_sources",
+    "compare_sources_no_more",
     "comparing",
+    "comparing_sources",
     "current",
     "epoch",
     "fill_bars",
@@ -57,6 +66,7 @@ __all__ = [
     "submit_late",
     "submit_source",
     "swap",
+    "swap_sources",
     "take_goto",
     "tie",
     "to_query",

@@ -27,11 +27,14 @@ Sort = Literal[
 Convention = Literal["row", "column"]
 Attends = Literal["cross", "decoder", "encoder"]
 Rows = Literal["written", "read"]
+BWrites = Literal["same", "own"]
 Measure = Literal["top", "target", "rank", "entropy", "kl"]
 MOST_NEW = 64  # tokens that are written at once
 MOST_TEMPERATURE = 2.0
 LEAST_TOP_P = 0.01
 FLOW_THRESHOLDS = 0.005, 0.5  # the least and the most
+FINDER_COUNTS = 2, 100  # random repeats: an interval needs two
+FINDER_HALVES = 4, 500  # tokens that come twice in one of them
 Statistic = Literal[
     "induction", "previous_token", "current_token", "duplicate_token", "first_token", "entropy", "mean_distance"
 ]
@@ -63,15 +66,21 @@ class Selection:
     the two heads held against each other, `top` how many heads the sorted grid shows. `component`
     is the index of q and k that is followed inside one head, `convention` whether tokens are rows or columns there.
     `target` is the text of the token that the lens follows; its logit less that of `distractor` is what is explained.
-    `statistic` and `statistic_head` are what is listed for each of many prompts. `table` asks for numbers
-    in place of pictures, `numbers` for those under them.
+    `mean_over` are the prompts over whose positions a head's mean is taken that stands in for it; without them it is
+    over the prompt's own. `statistic` and `statistic_head` are what is listed for each of many prompts. `table` asks
+    for numbers in place of pictures, `numbers` for those under them.
 
-    `n_new` tokens are written behind prompt A: first the ids in `written`, then what is drawn with `temperature` (0 is
-    greedy), `top_k`, `top_p` and `seed`; with `stop` no further than the end of the text. `step` is the one looked at,
-    from 0.
+    An encoder-decoder reads `source` and, if there is one, `source_b` beside it, in `translator_b` where that is not
+    empty; what each writes is given in `translation` and `translation_b`, or found by `beams`, of which `branch` and
+    `branch_b` are looked at. `pair_align` lays their tokens side by side.
 
-    The finder of heads lists the first `finder_top` by `finder_score`, on random repeats drawn from `finder_seed` or on
-    the list of prompts (`finder_data`); `every_head` has all of them ablated and not only those that have a label.
+    `n_new` tokens are written behind each prompt: first the ids in `written`, then what is drawn with `temperature` (0
+    is greedy), `top_k`, `top_p` and `seed`; with `stop` no further than the end of the text. `step` is the one looked
+    at, from 0. B writes the `same` tokens as A, or its `own`.
+
+    The finder of heads lists the first `finder_top` by `finder_score`, on the list of prompts or (`finder_data`) on
+    `finder_count` random repeats of `finder_half` tokens drawn from `finder_seed`; `every_head` has all of them ablated
+    and not only those that have a label.
 
     `patch_map` is what is patched into run `patch_into`: `patch_layer` is the one whose heads are shown by position,
     `patch_head` the receiver of paths, which with `patch_mlps` go through MLPs too. `patch_estimate` asks for
@@ -108,6 +117,7 @@ class Selection:
     measure: Measure = "top"
     target: str = ""
     distractor: str = ""
+    mean_over: tuple[str, ...] = ()
     statistic: Statistic = "induction"
     statistic_head: Head | None = None
     table: bool = False
@@ -117,6 +127,11 @@ class Selection:
     translation: str | None = None
     beams: int = 4
     branch: int | None = None
+    translator_b: str = ""
+    source_b: str | None = None
+    translation_b: str | None = None
+    branch_b: int | None = None
+    pair_align: Align = "tokens"
     attends: Attends = "cross"
     rows: Rows = "written"
     pair_heads: tuple[Head, ...] | None = None
@@ -130,9 +145,12 @@ class Selection:
     stop: bool = True
     written: tuple[int, ...] = ()
     step: int = 0
+    b_writes: BWrites = "same"
     finder_score: FinderScore = "induction"
     finder_data: FinderData = "repeats"
     finder_seed: int = 0
+    finder_count: int = 10
+    finder_half: int = 25
     finder_top: int | None = None
     every_head: bool = False
     circuit: CircuitKind = "qk"

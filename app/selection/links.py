@@ -9,12 +9,15 @@ from typing import Any, get_args
 from urllib.parse import quote_plus
 
 from app.selection.chosen import (
+    FINDER_COUNTS,
+    FINDER_HALVES,
     FLOW_THRESHOLDS,
     LEAST_TOP_P,
     MOST_NEW,
     MOST_TEMPERATURE,
     Align,
     Attends,
+    BWrites,
     CircuitKind,
     Convention,
     FinderData,
@@ -33,7 +36,7 @@ from app.selection.chosen import (
     Statistic,
     Unit,
 )
-from model.edits import MOST_EDITS, Edit, from_text, to_text
+from model.edits import MOST_EDITS, Edit, from_text, prompts_from_text, prompts_to_text, to_text
 from model.errors import InputError
 
 MAX_URL_PROMPT = 6000  # characters in the URL; a longer prompt is left out of it, and the page says so
@@ -43,8 +46,8 @@ MAX_PLACES = 4096
 _COMPRESSED = "~"
 _MAX_UNPACKED = 1_000_000  # bytes; more is not a prompt but an attack
 _LEFT_OUT, _NONE = "left_out", "none"
-_PROMPTS = ("prompt", "prompt_b", "source", "translation")
-_LONG = (*_PROMPTS, "edits")
+_PROMPTS = ("prompt", "prompt_b", "source", "translation", "source_b", "translation_b")
+_LONG = (*_PROMPTS, "edits", "mean_over")
 
 Codec = tuple[Callable[[Any], str], Callable[[str], Any]]
 
@@ -163,9 +166,13 @@ def _number_from(low: float, high: float) -> Codec:
 
 
 def _count_to(high: int) -> Codec:
+    return _count_from(1, high)
+
+
+def _count_from(low: int, high: int) -> Codec:
     def parse(text: str) -> int:
         count = _index(text)
-        if not 1 <= count <= high:
+        if not low <= count <= high:
             raise ValueError(text)
         return count
 
@@ -228,6 +235,7 @@ _CODECS: dict[str, Codec] = {
     "measure": _one_of(*get_args(Measure)),
     "target": (str, str),
     "distractor": (str, str),
+    "mean_over": (prompts_to_text, prompts_from_text),
     "statistic": _one_of(*get_args(Statistic)),
     "statistic_head": (lambda head: _heads_text((head,)), _head),
     "table": _SWITCH,
@@ -237,6 +245,11 @@ _CODECS: dict[str, Codec] = {
     "translation": (_prompt_text, _prompt),
     "beams": (str, _index),
     "branch": (str, _index),
+    "translator_b": (str, str),
+    "source_b": (_prompt_text, _prompt),
+    "translation_b": (_prompt_text, _prompt),
+    "branch_b": (str, _index),
+    "pair_align": _one_of(*get_args(Align)),
     "attends": _one_of(*get_args(Attends)),
     "rows": _one_of(*get_args(Rows)),
     "pair_heads": (_heads_text, _heads),
@@ -250,9 +263,12 @@ _CODECS: dict[str, Codec] = {
     "stop": _SWITCH,
     "written": (_indices_text, _tokens),
     "step": (str, _index),
+    "b_writes": _one_of(*get_args(BWrites)),
     "finder_score": _one_of(*get_args(FinderScore)),
     "finder_data": _one_of(*get_args(FinderData)),
     "finder_seed": (str, _index),
+    "finder_count": _count_from(*FINDER_COUNTS),
+    "finder_half": _count_from(*FINDER_HALVES),
     "finder_top": _count_to(999_999),
     "every_head": _SWITCH,
     "circuit": _one_of(*get_args(CircuitKind)),

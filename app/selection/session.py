@@ -9,14 +9,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app.selection.chosen import Selection
 from app.selection.links import from_query, to_query
 
 _KEYS = "headlight."
-_TYPED = ("prompt", "bos", "prompt_b", "source", "translation")
+_TYPED = ("prompt", "bos", "prompt_b", "source", "translation", "source_b", "translation_b")
 _IN_PROMPT_BAR = ("model", "prompt", "bos", "model_b", "prompt_b", "align")
-_IN_SOURCE_BAR = ("translator", "source", "translation", "beams")
+IN_SOURCE_BAR = (
+    "translator",
+    "source",
+    "translation",
+    "beams",
+    "translator_b",
+    "source_b",
+    "translation_b",
+    "pair_align",
+)
 
 
 @dataclass
@@ -26,12 +36,12 @@ class _Session:
     refusal: str = ""
     unread: tuple[str, ...] = ()
     comparing: bool = False
+    comparing_sources: bool = False
     late: bool = False
     epoch: int = 0
     page: str = ""
     goto: str = ""
-    written: dict[str, str] = field(default_factory=dict)
-    widgets: dict[str, Any] = field(default_factory=dict)
+    tied: set[str] = field(default_factory=set)
 
 
 def _session() -> _Session:
@@ -49,15 +59,14 @@ def _forgotten() -> bool:
 
 
 def arrive(page: str, start: Selection) -> None:
-    """Take over the URL where the user opened one or went back to one; `start` fills what the first URL lacks.
+    """Take over the URL where the user opened one or moved to one by Back or Forward; `start` fills what it lacks.
 
-    A click on another page comes without parameters, and a widget's change may come with those from before the last
-    answer, which the browser has yet to hear: neither is a URL that the user chose.
+    No other is a URL that the user chose: a click on another page comes without parameters, and a widget's change may
+    come with those from before the last answer, which the browser has yet to hear.
     """
     session, query = _session(), st.query_params.to_dict()
     opened = session.shown is None and session.asked is None and not session.refusal
-    went_back = session.asked is None and (page != session.page or not _widget_changed())
-    if opened or (query and query != session.written and went_back):
+    if opened or (query and _moved_in_history()):
         selection, unread = from_query(query)
         if "prompt" not in query and "prompt" not in unread:
             selection = replace(selection, prompt=start.prompt)
@@ -67,23 +76,28 @@ def arrive(page: str, start: Selection) -> None:
         session.page, session.epoch = page, session.epoch + 1
 
 
+def _moved_in_history() -> bool:
+    """Whether this run answers the browser's Back or Forward, which says so.
+
+    The URL alone does not tell: a run that Back began, and that Forward stops before it wrote its own URL, leaves the
+    one before, which is just the one that Forward comes with. Where a click follows before the script has begun,
+    Streamlit makes one run of both and says so no more: the click wins.
+    """
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
 def write_url() -> None:
-    """Make the page's URL that of what is shown."""
+    """Make the page's URL that of what is shown.
+
+    After Back or Forward it is written even where it is this one already: the URL of the run that it stopped may have
+    been on its way, and the browser then has put that in the place of the one that the user went to.
+    """
     session = _session()
     if session.shown is not None:
-        session.written, session.widgets = to_query(session.shown), _widgets()
-        if session.written != st.query_params.to_dict():
-            st.query_params.from_dict(session.written)
-
-
-def _widgets() -> dict[str, Any]:
-    return {str(key): value for key, value in st.session_state.items() if str(key).startswith(_KEYS)}
-
-
-def _widget_changed() -> bool:
-    """Whether a widget holds something else than when the URL was written; one that has come or gone says nothing."""
-    now, before = _widgets(), _session().widgets
-    return any(now[key] != before[key] for key in now.keys() & before.keys())
+        written = to_query(session.shown)
+        if _moved_in_history() or written != st.query_params.to_dict():
+            st.query_params.from_dict(written)
 
 
 def ask(selection: Selection, page: str = "") -> None:
@@ -91,8 +105,10 @@ def ask(selection: Selection, page: str = "") -> None:
     session = _session()
     session.asked, session.goto, session.refusal, session.unread = selection, page, "", ()
     session.epoch += 1
+    session.tied.clear()
     session.comparing = selection.prompt_b is not None
-    for name in (*_IN_PROMPT_BAR, *_IN_SOURCE_BAR):
+    session.comparing_sources = selection.source_b is not None
+    for name in (*_IN_PROMPT_BAR, *IN_SOURCE_BAR):
         st.session_state.pop(widget_key(name), None)
     fill_bars()
 
@@ -103,10 +119,11 @@ def fill_bars() -> None:
     What an encoder-decoder reads is left to its page until something was chosen.
     """
     now = _session().asked or current()
-    held = {name: getattr(now, name) for name in (*_IN_PROMPT_BAR, *_IN_SOURCE_BAR)}
-    held |= {"model_b": now.model_b or now.model, "prompt_b": now.prompt_b or "", "translation": now.translation or ""}
+    held = {name: getattr(now, name) for name in (*_IN_PROMPT_BAR, *IN_SOURCE_BAR)}
+    held |= {"model_b": now.model_b or now.model, "translator_b": now.translator_b or now.translator}
+    held |= {name: held[name] or "" for name in ("prompt_b", "translation", "source_b", "translation_b")}
     for name, value in held.items():
-        left_open = value == getattr(Selection, name) and name in ("translator", "source")
+        left_open = value == getattr(Selection, name) and name in ("translator", "source", "translator_b")
         if widget_key(name) not in st.session_state and not left_open and not (_session().late and name in _TYPED):
             st.session_state[widget_key(name)] = value
 
@@ -127,24 +144,17 @@ def submit() -> None:
     ask_instead(replace(now, **typed))
 
 
-def submit_source() -> None:
-    """Ask for what stands in the source bar."""
-    if _forgotten():
-        _session().late = True
-        return
-    typed = {name: st.session_state[widget_key(name)] for name in _IN_SOURCE_BAR}
-    ask_instead(replace(current(), **typed | {"translation": typed["translation"] or None}))
-
-
 def submit_late() -> None:
     """Ask for what was typed into a session that had been forgotten, now that the bar is drawn again."""
     session = _session()
     if session.late and session.asked is not None:
-        drawn = {name: st.session_state[widget_key(name)] for name in _TYPED if widget_key(name) in _widgets()}
+        keys = {name: widget_key(name) for name in _TYPED}
+        drawn = {name: st.session_state[key] for name, key in keys.items() if key in st.session_state}
         if not session.comparing:
             drawn.pop("prompt_b", None)
-        if "translation" in drawn:
-            drawn["translation"] = drawn["translation"] or None
+        if not session.comparing_sources:
+            drawn.pop("source_b", None)
+        drawn |= {name: drawn[name] or None for name in ("translation", "translation_b") if name in drawn}
         session.asked = replace(session.asked, **drawn)
     session.late = False
 
@@ -160,8 +170,8 @@ def ask_instead(asked: Selection, page: str = "") -> None:
         asked = replace(asked, queries=(), keys=(), layer=None, position=None, written=(), step=0, flow_chosen=())
     if asked.translator != now.translator:
         asked = replace(asked, pair_heads=None)
-    if _differ(asked, now, _IN_SOURCE_BAR):
-        asked = replace(asked, branch=None, pair_queries=(), pair_keys=())
+    if _differ(asked, now, IN_SOURCE_BAR):
+        asked = replace(asked, branch=None, branch_b=None, pair_queries=(), pair_keys=())
     ask(asked, page)
 
 
@@ -288,9 +298,14 @@ def bind(name: str, default: Any = None) -> dict[str, Any]:
 
 
 def tie(name: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
-    """The arguments that make a widget show a value, and call `change` with what the user makes of it."""
-    key = widget_key(name)
-    if st.session_state.get(key) != value:
+    """The arguments that make a widget show a value, and call `change` with what the user makes of it.
+
+    What the browser holds is not always what the server believes: a run that is stopped may have told it something else
+    that came late. So a widget is given its value anew after each selection that is asked for.
+    """
+    key, tied = widget_key(name), _session().tied
+    if key not in tied or st.session_state.get(key) != value:
+        tied.add(key)
         st.session_state[key] = value
 
     def note() -> None:

@@ -27,6 +27,7 @@ from app.views import cell_tables, head_tables, labels
 from app.views.panels import panel
 from app.views.parts import heading
 from app.views.scores import SCORES, score
+from app.views.subjects import drawn
 
 GROUP = "attention"
 SHOW = {"weight": "Weight", "score": "Score", "write": "Write", "disagreement": "Disagreement"}
@@ -53,7 +54,7 @@ def render(shown: Shown) -> None:
     with right:
         heading("Chosen heads", "attention")
         if not chosen:
-            st.info("No head is chosen. Click one in the grid to see its pattern here.")
+            st.info("No head is chosen. Choose one in the grid to see its pattern here.")
             return
         panels = [panel(shown, head, axis, now.unit) for head in chosen]
         _heads(panels, axis)
@@ -120,7 +121,7 @@ def _grid(shown: Shown, axis: Axis) -> tuple[Head, ...]:
     pictures = pages.kept(shown, ("pictures", side, how(), now.unit), lambda: _pictures(shown, side, axis))
     codes, limit, signed = pictures
     title, unit = fields.TITLES[how().show]
-    found = detection.supported_labels(shown.a.source.name, shown.a.bos, now.finder_seed)
+    found = detection.supported_labels(shown.a.source.name, shown.a.bos, drawn(shown, now))
     chosen = head_grid(
         codes,
         selected=before,
@@ -145,7 +146,7 @@ def _grid(shown: Shown, axis: Axis) -> tuple[Head, ...]:
 def _side(shown: Shown) -> Side:
     """Whose heads the grid shows."""
     if shown.b is None:
-        st.caption("One picture a head, one row a layer. Click those to see large.")
+        st.caption("One picture a head, one row a layer. Choose those to see large.")
         return "a"
     st.segmented_control(
         "Grid shows",
@@ -232,7 +233,7 @@ def _caption(entropy: float, previous_token: float, induction: float) -> str:
 
 def _heads(panels: list[HeadPanel], axis: Axis) -> None:
     now = selection.current()
-    st.caption("Row: the token that looks. Column: the token looked at. Click a cell to pin it, drag to zoom.")
+    st.caption("Row: the token that looks. Column: the token looked at. Choose a cell to pin it, drag to zoom.")
     before = Pin(now.queries, now.keys) if now.queries or now.keys else None
     pin = heads(
         panels,

@@ -1,51 +1,46 @@
 """Heads of this model: a score of every head as a coloured map, the first by it as a table, and their labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-import numpy as np
 import streamlit as st
 
 from app import detection, jobs, notices, prompt_list, selection
-from app.components import encode_positive, encode_signed, head_grid
 from app.detection import ABLATIONS, AblationJob, Fed
 from app.glossary import TERMS
 from app.jobs import Jobs
-from app.run import Run
-from app.selection.chosen import FinderData, Head, Selection
+from app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, FinderData, Head, Selection
 from app.shown import Shown
-from app.views.found import Found, of, repeats_of, sequences_of, table
+from app.views.found import Change, Found, Scored, changed, changes_table, find, table
+from app.views.head_map import FIRST, draw_map, limit_of
 from app.views.head_tables import name
 from app.views.labels import SCORES, by_kind, words
 from app.views.parts import heading
+from app.views.sides import DIFFERENCE
+from app.views.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
 
 DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}
 AT_ONCE = 3.0  # seconds by estimate; what takes longer waits for a click
-FIRST = 10
-PITCH = 72  # pixels of a head in the map at most
 SHOWS_HEADS = "attention"
 
 
 def render(shown: Shown) -> None:
-    """What is looked at and how far that is, the map, and the table."""
-    run = shown.a
+    """What is looked at and how far that is, the maps, and the table."""
     heading("Heads of this model", "finder", "head_label")
-    _options(run)
+    _options(shown)
     now = selection.current()
-    sequences = sequences_of(texts(), run, now)
+    sides = subjects(texts(), shown, now)
     work = jobs.of("detection")
-    _about(run, sequences, now)
-    if run.edits or (shown.b is not None and shown.b.model is not run.model):
-        st.caption(f"These are the heads of {run.source.name} itself, the model of A without edits.")
-    _looking(run, work, sequences)
-    found = of(texts(), run, now)
-    if found is not None:
-        _ablating(run, work, found)
+    _about(shown, sides, now)
+    _looking(work, sides)
+    found = {side: each for side, subject in sides.items() if (each := find(subject, now)) is not None}
+    if len(found) == len(sides):
+        _ablating(work, found)
         _labels(found)
-        left, right = st.columns([1, 2], gap="large")
-        with left:
-            _map(found, now)
-        with right:
-            _table(found, now)
+        _say_what_has_none(found)
+        if "B" in found:
+            _compared(found["A"], found["B"], now)
+        else:
+            _alone(found["A"], now)
     if work.waiting:
         work.step(detection.do)
         st.rerun()
@@ -56,8 +51,8 @@ def texts() -> tuple[str, ...]:
     return tuple(prompt.text for prompt in prompt_list.prompts())
 
 
-def _options(run: Run) -> None:
-    now, n_heads = selection.current(), run.cfg.n_layers * run.cfg.n_heads
+def _options(shown: Shown) -> None:
+    now, n_heads = selection.current(), shown.n_layers * shown.n_heads
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
             "Look at the heads on",
@@ -84,65 +79,106 @@ def _options(run: Run) -> None:
                 help=TERMS["finder_top"],
                 **selection.bind("finder_top", default=min(FIRST, n_heads)),
             )
-        st.number_input(
-            "Seed", 0, 999_999, step=1, width=120, help=TERMS["finder_seed"], **selection.bind("finder_seed")
-        )
         st.toggle("Ablate all heads", help=TERMS["every_head"], **selection.bind("every_head"))
+    _repeats()
 
 
-def _about(run: Run, sequences: Sequence[Fed], chosen: Selection) -> None:
-    """What the numbers are measured on, in a line."""
-    half = detection.half_of(run.model, run.bos)
-    if half == 0:
-        st.caption("This model's context or vocabulary is too small for random repeats: look at your own prompts.")
-        return
-    behind = ", behind the beginning-of-sequence token" if run.bos else ""
-    tokens = f"{detection.N_REPEATS} sequences of {half} different random tokens, each twice{behind}"
-    repeats = f"{tokens}; seed {chosen.finder_seed:,}"
+def _repeats() -> None:
+    """How the random repeats are drawn."""
+    fields = {"finder_count": ("Sequences", FINDER_COUNTS), "finder_half": ("Tokens, each twice", FINDER_HALVES)}
+    fields["finder_seed"] = ("Seed", (0, 999_999))
+    with st.container(horizontal=True):
+        for field, (title, (least, most)) in fields.items():
+            st.number_input(title, least, most, step=1, width=150, help=TERMS[field], **selection.bind(field))
+
+
+def _about(shown: Shown, sides: Mapping[str, Subject], chosen: Selection) -> None:
+    """What the numbers are measured on, and what of B they are not."""
+    a = sides["A"]
+    repeats = _spelled(a, chosen)
     if chosen.finder_data == "repeats":
-        st.caption(f"Measured on {repeats}.")
+        st.caption(f"Measured on {repeats}." if repeats else _NO_REPEATS)
     else:
-        count = f"{len(sequences):,} prompt{'' if len(sequences) == 1 else 's'}"
-        st.caption(f"Measured on {count} of the list, each counted once. Ablations are measured on {repeats}.")
-        if len(sequences) == 1:
-            st.caption("A single one has no interval, and so no head gets a label: add others on the page Prompts.")
+        _about_prompts(shown, a, repeats)
+    if reason := why_alone(shown, chosen):
+        st.info(reason)
+    elif left_out := edits_left_out(shown):
+        st.caption(
+            f"Left out of B, since they name tokens of its prompt or take from one as long: {'; '.join(left_out)}."
+        )
 
 
-def _looking(run: Run, work: Jobs, sequences: Sequence[Fed]) -> None:
+_NO_REPEATS = "The context or the vocabulary is too small for random repeats: look at your own prompts."
+
+
+def _about_prompts(shown: Shown, a: Subject, repeats: str) -> None:
+    ablations = f" Ablations are measured on {repeats}." if repeats else ""
+    if prompt_against_prompt(shown, selection.current()):
+        st.caption(f"A is measured on prompt A, B on prompt B.{ablations}")
+        st.caption("A single prompt has no interval, and so no head gets a label. Close B to look at the whole list.")
+        return
+    count = f"{len(a.sequences):,} prompt{'' if len(a.sequences) == 1 else 's'}"
+    st.caption(f"Measured on {count} of the list, each counted once.{ablations}")
+    if len(a.sequences) == 1:
+        st.caption("A single one has no interval, and so no head gets a label: add others on the page Prompts.")
+
+
+def _spelled(subject: Subject, chosen: Selection) -> str:
+    """What the random repeats are; nothing where there are none."""
+    if subject.half == 0:
+        return ""
+    behind = ", behind the beginning-of-sequence token" if subject.run.bos else ""
+    fewer = f" (the context holds no more of the {chosen.finder_half})" if subject.half < chosen.finder_half else ""
+    tokens = f"{subject.half} different random tokens{fewer}, each twice{behind}"
+    return f"{len(subject.repeats)} sequences of {tokens}; seed {chosen.finder_seed:,}"
+
+
+def _looking(work: Jobs, sides: Mapping[str, Subject]) -> None:
     """Look at what has not been looked at: at once where that is quick, else when asked to."""
-    missing = [fed for fed in sequences if detection.seen(fed) is None and fed not in work.refused]
+    every = [fed for subject in sides.values() for fed in subject.sequences]
+    missing = [fed for fed in every if detection.seen(fed) is None and fed not in work.refused]
     if work.waiting and missing and missing[0] not in work.waiting:
         work.start(())  # what is waiting is of another seed or model that nobody looks at any more
     _progress(work)
-    refused = [work.refused[fed] for fed in sequences if fed in work.refused]
+    refused = [work.refused[fed] for fed in every if fed in work.refused]
     if refused:
-        notices.refused(f"{len(refused):,} of {len(sequences):,} cannot be looked at. {refused[0]}", "sequences")
-    n_tokens = len(run.tokens) if sequences[0].prompt else 2 * detection.half_of(run.model, run.bos) + run.bos
-    seconds = detection.looking_seconds(run.cfg, len(missing), n_tokens)
+        notices.refused(f"{len(refused):,} of {len(every):,} cannot be looked at. {refused[0]}", "sequences")
+    seconds = sum(_looking_seconds(subject, missing) for subject in sides.values())
     _offer(work, missing, seconds, f"Look at {len(missing):,} sequences", "look")
 
 
-def _ablating(run: Run, work: Jobs, found: Found) -> None:
-    """Ablate the heads that have a label, or all of them, in the same way."""
-    now, half = selection.current(), detection.half_of(run.model, run.bos)
-    every = [(layer, head) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)]
-    heads = every if now.every_head else list(found.labels)
-    if half == 0:
-        return
-    missing = [job for job in detection.ablation_jobs(repeats_of(run, now), heads) if job not in work.refused]
+def _looking_seconds(subject: Subject, missing: Sequence[Fed]) -> float:
+    own = [fed for fed in missing if fed in subject.sequences]
+    n_tokens = len(subject.run.tokens) if subject.sequences[0].prompt else 2 * subject.half + subject.run.bos
+    return detection.looking_seconds(subject.run.cfg, subject.passes * len(own), n_tokens)
+
+
+def _ablating(work: Jobs, found: Mapping[str, Found]) -> None:
+    """Ablate, on each side, the heads that have a label on any, or all of them, in the same way."""
+    labelled = {head for each in found.values() for head in each.labels}
+    missing, seconds = list[AblationJob](), 0.0
+    for each in found.values():
+        subject = each.subject
+        if subject.half:
+            heads = [head for head in subject.heads if selection.current().every_head or head in labelled]
+            jobs_here = [job for job in detection.ablation_jobs(subject.repeats, heads) if job not in work.refused]
+            seconds += detection.ablating_seconds(subject.run.cfg, jobs_here, 2 * subject.half + subject.run.bos)
+            missing += jobs_here
     open_heads = {head for job in missing for head in job.heads}
-    seconds = detection.ablating_seconds(run.cfg, missing, 2 * half + run.bos)
     _offer(work, missing, seconds, f"Ablate {len(open_heads):,} head{'' if len(open_heads) == 1 else 's'}", "ablate")
 
 
-def _labels(found: Found) -> None:
-    """The heads of each kind, in a line."""
-    kinds = by_kind(found.labels)
-    lines = [f"{words(kind)}: {', '.join(heads)}" for kind, heads in kinds.items()]
-    st.text("    ".join(lines) or "No head has a label here.")
-    if found.doubted:
-        names = ", ".join(map(name, found.doubted))
-        st.caption(f"By the pattern alone, since ablating it does not surely raise the loss on second copies: {names}.")
+def _labels(found: Mapping[str, Found]) -> None:
+    """The heads of each kind, in a line a side."""
+    for side, each in found.items():
+        lines = [f"{words(kind)}: {', '.join(heads)}" for kind, heads in by_kind(each.labels).items()]
+        st.text(f"{f'{side}    ' if len(found) > 1 else ''}{'    '.join(lines) or 'No head has a label here.'}")
+        if each.doubted:
+            names = ", ".join(map(name, each.doubted))
+            of = f"In {side} by" if len(found) > 1 else "By"
+            st.caption(
+                f"{of} the pattern alone, since ablating it does not surely raise the loss on second copies: {names}."
+            )
 
 
 def _progress(work: Jobs) -> None:
@@ -170,36 +206,55 @@ def _offer(work: Jobs, missing: Sequence[Fed | AblationJob], seconds: float, lab
     )
 
 
-def draw_map(found: Found, chosen: Selection, epoch: int, key: str) -> tuple[Head, ...]:
-    """The score of every head as a colour, the first of them numbered; returns the heads that are chosen."""
-    values = found.values[..., None, None]
-    limit = float(np.nanmax(np.abs(found.values), initial=0.0)) if found.signed else 1.0
-    if found.signed:
-        codes = encode_signed(values, limit)
-    else:
-        codes = encode_positive(np.nan_to_num(values), limit, np.zeros((1, 1), bool))
-        codes[np.isnan(values)] = 255
-    order = found.order()[: chosen.finder_top or FIRST]
-    return head_grid(
-        codes,
-        selected=chosen.heads or (),
-        epoch=epoch,
-        key=key,
-        group="finder",
-        captions=captions(found),
-        marks=_marks(order, found.values.shape),
-        largest=PITCH,
-        kind="signed" if found.signed else "positive",
-        legend_title=f"{SCORES[found.score].title} ({found.unit})",
-        legend_limit=limit,
-    )
+def _alone(found: Found, now: Selection) -> None:
+    """The map and the table of A."""
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        clicked = draw_map(found, now, selection.epoch(), selection.widget_key("finder"), limit_of([found]))
+        if clicked != (now.heads or ()):
+            selection.update(heads=clicked)
+        _open(clicked, "the first by this score")
+    with right:
+        _table(found, now)
 
 
-def _map(found: Found, chosen: Selection) -> None:
-    clicked = draw_map(found, chosen, selection.epoch(), selection.widget_key("finder"))
-    if clicked != (chosen.heads or ()):
-        selection.update(heads=clicked)
-    st.caption("Numbered: the first by this score. Click heads to choose them for the attention page.")
+def _compared(a: Found, b: Found, now: Selection) -> None:
+    """The maps of A, of B and of the change, and the heads that change most."""
+    change = changed(a, b)
+    limit, chosen = limit_of([a, b]), now.heads or ()
+    maps: list[tuple[str, Scored, float]] = [("A", a, limit), ("B", b, limit), (DIFFERENCE, change, limit_of([change]))]
+    clicked = list[tuple[Head, ...]]()
+    for column, (side, scored, scale) in zip(st.columns(3, gap="large"), maps, strict=True):
+        with column:
+            heads = draw_map(scored, now, selection.epoch(), selection.widget_key(f"finder_{side}"), scale, side)
+            n_layers, n_heads = change.values.shape  # only what both have can be chosen
+            clicked.append(tuple(head for head in heads if head[0] < n_layers and head[1] < n_heads))
+    if new := [heads for heads in clicked if heads != chosen]:
+        selection.choose(heads=new[0])  # the other maps have to learn of it
+        st.rerun()
+    if a.values.shape != b.values.shape:
+        st.caption(f"{DIFFERENCE} is shown for the layers and heads that both have.")
+    if a.score == "copying" and b.subject.edits:
+        st.caption("Copying is read off the weights, which edits do not touch: A and B are the same.")
+    _open(chosen, "the first by this score, and those that change most")
+    _changes(change, now)
+
+
+def _say_what_has_none(found: Mapping[str, Found]) -> None:
+    """A sentence for a score that no head of a side has."""
+    for side, each in found.items():
+        if each.n_ranked == 0:
+            of = f" in {side}" if len(found) > 1 else ""
+            st.info(_NOT_ABLATED if each.score == "effect" else f"No head has this score{of}: {_NONE_HAS}")
+
+
+_NOT_ABLATED = "No head has been ablated yet. Switch “Ablate all heads” on."
+_NONE_HAS = "nothing that was looked at has the tokens that it is about. Choose another score, or other prompts."
+
+
+def _open(clicked: tuple[Head, ...], numbered: str) -> None:
+    """The way from the map to where the chosen heads look."""
+    st.caption(f"Numbered: {numbered}. Choose heads for the attention page.")
     names = ", ".join(name(head) for head in clicked[:4]) + ("…" if len(clicked) > 4 else "")
     st.button(
         f"See what {names} look{'s' if len(clicked) == 1 else ''} at"
@@ -209,30 +264,6 @@ def _map(found: Found, chosen: Selection) -> None:
         on_click=lambda: selection.ask(selection.current(), SHOWS_HEADS),
         key=selection.widget_key("finder_open"),
     )
-
-
-def captions(found: Found) -> list[list[str]]:
-    """What is known of each head, in a line."""
-    n_layers, n_heads = found.values.shape
-    return [[caption(found, (layer, head)) for head in range(n_heads)] for layer in range(n_layers)]
-
-
-def caption(found: Found, head: Head) -> str:
-    """A head's score with its interval and rank, and its label."""
-    value, low, high = (float(each[head]) for each in (found.values, found.low, found.high))
-    if np.isnan(value):
-        return found.label(head) or "no such token"
-    interval = "" if np.isnan(low) else f" ({low:.2f} to {high:.2f})"
-    return " · ".join(
-        filter(None, (f"{value:.2f}{interval}", f"{found.ranks[head]} of {found.n_ranked}", found.label(head)))
-    )
-
-
-def _marks(order: Sequence[Head], shape: tuple[int, ...]) -> list[list[str]]:
-    marks = [[""] * shape[1] for _ in range(shape[0])]
-    for rank, (layer, head) in enumerate(order, start=1):
-        marks[layer][head] = str(rank)
-    return marks
 
 
 def _table(found: Found, chosen: Selection) -> None:
@@ -255,4 +286,27 @@ def _table(found: Found, chosen: Selection) -> None:
         placeholder="–",
         key=selection.widget_key("finder_table"),
         alt="The first heads by the score, with interval, rank, label and what supports it",
+    )
+
+
+def _changes(change: Change, chosen: Selection) -> None:
+    columns = changes_table(change, chosen.finder_top or FIRST)
+    told = TERMS["finder_change"]
+    scores = {each: st.column_config.NumberColumn(each, format="%.3f") for each in ("A", "B")}
+    changes = {
+        each: st.column_config.NumberColumn(each, format="%+.3f", help=told)
+        for each in (DIFFERENCE, "95% from", "95% to")
+    }
+    st.dataframe(
+        columns,
+        column_config={
+            "head": st.column_config.TextColumn("head", pinned=True),
+            "rank": st.column_config.NumberColumn("rank", format=f"%d of {change.n_ranked}", help=told),
+            **scores,
+            **changes,
+        },
+        hide_index=True,
+        placeholder="–",
+        key=selection.widget_key("finder_changes"),
+        alt=f"The heads whose score changes most: A, B and {DIFFERENCE} with intervals, rank and labels",
     )

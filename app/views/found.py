@@ -1,6 +1,9 @@
-"""What the page *Heads of this model* shows: every head's score, interval, rank, label, and what supports the label."""
+"""What the page *Heads of this model* shows: every head's score, interval, rank, label, and what supports the label.
 
-from collections.abc import Mapping, Sequence
+With a B whose heads may do something else than those of A it is shown for A, for B, and how the scores change.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,11 +12,12 @@ from jaxtyping import Float, Int
 
 from app import detection
 from app.csv_files import Cell
-from app.detection import ABLATIONS, Detected, Effects, Fed
-from app.run import Run
+from app.detection import ABLATIONS, Detected, Effects
 from app.selection.chosen import FinderScore, Head, Selection
 from app.views.head_tables import name
 from app.views.labels import SCORES, words
+from app.views.sides import DIFFERENCE
+from app.views.subjects import Subject
 from model.analysis import Measure, Unit
 from model.analysis.detectors import Estimate, Kind, Verdict, ranks
 
@@ -26,21 +30,13 @@ EVIDENCE: dict[Verdict, str] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """One score of every head, with all that is known of the heads.
-
-    `low` and `high` are NaN for what has no interval. `scores` are those of all kinds, `effects` those of the heads
-    that have been ablated.
-    """
+class Scored:
+    """One score of every head; `low` and `high` are NaN for what has no interval."""
 
     score: FinderScore
     measure: Measure
     low: Float[np.ndarray, "layer head"]
     high: Float[np.ndarray, "layer head"]
-    n_sequences: int
-    scores: Mapping[Kind, Estimate]
-    labels: Mapping[Head, tuple[Kind, ...]]
-    effects: Mapping[Head, Effects]
 
     @property
     def values(self) -> Float[np.ndarray, "layer head"]:
@@ -62,15 +58,39 @@ class Found:
         """How many heads have the score."""
         return int(np.isfinite(self.values).sum())
 
+    @property
+    def ranked_by(self) -> Measure:
+        """What the heads are ordered by, the largest first."""
+        return self.measure
+
     @cached_property
     def ranks(self) -> Int[np.ndarray, "layer head"]:
-        """Every head's place, 1 for the largest score; 0 for what has none."""
-        return ranks(self.measure).values.numpy()
+        """Every head's place, 1 for the first; 0 for what has no score."""
+        return ranks(self.ranked_by).values.numpy()
 
     def order(self) -> list[Head]:
-        """The heads that have the score, the largest first."""
-        places = np.argsort(-np.nan_to_num(self.values, nan=-np.inf), axis=None, kind="stable")[: self.n_ranked]
-        return [divmod(int(place), self.values.shape[1]) for place in places]
+        """The heads that have the score, the first by rank first."""
+        values = self.ranked_by.values.numpy()
+        places = np.argsort(-np.nan_to_num(values, nan=-np.inf), axis=None, kind="stable")[: self.n_ranked]
+        return [divmod(int(place), values.shape[1]) for place in places]
+
+    def label(self, head: Head) -> str:
+        """What a head is called."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Found(Scored):
+    """One score of every head of one side, with all that is known of the heads.
+
+    `scores` are those of all kinds, `effects` those of the heads that have been ablated.
+    """
+
+    subject: Subject
+    n_sequences: int
+    scores: Mapping[Kind, Estimate]
+    labels: Mapping[Head, tuple[Kind, ...]]
+    effects: Mapping[Head, Effects]
 
     def label(self, head: Head) -> str:
         """A head's labels with their icons; one that the ablation does not support has a question mark."""
@@ -95,52 +115,92 @@ class Found:
         return "; ".join(filter(None, (*(EVIDENCE[each] for each in verdicts), changes)))
 
 
-def sequences_of(texts: Sequence[str], run: Run, chosen: Selection) -> tuple[Fed, ...]:
-    """What the heads are looked at on: random repeats, or these prompts and the one on the page, each once."""
-    if chosen.finder_data == "repeats":
-        return repeats_of(run, chosen)
-    return tuple(Fed(run.source.name, run.bos, text) for text in dict.fromkeys([*texts, run.prompt]))
+@dataclass(frozen=True, eq=False)
+class Change(Scored):
+    """How one score of the heads that A and B both have changes; ranks are by the size of the change."""
+
+    a: Found
+    b: Found
+
+    @property
+    def signed(self) -> bool:
+        """A change may be below 0."""
+        return True
+
+    @property
+    def ranked_by(self) -> Measure:
+        """The size of the change."""
+        return Measure(f"size of the {self.measure.name}", self.unit, self.measure.axes, self.measure.values.abs())
+
+    def label(self, head: Head) -> str:
+        """Both sides' labels, once where they are the same."""
+        of_a, of_b = self.a.label(head), self.b.label(head)
+        if of_a == of_b:
+            return of_a
+        return f"A: {of_a or 'no label'}; B: {of_b or 'no label'}"
 
 
-def repeats_of(run: Run, chosen: Selection) -> tuple[Fed, ...]:
-    """The random repeats, on which ablations are measured in any case."""
-    return detection.repeats(run.source.name, run.bos, chosen.finder_seed)
-
-
-def of(texts: Sequence[str], run: Run, chosen: Selection) -> Found | None:
-    """What is known of the heads of a run's model."""
-    shape = run.cfg.n_layers, run.cfg.n_heads
-    return find(sequences_of(texts, run, chosen), repeats_of(run, chosen), chosen, shape)
-
-
-def find(
-    sequences: Sequence[Fed], ablated_on: Sequence[Fed], chosen: Selection, shape: tuple[int, int]
-) -> Found | None:
+def find(subject: Subject, chosen: Selection) -> Found | None:
     """One score of every head over what has been looked at; None where nothing has.
 
-    Labels rest on `sequences`, ablations on the random repeats `ablated_on`.
+    Labels rest on the subject's sequences, ablations on its random repeats.
     """
-    known = detection.detected(sequences)
+    known = detection.detected(subject.sequences)
     if known is None:
         return None
-    heads = [(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
-    effects = {head: found for head in heads if (found := detection.effects(ablated_on, head))}
-    measure, low, high = _score(chosen, known, effects, shape)
-    return Found(chosen.finder_score, measure, low, high, known.n_sequences, known.scores, known.labels, effects)
+    effects = {head: found for head in subject.heads if (found := detection.effects(subject.repeats, head))}
+    measure, low, high = _score(subject, chosen.finder_score, known, effects)
+    return Found(
+        chosen.finder_score, measure, low, high, subject, known.n_sequences, known.scores, known.labels, effects
+    )
 
 
 def _score(
-    chosen: Selection, known: Detected, effects: Mapping[Head, Effects], shape: tuple[int, int]
+    subject: Subject, score: FinderScore, known: Detected, effects: Mapping[Head, Effects]
 ) -> tuple[Measure, np.ndarray, np.ndarray]:
     """The chosen score with the ends of its interval."""
-    if chosen.finder_score == "copying":
-        absent = np.full(shape, np.nan, np.float32)
-        return detection.copying(chosen.model), absent, absent
-    if chosen.finder_score == "effect":
-        found = detection.every_effect(effects, shape)
+    if score == "copying":
+        return _without_interval(detection.copying(subject.model))
+    return _with_interval(detection.every_effect(effects, subject.shape) if score == "effect" else known.scores[score])
+
+
+def changed(a: Found, b: Found) -> Change:
+    """How the score that both have been found by changes from A to B."""
+    if a.score == "copying":
+        found = _without_interval(_difference(a.measure, b.measure))
+    elif a.score == "effect":
+        found = _with_interval(detection.every_effect(changed_effects(a, b), _common(a, b)))
     else:
-        found = known.scores[chosen.finder_score]
+        estimate = detection.differences(a.subject.sequences, b.subject.sequences, a.score)
+        found = _with_interval(estimate) if estimate else _without_interval(_difference(a.measure, b.measure))
+    return Change(a.score, *found, a, b)
+
+
+def changed_effects(a: Found, b: Found) -> dict[Head, Effects]:
+    """How what ablating a head does changes, of the heads that have been ablated in both."""
+    both = [head for head in a.effects if head in b.effects]
+    return {head: detection.effect_differences(a.subject.repeats, b.subject.repeats, head) for head in both}
+
+
+def _common(a: Found, b: Found) -> tuple[int, int]:
+    """The layers and heads that both have."""
+    n_layers, n_heads = map(min, zip(a.subject.shape, b.subject.shape, strict=True))
+    return n_layers, n_heads
+
+
+def _difference(a: Measure, b: Measure) -> Measure:
+    n_layers, n_heads = map(min, zip(a.values.shape, b.values.shape, strict=True))
+    change = b.values[:n_layers, :n_heads] - a.values[:n_layers, :n_heads]
+    return Measure(f"change of {a.name}", a.unit, a.axes, change)
+
+
+def _with_interval(found: Estimate) -> tuple[Measure, np.ndarray, np.ndarray]:
     return found.mean, found.low.values.numpy(), found.high.values.numpy()
+
+
+def _without_interval(measure: Measure) -> tuple[Measure, np.ndarray, np.ndarray]:
+    absent = np.full(tuple(measure.values.shape), np.nan, np.float32)
+    return measure, absent, absent
 
 
 def table(found: Found, most: int | None = None) -> dict[str, list[Cell]]:
@@ -159,6 +219,28 @@ def table(found: Found, most: int | None = None) -> dict[str, list[Cell]]:
         columns[f"{done} (nats)"] = [own.get(head) for head in heads]
     columns["evidence"] = [found.evidence(head) or None for head in heads]
     return columns
+
+
+def changes_table(change: Change, most: int | None = None) -> dict[str, list[Cell]]:
+    """The heads that change most, one row a head: both scores, and the change with its interval."""
+    heads = change.order()[:most]
+    columns: dict[str, list[Cell]] = {"head": [name(head) for head in heads]}
+    for side, found in (("A", change.a), ("B", change.b)):
+        columns[side] = [_number(found.values[head]) for head in heads]
+        columns[f"{side} 95%"] = [_ends(found, head) for head in heads]
+    columns[DIFFERENCE] = [float(change.values[head]) for head in heads]
+    columns["95% from"] = [_number(change.low[head]) for head in heads]
+    columns["95% to"] = [_number(change.high[head]) for head in heads]
+    columns["rank"] = [int(change.ranks[head]) for head in heads]
+    for side, found in (("A", change.a), ("B", change.b)):
+        columns[f"label in {side}"] = [found.label(head) or None for head in heads]
+    return columns
+
+
+def _ends(found: Found, head: Head) -> str | None:
+    if np.isnan(found.low[head]):
+        return None
+    return f"{found.low[head]:.3f} to {found.high[head]:.3f}".replace("-", "−")
 
 
 def _interval(each: Estimate) -> str:

@@ -10,7 +10,7 @@ from app.glossary import TERMS
 
 def heading(text: str, *terms: str) -> None:
     """A heading with the glossary's entries for its terms behind a question mark."""
-    st.subheader(text, help=" ".join(TERMS[term] for term in terms), anchor=False, width="content")
+    st.header(text, help=" ".join(TERMS[term] for term in terms), anchor=False, width="content")
 
 
 def chart(name: str, drawn: Any) -> None:

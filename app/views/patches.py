@@ -8,11 +8,12 @@ from app import patching
 from app.csv_files import Cell
 from app.explained import logits_at
 from app.patching import PATHS, Asked
-from app.selection.chosen import Head, PatchMap, Selection
-from app.shown import Shown
+from app.selection.chosen import Head, PatchInto, PatchMap, Selection
+from app.shown import Shown, place_label
 from app.views.head_tables import name
 from app.views.reasons.chosen import Pair, pair_of
 from app.views.reasons.numbers import Matrix
+from model.analysis.alignment import Matches, match_positions
 from model.errors import InputError
 
 TITLES: dict[PatchMap, str] = {
@@ -33,7 +34,8 @@ MOST_LISTED = 12
 class Patched:
     """A map of shares as far as it is known, with its estimate where that was asked for.
 
-    `a` and `b` are the logit difference in the two runs.
+    Positions that are not matched have no share. `a` and `b` are the logit difference in the two runs; `complete` says
+    whether every cell is known.
     """
 
     asked: Asked
@@ -42,11 +44,7 @@ class Patched:
     agreement: float | None
     a: float
     b: float
-
-    @property
-    def complete(self) -> bool:
-        """Whether every cell is known."""
-        return not np.isnan(self.exact.values).any()
+    complete: bool
 
     @property
     def unpatched(self) -> float:
@@ -61,49 +59,52 @@ class Patched:
         return [divmod(int(place), moved.shape[1]) for place in places]
 
 
-def lacking(shown: Shown) -> str:
+def lacking(shown: Shown, chosen: Selection) -> str:
     """Why these runs cannot be patched into one another, and what to do; nothing where they can."""
-    a, b = shown.a, shown.b
-    if b is None:
+    if shown.b is None:
         return (
-            "Patching puts a part of one prompt's run into another's. Press “Compare A | B” and give B a prompt of as "
-            "many tokens, in which one word is another."
+            "Patching puts a part of one run into another. Press “Compare A | B” and give B a prompt in which one word "
+            "is another, or edit run A."
         )
-    if b.edits:
-        return "B is A with edits. Patching takes from another prompt: press “Compare A | B” and give B one of its own."
-    if a.model is not b.model:
-        return "A and B are runs of two models. A part of one means nothing to the other: choose one model for both."
-    if len(a.tokens) != len(b.tokens):
-        return (
-            f"A has {len(a.tokens)} tokens and B {len(b.tokens)}: position by position, one can stand in for the other "
-            "only where they have as many. Add or leave out words until they do."
-        )
-    return ""
+    return patching.lacking(shown.a, shown.b, chosen.align)
 
 
-def maps_of(shown: Shown) -> list[PatchMap]:
-    """The maps that the model has."""
+def maps_of(shown: Shown, into: PatchInto) -> list[PatchMap]:
+    """The maps that there are: paths are followed into a run without edits, from the second layer on."""
     cfg = shown.a.cfg
+    edited = into == "B" and shown.b is not None and bool(shown.b.edits)
     without = {"mlp_out"} if cfg.attn_only else set()
-    return [each for each in TITLES if each not in without and (each not in PATHS or cfg.n_layers > 1)]
+    without |= set(PATHS) if edited or cfg.n_layers == 1 else set()
+    return [each for each in TITLES if each not in without]
+
+
+def matches_of(shown: Shown, chosen: Selection) -> Matches:
+    """Which position of A belongs to which of B."""
+    assert shown.b is not None
+    return match_positions(shown.a.tokens.tolist(), shown.b.tokens.tolist(), chosen.align)
 
 
 def pair(shown: Shown, chosen: Selection) -> Pair:
     """Target and distractor: those typed, or what A and B say at the position, or else A's two likeliest."""
-    position = position_of(shown, chosen)
+    position, position_b = measured_at(shown, chosen)
     found = pair_of(shown, replace(chosen, position=shown.positions(shown.a).index(position)))
     if chosen.distractor or shown.b is None:
         return found
-    said = int(logits_at(shown.b, position).argmax())
+    said = int(logits_at(shown.b, position_b).argmax())
     return found if said == found.target else replace(found, distractor=said)
 
 
-def position_of(shown: Shown, chosen: Selection) -> int:
-    """The position after which the prediction is measured, the same in both runs: the last unless a place is chosen."""
+def measured_at(shown: Shown, chosen: Selection) -> tuple[int, int]:
+    """The positions in A and in B after which the prediction is measured: the last of each, or a pair that is chosen.
+
+    Only positions that belong together can be chosen.
+    """
+    assert shown.b is not None
+    last = len(shown.a.tokens) - 1, len(shown.b.tokens) - 1
     if chosen.position is None:
-        return len(shown.a.tokens) - 1
-    positions = (shown.positions(run)[chosen.position] for run in shown.runs)
-    return next(position for position in positions if position is not None)
+        return last
+    a, b = (shown.positions(run)[chosen.position] for run in shown.runs)
+    return next((pair for pair in matches_of(shown, chosen) if pair[0] == a or (a is None and pair[1] == b)), last)
 
 
 def layer_of(shown: Shown, chosen: Selection) -> int:
@@ -122,10 +123,10 @@ def asked_of(shown: Shown, chosen: Selection) -> Asked:
     Raises:
         InputError: these runs cannot be patched into one another.
     """
-    if shown.b is None or lacking(shown):
-        raise InputError(lacking(shown))
-    found = pair(shown, chosen)
-    which = chosen.patch_map if chosen.patch_map in maps_of(shown) else "z"
+    if shown.b is None or lacking(shown, chosen):
+        raise InputError(lacking(shown, chosen))
+    found, (position, position_b) = pair(shown, chosen), measured_at(shown, chosen)
+    which = chosen.patch_map if chosen.patch_map in maps_of(shown, chosen.patch_into) else "z"
     return Asked(
         shown.a.source.name,
         shown.a.prompt,
@@ -133,7 +134,11 @@ def asked_of(shown: Shown, chosen: Selection) -> Asked:
         shown.a.bos,
         found.target,
         found.distractor,
-        position_of(shown, chosen),
+        position,
+        position_b,
+        shown.b.source.name,
+        shown.b.edits,
+        chosen.align,
         chosen.patch_into,
         which,
         layer_of(shown, chosen) if which == "z_by_position" else 0,
@@ -151,14 +156,15 @@ def patched_of(shown: Shown, chosen: Selection) -> Patched:
     asked = asked_of(shown, chosen)
     runs, exact = patching.patching_of(asked), patching.known(asked, shown.a)
     rows, columns = (
-        _labels(shown, asked, axis, size) for axis, size in zip(exact.axes, exact.values.shape, strict=True)
+        _labels(shown, chosen, axis, size) for axis, size in zip(exact.axes, exact.values.shape, strict=True)
     )
     estimate = agreement = None
     if chosen.patch_estimate and asked.map not in PATHS:
         estimated = patching.estimate(asked)
         estimate = Matrix(rows, columns, estimated.values.numpy())
         agreement = patching.agreement(exact, estimated)
-    return Patched(asked, Matrix(rows, columns, exact.values.numpy()), estimate, agreement, runs.a, runs.b)
+    complete = all(map(patching.is_done, patching.pieces_of(asked, shown.a)))
+    return Patched(asked, Matrix(rows, columns, exact.values.numpy()), estimate, agreement, runs.a, runs.b, complete)
 
 
 def finished(shown: Shown, chosen: Selection) -> Patched:
@@ -172,15 +178,64 @@ def finished(shown: Shown, chosen: Selection) -> Patched:
     return patched_of(shown, chosen)
 
 
-def _labels(shown: Shown, asked: Asked, axis: str, size: int) -> tuple[str, ...]:
+def _labels(shown: Shown, chosen: Selection, axis: str, size: int) -> tuple[str, ...]:
     if axis == "layer":
         return tuple(f"L{layer}" for layer in range(size))
     if axis == "head":
-        layer = f"L{asked.layer}" if asked.map == "z_by_position" else ""
+        layer = f"L{layer_of(shown, chosen)}" if chosen.patch_map == "z_by_position" else ""
         return tuple(f"{layer}H{head}" for head in range(size))
-    assert shown.b is not None  # refused before
-    pairs = zip(shown.a.labels[:size], shown.b.labels[:size], strict=True)
-    return tuple(f"{place} {a}" if a == b else f"{place} {a}→{b}" for place, (a, b) in enumerate(pairs))
+    return position_labels(shown, chosen)[:size]
+
+
+def position_labels(shown: Shown, chosen: Selection) -> tuple[str, ...]:
+    """What the positions of the run that is patched are called: both tokens if they differ, − or + without a match."""
+    assert shown.b is not None
+    matches, into_a = matches_of(shown, chosen), chosen.patch_into == "A"
+    pairs: dict[int, tuple[int | None, int | None]] = {
+        place: (place, None) if into_a else (None, place)
+        for place in range(len((shown.a if into_a else shown.b).tokens))
+    }
+    pairs |= {a if into_a else b: (a, b) for a, b in matches}
+    a, b = shown.a, shown.b
+
+    def label(i: int | None, j: int | None) -> str:
+        same = i is not None and j is not None and a.tokens[i] == b.tokens[j]
+        return place_label("both" if same else "changed", a.labels, i, b.labels, j)
+
+    return tuple(f"{place} {label(*pairs[place])}" for place in pairs)
+
+
+def said_after(shown: Shown, chosen: Selection) -> str:
+    """After which token the prediction is measured."""
+    a, b = (
+        f"{position} {run.labels[position]}"
+        for run, position in zip(shown.runs, measured_at(shown, chosen), strict=True)
+    )
+    return a if a == b else f"{a} in A and {b} in B"
+
+
+def said_of_b(shown: Shown, chosen: Selection) -> list[str]:
+    """What is special about B: of another length, with edits, or of another model."""
+    assert shown.b is not None
+    told, n_a, n_b = list[str](), len(shown.a.tokens), len(shown.b.tokens)
+    if n_a != n_b:
+        matches, how = matches_of(shown, chosen), "tokens" if chosen.align == "tokens" else "position"
+        changed = sum(int(shown.a.tokens[a] != shown.b.tokens[b]) for a, b in matches)
+        told.append(
+            f"{len(matches)} of A's {n_a} positions are matched with B's {n_b}, by {how}; {changed} of them hold "
+            "another token. What is not matched (−, +) is not patched."
+        )
+    if shown.b.edits:
+        told.append(
+            "B is A with its edits. A's own activations go into the edited run, where edits further on are made again, "
+            "or the edited ones into A. Paths are followed into A alone."
+        )
+    if shown.b.model is not shown.a.model:
+        told.append(
+            f"B is run by {shown.b.source.name}. Its parts have the same shapes; they mean the same only if one of the "
+            "two models was trained from the other."
+        )
+    return told
 
 
 def title(asked: Asked) -> str:

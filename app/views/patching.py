@@ -1,4 +1,4 @@
-"""Patching: which parts of one prompt's run, put into another's, make that predict as the other does."""
+"""Patching: which parts of one prompt's run, put into another, make that predict as the other does."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,10 +25,13 @@ from app.views.patches import (
     lacking,
     layer_of,
     maps_of,
+    matches_of,
+    measured_at,
     pair,
     patched_of,
-    position_of,
     receiver_of,
+    said_after,
+    said_of_b,
     table,
     title,
 )
@@ -50,7 +53,7 @@ def needs(shown: Shown) -> str:
 def render(shown: Shown) -> None:
     """The question, how far the work is, the map, and its strongest cells."""
     heading("Patching", "patching")
-    if reason := lacking(shown):
+    if reason := lacking(shown, selection.current()):
         _refuse(shown, reason)
         return
     _options(shown)
@@ -67,7 +70,7 @@ def render(shown: Shown) -> None:
 
 def is_complete(shown: Shown) -> bool:
     """Whether the map that is chosen is there to be taken along."""
-    if lacking(shown):
+    if lacking(shown, selection.current()):
         return False
     try:
         return patched_of(shown, selection.current()).complete
@@ -92,11 +95,12 @@ def _refuse(shown: Shown, reason: str) -> None:
 
 def _options(shown: Shown) -> None:
     now = selection.current()
-    which = now.patch_map if now.patch_map in maps_of(shown) else "z"
+    maps = maps_of(shown, now.patch_into)
+    which = now.patch_map if now.patch_map in maps else "z"
     with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
         st.selectbox(
             "What is patched",
-            maps_of(shown),
+            maps,
             format_func=TITLES.__getitem__,
             help=TERMS["patch_map"],
             width=320,
@@ -154,7 +158,7 @@ def _question(shown: Shown, now: Selection) -> None:
                 width=170,
                 **selection.bind(field),
             )
-        places = [place for place, position in enumerate(shown.positions(shown.a)) if position is not None]
+        places = _places(shown, now)
         st.selectbox(
             "Predicted after",
             places,
@@ -167,9 +171,15 @@ def _question(shown: Shown, now: Selection) -> None:
         notices.refused(remark, f"pair_{slot}")
 
 
+def _places(shown: Shown, now: Selection) -> list[int]:
+    """Where A's positions that belong to one of B's stand on the axis, and its last."""
+    positions = {a for a, _ in matches_of(shown, now)} | {len(shown.a.tokens) - 1}
+    return [place for place, position in enumerate(shown.positions(shown.a)) if position in positions]
+
+
 def _place(shown: Shown, now: Selection) -> int:
     """Where A's position stands on the axis."""
-    return shown.positions(shown.a).index(position_of(shown, now))
+    return shown.positions(shown.a).index(measured_at(shown, now)[0])
 
 
 def _token(shown: Shown, place: int) -> str:
@@ -182,11 +192,12 @@ def _say_difference(shown: Shown) -> None:
     now = selection.current()
     runs, found = patching.patching_of(asked_of(shown, now)), pair(shown, now)
     target, distractor = shown.a.tokenizer.labels([found.target, found.distractor])
-    position = position_of(shown, now)
     st.text(
-        f"“{target}” less “{distractor}” after {position} {shown.a.labels[position]}:  A {number(runs.a)},  "
+        f"“{target}” less “{distractor}” after {said_after(shown, now)}:  A {number(runs.a)},  "
         f"B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
     )
+    for line in said_of_b(shown, now):
+        st.caption(line)
 
 
 def _working(shown: Shown, work: Jobs, pieces: Sequence[Piece]) -> None:
@@ -225,10 +236,9 @@ def _draw(found: Patched) -> None:
     with left:
         for matrix, called in drawn(found):
             draw_map(found, matrix, called, selection.widget_key(f"patched {called}"))
-        unpatched = "0" if found.asked.into == "A" else "1"
         st.caption(
-            f"{title(found.asked)}. Unpatched, the share is {unpatched}; it is not clipped. What comes after the "
-            "prediction has no say and is left out."
+            f"{title(found.asked)}. The colours begin at {found.unpatched:.0f}, the share with nothing patched; shares "
+            "are not clipped. What comes after the prediction has no say and is left out."
         )
         _agreement(found)
     with right:
@@ -238,14 +248,23 @@ def _draw(found: Patched) -> None:
 
 def drawn(found: Patched) -> list[tuple[Matrix, str]]:
     """The map, and its estimate where there is one, with what each is called."""
-    estimate = [] if found.estimate is None else [(found.estimate, ESTIMATE)]
-    return [(found.exact, SHARE), *estimate]
+    nothing = f"; nothing patched: {found.unpatched:.0f}"
+    estimate = [] if found.estimate is None else [(found.estimate, f"{ESTIMATE}{nothing}")]
+    return [(found.exact, f"{SHARE}{nothing}"), *estimate]
 
 
 def draw_map(found: Patched, matrix: Matrix, called: str, key: str) -> None:
     """A map of shares."""
     rows, columns = axes(found.asked)
-    signed_map(matrix.values, MapAxis(rows, matrix.rows), MapAxis(columns, matrix.columns), title=called, key=key)
+    signed_map(
+        matrix.values,
+        MapAxis(rows, matrix.rows),
+        MapAxis(columns, matrix.columns),
+        title=called,
+        centre=found.unpatched,
+        lacks="not matched" if found.complete else "not done yet",
+        key=key,
+    )
 
 
 def spelled_agreement(found: Patched) -> str:

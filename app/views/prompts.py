@@ -232,7 +232,7 @@ def _row_buttons(rows: Sequence[Row], file: dict[str, list[Cell]], chosen: int |
         )
         prompt_statistics.download("Data: prompts", "prompts.csv", lambda: csv_bytes(file))
         if chosen is None:
-            st.caption("Tick a row to open its prompt; click a column's name to sort.", width="content")
+            st.caption("Tick a row to open its prompt; choose a column's name to sort.", width="content")
     if chosen is not None and rows[chosen].refused:
         notices.refused(rows[chosen].refused, "row")
 

@@ -5,40 +5,48 @@ from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
 
-from app import notices, selection, weights
+from app import jobs, notices, selection, weights
 from app.components import MapAxis, signed_map
 from app.glossary import TERMS
-from app.run import Run
-from app.selection.chosen import CircuitKind, Head, Side
+from app.jobs import Jobs
+from app.selection.chosen import CircuitKind, Head
 from app.shown import Shown
 from app.views import lens, tables
 from app.views.head_tables import name
 from app.views.parts import heading
-from app.views.sides import as_tables
+from app.views.sides import DIFFERENCE, as_tables
 from app.views.weight_tables import (
     COMPOSITION,
     LETTERS,
+    PLACES,
     SIDES,
+    VALUES,
     Weights,
     above_random,
     composition_table,
+    compositions_of,
     directions_table,
     farthest,
     folded,
     pairs_table,
     partners_tables,
     spelled_composition,
+    strengths_table,
     token_of,
+    unchanged,
     weights_of,
 )
+from app.weights import Piece
 from model.analysis.circuits import Directions
 from model.analysis.composition import Through
+from model.analysis.pair_search import Ends
 from model.errors import HeadlightError
 
 CIRCUITS: dict[CircuitKind, str] = {"qk": "QK: where it looks", "ov": "OV: what it writes"}
-MODELS: dict[Side, str] = {"a": "A's model", "b": "B's model"}
 AT_ONCE = 30.0  # seconds at most by estimate; what may take longer waits for a click
+NOTHING = 1e-9  # of a circuit's strength; what is below is rounding
 
 
 def needs(shown: Shown) -> str:
@@ -46,22 +54,51 @@ def needs(shown: Shown) -> str:
     return lens.needs(shown)
 
 
+def is_complete(shown: Shown) -> bool:
+    """Whether all that the page shows is there to be taken along."""
+    of = weights_of(shown, selection.current())
+    return weights.known_pairs(of.key) is not None or is_nothing(of, directions_of(of))
+
+
 def render(shown: Shown) -> None:
     """The choices, the pairs of the circuit, one token's, the directions, and the composition with earlier heads."""
-    now = selection.current()
-    of = weights_of(shown, now)
+    of, work = weights_of(shown, selection.current()), jobs.of("weights")
     heading(f"Weights of {name(of.head)}", "weights", "head")
     _options(shown, of)
+    if said := unchanged(shown):
+        st.info(said)
     st.caption(folded(of))
     with st.spinner("Taking the circuit apart…"):
-        found = weights.directions(*of.key)
-    if float(found.strengths.values[0]) == 0:
-        st.info(f"This circuit of {name(of.head)} is zero: it does nothing with any token.")
+        found = directions_of(of)
+    _strengths(of)
+    if is_nothing(of, found):
+        st.info(_says_nothing(of))
     else:
-        _pairs(of)
+        _pairs(of, work)
         _token(of)
-        _directions(of, found)
+        _directions(of, found[of.listed])
     _composition(of)
+    if work.waiting:
+        work.step(weights.look)
+        st.rerun()
+
+
+def directions_of(of: Weights) -> dict[str, Directions]:
+    """The singular directions of each circuit."""
+    return {side: weights.directions(asked) for side, asked in of.asked.items()}
+
+
+def is_nothing(of: Weights, found: Mapping[str, Directions]) -> bool:
+    """Whether the circuit that is listed is zero, but for rounding."""
+    strengths = {side: float(each.strengths.values[0]) for side, each in found.items()}
+    return strengths[of.listed] <= NOTHING * max(strengths.values())
+
+
+def _says_nothing(of: Weights) -> str:
+    if of.listed == DIFFERENCE:
+        return f"This circuit of {name(of.head)} is the same in A and B."
+    where = f" in {of.listed}" if of.compares else ""
+    return f"This circuit of {name(of.head)} is zero{where}: it does nothing with any token."
 
 
 def _options(shown: Shown, of: Weights) -> None:
@@ -90,15 +127,14 @@ def _options(shown: Shown, of: Weights) -> None:
             width=170,
             **selection.bind("circuit_token"),
         )
-        if shown.b is not None and shown.b.model is not shown.a.model:
+        if of.compares:
             st.segmented_control(
-                "Weights of",
-                list(MODELS),
-                format_func=MODELS.__getitem__,
+                "Strongest in",
+                list(PLACES),
+                format_func=PLACES.__getitem__,
                 required=True,
-                **selection.tie(
-                    "weights_side", "b" if of.run is shown.b else "a", lambda side: selection.choose(side=side)
-                ),
+                help=TERMS["circuit_side"],
+                **selection.bind("side", default="difference"),
             )
         as_tables()
 
@@ -109,25 +145,67 @@ def _choose_head(head: Head) -> None:
     selection.choose(heads=(head, *(other for other in others if other != head)))
 
 
-def _pairs(of: Weights) -> None:
-    """The outermost entries of all: found at once where that is quick, else when asked to."""
+def _strengths(of: Weights) -> None:
+    """The singular values side by side, where there are two models."""
+    if of.compares:
+        heading("Singular values", "directions")
+        _table(strengths_table(of), f"Singular values of {name(of.head)} ({VALUES[of.kind].lower()})")
+
+
+def _pairs(of: Weights, work: Jobs) -> None:
+    """The outermost entries of all, once every block was searched."""
     heading("Of all pairs of tokens", "circuit_pairs")
-    n_pairs, seconds = of.run.cfg.d_vocab**2, weights.searching_seconds(of.run.cfg)
-    about = f"at most about {seconds:,.0f} s" if seconds >= 1 else "less than a second"
-    if weights.known_pairs(*of.key) is None and seconds > AT_ONCE:
-        asked = st.button(
-            f"Search {n_pairs:,} pairs ({about})", type="primary", key=selection.widget_key("search_pairs")
+    n_pairs = of.run.cfg.d_vocab**2
+    _working(of, work, n_pairs)
+    if (found := weights.known_pairs(of.key)) is not None:
+        draw_pairs(of, found, n_pairs)
+
+
+def _working(of: Weights, work: Jobs, n_pairs: int) -> None:
+    """Search what is missing: at once where that is quick, else when asked to; how far that is, and a button to stop.
+
+    What has been found on the way is not shown: a pair that is higher may be still to come.
+    """
+    if work.waiting and work.waiting[-1].asked != of.key:  # a search of a circuit that is no longer chosen
+        work.start(())
+    if weights.known_pairs(of.key) is not None:
+        return
+    missing = [piece for piece in weights.pieces_of(of.key) if not weights.is_done(piece)]
+    seconds = weights.seconds(missing)
+    if not work.waiting and seconds <= AT_ONCE and not work.stopped and not work.halted:
+        _begin(work, missing)
+    for reason in filter(None, {work.halted, *(work.refused.get(piece, "") for piece in missing)}):
+        notices.refused(reason, "pairs")
+    if work.waiting:
+        st.progress(work.done / work.total, f"{work.done:,} of {work.total:,} parts of {n_pairs:,} pairs searched")
+        st.button("Stop", on_click=work.stop, key=selection.widget_key("stop_pairs"))
+    elif weights.known_pairs(of.key) is None:
+        about = f"at most about {seconds:,.0f} s" if seconds >= 1 else "less than a second"
+        st.button(
+            f"Search {n_pairs:,} pairs ({about})",
+            type="primary",
+            on_click=lambda: work.start(missing),
+            key=selection.widget_key("search_pairs"),
         )
-        if not asked:
-            return
-    with st.spinner(f"Searching {n_pairs:,} pairs ({about})…"):
-        found = weights.pairs(*of.key)
+
+
+def _begin(work: Jobs, missing: Sequence[Piece]) -> None:
+    """Start, and do the first slice before anything is drawn of it: a small vocabulary needs no more."""
+    work.start(missing)
+    with st.spinner("Searching all pairs…"):
+        work.step(weights.look)
+
+
+def draw_pairs(of: Weights, found: Ends, n_pairs: int) -> None:
+    """Both ends, side by side."""
+    where = f" in {of.listed}" if of.compares else ""
     for column, title, each in zip(
-        st.columns(2, gap="large"), ("Highest", "Lowest"), vars(found).values(), strict=True
+        st.columns(2, gap="large"), ("Highest", "Lowest"), (found.highest, found.lowest), strict=True
     ):
         with column:
-            st.caption(f"{title} of {n_pairs:,}")
-            _table(pairs_table(of.run, each), f"{title} pairs of {name(of.head)}")
+            unit = f" ({VALUES[of.kind].lower()})" if of.compares else ""
+            st.caption(f"{title}{where} of {n_pairs:,}{unit}")
+            _table(pairs_table(of, each), f"{title} pairs of {name(of.head)}")
 
 
 def _token(of: Weights) -> None:
@@ -147,7 +225,7 @@ def _token(of: Weights) -> None:
 
 
 def _directions(of: Weights, found: Directions) -> None:
-    heading("Singular directions", "directions")
+    heading(f"Singular directions{f' of {of.listed}' if of.compares else ''}", "directions")
     rows, columns = SIDES[of.kind]
     st.caption(
         f"{rows} and {columns.lower()} at the same end (+ with +, − with −) raise {_what(of)}; at opposite ends they "
@@ -168,22 +246,32 @@ def _composition(of: Weights) -> None:
         st.info("A head of the first layer has no earlier heads. Choose a head of a later layer to see what it reads.")
         return
     with st.spinner("Multiplying circuits…"):
-        found = weights.compositions(of.run.source.name, of.head)
+        found = compositions_of(of)
     if selection.current().table:
         _table(composition_table(found), f"Composition of {name(of.head)} with earlier heads")
         return
-    for column, through in zip(st.columns(3, gap="medium"), weights.THROUGH, strict=True):
-        with column:
-            draw_map(of.run, found, through, selection.widget_key(f"composition_{through}"))
-            st.caption(spelled_composition(found, through))
+    above = above_random(found)
+    for side, maps in above.items():
+        if of.compares:
+            st.caption(f"**{side}**")
+        for column, through in zip(st.columns(3, gap="medium"), weights.THROUGH, strict=True):
+            with column:
+                key = selection.widget_key(f"composition_{through}_{side}")
+                draw_map(maps[through], called(through, side, of), farthest(above), key)
+                if side in found:
+                    st.caption(spelled_composition(found[side], through))
 
 
-def draw_map(run: Run, found: weights.Composed, through: Through, key: str) -> None:
-    """How far each earlier head's composition is above that of random heads."""
-    values = above_random(found, through)
+def called(through: Through, side: str, of: Weights) -> str:
+    """A map's title."""
+    return f"{LETTERS[through]}-{COMPOSITION}{f', {side}' if of.compares else ''}"
+
+
+def draw_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, key: str) -> None:
+    """How far each earlier head's composition is above that of random heads, in one model or in B more than in A."""
     rows = MapAxis("layer", [f"L{layer}" for layer in range(len(values))])
-    columns = MapAxis("head", [f"H{head}" for head in range(run.cfg.n_heads)])
-    signed_map(values, rows, columns, title=f"{LETTERS[through]}-{COMPOSITION}", limit=farthest(found) or None, key=key)
+    columns = MapAxis("head", [f"H{head}" for head in range(values.shape[1])])
+    signed_map(values, rows, columns, title=title, limit=limit or None, key=key)
 
 
 def _table(

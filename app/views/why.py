@@ -1,30 +1,30 @@
 """Why a head looks there, what it writes, whether that matters, and who made the prediction."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from app import notices, selection
 from app.components import MapCell, chosen_cell
 from app.explained import logits_at
 from app.glossary import TERMS
-from app.selection.chosen import Head, Side
+from app.selection.chosen import Head, Selection, Side
 from app.shown import Shown
-from app.views import lens, tables
+from app.views import lens
 from app.views.cell_tables import SIDES
 from app.views.head_tables import name
 from app.views.parts import heading
-from app.views.reasons import follow, numbers, panels, spelled
+from app.views.reasons import as_numbers, follow, means, numbers, panels, spelled
 from app.views.reasons.chosen import Explained, Pair, pair_of, place_of, query_place, sides_of, typeable
-from app.views.reasons.numbers import Matrix, effect_by_name
+from app.views.reasons.numbers import effect_by_name
 from app.views.sides import DIFFERENCE, as_tables
 from app.views.steps.chosen import head_of
 from app.views.steps.spelled import number
 
 NAMES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
-MAP = "effects_map"
+MAP, MEAN = "effects_map", "of_why"
 
 
 def needs(shown: Shown) -> str:
@@ -44,7 +44,8 @@ def render(shown: Shown) -> None:
     _take_click(shown)
     pair = pair_of(shown, selection.current())
     _question(shown, pair)
-    sides, lacking = sides_of(shown, selection.current())
+    inputs = means.wanted(shown.runs, selection.current().mean_over)
+    sides, lacking = sides_of(shown, _with_known_mean(inputs))
     _cell(shown, sides)
     side = NAMES[selection.current().side or "a"] if shown.b is not None else "A"
     for reason in lacking.values() if side == DIFFERENCE else filter(None, [lacking.get(side)]):
@@ -54,20 +55,29 @@ def render(shown: Shown) -> None:
     if len(sides) == 2:
         _summaries(sides)
     _explain(shown, sides, side)
+    means.step(MEAN)
+
+
+def _with_known_mean(inputs: Sequence[means.Inputs]) -> Selection:
+    """What is chosen; the mean is over this prompt until that over the others is known."""
+    now = selection.current()
+    return replace(now, mean_over=()) if means.missing(inputs) else now
 
 
 def _explain(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
     if selection.current().table:
-        _tables(shown, sides, side)
+        _mean(shown)
+        as_numbers.draw(shown, sides, side)
         return
     left, right = st.columns([3, 2], gap="large")
     with left:
         _why(shown, sides, side)
     with right:
-        if side != DIFFERENCE:
-            _what(sides[side])
-        _does_it_matter(sides, side)
+        _what(sides, side)
+        matters = st.container()
     _attribution(shown, sides, side)
+    with matters:  # last, because it runs the model
+        _does_it_matter(shown, sides, side)
 
 
 def _question(shown: Shown, pair: Pair) -> None:
@@ -185,42 +195,43 @@ def _summaries(sides: Mapping[str, Explained]) -> None:
     )
 
 
-def _matrices(sides: Mapping[str, Explained], of: Callable[[Explained], Matrix]) -> dict[str, Matrix]:
-    return numbers.difference({side: of(at) for side, at in sides.items()})
-
-
 def _why(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
     heading("Why it looks there", "why_score")
     if side != DIFFERENCE:
         st.text(spelled.score(sides[side]))
-    panels.score(_matrices(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
+    panels.score(numbers.matrices(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
     st.caption("Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.")
     if side != DIFFERENCE:
         follow.draw(shown, sides[side])
 
 
-def _what(at: Explained) -> None:
+def _what(sides: Mapping[str, Explained], side: str) -> None:
     heading("What it writes", "why_what")
-    st.text(spelled.write(at))
-    tokens, columns = at.written.tokens, st.columns(2)
-    for column, title, ids, by in (
-        (columns[0], "promotes (logits)", tokens.raised, tokens.raised_by),
-        (columns[1], "suppresses (logits)", tokens.lowered, tokens.lowered_by),
-    ):
+    st.text(spelled.write_apart(sides) if side == DIFFERENCE else spelled.write(sides[side]))
+    at, tokens, columns = sides.get(side) or sides["B"], numbers.promoted_of(sides)[side], st.columns(2)
+    halves = ((tokens.raised, tokens.raised_by), (tokens.lowered, tokens.lowered_by))
+    for column, title, (ids, by) in zip(columns, panels.PROMOTES[side == DIFFERENCE], halves, strict=True):
         with column:
             key = selection.widget_key(title.partition(" ")[0])
             panels.promoted(at.run, ids.values.tolist()[:5], by.values.tolist()[:5], title, key)
 
 
-def _does_it_matter(sides: Mapping[str, Explained], side: str) -> None:
+def _does_it_matter(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
     heading("Does it matter?", "why_matters")
+    _mean(shown)
     with st.spinner("Running the model without it…"):
         changes = numbers.changes_of(sides)[side]
     panels.outcomes(changes, selection.widget_key("outcomes"))
     if side == DIFFERENCE:
-        st.caption(f"{DIFFERENCE} of what each changes. What the cells write is in the table above, and with A or B.")
+        st.caption(f"{DIFFERENCE} of what each changes, where it was done to both. {spelled.mean(sides['A'])}")
     else:
         st.caption(spelled.outcomes(sides[side]))
+
+
+def _mean(shown: Shown) -> None:
+    """Over what the head's mean is taken, and the work that this takes."""
+    means.choose(shown.runs)
+    means.work(MEAN, means.wanted(shown.runs, selection.current().mean_over))
 
 
 def _attribution(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
@@ -230,9 +241,9 @@ def _attribution(shown: Shown, sides: Mapping[str, Explained], side: str) -> Non
         st.text(spelled.effects(at))
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.caption("By layer and head. Click a head to explain it.")
+        st.caption("By layer and head. Choose a head to explain it.")
         panels.effect_map(
-            _matrices(sides, numbers.effect_map),
+            numbers.matrices(sides, numbers.effect_map),
             side,
             MapCell(at.cell.layer, at.cell.head),
             selection.epoch(),
@@ -240,7 +251,7 @@ def _attribution(shown: Shown, sides: Mapping[str, Explained], side: str) -> Non
         )
         st.caption("Added up over the layers at the final scale, beside what each layer would say by itself (its own).")
         panels.plain_map(
-            _matrices(sides, numbers.by_layer),
+            numbers.matrices(sides, numbers.by_layer),
             side,
             ("", "after layer"),
             selection.widget_key("by_layer"),
@@ -250,7 +261,7 @@ def _attribution(shown: Shown, sides: Mapping[str, Explained], side: str) -> Non
         effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
         panels.waterfall(effects, f"target − distractor{f', {side}' if shown.b else ''}", selection.widget_key("fall"))
     st.caption(f"What {name(at.head)} adds, by the token that it takes it from.")
-    taken = _matrices(sides, lambda each: numbers.by_source(shown, each))
+    taken = numbers.matrices(sides, lambda each: numbers.by_source(shown, each))
     panels.plain_map(taken, side, ("head", "token"), selection.widget_key("by_source"), panels.EFFECT)
 
 
@@ -261,38 +272,3 @@ def _take_click(shown: Shown) -> None:
     is_head = clicked and clicked.row < shown.n_layers and clicked.column < shown.n_heads
     if clicked and is_head and clicked != (layer, head):
         selection.choose(heads=_first((clicked.row, clicked.column)), keys=())
-
-
-def _tables(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
-    """The same in numbers."""
-    at = sides.get(side)
-    if at is not None:
-        st.text("\n".join([spelled.score(at), spelled.write(at), spelled.effects(at)]))
-    for columns, title in zip(
-        panels.side_columns(_matrices(sides, numbers.score_matrix)[side]),
-        ("The score by part of the query", "The score by part of the key"),
-        strict=True,
-    ):
-        _table(title, columns)
-    if at is not None:
-        tokens = at.written.tokens
-        promoted: tables.Columns = {
-            "promotes": at.run.tokenizer.labels(tokens.raised.values.tolist()),
-            "by (logits)": tokens.raised_by.values.numpy(),
-            "suppresses": at.run.tokenizer.labels(tokens.lowered.values.tolist()),
-            "by (logits) ": tokens.lowered_by.values.numpy(),
-        }
-        _table("What the cell writes", promoted)
-    _table("Does it matter", panels.outcome_columns(numbers.changes_of(sides)[side]))
-    effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
-    _table("Who made the prediction", {"Part": list(effects), "logits": np.array(list(effects.values()))})
-    over_layers = _matrices(sides, numbers.by_layer)[side]
-    rows = dict(zip(over_layers.rows, over_layers.values, strict=True))
-    _table("Over the layers", {"After layer": over_layers.columns, **rows})
-    taken = _matrices(sides, lambda each: numbers.by_source(shown, each))[side]
-    _table("By source token", {"Token": taken.columns, "logits": taken.values[0]})
-
-
-def _table(title: str, columns: tables.Columns) -> None:
-    heading(title)
-    tables.draw(columns, title)

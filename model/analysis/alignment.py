@@ -19,6 +19,8 @@ from model.analysis.attention import js_divergence
 
 Presence = Literal["both", "changed", "a", "b"]
 Positions = Sequence[int | None]
+Matches = Sequence[tuple[int, int]]
+"""Positions of A and of B that belong together."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,26 @@ def align_positions(n_a: int, n_b: int) -> Alignment:
     """Match equal positions, whatever tokens they hold; only the longer run has the last places."""
     places = list(zip_longest(range(n_a), range(n_b)))
     return Alignment(tuple(in_a for in_a, _ in places), tuple(in_b for _, in_b in places))
+
+
+def match_positions(
+    a: Sequence[Hashable], b: Sequence[Hashable], by: Literal["tokens", "position"] = "tokens"
+) -> tuple[tuple[int, int], ...]:
+    """Which position of A can stand in for which of B: equal ones where there are as many tokens.
+
+    Else by tokens: those of a longest common subsequence, and between two matches one token for another where there
+    are as many. Or by position: equal ones, and what is left of the longer run belongs to none.
+    """
+    if by == "position" or len(a) == len(b):
+        return tuple((position, position) for position in range(min(len(a), len(b))))
+    pairs: list[tuple[int, int]] = []
+    i = j = 0
+    for match in LCSseq.editops(a, b).as_matching_blocks():
+        if match.a - i == match.b - j:
+            pairs += zip(range(i, match.a), range(j, match.b), strict=True)
+        i, j = match.a + match.size, match.b + match.size
+        pairs += zip(range(match.a, i), range(match.b, j), strict=True)
+    return tuple(pairs)
 
 
 def presence(alignment: Alignment, a_tokens: Sequence[Hashable], b_tokens: Sequence[Hashable]) -> tuple[Presence, ...]:

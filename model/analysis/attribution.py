@@ -70,14 +70,25 @@ class Promoted:
 def promoted(
     write: Vector, stream: Vector, norm: Norm | None, W_U: Float[Tensor, "d_model d_vocab"], k: int
 ) -> Promoted:
-    """What a write does to every token's logit by itself, at the LayerNorm scale of the stream that it is part of.
+    """The tokens on which a write's `token_effects` are largest, and lowest.
 
     Raises:
         HeadlightError: k is outside the vocabulary.
     """
     if not 1 <= k <= W_U.shape[1]:
         raise HeadlightError(f"k is {k}; the vocabulary has {W_U.shape[1]} tokens: ask for 1 to {W_U.shape[1]}.")
-    logits = normalized(write[None], stream, norm)[0].to(W_U.dtype) @ W_U
+    return most_moved(token_effects(write, stream, norm, W_U), k)
+
+
+def token_effects(
+    write: Vector, stream: Vector, norm: Norm | None, W_U: Float[Tensor, "d_model d_vocab"]
+) -> Float[Tensor, " d_vocab"]:
+    """What a write does to every token's logit by itself, at the LayerNorm scale of the stream that it is part of."""
+    return normalized(write[None], stream, norm)[0].to(W_U.dtype) @ W_U
+
+
+def most_moved(logits: Float[Tensor, " d_vocab"], k: int) -> Promoted:
+    """The k tokens with the largest effects, and those with the lowest."""
     up, down = logits.topk(k), logits.topk(k, largest=False)
     return Promoted(
         raised=Measure("promoted", "token id", ("k",), up.indices),

@@ -19,9 +19,6 @@ from torch import Tensor
 from model.analysis import Measure, Unit
 from model.analysis.ov import reading, writing
 
-BLOCK_ROWS, BLOCK_COLUMNS = 256, 2048  # of a product at once: 2 MiB in float32; 8 MiB take twice as long
-SLACK = 1e-5  # by which a bound in float32 may be too low, in shares of the norms it is made of; 64 products round less
-
 Gain = Float[Tensor, " d_model"]
 
 
@@ -74,7 +71,7 @@ def ov_circuit(
 
 
 def balanced(circuit: Circuit) -> Circuit:
-    """The same matrix from factors that share its strengths alike, with which `top_pairs` finds most to leave out."""
+    """The same matrix from factors that share its strengths alike, the strongest parts first."""
     left, right, strengths = _singular(circuit)
     roots = strengths.sqrt()
     return replace(circuit, A=(left * roots).to(circuit.A), B=(right * roots).to(circuit.B).T)
@@ -88,8 +85,14 @@ class Pairs:
     columns: Measure
     values: Measure
 
+    @property
+    def turned(self) -> "Pairs":
+        """The same pairs in the circuit seen from its columns' side."""
+        return Pairs(self.columns, self.rows, self.values)
 
-def _pairs(circuit: Circuit, values: Tensor, rows: Tensor, columns: Tensor) -> Pairs:
+
+def pairs_of(circuit: Circuit, values: Tensor, rows: Tensor, columns: Tensor) -> Pairs:
+    """Entries of a circuit as pairs."""
     first, second = circuit.axes
     return Pairs(
         Measure(first, "token id", ("pair",), rows),
@@ -98,41 +101,24 @@ def _pairs(circuit: Circuit, values: Tensor, rows: Tensor, columns: Tensor) -> P
     )
 
 
-def top_pairs(circuit: Circuit, k: int, lowest: bool = False) -> Pairs:
-    """The k largest entries of all, or the k lowest: exact, by blocks, with one product of 2 MiB at a time.
-
-    A block of rows is a ball around their mean m with a radius r, so that no entry of column b is above m·b + r‖b‖:
-    the columns whose bound is below the k-th entry found so far are left out. Longest rows come first, since they make
-    the bar high at once. Of entries that tie for the last place any may be given.
-    """
-    rows, columns = circuit.A * (-1 if lowest else 1), circuit.B.T.contiguous()
-    lengths, order = columns.norm(dim=1), rows.norm(dim=1).argsort(descending=True)
-    best, where = rows.new_empty(0), order.new_empty(0, 2)
-    for block in order.split(BLOCK_ROWS):
-        own, bar = rows[block], _bar(best, k)
-        mean = own.mean(0)
-        radius = (own - mean).norm(dim=1).max()
-        bound = columns @ mean + lengths * (radius + SLACK * (radius + mean.norm()))
-        for part in (bound >= bar).nonzero()[:, 0].split(BLOCK_COLUMNS):
-            product = own @ columns[part].T
-            if len(part) and product.max() > _bar(best, k):
-                found, at = product.flatten().topk(min(k, product.numel()))
-                places = torch.stack([block[at // len(part)], part[at % len(part)]], 1)
-                best, kept = torch.cat([best, found]).topk(min(k, len(best) + len(found)))
-                where = torch.cat([where, places])[kept]
-    return _pairs(circuit, -best if lowest else best, where[:, 0], where[:, 1])
+def difference(a: Circuit, b: Circuit) -> Circuit:
+    """B − A, entry by entry, for the tokens that both have: a circuit of their ranks together."""
+    rows, columns = (min(len(x), len(y)) for x, y in ((a.A, b.A), (a.B.T, b.B.T)))
+    A = torch.cat([b.A[:rows], -a.A[:rows]], 1)
+    return replace(a, name=f"difference in {a.name}", A=A, B=torch.cat([b.B[:, :columns], a.B[:, :columns]]))
 
 
-def _bar(best: Float[Tensor, " pair"], k: int) -> float:
-    """What an entry must exceed to be among the k largest."""
-    return float(best[-1]) if len(best) == k else -torch.inf
+def entries(circuit: Circuit, rows: Int[Tensor, " pair"], columns: Int[Tensor, " pair"]) -> Measure:
+    """The entries at some pairs of tokens."""
+    values = torch.einsum("pr,rp->p", circuit.A[rows], circuit.B[:, columns])
+    return Measure(circuit.name, circuit.unit, ("pair",), values)
 
 
 def partners(circuit: Circuit, row: int, k: int, lowest: bool = False) -> Pairs:
     """The k largest entries of one row, or the k lowest; of a column by `circuit.T`."""
     values = circuit.A[row] @ circuit.B
     found, columns = values.topk(min(k, len(values)), largest=not lowest)
-    return _pairs(circuit, found, torch.full_like(columns, row), columns)
+    return pairs_of(circuit, found, torch.full_like(columns, row), columns)
 
 
 @dataclass(frozen=True, eq=False)

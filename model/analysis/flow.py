@@ -150,32 +150,43 @@ def _measure(values: Tensor, *axes: str) -> Measure:
     return Measure("share", "share", axes, values)
 
 
-@dataclass(frozen=True, eq=False)
-class Readout:
-    """The k likeliest tokens (ids) of a node, best first, their probabilities, and their ranks in the node below.
-
-    Ranks are from 1; `ranks_below` is None where there is no node below.
-    """
-
-    tokens: Measure
-    probabilities: Measure
-    ranks_below: Measure | None
+Heads = tuple[tuple[int, float], ...]
+Taken = tuple[Kind, int, float, Heads]  # a kind, the position that is taken from, the share, and its heads' shares
 
 
-def readout(logits: Float[Tensor, " d_vocab"], below: Float[Tensor, " d_vocab"] | None, k: int) -> Readout:
-    """What a node would say, from its logits and those of the node below it, both read off by the logit lens.
+class Incoming(NamedTuple):
+    """All that a node is made of: what it takes from the nodes below it, and its bias and rest; they sum to 1."""
 
-    Raises:
-        InputError: k is outside the vocabulary.
-    """
-    if not 1 <= k <= len(logits):
-        raise InputError(f"k is {k}; the vocabulary has {len(logits)} tokens: ask for 1 to {len(logits)}.")
-    best = logits.topk(k).indices
-    probabilities = Measure("probability", "probability", ("k",), logits.softmax(-1)[best])
-    ranks = None
-    if below is not None:
-        ranks = Measure("rank below", "rank", ("k",), 1 + (below > below[best][:, None]).sum(-1))
-    return Readout(Measure("top tokens", "token id", ("k",), best), probabilities, ranks)
+    taken: tuple[Taken, ...]
+    bias: float
+    rest: float
+
+
+def into_post(layer: Summands, positions: list[int]) -> dict[int, Incoming]:
+    """What the nodes after the MLP are made of, by position."""
+    found = post_shares(layer)
+    rows = zip(positions, *(each.values.tolist() for each in (found.residual, found.mlp, found.rest)), strict=True)
+    return {
+        at: Incoming((("residual", at, of_stream, ()), ("mlp", at, of_mlp, ())), 0.0, rest)
+        for at, of_stream, of_mlp, rest in rows
+    }
+
+
+def into_mid(layer: Summands, positions: list[int]) -> dict[int, Incoming]:
+    """What the nodes after attention are made of, by position."""
+    found = mid_shares(layer)
+    rows = zip(positions, *(each.values.tolist() for each in (found.residual, found.bias, found.rest)), strict=True)
+    return {
+        at: Incoming((("residual", at, share, ()), *_attended(edges)), bias, rest)
+        for (at, share, bias, rest), edges in zip(rows, found.edges.values, strict=True)
+    }
+
+
+def _attended(edges: Float[Tensor, "head key"]) -> Iterator[Taken]:
+    """One edge a key that any head takes from."""
+    ordered, heads = (each.T.tolist() for each in edges.sort(dim=0, descending=True, stable=True))
+    for key, share in enumerate(edges.sum(0).tolist()):
+        yield "attention", key, share, tuple(zip(heads[key], ordered[key], strict=True))
 
 
 class Place(NamedTuple):
@@ -207,7 +218,7 @@ class Edge:
     target: Place
     kind: Kind
     share: float
-    heads: tuple[tuple[int, float], ...] = ()
+    heads: Heads = ()
 
 
 @dataclass(frozen=True)
@@ -231,6 +242,16 @@ class Flow:
 Supply = Callable[[int, list[int]], Summands]
 
 
+def check_threshold(threshold: float) -> None:
+    """Refuse what is no share.
+
+    Raises:
+        InputError: it is below 0 or above 1.
+    """
+    if not 0 <= threshold <= 1:
+        raise InputError(f"The threshold is {threshold}; it is a share of a node: give 0 to 1.")
+
+
 def flow(supply: Supply, n_layers: int, attn_only: bool, start: int, threshold: float) -> Flow:
     """The graph of what the stream after `n_layers` layers at position `start` was made of.
 
@@ -241,8 +262,7 @@ def flow(supply: Supply, n_layers: int, attn_only: bool, start: int, threshold: 
     Raises:
         InputError: the threshold is no share, or there is no layer.
     """
-    if not 0 <= threshold <= 1:
-        raise InputError(f"The threshold is {threshold}; it is a share of a node: give 0 to 1.")
+    check_threshold(threshold)
     if n_layers < 1:
         raise InputError(f"n_layers is {n_layers}; nothing flows before the first layer: give at least 1.")
     depth = n_layers if attn_only else 2 * n_layers
@@ -252,40 +272,10 @@ def flow(supply: Supply, n_layers: int, attn_only: bool, start: int, threshold: 
         if positions:
             summed = supply(layer, positions)
             if not attn_only:
-                walk.down(positions, *_into_post(post_shares(summed), positions))
-            walk.down(positions, *_into_mid(mid_shares(summed), positions))
+                walk.down(into_post(summed, positions))
+            walk.down(into_mid(summed, positions))
     walk.end()
     return Flow(Place(depth, start), threshold, tuple(walk.nodes), tuple(walk.edges))
-
-
-Heads = tuple[tuple[int, float], ...]
-Taken = tuple[Kind, int, float, Heads]  # an edge into a node: its kind, its source's position, its share, its heads'
-Beside = tuple[float, float]  # the node's bias and rest
-
-
-def _into_post(found: PostShares, positions: list[int]) -> tuple[list[list[Taken]], list[Beside]]:
-    residual, mlp, rest = (each.values.tolist() for each in (found.residual, found.mlp, found.rest))
-    edges: list[list[Taken]] = [
-        [("residual", position, of_stream, ()), ("mlp", position, of_mlp, ())]
-        for position, of_stream, of_mlp in zip(positions, residual, mlp, strict=True)
-    ]
-    return edges, [(0.0, share) for share in rest]
-
-
-def _into_mid(found: MidShares, positions: list[int]) -> tuple[list[list[Taken]], list[Beside]]:
-    residual, bias, rest = (each.values.tolist() for each in (found.residual, found.bias, found.rest))
-    rows = enumerate(zip(positions, residual, strict=True))
-    edges = [
-        [("residual", position, share, ()), *_attended(found.edges.values[row])] for row, (position, share) in rows
-    ]
-    return edges, list(zip(bias, rest, strict=True))
-
-
-def _attended(edges: Float[Tensor, "head key"]) -> Iterator[Taken]:
-    """One edge a key that any head takes from."""
-    ordered, heads = (each.T.tolist() for each in edges.sort(dim=0, descending=True, stable=True))
-    for key, share in enumerate(edges.sum(0).tolist()):
-        yield "attention", key, share, tuple(zip(heads[key], ordered[key], strict=True))
 
 
 @dataclass
@@ -298,14 +288,14 @@ class _Walk:
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
 
-    def down(self, positions: list[int], incoming: list[list[Taken]], beside: list[Beside]) -> None:
+    def down(self, into: dict[int, Incoming]) -> None:
         """To the next state below; positions at which nothing arrives are left out."""
         below: dict[int, float] = {}
-        for position, taken, (bias, rest) in zip(positions, incoming, beside, strict=True):
+        for position, incoming in into.items():
             if position in self.arriving:
                 target, here = Place(self.depth, position), self.arriving[position]
-                self.nodes.append(Node(target, here, bias, rest))
-                for kind, source, share, heads in taken:
+                self.nodes.append(Node(target, here, incoming.bias, incoming.rest))
+                for kind, source, share, heads in incoming.taken:
                     if share > 0 and share >= self.threshold:
                         self.edges.append(Edge(Place(self.depth - 1, source), target, kind, share, heads))
                         below[source] = below.get(source, 0.0) + here * share

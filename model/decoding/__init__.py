@@ -8,7 +8,7 @@ A decoder-only model continues the prompt; an encoder-decoder takes the prompt a
 
 from model.decoding.beam import BeamSearch, Expansion, Hypothesis, beam_search
 from model.decoding.distributions import Distributions, Sampling, distributions
-from model.decoding.generate import greedy, sample
+from model.decoding.generate import greedy, sample, sample_anew
 from model.decoding.key_values import KeyValueCache
 from model.decoding.written import Generation, Reason
 
@@ -25,4 +25,5 @@ __all__ = [
     "distributions",
     "greedy",
     "sample",
+    "sample_anew",
 ]

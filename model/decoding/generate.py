@@ -6,8 +6,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from model.config import TransformerConfig
 from model.decoding.distributions import Sampling, distributions
-from model.decoding.steps import Model, PromptMask, PromptTokens, Steps, TargetTokens, start
+from model.decoding.steps import (
+    LogitsOf,
+    Model,
+    PromptMask,
+    PromptTokens,
+    Steps,
+    TargetTokens,
+    WholeSteps,
+    start,
+)
 from model.decoding.written import Generation, Limits, limits
 from model.hooks import NO_TAP, Tap
 
@@ -63,12 +73,37 @@ def sample(
         InputError: as `greedy`.
     """
 
-    def draw(logits: Float[Tensor, "row d_vocab"]) -> Int[Tensor, " row"]:
-        return torch.multinomial(distributions(logits, sampling).after, 1, generator=generator).squeeze(1)
-
     with torch.inference_mode():
         steps = start(model, prompt, attention_mask, target, tap)
-        return _write(steps, limits(steps, max_new_tokens, stop_tokens), draw)
+        return _write(steps, limits(steps, max_new_tokens, stop_tokens), _draw(sampling, generator))
+
+
+def sample_anew(
+    logits_of: LogitsOf,
+    prompt: Int[Tensor, "1 pos"],
+    *,
+    cfg: TransformerConfig,
+    sampling: Sampling,
+    generator: torch.Generator,
+    max_new_tokens: int | None = None,
+    stop_tokens: Collection[int] = (),
+) -> Generation:
+    """Tokens drawn as `sample` draws them, from `logits_of` the whole text so far at every step: nothing is kept.
+
+    This is for runs that are changed on the way by what has to see all positions at once, as edits do.
+
+    Raises:
+        ConfigError: max_new_tokens below 1.
+        InputError: a prompt that a model with this `cfg` cannot take, or a stop token that is not in the vocabulary.
+    """
+    with torch.inference_mode():
+        steps = WholeSteps(logits_of, prompt, cfg)
+        (written,) = _write(steps, limits(steps, max_new_tokens, stop_tokens), _draw(sampling, generator))
+    return written
+
+
+def _draw(sampling: Sampling, generator: torch.Generator) -> Choose:
+    return lambda logits: torch.multinomial(distributions(logits, sampling).after, 1, generator=generator).squeeze(1)
 
 
 def _write(steps: Steps, limit: Limits, choose: Choose) -> tuple[Generation, ...]:

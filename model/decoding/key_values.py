@@ -24,6 +24,9 @@ class KeyValueCache(Tap):
             self._kept[name] = _Positions(activation)
         return self._kept[name].extend(activation)
 
+    def ignores(self, name: str) -> bool:
+        return not name.endswith((".hook_k", ".hook_v"))
+
     def select(self, rows: Int[Tensor, " chosen"]) -> None:
         """Go on with these rows of the batch, in this order; a row can be chosen more than once."""
         for positions in self._kept.values():

@@ -1,12 +1,14 @@
 """A model run a token at a time, whichever of the two kinds it is."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import partial
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from model.config import TransformerConfig
 from model.decoding.key_values import KeyValueCache
 from model.errors import ConfigError, InputError
 from model.hooks import NO_TAP, Chain, Tap
@@ -19,6 +21,7 @@ Model = Transformer | Seq2SeqTransformer
 PromptTokens = Int[Tensor, "batch pos"]
 PromptMask = Int[Tensor, "batch pos"] | None
 TargetTokens = Int[Tensor, "batch target"] | None
+LogitsOf = Callable[[Int[Tensor, "1 pos"]], Float[Tensor, "1 pos d_vocab"]]
 
 
 class Steps(ABC):
@@ -113,6 +116,20 @@ class _TargetSteps(Steps):
         super().select(rows)
         self._encoder_out = self._encoder_out[rows]
         self._mask = None if self._mask is None else self._mask[rows]
+
+
+class WholeSteps(Steps):
+    """One text that is run whole at every step."""
+
+    def __init__(self, logits_of: LogitsOf, prompt: Int[Tensor, "1 pos"], cfg: TransformerConfig) -> None:
+        super().__init__(NO_TAP)
+        check_tokens("prompt", prompt, None, n_ctx=cfg.n_ctx, d_vocab=cfg.d_vocab)
+        self.prompt, self.n_free, self.d_vocab = prompt, cfg.n_ctx - prompt.shape[1], cfg.d_vocab
+        self._logits_of, self._so_far = logits_of, prompt[:, :0]
+
+    def _run(self, tokens: Int[Tensor, "1 new"]) -> Float[Tensor, "1 d_vocab"]:
+        self._so_far = torch.cat([self._so_far, tokens], dim=1)
+        return self._logits_of(self._so_far)[:, -1]
 
 
 def start(model: Model, prompt: PromptTokens, mask: PromptMask, target: TargetTokens, tap: Tap) -> Steps:

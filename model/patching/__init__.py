@@ -13,7 +13,8 @@ from model.patching.attribution import attribution_map, rank_correlation
 from model.patching.grids import Grid, Kind, Variant, grid, operations
 from model.patching.maps import patching_map
 from model.patching.paths import ReadAs, path_differences, path_map
-from model.patching.runs import AT_ONCE, LogitDifference, Patching
+from model.patching.runs import AT_ONCE, Patching
+from model.patching.sides import LogitDifference, differing
 
 __all__ = [
     "AT_ONCE",
@@ -24,6 +25,7 @@ __all__ = [
     "ReadAs",
     "Variant",
     "attribution_map",
+    "differing",
     "grid",
     "operations",
     "patching_map",

@@ -28,21 +28,22 @@ def attribution_map(patching: Patching, kind: Kind, layer: int | None = None) ->
     Raises:
         InputError: the model has no such part.
     """
-    cells = grid(kind, patching.model.cfg, patching.n_pos, layer)
+    cells = grid(kind, patching.model.cfg, patching.reach, layer)
     gradients = _gradients(patching)
     unpatched = patching.a if patching.into == "A" else patching.b
     estimates = torch.stack([unpatched + _effect(patching, gradients, variant) for variant in cells.variants])
-    shares = patching.share(estimates).reshape(cells.shape)
-    return Measure("patched, estimated", "share", cells.axes, shares.cpu())
+    shares = patching.share(estimates).reshape(cells.shape).cpu()
+    return Measure("patched, estimated", "share", cells.axes, patching.only_matched(shares, cells.axes))
 
 
 def _gradients(patching: Patching) -> ActivationCache:
     """The gradient of the logit difference for every activation that can be patched."""
     keep, model = Collect(patching.names), patching.model
     with torch.inference_mode(False), torch.enable_grad():
-        tokens = patching.tokens.clone()
-        resid = model(tokens, tap=Chain(_WithGradient(), keep), stop_at_layer=model.cfg.n_layers)
-        found = torch.autograd.grad(patching.read(resid).sum(), list(keep.kept.values()))
+        tokens = patching.tokens.clone().to(model.embed.W_E.device)
+        resid = model(tokens, tap=Chain(_WithGradient(), patching.tap, keep), stop_at_layer=model.cfg.n_layers)
+        activations = list(keep.kept.values())  # an edit can cut some of them off from what is measured
+        found = torch.autograd.grad(patching.read(resid).sum(), activations, allow_unused=True, materialize_grads=True)
     return ActivationCache({name: one[0] for name, one in zip(keep.kept, found, strict=True)}, model.cfg.n_layers)
 
 
@@ -57,9 +58,10 @@ def _effect(patching: Patching, gradients: ActivationCache, variant: Variant) ->
 def rank_correlation(x: Float[Tensor, "..."], y: Float[Tensor, "..."]) -> float:
     """Spearman's rank correlation of as many numbers, equal ones sharing the mean of their ranks.
 
-    NaN where all numbers of one are equal.
+    Pairs of which one is NaN do not count. NaN where all numbers of one are equal.
     """
-    ranks = torch.stack([_ranks(x.flatten()), _ranks(y.flatten())])
+    numbers = ~(x.isnan() | y.isnan())
+    ranks = torch.stack([_ranks(x[numbers]), _ranks(y[numbers])])
     centred = ranks - ranks.mean(-1, keepdim=True)
     product, squares = (centred[0] * centred[1]).sum(), centred.square().sum(-1)
     return float(product / squares.prod().sqrt())

@@ -11,11 +11,13 @@ from model.patching.runs import AT_ONCE, Patching
 def patching_map(patching: Patching, kind: Kind, layer: int | None = None, at_once: int = AT_ONCE) -> Measure:
     """The share of the logit difference with each part patched alone: [layer, pos], [layer, head] or [head, pos].
 
-    0 = A, 1 = B, whichever of them is patched. Positions after the one that is measured have no say, and are left out.
+    0 = A, 1 = B, whichever of them is patched. Positions after the one that is measured have no say, and are left out;
+    NaN at those without a match in the other run.
 
     Raises:
         InputError: the model has no such part, or not even one variant fits in `at_once` bytes.
     """
-    cells = grid(kind, patching.model.cfg, patching.n_pos, layer)
+    cells = grid(kind, patching.model.cfg, patching.reach, layer)
     differences = patching.differences(cells.variants, at_once)
-    return Measure("patched", "share", cells.axes, patching.share(differences).reshape(cells.shape).cpu())
+    shares = patching.share(differences).reshape(cells.shape).cpu()
+    return Measure("patched", "share", cells.axes, patching.only_matched(shares, cells.axes))

@@ -46,7 +46,7 @@ def path_differences(
     Source: Goldowsky-Dill et al. 2023 (the direct path); Wang et al. 2022, section 3.1 (with MLPs computed anew).
 
     Raises:
-        InputError: a head that there is not, or a sender that does not come before the receiver.
+        InputError: a head that there is not, a sender that does not come before the receiver, or a run with edits.
     """
     _check(patching, senders, receiver)
     pieces = [
@@ -90,6 +90,8 @@ def _reaching(patching: Patching, senders: Sequence[Head], layer: int, through_m
 
 
 def _check(patching: Patching, senders: Sequence[Head], receiver: Head) -> None:
+    if patching.tap is not NO_TAP:
+        raise InputError("Paths are followed in a run without edits. Patch into the other run, or choose another map.")
     for layer, head in (receiver, *senders):
         check_head(patching.model.cfg, layer, head)
     late = next((sender for sender in senders if sender[0] >= receiver[0]), None)

@@ -1,59 +1,74 @@
-"""Two runs of as many tokens, and variants of one of them in which parts are the other's.
+"""Two runs, and variants of one of them in which parts are the other's.
 
 The variants travel as one batch: row 0 is the run itself, and the others join it where they begin to differ from it.
-Each is a change of the residual stream, so that a layer's attention is not computed for those that join after it.
+Each is a change of the residual stream, so that a layer's attention is not computed for those that join after it. A
+run with edits makes them in every row; there a variant joins before its layer, and its part is put in place of what
+the edits have left.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
+from model.analysis.alignment import Matches
 from model.cache import ActivationCache
 from model.errors import InputError
 from model.hooks import NO_TAP, Chain, Collect, Tap
 from model.layers import visible_keys
 from model.patching.grids import Part, Variant, check_variant, row_bytes
+from model.patching.joining import Growing, Later, Put
+from model.patching.sides import LogitDifference, RunSide, Tokens, check, in_reach, laid
+from model.source import Source
 from model.transformer import Transformer
 
-Tokens = Int[Tensor, "1 pos"]
 Streams = Float[Tensor, "variant pos d_model"]
 Into = Literal["A", "B"]
 SAME = 1e-6  # logits; two differences that are closer leave nothing to be shared
 AT_ONCE = 2**30  # bytes that variants in flight may take
 
 
-@dataclass(frozen=True)
-class LogitDifference:
-    """What is measured: the target's logit less the distractor's (token ids) at a position."""
-
-    target: int
-    distractor: int
-    position: int
-
-
 class Patching:
     """Runs A and B, one of which (`into`) is to be patched with what the other computed.
 
-    `a` and `b` are the logit difference in the two runs. Where attention is causal, only the `n_pos` tokens up to the
-    position at which it is measured are run: what comes later has no say.
+    `a` and `b` are the logit difference in the two runs. `matches` says which positions of A and B belong together:
+    equal ones, unless it is given; what has no match is not patched. B can be the run of `model_b`, which has the same
+    shape, or one with edits, which `tap_b` makes.
+
+    Where attention is causal, only the `reach` tokens up to the position at which it is measured have a say. Of a run
+    without edits only these are run, of one with edits all `n_pos`.
 
     Raises:
-        InputError: prompts of different length, a token or a position that there is not, or no difference between A
-            and B of which a share could be taken.
+        InputError: prompts of different length without matches, models of different shape, a token or a position that
+            there is not, or no difference between A and B of which a share could be taken.
     """
 
-    def __init__(self, model: Transformer, a: Tokens, b: Tokens, asked: LogitDifference, into: Into = "A") -> None:
-        _check(model, a, b, asked)
-        self.model, self.asked, self.into = model, asked, into
-        self.n_pos = asked.position + 1 if model.cfg.attention_dir == "causal" else a.shape[1]
-        tokens = torch.cat([a, b] if into == "A" else [b, a])[:, : self.n_pos]
-        self.tokens = tokens[:1].to(model.embed.W_E.device)
-        self.base, self.source, (base, source) = self._run(tokens.to(model.embed.W_E.device))
-        self.a, self.b = (base, source) if into == "A" else (source, base)
+    def __init__(
+        self,
+        model: Transformer,
+        a: Tokens,
+        b: Tokens,
+        asked: LogitDifference,
+        into: Into = "A",
+        matches: Matches | None = None,
+        model_b: Transformer | None = None,
+        tap_b: Tap = NO_TAP,
+    ) -> None:
+        sides = RunSide(model, a, asked.position), RunSide(model_b or model, b, asked.in_b, tap_b)
+        found = check(*sides, asked, matches)
+        self.asked, self.into = asked, into
+        base, source = sides if into == "A" else reversed(sides)
+        pairs = found if into == "A" else [(there, here) for here, there in found]
+        self.model, self.position, self.tap = base.model, base.position, base.tap
+        self.n_pos, self.reach = base.n_pos, base.reach
+        self.tokens = base.tokens[:, : self.n_pos]
+        self.matches = in_reach(pairs, base, source)
+        self.base, own = self._run(base)
+        there, other = self._run(source)
+        self.other = ActivationCache(laid(self.base, there, self.matches), self.model.cfg.n_layers)
+        self.a, self.b = (own, other) if into == "A" else (other, own)
         if abs(self.b - self.a) <= SAME:
             raise InputError(
                 f"Target less distractor is {self.a:.6f} logits in A and {self.b:.6f} in B: with no difference between "
@@ -61,11 +76,12 @@ class Patching:
             )
 
     @torch.inference_mode()
-    def _run(self, tokens: Int[Tensor, "2 pos"]) -> tuple[ActivationCache, ActivationCache, list[float]]:
-        keep, n_layers = Collect(self.names), self.model.cfg.n_layers
-        resid = self.model(tokens, tap=keep, stop_at_layer=n_layers)
-        base, source = ({name: kept[row] for name, kept in keep.kept.items()} for row in (0, 1))
-        return ActivationCache(base, n_layers), ActivationCache(source, n_layers), self.read(resid).tolist()
+    def _run(self, side: RunSide) -> tuple[ActivationCache, float]:
+        keep, n_layers = Collect(self.names), side.model.cfg.n_layers
+        tokens = side.tokens[:, : side.n_pos].to(side.model.embed.W_E.device)
+        resid = side.model(tokens, tap=Chain(side.tap, keep), stop_at_layer=n_layers)
+        kept = {name: activation[0] for name, activation in keep.kept.items()}
+        return ActivationCache(kept, n_layers), float(self.read(resid[:, [side.position]], side.model))
 
     @property
     def names(self) -> list[str]:
@@ -75,25 +91,39 @@ class Patching:
         return [f"blocks.{layer}.{part}" for layer in range(self.model.cfg.n_layers) for part in parts]
 
     @property
+    def source(self) -> Source | None:
+        """Where the model of the run that is patched came from."""
+        return self.model.source
+
+    @property
     def nbytes(self) -> int:
         """What is kept of both runs."""
-        return sum(kept.nbytes for cache in (self.base, self.source) for kept in cache.values())
+        return sum(kept.nbytes for cache in (self.base, self.other) for kept in cache.values())
 
-    def read(self, resid: Streams) -> Float[Tensor, " variant"]:
+    def read(self, resid: Streams, model: Transformer | None = None) -> Float[Tensor, " variant"]:
         """Target less distractor of streams after the last layer, of all positions or of the one that is measured."""
-        resid = resid[:, [self.asked.position if resid.shape[1] > 1 else 0]]
+        model = model or self.model
+        resid = resid[:, [self.position if resid.shape[1] > 1 else 0]]
         pair = [self.asked.target, self.asked.distractor]
-        W_U, b_U = self.model.unembed.W_U[:, pair], self.model.unembed.b_U[pair]
-        target, distractor = (self.model.ln_final(resid, NO_TAP)[:, 0] @ W_U + b_U).unbind(-1)
+        W_U, b_U = model.unembed.W_U[:, pair], model.unembed.b_U[pair]
+        target, distractor = (model.ln_final(resid, NO_TAP)[:, 0] @ W_U + b_U).unbind(-1)
         return target - distractor
 
     def share(self, differences: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """How far logit differences are from A's to B's: 0 at A's, 1 at B's, not clipped."""
         return (differences - self.a) / (self.b - self.a)
 
+    def only_matched(self, shares: Float[Tensor, "row column"], axes: tuple[str, str]) -> Float[Tensor, "row column"]:
+        """A map's shares, NaN at positions that have no match and are therefore not patched."""
+        if axes[1] != "pos":
+            return shares
+        matched = torch.zeros(self.reach, dtype=torch.bool)
+        matched[[here for here, _ in self.matches]] = True
+        return shares.masked_fill(~matched, torch.nan)
+
     def change(self, part: Part, layer: int) -> Float[Tensor, "pos ..."]:
-        """By how much the other run's part differs."""
-        return self.source[part, layer] - self.base[part, layer]
+        """By how much the other run's part differs; not at all at positions that have no match."""
+        return self.other[part, layer] - self.base[part, layer]
 
     def differences(self, variants: Sequence[Variant], at_once: int = AT_ONCE) -> Float[Tensor, " variant"]:
         """The logit difference of each variant, as many of them in flight as take no more than so many bytes.
@@ -138,12 +168,13 @@ class Patching:
             _, _, name = self._site(variants[row])
             joining.setdefault(name, []).append(self._written(variants[row]))
         first = min(variant.layer for variant in variants)
-        found = self.run_on(first, {name: torch.stack(rows) for name, rows in joining.items()})
+        put = NO_TAP if self.tap is NO_TAP else Put([variants[row] for row in order], self.other)
+        found = self.run_on(first, {name: torch.stack(rows) for name, rows in joining.items()}, put)
         return torch.empty_like(found).index_copy_(0, torch.tensor(order, device=found.device), found)
 
     def _site(self, variant: Variant) -> tuple[int, int, str]:
         """Where a variant joins: layer, place in it, and the stream's name there."""
-        if variant.part == "resid_pre":
+        if variant.part == "resid_pre" or self.tap is not NO_TAP:
             return variant.layer, 0, f"blocks.{variant.layer}.hook_resid_pre"
         if variant.part == "mlp_out":
             return variant.layer, 2, f"blocks.{variant.layer}.hook_resid_post"
@@ -154,7 +185,9 @@ class Patching:
         return f"blocks.{layer}.hook_resid_{'post' if self.model.cfg.attn_only else 'mid'}"
 
     def _written(self, variant: Variant) -> Float[Tensor, "pos d_model"]:
-        """By how much a variant's stream differs where it joins."""
+        """By how much a variant's stream differs where it joins; what is put in place later makes no difference yet."""
+        if self.tap is not NO_TAP and variant.part != "resid_pre":
+            return torch.zeros_like(self.base["resid_pre", variant.layer])
         if variant.part == "z":
             heads = range(self.model.cfg.n_heads) if variant.head is None else [variant.head]
             change = torch.stack([self.head_change(variant.layer, head) for head in heads]).sum(0)
@@ -178,40 +211,10 @@ class Patching:
         What joins is how much a variant's stream differs from the run's own there; `tap` sees what the others leave.
         """
         model, last = self.model, self.model.cfg.n_layers - 1
-        growing = _Growing(joining, self.after_attention(last), self.asked.position)
+        alone = self.after_attention(last) if self.tap is NO_TAP else None
+        steps = Chain(Growing(joining, alone, self.position), Later(self.tap, layer), tap)
         resid = self.base["resid_pre", layer][None]
         visible = visible_keys(model.cfg.attention_dir, None, self.n_pos, resid.device)
         for index in range(layer, last + 1):
-            resid = model.blocks[index](resid, visible, Chain(growing, tap).within(f"blocks.{index}"))
+            resid = model.blocks[index](resid, visible, steps.within(f"blocks.{index}"))
         return self.read(resid)[1:]
-
-
-class _Growing(Tap):
-    """Lets variants join the run in row 0; after the last attention only the position that is read goes on."""
-
-    def __init__(self, joining: Mapping[str, Streams], last_attention: str, position: int) -> None:
-        self._joining, self._last_attention, self._position = joining, last_attention, position
-
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        change = self._joining.get(name)
-        if change is not None:
-            if activation.shape[1] < change.shape[1]:
-                change = change[:, [self._position]]
-            activation = torch.cat([activation, activation[:1] + change])
-        return activation[:, [self._position]] if name == self._last_attention else activation
-
-
-def _check(model: Transformer, a: Tensor, b: Tensor, asked: LogitDifference) -> None:
-    if a.shape != b.shape:
-        raise InputError(
-            f"A has {a.shape[1]} tokens and B {b.shape[1]}: position by position, one can stand in for the other only "
-            "where they have as many. Add or leave out words until they do."
-        )
-    if not 0 <= asked.position < a.shape[1]:
-        raise InputError(f"There is no position {asked.position}: the prompts have tokens 0 to {a.shape[1] - 1}.")
-    d_vocab = model.cfg.d_vocab_out or model.cfg.d_vocab
-    for name, token in (("target", asked.target), ("distractor", asked.distractor)):
-        if not 0 <= token < d_vocab:
-            raise InputError(f"The {name} is token {token}; the vocabulary has ids 0 to {d_vocab - 1}.")
-    if asked.target == asked.distractor:
-        raise InputError("Target and distractor are the same token, so that they never differ. Choose two.")

@@ -2,14 +2,18 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 from app import detection, jobs, models, runs
-from app.detection import Fed
+from app.detection import Fed, Repeats
+from app.detection.sequences import tokens_of
 from app.selection import Selection
 from app.views import found as heads
+from app.views.subjects import Subject
 from model import Tokenizer, Transformer, load
 from model.errors import HeadlightError, InputError
 from model.source import Source
@@ -48,15 +52,16 @@ class Words(Tokenizer):
 
 def found_of(model_name: str, bos: bool = True, every: bool = True) -> heads.Found:
     """What the page would show after looking and ablating."""
-    sequences = detection.repeats(model_name, bos, 0)
+    sequences = detection.repeats(model_name, bos, Repeats())
     for fed in sequences:
         detection.look(fed)
-    cfg = models.open_model(model_name).cfg
+    model = models.open_model(model_name)
+    cfg = model.cfg
     ablated = [(layer, head) for layer in range(cfg.n_layers) for head in range(cfg.n_heads)] if every else []
     for job in detection.ablation_jobs(sequences, ablated):
         detection.ablate(job)
-    chosen = Selection(model=model_name)
-    found = heads.find(sequences, sequences, chosen, (cfg.n_layers, cfg.n_heads))
+    run: Any = SimpleNamespace(model=model, cfg=cfg, source=model.source, bos=bos)
+    found = heads.find(Subject(run, (), sequences, sequences), Selection(model=model_name))
     assert found is not None
     return found
 
@@ -67,7 +72,7 @@ def test_the_circuit_written_by_hand_is_found_and_what_writes_nothing_is_doubted
     assert found.doubted == [(1, 1)]  # it has the pattern of the other and writes nothing
     assert {head for head, kinds in found.labels.items() if "previous_token" in kinds} == {(0, 0)}
     assert found.verdict((0, 0), "previous_token") == "supported"
-    labels = detection.supported_labels("taught", True, 0)
+    labels = detection.supported_labels("taught", True, Repeats())
     assert "induction" in labels[1, 0]
     assert "induction" not in labels[1, 1]
     for head, does in INDUCTION_HEADS.items():
@@ -77,7 +82,7 @@ def test_the_circuit_written_by_hand_is_found_and_what_writes_nothing_is_doubted
 
 
 def test_without_the_head_that_copies_nothing_is_known_of_the_second_copy(taught: Transformer) -> None:
-    sequences = detection.repeats("taught", True, 0)
+    sequences = detection.repeats("taught", True, Repeats())
     for job in detection.ablation_jobs(sequences, [(1, 0)]):
         detection.ablate(job)
     effect = detection.effects(sequences, (1, 0))["zero"]
@@ -98,8 +103,8 @@ def test_minis_heads_are_those_of_its_card(settings: dict[str, object]) -> None:
 def test_scores_are_those_that_the_model_was_measured_by(settings: dict[str, object]) -> None:
     """Without a beginning-of-sequence token the sequences are those halves that the card's scores are taken on."""
     found = found_of("mini", bos=False, every=False)
-    sequences = detection.repeats("mini", False, 0)
-    rows = torch.stack([detection._tokens(fed)[1] for fed in sequences])
+    sequences = detection.repeats("mini", False, Repeats())
+    rows = torch.stack([tokens_of(fed)[1] for fed in sequences])
     theirs = repeat_scores(load("mini"), rows)
     # Float32 sums over another order of rows and queries.
     torch.testing.assert_close(found.scores["induction"].mean.values, theirs.induction, atol=1e-5, rtol=0)
@@ -107,8 +112,8 @@ def test_scores_are_those_that_the_model_was_measured_by(settings: dict[str, obj
 
 
 def test_repeats_are_seeded_and_hold_no_special_token(settings: dict[str, object], folder: str) -> None:
-    first, again = (detection._tokens(Fed(folder, True, seed=1, number=2))[1] for _ in range(2))
-    other = detection._tokens(Fed(folder, True, seed=2, number=2))[1]
+    first, again = (tokens_of(Fed(folder, True, seed=1, number=2))[1] for _ in range(2))
+    other = tokens_of(Fed(folder, True, seed=2, number=2))[1]
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert torch.equal(first[1:26], first[26:])
@@ -127,10 +132,10 @@ def test_a_short_context_is_filled_and_one_that_is_too_short_refused(
     model = load(folder)
     monkeypatch.setattr(models, "open_model", lambda name: model)
     model.cfg = replace(model.cfg, n_ctx=20)
-    assert detection.half_of(model, True) == 9
-    assert len(detection._tokens(Fed("short", True))[1]) == 19
+    assert detection.half_of(model, True, 25) == 9
+    assert len(tokens_of(Fed("short", True))[1]) == 19
     model.cfg = replace(model.cfg, n_ctx=8)
-    assert detection.half_of(model, True) == 0
+    assert detection.half_of(model, True, 25) == 0
     with pytest.raises(InputError, match="Look at your own prompts instead"):
         detection.look(Fed("short", True))
 
@@ -164,7 +169,7 @@ def test_jobs_go_on_past_what_is_refused_and_can_be_stopped(monkeypatch: pytest.
 
 
 def test_heads_are_ablated_side_by_side_as_one_by_one(settings: dict[str, object], folder: str) -> None:
-    (fed, *_) = detection.repeats(folder, True, 0)
+    (fed, *_) = detection.repeats(folder, True, Repeats())
     every = [(layer, head) for layer in range(3) for head in range(5)]
     together = detection.ablation_jobs([fed], every)
     assert [len(job.heads) for job in together] == [8, 7]
@@ -172,7 +177,7 @@ def test_heads_are_ablated_side_by_side_as_one_by_one(settings: dict[str, object
         detection.ablate(job)
     losses = {head: runs.recalled(("losses", fed, head)) for head in every}
     assert not detection.ablation_jobs([fed], every)
-    model, tokens, start = detection._tokens(fed)
+    model, tokens, start = tokens_of(fed)
     half = (len(tokens) - start) // 2
 
     def zero(z: torch.Tensor, hook: object) -> None:
@@ -199,8 +204,8 @@ def test_copying_counts_both_layer_norms(settings: dict[str, object], folder: st
 
 
 def test_nothing_is_known_before_somebody_has_asked(settings: dict[str, object], folder: str) -> None:
-    assert detection.supported_labels(folder, True, 0) == {}
-    assert detection.detected(detection.repeats(folder, True, 0)) is None
+    assert detection.supported_labels(folder, True, Repeats()) == {}
+    assert detection.detected(detection.repeats(folder, True, Repeats())) is None
 
 
 def test_a_folder_of_the_user_is_looked_at_as_well(settings: dict[str, object], folder: str) -> None:

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import runs
 from app.figures import edits as figures
+from app.prompt_files import Prompt
 from app.prompts import examples
 from app.selection import from_query
 from app.views.edits import effect
@@ -47,6 +48,10 @@ def _widget(page: AppTest, field: str) -> Any:
         for each in kind
         if each.key == f"edits.{field}"
     )
+
+
+def _captions(page: AppTest) -> list[str]:
+    return [caption.value for caption in page.caption]
 
 
 def _texts(page: AppTest) -> list[str]:
@@ -111,12 +116,43 @@ def test_an_edit_that_is_refused_is_not_added_and_a_stays(page: AppTest) -> None
     _run(page)
     _widget(page, "kind").set_value("patch")
     _run(page)
+    _widget(page, "name").set_value("attn.hook_pattern")
     _widget(page, "prompt").set_value("one two")
     _run(page)
+    assert "3 of the 7 positions are matched with the other prompt's 3; the others stay." in _captions(page)
     _widget(page, "add").click()
     _run(page)
     assert "B: Edit 1: The prompt 'one two' has 3 tokens and the edited one 7" in _texts(page)[0]
     assert _edits(page) == ()
+
+
+def test_a_prompt_of_another_length_is_matched_by_tokens_or_by_position(page: AppTest) -> None:
+    _run(page)
+    _widget(page, "by").set_value("resample")
+    _run(page)
+    _widget(page, "prompt").set_value(f"three {PROMPT}")
+    _run(page)
+    assert "6 of the 7 positions are matched with the other prompt's 9; the others stay." in _captions(page)
+    _widget(page, "align").set_value("position")
+    _run(page)
+    _widget(page, "add").click()
+    _run(page)
+    assert _edits(page) == (AblateHeads(((1, 2), (0, 3)), "resample", f"three {PROMPT}", (), "position"),)
+
+
+def test_the_mean_over_the_listed_prompts_is_run_and_goes_into_the_edit(page: AppTest) -> None:
+    listed = ("one two", "three", PROMPT)
+    _run(page)
+    page.session_state["prompt_list"].prompts = tuple(Prompt(text, "a.txt") for text in (*listed, "far too long " * 99))
+    _run(page)
+    _widget(page, "by").set_value("listed")
+    for _ in range(4):  # a slice of the work each time
+        _run(page)
+    _widget(page, "add").click()
+    _run(page)
+    (edit,) = _edits(page)
+    assert edit == AblateHeads(((1, 2), (0, 3)), "mean", over=listed)
+    assert "ablated (mean over 3 prompts)" in "".join(_texts(page))
 
 
 def test_the_effect_is_said_with_the_likeliest_tokens(settings: dict[str, object]) -> None:

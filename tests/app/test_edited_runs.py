@@ -126,7 +126,7 @@ def test_b_is_a_with_the_edits_that_are_on(folder: str) -> None:
 
 WRONG: list[tuple[Edit, str]] = [
     (AblateHeads(((7, 0),)), "B: Edit 2: There is no head L7H0: this model has layers 0 to 2 of heads 0 to 4"),
-    (Patch("blocks.0.hook_resid_pre", "one"), "B: Edit 2: The prompt 'one' has 2 tokens and the edited one 7"),
+    (Patch("blocks.0.attn.hook_pattern", "one"), "B: Edit 2: The prompt 'one' has 2 tokens and the edited one 7"),
     (Patch("blocks.0.hook_resid_pre", PROMPT, (99,)), "B: Edit 2: There is no position 99"),
     (Patch("ln_final.hook_normalized", PROMPT), "B: Edit 2: the pages show what comes before the last LayerNorm"),
     (Patch("hook_embed", ""), "B: Edit 2 takes from another prompt. The prompt is empty"),

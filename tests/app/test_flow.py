@@ -10,8 +10,20 @@ from app.flow import flow_of, readout_of, state_names
 from app.run import Run
 from app.selection import Selection
 from app.shown import Shown
-from app.views.flow import chosen_in, edge_of, edges_of, found_in, heads_of, nodes_of, spelled, start_of, tokens_of
-from model.analysis.alignment import align_tokens
+from app.views.flows.chosen import change_in, chosen_in, edge_of, edge_pair_of, found_in, lacks_change, start_of
+from app.views.flows.numbers import (
+    changed_edges_of,
+    changed_nodes_of,
+    edges_of,
+    heads_of,
+    heads_of_both,
+    nodes_of,
+    spelled,
+    spelled_change,
+    tokens_of,
+    tokens_of_both,
+)
+from model.analysis.alignment import Alignment, align_tokens
 from model.analysis.flow import Edge, Flow, Place, Summands, flow, mid_shares
 from model.edits import Steer
 from tests.app.test_sides import PROMPT_B
@@ -110,6 +122,71 @@ def test_tables_hold_the_graph(run: Run) -> None:
     assert sum(heads["Share of the node"]) == pytest.approx(edge.share, abs=SAME)
     assert edge_of(found, (1, 0)) is None
     assert f"{found.traced:.1%} down to the embeddings" in spelled(found)
+
+
+def test_the_change_is_between_the_runs_own_shares(both: Shown) -> None:
+    """Every edge that a run's own graph has into a token of both runs stands in the change with its share."""
+    chosen = Selection(flow_threshold=0.01)
+    change = change_in(both, chosen)
+    assert change is not None
+    pairs = {(edge.source, edge.target, edge.kind): edge for edge in change.edges}
+    for side, run in both.sides.items():
+        places = both.positions(run)
+        for edge in found_in(both, side, chosen).edges:
+            source, target = (Place(end.depth, places.index(end.position)) for end in (edge.source, edge.target))
+            if both.presence[target.position] in ("a", "b"):
+                continue
+            pair = pairs[source, target, edge.kind]
+            assert getattr(pair, side.lower()) == pytest.approx(edge.share, abs=SAME)
+            assert dict(getattr(pair, f"heads_{side.lower()}")) == pytest.approx(dict(edge.heads), abs=SAME)
+            if edge.kind == "attention":
+                assert edge_pair_of(change, (target.depth, target.position, source.position)) == pair
+
+
+def test_the_change_of_a_run_that_edits_left_alone_is_none(run: Run, folder: str) -> None:
+    untouched = runs.run(folder, run.prompt, run.bos, (Steer(1, "one two", "two", 0.0),))
+    places = tuple(range(len(run.tokens)))
+    change = change_in(Shown(run, untouched, Alignment(places, places)), Selection(flow_threshold=0.01))
+    assert change is not None
+    # Nothing times a direction was added: the same numbers.
+    assert {edge.change for edge in change.edges} == {0.0}
+    assert "None changed by 0.01 or more" in spelled_change(change)
+    steered = runs.run(folder, run.prompt, run.bos, (Steer(1, "one two", "two", 40.0),))
+    change = change_in(Shown(run, steered, Alignment(places, places)), Selection(flow_threshold=0.01))
+    assert change is not None
+    assert change.changed
+    assert spelled_change(change).startswith(f"{len(change.changed)} changed by at least 0.01")
+
+
+def test_tables_of_the_change_subtract(both: Shown) -> None:
+    change = change_in(both, Selection(flow_threshold=0.0))
+    assert change is not None
+    edges, nodes = changed_edges_of(both, change), changed_nodes_of(both, change)
+    assert [b - a for a, b in zip(edges["A"], edges["B"], strict=True)] == pytest.approx(list(edges["B − A"]))
+    sizes = [abs(each) for each in edges["B − A"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert [(b or 0) - (a or 0) for a, b in zip(nodes["A"], nodes["B"], strict=True)] == pytest.approx(
+        list(nodes["B − A"])
+    )
+    edge = next(edge for edge in change.edges if edge.kind == "attention" and edge.a and edge.b)
+    heads = heads_of_both(both.a, edge)
+    assert sum(heads["A"]) == pytest.approx(edge.a, abs=SAME)
+    assert sum(heads["B − A"]) == pytest.approx(edge.change, abs=SAME)
+    node = next(pair.place for pair in change.nodes if pair.a and pair.b)
+    tokens = tokens_of_both(both, node)
+    alone = tokens_of(both.a, Place(node.depth, both.positions(both.a)[node.position] or 0))
+    own = dict(zip(alone["Token"], alone["Probability"], strict=True))
+    for token, probability in zip(tokens["Token"], tokens["A"], strict=True):
+        assert own.get(token, probability) == pytest.approx(probability, abs=1e-6)  # float32, twice computed
+
+
+def test_states_of_unlike_models_are_not_compared(both: Shown) -> None:
+    assert both.b is not None
+    attn_only = type("Stub", (), {"cfg": replace(both.b.cfg, attn_only=True)})()
+    unlike = Shown(both.a, replace(both.b, model=attn_only), both.alignment)
+    assert lacks_change(unlike).startswith("B has no MLPs")
+    assert change_in(unlike, Selection()) is None
+    assert lacks_change(both) == lacks_change(Shown(both.a)) == ""
 
 
 def test_states_are_named_by_what_was_added_last(run: Run) -> None:

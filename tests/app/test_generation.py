@@ -11,13 +11,14 @@ from streamlit.testing.v1 import AppTest
 
 from app import generation, runs
 from app.axis import axis_of
+from app.components import WritingStep
+from app.continuations import Continuations
 from app.generation import Written
 from app.run import Run, attend
 from app.selection import Selection
 from app.shown import Shown
 from app.views import generate, panels, written
 from model import load
-from model.analysis.alignment import align_tokens
 from model.decoding import Sampling, sample
 from model.errors import ConfigError, HeadlightError, InputError
 from tests.app.test_page import MAIN, SECONDS
@@ -30,6 +31,11 @@ OPTIONS = Selection(n_new=12, temperature=0.8, top_k=50, top_p=0.9, seed=5, stop
 @pytest.fixture(scope="module")
 def found(run: Run) -> Written:
     return generation.of(run, OPTIONS)
+
+
+def steps_of(found: Written) -> list[WritingStep]:
+    """The steps of a run alone."""
+    return written.steps_of(Continuations(found))["A"]
 
 
 def test_a_seed_draws_what_the_library_draws(run: Run, folder: str, found: Written) -> None:
@@ -57,7 +63,7 @@ def test_greedy_writes_what_transformers_writes(run: Run, folder: str) -> None:
     expected = theirs.generate(run.tokens[None], attention_mask=torch.ones(1, len(run.tokens)), **settings)
     found = generation.of(run, replace(OPTIONS, temperature=0, n_new=20))
     assert found.run.tokens.tolist() == expected[0].tolist()
-    assert torch.equal(found.candidates.after.amax(1), torch.ones(20))
+    assert torch.equal(found.chances().after.amax(1), torch.ones(20))
     assert not found.entropies[1].any()
 
 
@@ -71,7 +77,7 @@ def test_a_replaced_token_stays_and_the_seed_goes_on_behind_it(run: Run, folder:
     sampling, generator = generation.sampling_of(OPTIONS), torch.Generator().manual_seed(5)
     (drawn,) = sample(model, begun, sampling=sampling, generator=generator, max_new_tokens=7)
     assert changed.tokens[5:].tolist() == drawn.tokens.tolist()
-    assert [step.given for step in written.steps_of(changed)] == [True] * 5 + [False] * 7
+    assert [step.given for step in steps_of(changed)] == [True] * 5 + [False] * 7
 
 
 def test_only_as_many_as_asked_for_are_kept(run: Run) -> None:
@@ -87,7 +93,7 @@ def test_numbers_are_those_of_one_forward_pass_and_a_softmax_by_hand(run: Run, f
         before = np.exp(row - row.max())
         before /= before.sum()
         after = _cut(row, temperature=0.8, top_k=50, top_p=0.9)
-        choices = written.steps_of(found)[step].choices
+        choices = steps_of(found)[step].choices
         ids = [choice.token for choice in choices]
         assert ids[:-1] == np.argsort(-row, kind="stable")[: len(ids) - 1].tolist()
         assert int(found.tokens[step]) in ids
@@ -117,14 +123,14 @@ def _cut(logits: np.ndarray, temperature: float, top_k: int, top_p: float) -> np
 def test_the_written_token_is_listed_however_unlikely(run: Run) -> None:
     unlikely = int(run.next_logits.argmin())
     found = generation.of(run, replace(OPTIONS, written=(unlikely,)))
-    last = written.steps_of(found)[0].choices[-1]
+    last = steps_of(found)[0].choices[-1]
     assert (last.token, last.rank, last.after) == (unlikely, run.cfg.d_vocab, 0)
 
 
 def test_attention_is_that_of_the_written_tokens_and_not_of_the_prompts_cached_run(run: Run, found: Written) -> None:
     """The run of prompt and tokens has the prompt's text: its pictures must not be taken for the prompt's."""
     short = panels.panel(Shown(run), (1, 2), axis_of(Shown(run), "token", "tokens"), "token").a
-    coded = written.panel(found, (1, 2)).a
+    coded = written.panel(Continuations(found), (1, 2)).a
     assert short.weights.shape == (len(run.tokens),) * 2
     assert coded.weights.shape == (len(found.run.tokens),) * 2
     pattern = attend(found.run, 1, 2).pattern[: len(run.tokens), : len(run.tokens)]
@@ -232,7 +238,7 @@ def test_the_tables_hold_the_same_numbers(run: Run) -> None:
     steps, choices, weights = (table.value for table in at.dataframe)
     assert steps["Token"].tolist() == list(found.labels)
     np.testing.assert_array_equal(steps["Log-probability (nats)"], found.log_probs)
-    np.testing.assert_array_equal(choices["Drawn with"], found.candidates.after[2])
+    np.testing.assert_array_equal(choices["Drawn with"], [choice.after for choice in steps_of(found)[2].choices])
     assert (choices["Drawn with"] > 0).sum() == 3
     np.testing.assert_array_equal(
         weights["L1H2"], attend(found.run, 1, 2).pattern[found.query(2), : found.query(2) + 1]
@@ -270,12 +276,6 @@ def test_several_typed_tokens_are_refused_plainly(run: Run) -> None:
 @pytest.mark.parametrize("changes", [{"n_new": 3, "step": 50}, {"heads": ()}, {"top_k": 999_999}, {"top_p": 0.01}])
 def test_any_selection_is_drawn(run: Run, changes: dict[str, object]) -> None:
     _generate(run, **changes)
-
-
-def test_a_second_prompt_is_left_out_and_said_to_be(run: Run, folder: str) -> None:
-    b = runs.run(folder, "one two four", True)
-    at = view("generate", Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist())), n_new=3)
-    assert "prompt A alone" in at.caption[0].value
 
 
 def test_another_prompt_begins_without_what_was_written(settings: dict[str, object], folder: str) -> None:

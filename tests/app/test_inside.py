@@ -196,7 +196,7 @@ def test_choices_are_kept_by_the_selection(run: Run) -> None:
 
 
 def _said(at: AppTest, heading: str) -> None:
-    assert at.subheader[0].value == heading
+    assert at.header[0].value == heading
 
 
 @pytest.mark.parametrize("side", ["a", "b", "difference"])

@@ -31,9 +31,12 @@ def with_folder(settings: dict[str, object], folder: str, tmp_path: Path) -> Pat
     return inside
 
 
+TAUGHT = ("teach-copy", "teach-induction")
+
+
 def test_the_models_folder_joins_the_list(with_folder: Path) -> None:
     hub = [name for name in models.HUB_MODELS if name != "gpt2"]
-    assert models.offered_models() == ("mini", "gpt2", "mine", "toy.safetensors", *hub)
+    assert models.offered_models() == ("mini", *TAUGHT, "gpt2", "mine", "toy.safetensors", *hub)
 
 
 def test_a_model_of_the_folder_opens_by_its_name_and_no_path_is_shown(with_folder: Path) -> None:
@@ -53,7 +56,7 @@ def test_a_model_of_the_folder_opens_by_its_name_and_no_path_is_shown(with_folde
 )
 def test_nothing_outside_the_folder_is_opened(with_folder: Path, name: str) -> None:
     for attempt in (name, str(with_folder / name)):
-        with pytest.raises(ModelNotFoundError, match=r"is not offered here\. Choose one of mini, gpt2"):
+        with pytest.raises(ModelNotFoundError, match=r"is not offered here\. Choose one of mini, "):
             models.open_model(attempt)
 
 

@@ -1,12 +1,15 @@
 """The page as a whole, without a browser: what a script run shows for what was typed, opened or clicked."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.state import QueryParamsProxy
+from streamlit.testing.v1 import AppTest, local_script_runner
 
-from app import fields, models, runs
+from app import fields, models, runs, selection
 from app.prompts import examples
 from app.selection import links
 
@@ -157,11 +160,53 @@ def test_a_prompt_too_long_for_a_link_is_said(page: AppTest, monkeypatch: pytest
     assert any("link does not hold prompt A" in caption.value for caption in page.caption)
 
 
+def _move_to(page: AppTest, **query: str) -> AppTest:
+    """What the browser's Back and Forward do: the script runs with the URL gone to, and is told so."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "RerunData", partial(RerunData, is_history_navigation=True))
+        return _open(page, **query)
+
+
 def test_a_url_gone_back_to_is_shown_again(page: AppTest) -> None:
     _type(_open(page), PROMPT)
     _type(page, "another prompt")
-    _open(page, prompt=PROMPT)
+    _move_to(page, prompt=PROMPT)
     assert page.text_area[0].value == page.query_params["prompt"] == PROMPT
+
+
+def test_forward_is_heard_though_it_stopped_the_run_of_back_before_its_url_was_written(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _type(_open(page), PROMPT)
+    _type(page, "another prompt")
+    with monkeypatch.context() as stopped:
+        stopped.setattr(selection, "write_url", lambda: None)
+        _move_to(page, prompt=PROMPT)
+    assert page.text_area[0].value == PROMPT
+    _move_to(page, prompt="another prompt")
+    assert page.text_area[0].value == page.query_params["prompt"] == "another prompt"
+
+
+def test_back_is_heard_while_something_else_waits_to_be_run(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    _type(_open(page), PROMPT)
+    with monkeypatch.context() as stopped:
+        stopped.setattr(selection, "accept", lambda asked: None)
+        stopped.setattr(selection, "asked", lambda: None)  # so that the page does not run it at once
+        _type(page, "another prompt")
+    _move_to(page, prompt="a third one")
+    assert page.text_area[0].value == page.query_params["prompt"] == "a third one"
+
+
+def test_the_url_gone_to_is_written_though_it_is_the_same(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The URL of a run that Back stopped may have replaced it in the browser."""
+    _type(_open(page), PROMPT)
+    url: dict[str, str] = dict(page.query_params)
+    sent: list[object] = []
+    monkeypatch.setattr(QueryParamsProxy, "from_dict", lambda self, query: sent.append(query))
+    _open(page, **url)
+    assert not sent
+    _move_to(page, **url)
+    assert sent == [url]
 
 
 def test_a_click_that_left_before_the_url_was_heard_undoes_nothing(page: AppTest) -> None:

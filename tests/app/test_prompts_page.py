@@ -197,7 +197,7 @@ def test_a_row_is_opened_as_a_or_b(page: AppTest, side: str, field: str, row: in
 def test_no_prompt_is_read_as_markdown(page: AppTest) -> None:
     _upload(page, "![i](https:e.example).csv", FILE.replace("kind", "<b>kind</b>"))
     _tick(page, "prompt_table", 2)
-    texts = [element.value for element in [*page.markdown, *page.caption, *page.subheader]]
+    texts = [element.value for element in [*page.markdown, *page.caption, *page.header]]
     assert not [text for text in texts if "<b>" in text or "e.example" in text]
 
 

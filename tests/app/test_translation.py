@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from app import models, translation
+from app import models, runs, translation, translations
 from app.selection import Selection, from_query, to_query
 from model import Seq2SeqTransformer, load_seq2seq
 from model.decoding import greedy
@@ -51,7 +51,7 @@ def test_shapes_and_names_fit_each_other(chosen: Selection) -> None:
     shapes = {"cross": (n_target, n_source), "decoder": (n_target, n_target), "encoder": (n_source, n_source)}
     for attends, shape in shapes.items():
         attended = found.attention[attends]  # type: ignore[index]
-        assert tuple(attended.pattern.shape[-2:]) == shape == translation.shape(found, attends)  # type: ignore[arg-type]
+        assert tuple(attended.pattern.shape[-2:]) == shape
         torch.testing.assert_close(attended.pattern.sum(-1), torch.ones(attended.pattern.shape[:-1]))
     assert torch.equal(found.attention["decoder"].masked, torch.ones(n_target, n_target).triu(1).bool())
     assert len(found.attention["encoder"].pattern) == 1
@@ -89,6 +89,8 @@ def test_a_target_of_ones_own_is_read_as_it_is(chosen: Selection, model: Seq2Seq
         ({"source": ""}, InputError, "The source is empty"),
         ({"source": " \n"}, InputError, "source is 2 spaces"),
         ({"source": "ba xyz"}, InputError, "does not know 'xyz'"),
+        ({"source": "<s> ba"}, InputError, "does not know '<s>'"),
+        ({"translation": "ba </s> ba"}, InputError, "does not know '</s>'"),
         ({"source": "ba " * 30}, InputError, r"source has 31 tokens.* holds 18"),
         ({"translation": "ba " * 30}, InputError, r"target has 31 tokens.* holds 18"),
         ({"translation": "ba <b>x</b>"}, InputError, "does not know '<b>x</b>'"),
@@ -138,7 +140,19 @@ def test_what_a_translation_lacks_leaves_the_selection(chosen: Selection) -> Non
     far = replace(
         chosen, branch=10**5, attends="encoder", pair_heads=((0, 1), (1, 0)), pair_queries=(2, 90), pair_keys=(99,)
     )
-    within = translation.within(far, translation.of(far))
+    within = translations.within(far, translations.of(far))
     assert within.branch is None
     assert within.pair_heads == ((0, 1),)
     assert (within.pair_queries, within.pair_keys) == ((2,), ())
+
+
+def test_a_model_that_is_open_no_more_is_not_kept_by_its_translations(
+    settings: dict[str, object], chosen: Selection
+) -> None:
+    """What a closed model wrote would hold it, uncounted, until as many bytes were written by others."""
+    translation.of(chosen)
+    models._opened().drop(lambda model: True)
+    runs.forget_closed()
+    kept = [runs.recalled(key) for key in runs._results().keys]
+    assert not [each for each in kept if isinstance(each, translation.Translation)]
+    assert kept  # the beams hold no model

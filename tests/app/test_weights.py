@@ -5,12 +5,25 @@ import pytest
 import torch
 
 from app import models, weights
-from app.selection.chosen import CircuitKind
+from app.selection.chosen import CircuitKind, Head
 from app.views import weight_tables
-from app.weights import circuit, compositions, directions, known_pairs, pairs, partners, searching_seconds
+from app.weights import (
+    Asked,
+    circuit,
+    compositions,
+    directions,
+    is_done,
+    known_pairs,
+    pairs,
+    partners,
+    pieces_of,
+    seconds,
+    values_of,
+)
 from model import Transformer
-from model.analysis import Measure, circuits
+from model.analysis import Measure
 from model.analysis.composition import random_composition
+from model.analysis.pair_search import PairSearch
 
 HEAD = (1, 2)
 
@@ -31,32 +44,83 @@ def whole(model: Transformer, kind: str) -> np.ndarray:
     return read @ W_V @ W_O @ centring @ np.diag(array("ln_final.w")) @ W_U
 
 
+def asked(folder: str, kind: CircuitKind, head: Head = HEAD, less: str = "") -> Asked:
+    """A head's circuit."""
+    return Asked(folder, head, kind, less)
+
+
+def near(matrix: np.ndarray) -> float:
+    """Products of float32 factors that were balanced: 1e-6 of the largest entries."""
+    return 1e-5 * float(np.abs(matrix).max())
+
+
 @pytest.mark.parametrize("kind", ["qk", "ov"])
 def test_pairs_partners_and_strengths_are_those_of_the_whole_matrix(kind: CircuitKind, folder: str) -> None:
-    model = models.open_model(folder)
-    matrix, name = whole(model, kind), folder
-    # Products of float32 factors that were balanced: 1e-6 of the largest entries.
-    near = 1e-5 * float(np.abs(matrix).max())
-    found = pairs(name, HEAD, kind)
+    matrix, of = whole(models.open_model(folder), kind), asked(folder, kind)
+    found = pairs(of)
     entries = np.sort(matrix, axis=None)
-    np.testing.assert_allclose(found.highest.values.values, entries[::-1][:20], atol=near)
-    np.testing.assert_allclose(found.lowest.values.values, entries[:20], atol=near)
+    np.testing.assert_allclose(found.highest.values.values, entries[::-1][:20], atol=near(matrix))
+    np.testing.assert_allclose(found.lowest.values.values, entries[:20], atol=near(matrix))
     at = found.highest.rows.values.numpy(), found.highest.columns.values.numpy()
-    np.testing.assert_allclose(matrix[at], found.highest.values.values, atol=near)
-    row, column = partners(name, HEAD, kind, 7)
-    np.testing.assert_allclose(row.highest.values.values, np.sort(matrix[7])[::-1][:10], atol=near)
-    np.testing.assert_allclose(column.lowest.values.values, np.sort(matrix[:, 7])[:10], atol=near)
+    np.testing.assert_allclose(matrix[at], found.highest.values.values, atol=near(matrix))
+    row, column = partners(of, 7)
+    np.testing.assert_allclose(row.highest.values.values, np.sort(matrix[7])[::-1][:10], atol=near(matrix))
+    np.testing.assert_allclose(column.lowest.values.values, np.sort(matrix[:, 7])[:10], atol=near(matrix))
     strengths = np.linalg.svd(matrix, compute_uv=False)[: weights.N_DIRECTIONS]
-    np.testing.assert_allclose(directions(name, HEAD, kind).strengths.values, strengths[strengths > 1e-9], rtol=1e-4)
+    np.testing.assert_allclose(directions(of).strengths.values, strengths[strengths > 1e-9], rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["qk", "ov"])
+def test_of_two_models_the_difference_of_their_matrices_is_searched(kind: CircuitKind, folder: str) -> None:
+    first, second = (whole(models.open_model(name), kind) for name in (folder, "mini"))
+    matrix, of = second - first, asked("mini", kind, less=folder)
+    found = pairs(of)
+    np.testing.assert_allclose(found.highest.values.values, np.sort(matrix, axis=None)[::-1][:20], atol=near(matrix))
+    at = found.lowest.rows.values.numpy(), found.lowest.columns.values.numpy()
+    np.testing.assert_allclose(found.lowest.values.values, matrix[at], atol=near(matrix))
+    for own, expected in ((asked(folder, kind), first), (asked("mini", kind), second), (of, matrix)):
+        np.testing.assert_allclose(values_of(own, found.lowest).values, expected[at], atol=near(matrix))
+    strengths, shares = (each.values.double() for each in vars(directions(of)).values() if isinstance(each, Measure))
+    np.testing.assert_allclose(strengths.square() / shares, np.linalg.norm(matrix) ** 2, rtol=1e-4)
+    turned = np.ones(len(matrix))
+    for _ in range(100):  # towards the first singular vector
+        turned = matrix.T @ (matrix @ turned)
+        turned /= np.linalg.norm(turned)
+    np.testing.assert_allclose(strengths[0], np.linalg.norm(matrix @ turned), rtol=1e-3)
+
+
+def test_a_model_less_itself_is_nothing(folder: str) -> None:
+    assert float(directions(asked(folder, "ov", less=folder)).strengths.values[0]) < 1e-9
+
+
+def test_pairs_are_known_once_every_piece_was_looked_at_in_whatever_order(folder: str) -> None:
+    of = asked(folder, "ov", (0, 3))
+    pieces = pieces_of(of)
+    assert len(pieces) == 2  # 4096 rows in blocks of 256, eight at a time
+    for piece in pieces:
+        assert known_pairs(of) is None
+        assert not is_done(piece)
+        weights.look(piece)
+    found = known_pairs(of)
+    assert found is not None
+    last = asked(folder, "ov", (0, 2))
+    weights.look(pieces_of(last)[-1])  # brings along what comes before
+    assert all(map(is_done, pieces_of(last)))
 
 
 def test_what_was_found_is_kept(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert known_pairs(folder, (0, 3), "ov") is None
-    found = pairs(folder, (0, 3), "ov")
-    monkeypatch.setattr(circuits, "top_pairs", lambda *_: pytest.fail("searched again"))
-    assert pairs(folder, (0, 3), "ov") is found
-    assert known_pairs(folder, (0, 3), "ov") is found
-    assert circuit(folder, (0, 3), "ov") is circuit(folder, (0, 3), "ov")
+    of = asked(folder, "ov", (0, 4))
+    found = pairs(of)
+    monkeypatch.setattr(PairSearch, "look", lambda *_: pytest.fail("searched again"))
+    assert torch.equal(pairs(of).highest.rows.values, found.highest.rows.values)
+    assert circuit(of) is circuit(of)
+
+
+def test_the_estimate_is_of_a_search_that_leaves_nothing_out() -> None:
+    of = asked("mini", "qk")
+    assert seconds(pieces_of(of)) == pytest.approx(2 * 4096**2 * (32 + 2 * 18) / 4e10)
+    assert seconds(pieces_of(of)[1:]) == pytest.approx(4096**2 * (32 + 2 * 18) / 4e10)
+    assert seconds(()) == 0
 
 
 def test_a_head_composes_with_the_layers_before_it_alone(folder: str) -> None:
@@ -64,11 +128,6 @@ def test_a_head_composes_with_the_layers_before_it_alone(folder: str) -> None:
     assert {each.values.shape for each in found.scores.values()} == {(2, 5)}
     assert all(0 <= float(score) <= 1 for each in found.scores.values() for score in each.values.flatten())
     assert compositions(folder, (0, 1)).scores["key"].values.shape == (0, 5)
-
-
-def test_the_estimate_is_of_both_searches_over_all_pairs() -> None:
-    cfg = models.open_model("mini").cfg
-    assert searching_seconds(cfg) == pytest.approx(2 * 2 * 4096**2 * 32 / 4e10)
 
 
 def test_a_head_that_writes_nothing_is_not_composed_with() -> None:
@@ -79,5 +138,17 @@ def test_a_head_that_writes_nothing_is_not_composed_with() -> None:
         score = Measure("composition", "share", ("layer", "head"), values)
         found = weights.Composed({"key": score}, {"key": baseline})
         expected = farthest_is and farthest_is - float(baseline.mean.values)
-        assert weight_tables.farthest(found) == pytest.approx(expected)
+        above = weight_tables.above_random({"A": found})
+        assert weight_tables.farthest(above) == pytest.approx(expected)
         assert says in weight_tables.spelled_composition(found, "key")
+
+
+def test_the_maps_of_two_models_are_joined_by_their_difference() -> None:
+    def found(*scores: float) -> weights.Composed:
+        values = torch.tensor([scores])
+        baseline = random_composition("key", 8, 2, 2)
+        return weights.Composed({"key": Measure("composition", "share", ("layer", "head"), values)}, {"key": baseline})
+
+    above = weight_tables.above_random({"A": found(0.1, 0.2, torch.nan), "B": found(0.5, 0.1)})
+    np.testing.assert_allclose(above["B − A"]["key"], [[0.4, -0.1]], atol=1e-6)  # for the heads that both have
+    assert list(above) == ["A", "B", "B − A"]

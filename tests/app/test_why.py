@@ -8,18 +8,18 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch import Tensor
 
-from app import explained, runs
+from app import explained, measured, runs
 from app.explained import Cell, Question
-from app.measured import outcomes
+from app.measured import Given, outcomes
 from app.run import Run, attend
 from app.selection import Selection
 from app.shown import Shown
 from app.views.attention import clearest
-from app.views.reasons import numbers
+from app.views.reasons import numbers, spelled
 from app.views.reasons.chosen import Explained, explained_of, pair_of, sides_of, typeable
 from app.views.reasons.numbers import Matrix, condensed, fall
 from app.views.steps.spelled import number
-from model.analysis.alignment import align_tokens
+from model.analysis.alignment import align_tokens, match_positions
 from model.edits import AblateHeads, CutEdge, Steer
 from model.errors import HeadlightError, InputError
 from tests.app.test_sides import PROMPT_B, page
@@ -127,7 +127,7 @@ CELLS = [
 @pytest.mark.parametrize(("cell", "position"), CELLS)
 def test_interventions_are_what_hooks_make_of_a_whole_pass(run: Run, cell: Cell, position: int) -> None:
     question = Question(30, 50, position)
-    found = outcomes(run, cell, question, None)
+    found = outcomes(run, cell, question)
     pattern, z = (f"blocks.{cell.layer}.attn.hook_{name}" for name in ("pattern", "z"))
     own = _hooked(run, pattern, lambda activation: None, position)
 
@@ -156,7 +156,7 @@ def test_interventions_are_what_hooks_make_of_a_whole_pass(run: Run, cell: Cell,
 
 
 def test_nothing_before_a_cut_can_change(run: Run) -> None:
-    found = outcomes(run, Cell(1, 2, 6, 3), Question(30, 50, 3), None)
+    found = outcomes(run, Cell(1, 2, 6, 3), Question(30, 50, 3))
     assert found.total.values[:2].tolist() == found.kl.values[:2].tolist() == [0, 0]
     assert found.direct.values[:2].tolist() == [0, 0]
 
@@ -165,7 +165,7 @@ def test_direct_effects_are_those_of_a_write_taken_out_at_the_runs_own_scale(run
     """The final stream without the write, normalised by hand with the scale that it had with it."""
     cell, position = Cell(2, 3, 7, 4), 7
     question = Question(30, 50, position)
-    found = outcomes(run, cell, question, None)
+    found = outcomes(run, cell, question)
     *_, final = run.streams()
     stream, W_U = final[position].double(), run.model.unembed.W_U.double()
     scale, gain = (stream.var(unbiased=False) + run.cfg.eps).sqrt(), run.model.get_parameter("ln_final.w").double()
@@ -183,21 +183,90 @@ def test_direct_effects_are_those_of_a_write_taken_out_at_the_runs_own_scale(run
     assert float(found.direct.values[2]) == pytest.approx(expected, abs=LOGITS)
 
 
-def test_another_prompts_output_is_taken_where_there_are_as_many_tokens(run: Run, both: Shown, folder: str) -> None:
-    same, longer = runs.run(folder, PROMPT_B, True), runs.run(folder, f"{PROMPT_B} two", True)
-    cell, question = Cell(1, 2, 7, 3), Question(30, 50, 7)
-    assert len(same.tokens) == len(run.tokens)
-    found = outcomes(run, cell, question, same)
+def _matched(run: Run, other: Run) -> Given:
+    return Given(other, match_positions(run.tokens.tolist(), other.tokens.tolist()))
+
+
+@pytest.mark.parametrize("text", [PROMPT_B, f"two {PROMPT_B} two", "one three one", "seven"])
+def test_another_prompts_output_is_taken_where_positions_match(run: Run, folder: str, text: str) -> None:
+    other = runs.run(folder, text, True)
+    cell, question, given = Cell(1, 2, 7, 3), Question(30, 50, 7), _matched(run, other)
+    found = outcomes(run, cell, question, given)
+    there = attend(other, 1, 2).pattern @ other.cache["v", 1][:, 2]
 
     def resampled(activation: Tensor) -> None:
-        activation[0, :, 2] = attend(same, 1, 2).pattern @ same.cache["v", 1][:, 2]
+        for here, position in given.matches:
+            activation[0, here, 2] = there[position]
 
     own, logits = (_hooked(run, "blocks.1.attn.hook_z", hook, 7) for hook in (lambda activation: None, resampled))
     change = (logits - own)[[30, 50]]
     assert float(found.total.values[4]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
-    assert len(outcomes(run, cell, question, longer).names) == 4
-    itself = outcomes(run, cell, question, run)
+
+
+def test_a_run_resampled_from_itself_stays(run: Run) -> None:
+    itself = outcomes(run, Cell(1, 2, 7, 3), Question(30, 50, 7), _matched(run, run))
     assert float(itself.total.values[4]) == pytest.approx(0, abs=LOGITS)
+    assert len(outcomes(run, Cell(1, 2, 7, 3), Question(30, 50, 7), Given(run, ())).names) == 4
+
+
+OVER = ("one two", "three", "four five one two three")
+
+
+def test_a_mean_over_other_prompts_is_that_of_all_their_positions(run: Run, folder: str) -> None:
+    question, cell = Question(30, 50, 7), Cell(1, 2, 7, 3)
+    z = []
+    for text in OVER:
+        other = runs.run(folder, text, True)
+        z.append(attend(other, 1, 2).pattern @ other.cache["v", 1][:, 2])
+    mean = torch.cat(z).mean(0)
+
+    def put(activation: Tensor) -> None:
+        activation[:, :, 2] = mean
+
+    own, logits = (_hooked(run, "blocks.1.attn.hook_z", hook, 7) for hook in (lambda activation: None, put))
+    found = outcomes(run, cell, question, Given(mean_over=OVER))
+    change = (logits - own)[[30, 50]]
+    assert float(found.total.values[3]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
+    at = _at(Shown(run), mean_over=OVER)
+    assert at.outcomes.total.values[3] != _at(Shown(run)).outcomes.total.values[3]
+    assert spelled.mean(at) == f"The mean is over {sum(map(len, z))} tokens of 3 prompts."
+    assert spelled.mean(_at(Shown(run))) == "The mean is over the 8 tokens of this prompt."
+
+
+def test_what_is_done_to_a_head_is_not_done_again_for_another_cell(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes(run, Cell(2, 1, 7, 3), Question(30, 50, 7))
+    monkeypatch.setattr(measured, "_ablated", lambda *given: pytest.fail("the head was ablated again"))
+    assert len(outcomes(run, Cell(2, 1, 7, 4), Question(30, 50, 7)).names) == 4
+
+
+def test_b_less_a_names_the_tokens_that_b_promotes_more(both: Shown) -> None:
+    """Both writes, normalised by hand with their own run's scale, through the unembedding."""
+    sides = sides_of(both, Selection(heads=(HEAD,), queries=(7,), keys=(3,)))[0]
+    effects = {}
+    for side, at in sides.items():
+        *_, final = at.run.streams()
+        stream, W_O = final[at.cell.query].double(), at.run.model.get_parameter("blocks.1.attn.W_O")[2].double()
+        write = at.why.weight * at.run.cache["v", 1][at.cell.key, 2].double() @ W_O
+        scale = (stream.var(unbiased=False) + at.run.cfg.eps).sqrt()
+        gain = at.run.model.get_parameter("ln_final.w").double()
+        effects[side] = ((write - write.mean()) / scale * gain) @ at.run.model.unembed.W_U.double()
+    apart = effects["B"] - effects["A"]
+    found = numbers.promoted_of(sides)["B − A"]
+    raised, lowered = apart.topk(10), apart.topk(10, largest=False)
+    assert found.raised.values.tolist() == raised.indices.tolist()
+    assert found.lowered.values.tolist() == lowered.indices.tolist()
+    # float32 sums over the model's width, of effects of size 1
+    torch.testing.assert_close(found.raised_by.values.double(), raised.values, rtol=0, atol=1e-5)
+    torch.testing.assert_close(found.lowered_by.values.double(), lowered.values, rtol=0, atol=1e-5)
+
+
+def test_where_no_key_is_chosen_both_runs_are_explained_at_as_strongest(run: Run, folder: str) -> None:
+    b = runs.run(folder, "four one two three one two three one", True)
+    shown = Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+    sides = sides_of(shown, Selection(heads=(HEAD,)))[0]
+    keys = {side: shown.positions(at.run).index(at.cell.key) for side, at in sides.items()}
+    assert sides["A"].cell.key == int(attend(run, *HEAD).pattern[sides["A"].cell.query].argmax())
+    assert keys["A"] == keys["B"]
 
 
 EDITS = (AblateHeads(((0, 1),), "mean"), CutEdge(HEAD, 7, 3), Steer(1, "one two", "four", 1.5))
@@ -216,9 +285,9 @@ def test_a_run_with_edits_adds_up_as_well(folder: str) -> None:
 def test_cutting_an_edge_of_a_run_with_edits_is_one_edit_more(folder: str) -> None:
     edited, once_more = (runs.run(folder, PROMPT_B, True, edits) for edits in (EDITS, (*EDITS, CutEdge((0, 3), 7, 2))))
     change = (once_more.next_logits - edited.next_logits)[[30, 50]]
-    found = outcomes(edited, Cell(0, 3, 7, 2), Question(30, 50, 7), None).total.values
+    found = outcomes(edited, Cell(0, 3, 7, 2), Question(30, 50, 7)).total.values
     assert float(found[0]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
-    cut_already = outcomes(edited, Cell(*HEAD, 7, 3), Question(30, 50, 7), None).total.values
+    cut_already = outcomes(edited, Cell(*HEAD, 7, 3), Question(30, 50, 7)).total.values
     assert float(cut_already[0]) == pytest.approx(0, abs=LOGITS)
 
 

@@ -1,23 +1,26 @@
-"""How much more memory the server takes for 1024 tokens on GPT-2-small's shape: `python -m tests.bench.memory`.
+"""How much more memory the server takes for a prompt on GPT-2-small's shape, with all that the page keeps of a run.
 
-A session first goes through the pages with a short prompt, which brings the weights into memory, then with a long one:
-the grid, the large heads, the lens and the norms. What counts is the most that was resident at any time of the second
-round over what was resident before it.
+A session first goes through the pages with a short prompt, which brings the weights into memory, then with longer ones:
+the grid, the large heads, the lens and the norms. What counts is the most that was resident at any time over what was
+resident before.
 """
 
+import math
 import os
-import sys
-import tempfile
-from itertools import islice
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from tests.bench.sessions import prompts, random_model
+from model import embedded_models
+from tests.bench.bench import Bench
+from tests.bench.figures import Figure, Goal
 from tests.serving import headlight
 from tests.sessions.client import Client
 
 PAGES = ("residual", "lens", "attention")
-GOAL = 400  # MB
+GOAL, GROWTH = Goal(250), Goal(1.1)
 MB = 1e6
+LEAST = 1.0  # MB, by which a process differs from itself
 
 
 def resident(process: int, line: str) -> float:
@@ -27,38 +30,54 @@ def resident(process: int, line: str) -> float:
     return int(kilobytes) * 1024 / MB
 
 
-def server_process() -> int:
-    """The one process that this one has started."""
-    (started,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return int(started)
+def extra_memory(process: int, work: Callable[[], object]) -> tuple[float, float]:
+    """MB that a process takes more at any time of some work, and keeps after it."""
+    before = resident(process, "VmRSS")
+    Path(f"/proc/{process}/clear_refs").write_text("5")  # VmHWM begins anew
+    work()
+    return resident(process, "VmHWM") - before, resident(process, "VmRSS") - before
 
 
-def visit(client: Client, prompt: str) -> None:
+def children() -> set[int]:
+    """The processes that this one has started."""
+    return {int(each) for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+
+
+def visit(client: Client, n_tokens: int) -> None:
     """Run a prompt and see every page."""
-    client.submit(prompt)
+    client.submit(" red" * (n_tokens - 1))  # the beginning-of-sequence token is one more
     for page in PAGES:
         client.go_to(page if page != "attention" else "")
 
 
-def main(flags: list[str]) -> None:
-    """Measure and print; the flags are the server's."""
-    short, long = islice(prompts(seed=0), 1), " red" * 1023
-    with tempfile.TemporaryDirectory() as made:
-        folder = random_model(Path(made) / "gpt2-shaped")
-        with headlight(Path(made), "--model", str(folder), *flags) as url, Client(url) as client:
-            visit(client, *short)
-            server = server_process()
-            before = resident(server, "VmRSS")
-            Path(f"/proc/{server}/clear_refs").write_text("5")  # VmHWM begins anew
-            client.submit(long)
-            run = resident(server, "VmHWM") - before
-            visit(client, long)
-            peak, kept = resident(server, "VmHWM") - before, resident(server, "VmRSS") - before
-    print(
-        f"1024 tokens, at most: {run:.0f} MB more for grid and heads, {peak:.0f} MB more for all pages (goal: {GOAL})"
-    )
-    print(f"kept afterwards: {kept:.0f} MB")
+def exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """The power of x with which y grows: the slope of a straight line through their logarithms."""
+    log_x, log_y = [math.log(each) for each in x], [math.log(each) for each in y]
+    mean_x, mean_y = sum(log_x) / len(x), sum(log_y) / len(y)
+    over = sum((a - mean_x) * (b - mean_y) for a, b in zip(log_x, log_y, strict=True))
+    return over / sum((a - mean_x) ** 2 for a in log_x)
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def with_tokenizer(folder: Path) -> Path:
+    """The checkpoint with the embedded model's tokenizer beside it, so that a prompt can be typed."""
+    for file in embedded_models()["mini"].glob("tokenizer*.json"):
+        shutil.copy(file, folder)
+    return folder
+
+
+def measure(bench: Bench) -> Iterator[Figure]:
+    """What prompts of several lengths take, each the first of its kind, and how that grows."""
+    longest = max(bench.setting.lengths)
+    lengths = [longest // 8, longest // 4, longest // 2, longest]
+    before, found = children(), []
+    flags = ("--model", str(with_tokenizer(bench.folder)), "--threads", str(bench.setting.threads))
+    with headlight(bench.made, *flags) as url, Client(url) as client:
+        (server,) = children() - before
+        visit(client, 16)
+        for n_tokens in lengths:
+            found.append(extra_memory(server, lambda n_tokens=n_tokens: visit(client, n_tokens))[0])  # type: ignore[misc]
+    for n_tokens, extra in zip(lengths, found, strict=True):
+        goal = GOAL if n_tokens == longest else None
+        yield Figure("memory", f"run of {n_tokens} tokens as the page keeps it", (extra,), "MB", goal)
+    power = exponent(lengths, [max(LEAST, extra) for extra in found])
+    yield Figure("memory", "its power of the number of tokens", (power,), "", GROWTH)

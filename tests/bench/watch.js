@@ -9,16 +9,26 @@
   const markNextFrame = (name, isThere) =>
     requestAnimationFrame(() => afterPaint(() => isThere() && performance.mark(name)));
 
-  const PICTURES = { grid: ".board", heads: ".panel", steps: ".cards", lens: ".sheet:not(:has(.board))" };
+  // A grid, large heatmaps, and any picture in sight: a canvas of ours or of a table, or a chart.
+  const PICTURES = { grid: ".board", heads: ".panel" };
+  const inSight = (element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  };
   const awaited = new Set();
   const painted = (canvas) => {
-    const name = Object.keys(PICTURES).find((name) => canvas.closest(PICTURES[name]));
-    if (!name || awaited.has(name) || canvas.matches(".marks")) return;
-    awaited.add(name);
-    afterPaint(() => {
-      awaited.delete(name);
-      performance.mark(name);
-    });
+    if (canvas.matches(".marks")) return;
+    if (awaited.size === 0) {
+      afterPaint(() => {
+        const drawn = [...awaited];
+        awaited.clear();
+        for (const [name, part] of Object.entries(PICTURES)) {
+          if (drawn.some((canvas) => canvas.closest(part))) performance.mark(name);
+        }
+        if (drawn.some(inSight)) performance.mark("picture");
+      });
+    }
+    awaited.add(canvas);
   };
   for (const method of ["putImageData", "drawImage", "fillRect"]) {
     const paint = CanvasRenderingContext2D.prototype[method];
@@ -28,13 +38,21 @@
     };
   }
 
-  const ADDED = { charts: "svg.main-svg", tables: "[data-testid=data-grid-canvas]" };
-  new MutationObserver((changes) => {
+  // What is drawn without a canvas: charts, lines of tokens, bars, and what a page lacks or wants to be asked for.
+  const ADDED = "svg.main-svg, .chips, .rows, .st-key-headlight-lacking, .st-key-headlight-look";
+  const additions = new MutationObserver((changes) => {
     const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node instanceof Element);
-    for (const [name, selector] of Object.entries(ADDED)) {
-      if (added.some((node) => node.matches(selector) || node.querySelector(selector))) markNextFrame(name, () => true);
-    }
-  }).observe(document, { childList: true, subtree: true });
+    const drawn = added.flatMap((node) => [node.closest(ADDED), ...node.querySelectorAll(ADDED)]).filter(Boolean);
+    if (drawn.length > 0) markNextFrame("picture", () => drawn.some(inSight));
+  });
+  const observe = (root) => additions.observe(root, { childList: true, subtree: true });
+  observe(document);
+  const { attachShadow } = Element.prototype;
+  Element.prototype.attachShadow = function (options) {
+    const root = attachShadow.call(this, options);
+    observe(root);
+    return root;
+  };
 
   const ringsIn = (board) => board?.querySelectorAll(".frames > .frame").length;
   addEventListener("click", (event) => performance.mark("click", { startTime: event.timeStamp }), true);

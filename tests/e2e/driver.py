@@ -1,19 +1,23 @@
 """Headlight's page as a user has it: what can be typed and clicked, and what is then to be seen."""
 
 import re
+import time
 from typing import Literal
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, ConsoleMessage, Download, Locator, Position, expect
 
 from app.registry import PROMPTED, VIEWS, View
+from tests.serving import PATIENCE
 
 Theme = Literal["light", "dark"]
 PROMPTED_VIEWS = tuple(view for view in VIEWS if view.kind is PROMPTED)
 LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 HEIGHT = 1000
-STILL = 150  # milliseconds without a change after which a picture is taken as finished
-PATIENCE = 60_000  # milliseconds that anything may take on a busy machine
+# Milliseconds without a change after which a picture is finished: more than the 200 after which tables and sliders tell
+# of a change, and more than the 250 after which our components tell of a held key.
+STILL = 300
+DROPPED = 10_000  # milliseconds after which a question to the server is taken as one that it will not answer
 
 DRAWN = ".headlight canvas, .js-plotly-plot svg, [data-testid=data-grid-canvas], [class*=st-key-headlight-lacking]"
 # Our canvases' pixels, tables' texts, and of Plotly's figures the shapes, images and texts without their passing ids.
@@ -29,6 +33,36 @@ PICTURE = """() => {
         ...all("svg.main-svg image").map(image => image.getAttribute("href")),
     ].join();
 }"""
+# Whether the server has yet to answer what the page last told it, or to begin the run for which it ended one: that is
+# Streamlit's message `script_finished` (field 6) with FINISHED_EARLY_FOR_RERUN (2). Nothing of either can be seen.
+LISTENING = """(() => {
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (data) {
+        const hear = ({ data }) => {
+            const [field, status] = new Uint8Array(data).slice(-2);
+            const another = field === 0x30 && status === 2;
+            [window.asked, window.heard] = [another ? performance.now() : null, (window.heard ?? 0) + 1];
+        };
+        if (!this.listening) this.addEventListener("message", hear);
+        this.listening = true;
+        window.asked = performance.now();
+        return send.call(this, data);
+    };
+})()"""
+# One look at whether all is done: long work ends a script's run many times before it ends. The page's own clock counts,
+# which stands still where the page cannot go on.
+SETTLED = f"""async () => {{
+    const quiet = () => {{
+        const app = document.querySelector("[data-testid=stApp]");
+        const waits = window.asked && performance.now() - window.asked < {DROPPED};
+        const works = app?.querySelector("[data-testid=stSpinner], [data-testid=stProgress]");
+        return app?.dataset.testScriptState === "notRunning" && !waits && !works;
+    }};
+    const {{ heard }} = window;
+    const before = quiet() && ({PICTURE})();
+    await new Promise((done) => setTimeout(done, before === false ? 20 : {STILL}));
+    return before !== false && quiet() && window.heard === heard && ({PICTURE})() === before;
+}}"""
 
 
 def path(view: View) -> str:
@@ -43,11 +77,11 @@ class Driver:
         self, browser: Browser, url: str, theme: Theme = "light", width: int = 1280, newcomer: bool = False
     ) -> None:
         context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=theme)
+        context.add_init_script(LISTENING)
         if not newcomer:
             context.add_init_script("localStorage.setItem('headlight.tour', 'seen')")
         self.url, self.page = url, context.new_page()
         self.page.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
         self.requests: list[str] = []
         self.complaints: list[str] = []
         context.on("request", lambda request: self.requests.append(request.url))
@@ -96,11 +130,11 @@ class Driver:
         return self.page.get_by_role("link", name=view.title, exact=True)
 
     def settle(self) -> None:
-        """Wait until the server's script has ended and what is drawn changes no more."""
-        before = None
-        while before != (before := self.picture()):
-            self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-            self.page.wait_for_timeout(STILL)
+        """Wait until the server has answered, its script has ended and what is drawn changes no more."""
+        give_up = time.monotonic() + PATIENCE / 1000
+        while not self.page.evaluate(SETTLED):
+            if time.monotonic() > give_up:
+                raise TimeoutError(f"The page was not done after {PATIENCE} ms.")
 
     def changed_from(self, picture: str) -> None:
         """Wait until something else is drawn than was before."""

@@ -81,7 +81,7 @@ def _take(
     height: int = HEIGHT,
     **query: str,
 ) -> None:
-    examples = [example for example in prompts.examples() if example.view == view.slug] or prompts.examples()
+    examples = [each for each in prompts.examples() if each.view == view.slug and not each.model] or prompts.examples()
     driver = Driver(browser, url, theme, width)
     driver.page.set_viewport_size({"width": width, "height": height})
     driver.open(view, **{"prompt": examples[0].prompt} | query)

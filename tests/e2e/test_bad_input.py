@@ -17,7 +17,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from app.registry import View
 from model import Transformer, TransformerConfig, embedded_models, save_gpt2
-from tests.e2e.driver import PATIENCE, PROMPTED_VIEWS, Driver, path
+from tests.e2e.driver import PROMPTED_VIEWS, Driver, path
+from tests.serving import PATIENCE
 
 ATTENTION, RESIDUAL, LENS, PROMPTS = (
     next(view for view in PROMPTED_VIEWS if view.slug == slug) for slug in ("attention", "residual", "lens", "prompts")

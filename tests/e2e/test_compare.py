@@ -45,12 +45,56 @@ def test_compare_opens_a_second_prompt_and_close_b_ends_it(app: Driver) -> None:
     app.page.get_by_role("button", name="Compare A | B").click()
     second = app.page.get_by_role("textbox", name="Prompt B")
     expect(second).to_have_value(A)
+    app.settle()
     second.fill(B)
     app.page.get_by_role("button", name="Run", exact=False).click()
     expect(app.fed).to_have_count(2)
     app.page.get_by_role("button", name="Close B").click()
     expect(app.fed).to_have_count(1)
     expect(second).to_have_count(0)
+
+
+def test_the_keyboards_focus_stays_where_b_is_opened_and_closed(app: Driver) -> None:
+    app.open(prompt=A, heads="1.2")
+    app.page.get_by_role("button", name="Compare A | B").focus()
+    app.page.keyboard.press("Enter")
+    expect(app.page.get_by_role("textbox", name="Prompt B")).to_be_visible()
+    app.settle()
+    expect(app.page.get_by_role("button", name="Close B")).to_be_focused()
+    app.page.keyboard.press("Enter")
+    expect(app.page.get_by_role("textbox", name="Prompt B")).to_have_count(0)
+    app.settle()
+    expect(app.page.get_by_role("button", name="Compare A | B")).to_be_focused()
+
+
+def test_back_and_forward_undo_and_repeat_a_swap_and_the_closing_of_b(app: Driver) -> None:
+    app.open(prompt=A, prompt_b=B, heads="1.2")
+    boxes = [app.page.get_by_role("textbox", name=f"Prompt {side}") for side in "AB"]
+
+    def expect_prompts(a: str, b: str) -> None:
+        for box, prompt in zip(boxes, (a, b), strict=True):
+            expect(box).to_have_value(prompt)
+        expect(app.fed).to_have_count(2)
+        app.settle()
+
+    expect_prompts(A, B)
+    app.page.get_by_role("button", name="Swap A and B").click()
+    expect_prompts(B, A)
+    app.page.get_by_role("button", name="Close B").click()
+    expect(app.fed).to_have_count(1)
+    expect(app.prompt).to_have_value(B)
+    app.settle()
+    app.page.go_back()
+    expect_prompts(B, A)
+    app.page.go_back()
+    expect_prompts(A, B)
+    app.page.go_forward()
+    expect_prompts(B, A)
+    app.page.go_forward()
+    expect(app.fed).to_have_count(1)
+    expect(boxes[1]).to_have_count(0)
+    app.settle()
+    assert "prompt_b" not in app.page.url
 
 
 def test_sorting_by_the_difference_puts_the_head_that_changed_most_first(app: Driver) -> None:

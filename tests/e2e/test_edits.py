@@ -26,6 +26,7 @@ def _open_drawer(app: Driver) -> None:
 def _choose_several(app: Driver, name: str, *options: str) -> None:
     box = app.page.get_by_role("combobox", name=name, exact=True)
     for option in options:
+        app.settle()  # what the last one made anew would close the list
         box.click()
         app.page.get_by_role("option", name=option, exact=True).click()
     app.page.keyboard.press("Escape")
@@ -98,15 +99,20 @@ def test_an_edit_is_switched_off_and_on(app: Driver) -> None:
     app.settle()
     app.page.go_back()
     expect(app.fed).to_have_count(2)
-    app.page.go_forward()
+    app.page.go_forward()  # at once, so that it stops the run of Back
     expect(app.fed).to_have_count(1)
     app.settle()
+    assert "edits_off=0" in app.page.url
     app.page.locator(".st-key-headlight-edit-0").locator("label").first.click()
     expect(app.fed).to_have_count(2)
     app.page.wait_for_url(re.compile(r"^(?!.*edits_off)"))
     app.settle()
     app.page.go_back()
     expect(app.fed).to_have_count(1)
+    app.settle()
+    assert "edits_off=0" in app.page.url
+    switch = app.page.locator(".st-key-headlight-edit-0").get_by_role("switch")
+    expect(switch).not_to_be_checked()
 
 
 def test_an_edge_is_cut_and_its_weight_is_gone(app: Driver) -> None:

@@ -127,11 +127,37 @@ def test_a_higher_threshold_leaves_less(app: Driver) -> None:
     assert int(more.split()[3]) > int(few.split()[3])
 
 
-def test_two_runs_are_side_by_side_and_tables_stand_for_them(app: Driver) -> None:
-    app.open(FLOW, prompt=PROMPT, prompt_b=PROMPT.replace("cat", "dog"))
-    expect(app.page.get_by_role("application", name=re.compile("information flow"))).to_have_count(2)
+def test_two_runs_are_side_by_side_with_their_difference(app: Driver, mini: Transformer) -> None:
+    """B − A is told by key, chosen in place of the runs' own panels, and stands in tables where these are asked for."""
+    other = "The cat sat on the red mat. The dog sat on the mat."
+    app.open(FLOW, prompt=PROMPT, prompt_b=other, flow_threshold="0.02")
+    expect(app.page.get_by_role("application", name=re.compile("information flow"))).to_have_count(3)
+    graph = app.page.get_by_role("application", name=re.compile("^B − A: information flow"))
+    expect(graph).to_have_accessible_name(re.compile("edges changed by at least 0.02"))
+    graph.focus()
+    app.page.keyboard.press("ArrowUp")
+    tooltip = app.page.locator(".tooltip:popover-open")
+    expect(tooltip).to_contain_text("of the start in B")
+    app.page.keyboard.press("Enter")
+    table = app.page.get_by_role("region", name="Top tokens of the chosen node B − A")
+    with torch.inference_mode():
+        best, a, b = _likeliest(mini, PROMPT, other)
+    row = table.locator("tbody tr").first
+    expect(row).to_contain_text(best.replace(" ", "␣"))
+    cells = row.locator("td").all_inner_texts()
+    assert [float(cell.replace("−", "-")) for cell in cells[1:4]] == pytest.approx([a, b, b - a], rel=2e-3, abs=1e-4)
     app.page.get_by_text("As tables").click()
-    for side in "AB":
-        rows = app.page.get_by_role("region", name=f"Lines of the flow {side}").locator("tbody tr")
-        expect(rows.first).to_contain_text("L3 MLP")
+    for graph_name in ("A", "B", "B − A"):
+        rows = app.page.get_by_role("region", name=f"Lines of the flow {graph_name}", exact=True).locator("tbody tr")
+        expect(rows.first).to_contain_text("L")
+    first = rows.first.locator("td").all_inner_texts()
+    a, b, change = (float(cell.replace("−", "-")) for cell in first[4:7])
+    assert b - a == pytest.approx(change, abs=2e-4)  # four digits are shown
     expect(app.page.get_by_role("application", name=re.compile("information flow"))).to_have_count(0)
+
+
+def _likeliest(mini: Transformer, a: str, b: str) -> tuple[str, float, float]:
+    """The token that is likeliest next in either prompt, and its probability in both."""
+    of_a, of_b = (mini(mini.to_tokens(text, prepend_bos=True))[0, -1].softmax(-1) for text in (a, b))
+    best = torch.maximum(of_a, of_b).argmax()
+    return mini.to_str_tokens(best[None])[0], float(of_a[best]), float(of_b[best])

@@ -17,7 +17,16 @@ from tests.e2e.driver import Driver
 
 VIEW = next(view for view in VIEWS if view.slug == "generate")
 PROMPT = "The cat sat on the mat. The cat"
+OTHER = "The dog ran home. The dog"
 N_NEW = 8
+COUNT_ASKED = """() => {
+  const send = WebSocket.prototype.send;
+  window.sent = 0;
+  WebSocket.prototype.send = function (data) {
+    window.sent++;
+    return send.call(this, data);
+  };
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +52,12 @@ def chosen(app: Driver) -> str:
     return app.page.locator(".chip.chosen").inner_text()
 
 
-def drawn(model: Transformer, seed: int = 0, written: tuple[int, ...] = (), **sampling: float) -> list[str]:
+def drawn(
+    model: Transformer, seed: int = 0, written: tuple[int, ...] = (), prompt: str = PROMPT, **sampling: float
+) -> list[str]:
     """What the library draws, as labels."""
     assert model.tokenizer
-    begun = torch.cat([model.to_tokens(PROMPT, prepend_bos=True), torch.tensor([written], dtype=torch.long)], 1)
+    begun = torch.cat([model.to_tokens(prompt, prepend_bos=True), torch.tensor([written], dtype=torch.long)], 1)
     generator = torch.Generator().manual_seed(seed)
     how = Sampling(**sampling)  # type: ignore[arg-type]
     (found,) = sample(model, begun, sampling=how, generator=generator, max_new_tokens=N_NEW - len(written))
@@ -170,9 +181,51 @@ def test_a_token_that_the_model_lacks_is_refused_plainly(app: Driver) -> None:
     expect(app.refused).to_have_count(0)
 
 
-def test_a_second_prompt_is_said_to_be_left_out(app: Driver) -> None:
-    opened(app, prompt_b="The dog sat")
-    expect(app.page.get_by_text("goes on from prompt A alone")).to_be_visible()
+def test_a_second_prompt_is_written_on_beside_the_first(app: Driver, mini: Transformer) -> None:
+    """B reads A's tokens; then it writes its own, with the same seed; the link holds which."""
+    opened(app, prompt_b=OTHER, heads="2.1", step="2")
+    assert steps(app).all_inner_texts() == drawn(mini)
+    own = app.page.get_by_role("list", name="tokens written by B").get_by_role("listitem")
+    assert own.all_inner_texts() == drawn(mini, prompt=OTHER)
+    expect(app.page.locator(".apart .column")).to_have_count(N_NEW)
+    expect(app.page.get_by_text("B is made to write A's tokens")).to_be_visible()
+    tokens = mini.to_tokens(OTHER, prepend_bos=True)
+    written = torch.tensor([ids_of(mini)])
+    before = mini(torch.cat([tokens, written], 1))[0, tokens.shape[1] + 1].softmax(-1)
+    label = bars(app).first.locator(".token").inner_text()
+    assert mini.tokenizer
+    (token,) = [int(each) for each in before.topk(50).indices if mini.tokenizer.labels([int(each)])[0] == label]
+    shown = float(bars(app).first.locator(".cell.b .share").inner_text().split("%")[0])
+    assert shown == pytest.approx(100 * float(before[token]), rel=0.06)  # two digits
+    expect(app.page.locator(".names")).to_have_text("ABB − A")
+    app.page.get_by_text("its own tokens", exact=True).click()
+    app.page.wait_for_url(lambda url: "b_writes=own" in url)
+    app.settle()
+    assert own.all_inner_texts() == drawn(mini, prompt=OTHER)
+    expect(app.page.get_by_text("B writes by itself, with the same seed as A")).to_be_visible()
+    assert not app.complaints
+
+
+def ids_of(mini: Transformer) -> list[int]:
+    """The ids that A writes."""
+    begun, generator = mini.to_tokens(PROMPT, prepend_bos=True), torch.Generator().manual_seed(0)
+    (found,) = sample(mini, begun, sampling=Sampling(), generator=generator, max_new_tokens=N_NEW)
+    return found.tokens.tolist()
+
+
+def test_a_click_or_key_to_a_step_asks_the_server_once_and_not_twice(app: Driver) -> None:
+    """The pin that the heads take over from the step was told to the server too, which drew all a second time."""
+    opened(app, heads="2.1")
+    app.page.evaluate(COUNT_ASKED)
+    steps(app).nth(4).click()
+    app.page.wait_for_url(lambda url: "step=4" in url)
+    app.settle()
+    assert app.page.evaluate("window.sent") == 1
+    app.page.get_by_role("listbox", name="tokens written").focus()
+    app.page.keyboard.press("ArrowLeft")
+    app.page.wait_for_url(lambda url: "step=3" in url)
+    app.settle()
+    assert app.page.evaluate("window.sent") == 2
 
 
 def test_tables_stand_for_the_pictures(app: Driver) -> None:

@@ -92,6 +92,37 @@ def test_all_heads_can_be_ablated(opened: Driver) -> None:
     assert "16 of 16" in " ".join(hover(opened, layer, head) for layer in range(4) for head in range(4))
 
 
+def test_an_edited_model_is_held_against_itself(app: Driver) -> None:
+    """Without a head that looks back, those that copy look less where they did; on repeats of another length."""
+    app.open(HEADS, edits="ablate:0.1:zero: cut:1.0:3:1:0", finder_count="6", finder_half="12")
+    expect(app.page.get_by_text("6 sequences of 12 different random tokens, each twice")).to_be_visible()
+    expect(app.page.get_by_text("Left out of B, since they name tokens of its prompt")).to_be_visible()
+    expect(app.page.locator(".board")).to_have_count(3)
+    app.settle()
+    assert {row[0] for row in table(app)[:3] if row} <= {"L1H0", "L1H1"}
+    first = next(row for row in table(app) if row)
+    a, b, change, low, high = (float(first[at].replace("−", "-")) for at in (1, 3, 5, 6, 7))
+    assert b - a == pytest.approx(change, abs=2e-3)  # three digits are shown
+    assert low < change < high < 0
+    third = app.page.locator(".board").nth(2)
+    third.click(position={"x": 0.5 * SQUARE, "y": 1.5 * SQUARE})
+    expect(app.page.get_by_role("button", name="See what L1H0 looks at")).to_be_visible()
+    count = app.page.get_by_role("spinbutton", name="Sequences")
+    count.fill("5")
+    count.press("Enter")
+    expect(app.page.get_by_text("5 sequences of 12 different random tokens")).to_be_visible()
+    app.page.wait_for_url("**finder_count=5**")
+
+
+def test_two_prompts_of_one_model_say_what_is_the_same(app: Driver) -> None:
+    app.open(HEADS, prompt="one two one two", prompt_b="the cat and the cat")
+    expect(app.page.get_by_text("on random repeats its heads do the same")).to_be_visible()
+    expect(app.page.locator(".board")).to_have_count(1)
+    app.page.get_by_role("radio", name="my prompts").click()
+    expect(app.page.get_by_text("A is measured on prompt A, B on prompt B.")).to_be_visible()
+    expect(app.page.locator(".board")).to_have_count(3)
+
+
 def test_code_and_data_can_be_taken_along(opened: Driver, tmp_path: Path) -> None:
     opened.page.get_by_role("button", name="Data").click()
     with opened.page.expect_download() as download:

@@ -45,11 +45,16 @@ def test_tokens_are_walked_and_pinned_by_key(app: Driver) -> None:
 
 
 def test_cells_of_the_lens_are_walked_by_key(app: Driver) -> None:
-    app.open(next(view for view in VIEWS if view.slug == "lens"), prompt=PROMPT)
+    """Of a table that is wider than the window, too, the cell looked at is in sight: at first the last one."""
+    app.open(next(view for view in VIEWS if view.slug == "lens"), prompt=" ".join([PROMPT] * 5))
     cells = app.page.get_by_role("application", name=re.compile("^Logit lens"))
+    hidden = "cells => [cells.scrollLeft, cells.scrollWidth - cells.clientWidth - cells.scrollLeft].map(Math.round)"
+    before, behind = cells.evaluate(hidden)
+    assert before > 0 == behind
     cells.focus()
     app.page.keyboard.press("Home")
     app.page.wait_for_url(re.compile(r"position=0"))
+    assert cells.evaluate(hidden)[0] == 0
     app.page.keyboard.press("ArrowDown")
     app.page.wait_for_url(re.compile(r"layer=3"))
     _told(app, cells, "L2|layer|%")

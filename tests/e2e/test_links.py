@@ -16,7 +16,7 @@ CHOSEN = {
     "flow": {"position": "12", "flow_threshold": "0.06", "flow_chosen": "3 12 0"},
     "generate": {"heads": "2.1", "n_new": "6", "temperature": "0.5", "top_k": "20", "seed": "3", "step": "2"},
     "patching": {"patch_map": "resid_pre", "patch_into": "B", "target": " John", "distractor": " Mary"},
-    "heads": {"finder_score": "previous_token", "finder_top": "3", "finder_seed": "5"},
+    "heads": {"finder_score": "previous_token", "finder_top": "3", "finder_count": "4", "finder_half": "9"},
     "weights": {"heads": "1.1", "circuit": "ov", "circuit_token": " John"},
     "prompts": {"statistic": "entropy", "statistic_head": "1.3"},
 }

@@ -31,6 +31,8 @@ OVERLAPS = """() => {
 # By how many pixels the page and its body are wider than their windows.
 EXCESS = """() => [document.scrollingElement, document.querySelector('[data-testid="stMain"]')]
     .map(element => element.scrollWidth - element.clientWidth)"""
+# What a screen reader lists of a page.
+OUTLINE = "headings => headings.map(heading => [heading.tagName, heading.innerText])"
 
 
 @pytest.mark.parametrize("view", [view for view in PROMPTED_VIEWS if view.slug not in OF_NO_PROMPT], ids=path)
@@ -53,11 +55,15 @@ def test_a_screen_reader_hears_what_is_shown_and_what_is_refused(app: Driver) ->
 
 def test_the_prompt_goes_along_from_page_to_page(app: Driver) -> None:
     app.open(prompt=PROMPT)
-    fed = app.fed.inner_text()
+    line = app.fed.get_by_test_id("stText")
+    fed = line.all_inner_texts()
     for view in PROMPTED_VIEWS[1:]:
         app.go_to(view)
         expect(app.prompt).to_have_value(PROMPT)
-        assert app.fed.inner_text() == fed
+        assert line.all_inner_texts() == fed
+        first, *others = app.page.get_by_test_id("stHeading").locator("h1, h2, h3").evaluate_all(OUTLINE)
+        assert first == ["H1", view.title]
+        assert {level for level, _ in others} == {"H2"}
         expect(app.page.locator(DRAWN).first).to_be_visible()
 
 

@@ -37,9 +37,27 @@ def test_one_prompt_alone_says_what_is_missing_and_opens_an_example(app: Driver)
     expect(app.page.get_by_role("application", name="share of the logit difference (0 = A, 1 = B)")).to_be_visible()
 
 
-def test_prompts_of_unequal_length_are_told_apart(app: Driver) -> None:
-    app.open(PATCHING, prompt=A, prompt_b="When Mary went")
-    expect(app.page.get_by_text("A has 15 tokens and B 4")).to_be_visible()
+def test_prompts_of_unequal_length_are_matched(app: Driver) -> None:
+    """The stream of the word that is another, put into the longer prompt; the words that A lacks are marked."""
+    app.open(PATCHING, prompt=A, prompt_b=f"Yesterday evening, w{B[1:]}", patch_map="resid_pre", patch_into="B")
+    expect(app.page.get_by_text("14 of A's 15 positions are matched with B's 18, by tokens")).to_be_visible()
+    called = "share of the logit difference (0 = A, 1 = B); nothing patched: 1"
+    expect(
+        app.page.get_by_role("application", name=f"{called}, layer by position, 4 rows by 18 columns")
+    ).to_be_visible()
+    expect(app.page.get_by_text("not matched", exact=True)).to_be_visible()
+    app.settle()
+    assert strongest(app)[:2] == ["L3", "17 ␣to"]  # from here A's prediction is nearly all that is left
+
+
+def test_a_with_edits_is_patched_from_either_side(app: Driver) -> None:
+    app.open(PATCHING, prompt=A, edits="ablate:1.2:zero:", patch_into="B")
+    expect(app.page.get_by_text("B is A with its edits")).to_be_visible()
+    app.settle()
+    # With all of a head's z put back the run is A again: the share of L1H2 is 0 in the run that lacks it.
+    layer, head, share = strongest(app)
+    assert (layer, head) == ("L1", "H2")
+    assert abs(float(share)) < 1e-3
 
 
 def test_one_head_of_mini_carries_the_name(opened: Driver) -> None:
@@ -82,7 +100,7 @@ def test_a_long_map_waits_for_a_click_and_can_be_stopped(app: Driver) -> None:
     start = app.page.get_by_role("button", name="cells (about")
     expect(start).to_be_visible()
     start.click()
-    stop = app.page.get_by_role("button", name="Stop")
+    stop = app.page.get_by_test_id("stMain").get_by_role("button", name="Stop")  # Streamlit's own is in the header
     expect(stop).to_be_visible()
     expect(app.page.get_by_text("parts of the map done")).to_be_visible()
     stop.click()

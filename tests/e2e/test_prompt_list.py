@@ -55,6 +55,7 @@ def test_an_uploaded_file_is_run_sorted_and_opened(app: Driver, tmp_path: Path) 
     expect(_column(app, 4)).to_have_text(["run"] * 6)
     assert app.page.get_by_test_id("stMain").locator(MADE_OF_TEXT).count() == 0
 
+    app.settle()
     surface = _table(app).locator(".dvn-scroller")
     box = surface.bounding_box()
     assert box

@@ -200,3 +200,43 @@ def test_every_file_can_be_had(app: Driver, browser: Browser, tmp_path: Path) ->
     expect(page.locator(".chip")).to_have_count(22)
     expect(page.locator(".board")).to_be_visible()
     page.close()
+
+
+def test_a_second_source_stands_beside_the_first_and_the_link_holds_it(
+    app: Driver, browser: Browser, server: str
+) -> None:
+    opened(app, beams="1", pair_heads="1.2")
+    app.page.get_by_role("button", name="Compare A | B").click()
+    other = "ba li ko su fe mo ri ta ne"
+    app.page.get_by_role("textbox", name="Source B").fill(other)
+    app.page.get_by_role("button", name="Run", exact=False).first.click()
+    app.page.wait_for_url(lambda url: "source_b=" in url)
+    app.settle()
+    expect(app.page.get_by_text(" ".join(reversed(other.split())), exact=True)).to_be_visible()
+    expect(app.page.get_by_text(MIRRORED, exact=True)).to_be_visible()
+    expect(app.panels).to_have_count(3)  # A, B and B − A
+    assert "−ju" in strip(app)  # that only A reads and writes
+    assert "+ju" not in strip(app)
+    expect(app.page.get_by_role("tree")).to_have_count(2)
+    elsewhere = Driver(browser, server)
+    elsewhere.page.goto(app.page.url)
+    elsewhere.becomes(app.picture())
+    elsewhere.close()
+    app.page.get_by_role("button", name="Swap A and B").click()
+    expect(source_box(app).first).to_have_value(other)
+    app.settle()
+    assert "+ju" in strip(app)
+    app.page.get_by_role("button", name="Close B").click()
+    expect(app.panels).to_have_count(1)
+    app.settle()
+    assert "source_b" not in app.page.url
+    assert not app.complaints
+
+
+def test_two_given_targets_are_judged_on_one_source(app: Driver) -> None:
+    opened(app, source_b=SYLLABLES, translation=MIRRORED, translation_b="ju ne ba")
+    expect(app.page.get_by_text("B: the target you gave")).to_be_visible()
+    change = app.page.get_by_text("Log-probability of B's target, all together, less that of A's")
+    expect(change).to_contain_text("−")
+    opened(app, source="<s> ba", translator="reverse")
+    expect(app.refused).to_contain_text("does not know '<s>'")

@@ -3,15 +3,19 @@
 import re
 
 import pytest
+import torch
 from playwright.sync_api import expect
 
 from app.registry import VIEWS
-from model import Transformer, load
+from model import Transformer, TransformerConfig, load, save_transformer
 from model.analysis import circuits
+from model.edits import AblateHeads, to_text
+from model.teaching import HEADS
 from tests.e2e.driver import Driver
 
 WEIGHTS = next(view for view in VIEWS if view.slug == "weights")
 PROMPT = "The cat sat on the mat."
+ABLATED = AblateHeads(((1, 0),), "zero")
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +88,53 @@ def test_composition_is_a_map_a_head_or_a_table_and_the_first_layer_reads_none(a
     assert _cells(app, "Composition of L2H1 with earlier heads")[0] == "L0H0"
     app.open(WEIGHTS, prompt=PROMPT, heads="0.1")
     expect(app.page.get_by_text("A head of the first layer has no earlier heads.")).to_be_visible()
+
+
+def test_another_model_is_laid_beside_and_another_prompt_or_edits_change_no_weights(app: Driver) -> None:
+    first, second = HEADS
+    words = {"prompt": "the quick fox", "prompt_b": "the brown fox"}
+    app.open(WEIGHTS, model=first, model_b=second, heads="1.0", circuit="ov", side="a", **words)
+    expect(app.page.get_by_role("heading", name="Singular values")).to_be_visible()
+    expect(app.page.get_by_role("application", name=re.compile("^K-composition.*, B − A"))).to_be_visible()
+    expect(app.page.get_by_role("application", name=re.compile("-composition"))).to_have_count(9)
+    app.page.get_by_role("radio", name="B − A", exact=True).click()
+    expect(app.page.get_by_text("This circuit of L1H0 is the same in A and B.")).to_be_visible()  # both copy
+    app.settle()
+    app.page.get_by_role("radio", name="A", exact=True).click()
+    expect(app.page.get_by_text("Highest in A of 961 (logit)")).to_be_visible()
+    app.settle()
+    one, other, *values = _cells(app, "Highest pairs of L1H0")[:5]
+    assert one == other  # the head copies what it looks at, in either model
+    assert [float(value.replace("−", "-")) for value in values] == pytest.approx([20, 20, 0], abs=1e-3)
+    app.open(WEIGHTS, model=first, heads="1.0", circuit="ov", **words)
+    expect(app.page.get_by_text("Weights do not change with the prompt")).to_be_visible()
+    app.open(WEIGHTS, model=first, prompt=words["prompt"], heads="1.0", edits=to_text(ABLATED))
+    expect(app.page.get_by_text("Edits change a run and not the weights")).to_be_visible()
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model with a vocabulary whose pairs take so long that the page asks before it searches."""
+    folder = tmp_path_factory.mktemp("models") / "wide"
+    torch.manual_seed(0)
+    sizes = {"n_layers": 1, "d_model": 64, "n_ctx": 32, "n_heads": 1, "d_head": 64, "d_vocab": 100_000}
+    model = Transformer(TransformerConfig(**sizes, attn_only=True))
+    model.blocks[0].get_parameter("attn.W_Q").data = torch.eye(64)[None]  # no direction is stronger than others
+    model.blocks[0].get_parameter("attn.W_K").data = torch.eye(64)[None]
+    model.tokenizer = load("mini").tokenizer
+    save_transformer(model, folder)
+    return str(folder)
+
+
+def test_a_long_search_waits_for_a_click_says_how_far_it_is_and_can_be_stopped(app: Driver, wide: str) -> None:
+    app.open(WEIGHTS, model=wide, prompt=PROMPT, heads="0.0")
+    page = app.page
+    search = page.get_by_role("button", name=re.compile(r"^Search 10,000,000,000 pairs \(at most about \d\d s\)"))
+    search.click()
+    expect(page.get_by_text(re.compile(r"^\d+ of 49 parts of 10,000,000,000 pairs searched"))).to_be_visible()
+    page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()  # Streamlit's own is in the header
+    expect(search).to_be_visible()
+    app.settle()
+    expect(page.get_by_role("region", name="Highest pairs of L0H0")).to_have_count(0)  # it is not sure yet
+    expect(page.locator(".st-key-headlight-take-away")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Singular directions")).to_be_visible()

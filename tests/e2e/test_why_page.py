@@ -102,6 +102,7 @@ def test_tokens_are_typed_and_swapped(app: Driver) -> None:
     app.page.get_by_role("textbox", name="Distractor").fill("on")
     app.page.get_by_role("textbox", name="Distractor").press("Enter")
     expect(app.refused).to_contain_text("“on” has no space before it")
+    app.settle()
     before = _told(app, r"difference (\S+) logits")
     app.page.get_by_role("button", name="Swap").click()
     app.page.wait_for_url(re.compile(r"target=on&distractor=\+dog"))
@@ -118,12 +119,30 @@ def test_a_cell_above_the_diagonal_says_what_to_do(app: Driver) -> None:
 
 
 def test_two_prompts_are_explained_beside_each_other(app: Driver) -> None:
-    app.open(WHY, **CHOSEN, prompt_b=PROMPT.replace("cat", "dog"))
+    app.open(WHY, **CHOSEN, prompt_b=f"Look. {PROMPT.replace('cat', 'dog')}")
     expect(app.page.get_by_text("head gives the other run's")).to_be_visible()
     before = app.picture()
     app.page.get_by_role("radio", name="B − A").click()
     app.changed_from(before)
     expect(app.page.get_by_role("region", name="The cell's numbers in A, in B").locator("tbody tr")).to_have_count(7)
+    expect(app.page.get_by_text("promotes more in B (logits)")).to_be_visible()
+
+
+def test_the_mean_can_be_over_the_listed_prompts(app: Driver) -> None:
+    app.open(WHY, **CHOSEN)
+    expect(app.page.get_by_text("The mean is over the 14 tokens of this prompt")).to_be_visible()
+    app.go_to(VIEWS[0])
+    for prompt in ("The dog slept under the tree.", "Two birds sang."):
+        app.run(prompt)
+        expect(app.fed).to_contain_text("tokens fed")
+        app.settle()
+    app.go_to(WHY)
+    app.choose("Mean over", "the 3 listed prompts")
+    expect(app.page.get_by_text(re.compile(r"The mean is over \d+ tokens of 3 prompts"))).to_be_visible()
+    app.page.wait_for_url(re.compile("mean_over="))
+    told = _told(app, r"over (\d+) tokens of 3")
+    app.page.goto(app.page.url)  # the link holds the prompts
+    assert _told(app, r"over (\d+) tokens of 3") == told
 
 
 def test_tables_stand_for_the_pictures_on_request(app: Driver) -> None:

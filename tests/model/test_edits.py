@@ -1,5 +1,8 @@
 """Edits as data: texts that come back, texts that are refused, and edits that do not fit a model or a prompt."""
 
+import base64
+import json
+import zlib
 from contextlib import suppress
 from typing import Any
 
@@ -30,6 +33,7 @@ INDEX = st.integers(0, 999_999)
 HEAD = st.tuples(INDEX, INDEX)
 INDICES = st.lists(INDEX, max_size=5, unique=True).map(tuple)
 TEXT = st.text(max_size=40)
+ALIGN = st.sampled_from(["tokens", "position"])
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 # Classes and their fields, because the annotations of what is built are checked with the help of chance, which
 # Hypothesis does not want inside a strategy.
@@ -37,12 +41,16 @@ EDITS: st.SearchStrategy[tuple[type[Edit], tuple[Any, ...]]] = st.one_of(
     st.tuples(
         st.just(AblateHeads),
         st.tuples(
-            st.lists(HEAD, max_size=5, unique=True).map(tuple), st.sampled_from(["zero", "mean", "resample"]), TEXT
+            st.lists(HEAD, max_size=5, unique=True).map(tuple),
+            st.sampled_from(["zero", "mean", "resample"]),
+            TEXT,
+            st.lists(TEXT, max_size=4).map(tuple),
+            ALIGN,
         ),
     ),
     st.tuples(st.just(CutEdge), st.tuples(HEAD, INDEX, INDEX, st.booleans())),
     st.tuples(st.just(FreezePatterns), st.tuples(INDICES)),
-    st.tuples(st.just(Patch), st.tuples(TEXT, TEXT, INDICES, st.none() | INDEX)),
+    st.tuples(st.just(Patch), st.tuples(TEXT, TEXT, INDICES, st.none() | INDEX, ALIGN)),
     st.tuples(st.just(Steer), st.tuples(INDEX, TEXT, TEXT, NUMBER, INDICES, st.sampled_from(["add", "scale"]))),
     st.tuples(st.just(Drop), st.tuples(INDEX, st.sampled_from(["attention", "MLP", "layer"]))),
 )
@@ -68,8 +76,25 @@ def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
     assert edit is None or from_text(to_text(edit)) == edit
 
 
+def test_links_from_before_alignment_still_open() -> None:
+    assert from_text("ablate:0.1:mean:") == AblateHeads(((0, 1),), "mean")
+    assert from_text("patch:hook_embed:a+b:1,2:") == Patch("hook_embed", "a b", (1, 2))
+
+
+def _packed(text: bytes) -> str:
+    return base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
+
+
 HOSTILE = [
     "",
+    "ablate:1.2:mean::nonsense:tokens",
+    f"ablate:1.2:mean::{_packed(b'{}')}:tokens",
+    f"ablate:1.2:mean::{_packed(b'[1]')}:tokens",
+    f"ablate:1.2:mean::{_packed(b'[')}:tokens",
+    f"ablate:1.2:mean::{_packed(b'[' + b' ' * 2_000_000 + b']')}:tokens",
+    f"ablate:1.2:mean::{_packed(bytes(json.dumps([''] * 2001), 'ascii'))}:tokens",
+    "ablate:1.2:mean::" + _packed(rb'["\ud800"]') + ":tokens",
+    "patch:hook_embed:a:::middle",
     "ablate",
     "ablate:1.2:zero",
     "ablate:1.2:fire:",

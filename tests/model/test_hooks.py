@@ -210,3 +210,25 @@ def test_heads_are_computed_apart_only_where_a_tap_wants_them() -> None:
     assert [name for name in met if name.endswith("hook_result")] == ["blocks.1.attn.hook_result"]
     assert not NO_TAP.wants("blocks.1.attn.hook_result")
     assert Chain(Collect([]), Edit([(["a"], zero_in_place)])).wants("a")
+
+
+def test_what_a_tap_ignores_it_gives_back_unseen_and_what_it_looks_at_it_does_not_ignore() -> None:
+    """A pass may leave out what is ignored: a tap that says so wrongly would be shown nothing."""
+    name, other = "blocks.0.attn.hook_pattern", "blocks.0.attn.hook_z"
+    seen: list[str] = []
+    edit = Edit([([name], lambda activation, hook: seen.append(hook.name))])
+    collect = Collect([name])
+    for tap in (edit, collect, Chain(edit, collect), Chain(NO_TAP, edit)):
+        for inside in (tap, Chain(tap)):
+            assert not inside.ignores(name)
+            assert inside.ignores(other)
+        part = tap.within("blocks.0").within("attn")
+        assert not part.ignores("hook_pattern")
+        assert part.ignores("hook_z")
+        z = torch.ones(1)
+        assert part("hook_z", z) is z
+    assert not seen
+    assert not collect.kept
+    assert NO_TAP.ignores(name)
+    assert NO_TAP.within("blocks.0").ignores("attn.hook_pattern")
+    assert not Tap().ignores(other)  # a tap that says nothing may look at anything

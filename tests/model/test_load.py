@@ -43,6 +43,11 @@ def test_embedded_models_open_by_name(embedded: Path, folder: Path) -> None:
 def test_the_project_s_own_models_open(name: str) -> None:
     model = load(name)
     assert (model.source.name, model.source.path, model.source.revision) == (name, embedded_models()[name], None)
+    assert model.tokenizer
+
+
+def test_mini_is_what_transformers_computes() -> None:
+    model = load("mini")
     tokens = model.to_tokens("The cat sat.")
     assert model.to_string(tokens) == "The cat sat."
     # The card's bound; float32 sums in another order.
@@ -260,3 +265,11 @@ def test_saving_again_leaves_an_open_model_alone(tmp_path: Path) -> None:
     assert torch.equal(opened(tokens), before)
     assert not torch.equal(load(tmp_path)(tokens), before)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]
+
+
+def test_a_classifier_says_what_it_is_and_what_to_open_instead(tmp_path: Path) -> None:
+    """The project's own by its name, and any folder of one."""
+    shutil.copy(loading.EMBEDDED / "subject-number" / "classifier.safetensors", tmp_path)
+    for source in ("subject-number", tmp_path):
+        with pytest.raises(CheckpointError, match=r"is a classifier.*open that model.*load_classifier"):
+            load(source)

@@ -1,4 +1,4 @@
-"""The ways to multiply few rows with a matrix, against the einsum in double precision, for every layout of weights."""
+"""The ways to multiply with a weight matrix, against the einsum in double precision, for every layout of weights."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from torch import Tensor
 
 from model import load, save_gpt2
 from model import product as taken
+from model.backend import force, measured
 from model.layers import Attention
 from model.product import FEW, product, products
 from tests.model.oracles import random_model
@@ -50,10 +51,17 @@ def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(taken, "einsum")
 
 
-def assert_is_einsum(given: Tensor, x: Tensor, W: Tensor, equation: str) -> None:
+def biases_of(matrices: list[Tensor]) -> list[Tensor]:
+    """The biases beside `slices`, one behind the other like these."""
+    return list(normal(3 * matrices[0].shape[0] * matrices[0].shape[2]).view(3, *matrices[0].shape[::2]).unbind())
+
+
+def assert_is_einsum(given: Tensor, x: Tensor, W: Tensor, equation: str, b: Tensor | None = None) -> None:
     """Within the bound that holds for float32 sums in any order: n 2^-24 times the sum of the terms' magnitudes."""
-    exact, magnitude = einsum(x.double(), W.double(), equation), einsum(x.abs().double(), W.abs().double(), equation)
-    n_terms = x[0, 0].numel()
+    b = torch.zeros(()) if b is None else b
+    exact = einsum(x.double(), W.double(), equation) + b
+    magnitude = einsum(x.abs().double(), W.abs().double(), equation) + b.abs()
+    n_terms = x[0, 0].numel() + 1  # the bias
     assert given.shape == exact.shape
     assert bool(((given - exact).abs() <= n_terms * 2**-24 * magnitude).all())
 
@@ -73,18 +81,20 @@ def test_few_rows_are_the_einsum(layout: str, batch: int, pos: int) -> None:
 def test_matrices_are_joined_only_in_the_order_in_which_they_lie(order: tuple[int, ...]) -> None:
     x, matrices = normal(2, 2, 64), slices(3, 64, 8)
     chosen = [matrices[index] for index in order]
+    biases = [biases_of(matrices)[index] for index in order]
     with torch.inference_mode():
-        for given, W in zip(products(x, chosen, TO_HEADS), chosen, strict=True):
-            assert_is_einsum(given, x, W, TO_HEADS)
+        for given, W, b in zip(products(x, chosen, TO_HEADS, biases), chosen, biases, strict=True):
+            assert_is_einsum(given, x, W, TO_HEADS, b)
 
 
 @pytest.mark.usefixtures("however_small")
 def test_matrices_of_other_widths_or_in_other_memory_are_not_joined() -> None:
     x, (W_Q, W_K, _), other = normal(1, 1, 64), slices(3, 64, 8), normal(64, 3, 4).transpose(0, 1)
     for matrices in ((W_Q, other), (W_Q, W_K, slices(3, 64, 8)[2])):
+        biases = [normal(*W.shape[::2]) for W in matrices]
         with torch.inference_mode():
-            for given, W in zip(products(x, matrices, TO_HEADS), matrices, strict=True):
-                assert_is_einsum(given, x, W, TO_HEADS)
+            for given, W, b in zip(products(x, matrices, TO_HEADS, biases), matrices, biases, strict=True):
+                assert_is_einsum(given, x, W, TO_HEADS, b)
 
 
 def test_queries_keys_and_values_of_a_gpt2_folder_are_read_as_one(tmp_path: Path) -> None:
@@ -104,21 +114,44 @@ def test_all_else_is_the_einsum_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         patched.delattr(taken, "_dot_products")
         for x, matrix, equation in [
             (normal(2, 0, 1024), W, PLAIN),  # no rows, as of a memory whose keys and values are kept already
-            (normal(1, FEW + 1, 1024), W, PLAIN),
             (normal(1, 1, 512), W[:512], PLAIN),  # small
             (normal(1, 1, 1024).double(), W.double(), PLAIN),
             (normal(1, 1, 1024), behind_each_other, TO_HEADS),
-            (normal(1, 1, 16), normal(16, 2**15), PLAIN),  # wide
-            (normal(1, 1, 1024), normal(256, 1024).T, PLAIN),  # columns, fewer than rows
+            (normal(1, FEW + 1, 512), W[:512], PLAIN),
         ]:
             assert torch.equal(product(x, matrix, equation), einsum(x, matrix, equation))
+
+
+@pytest.mark.parametrize("name", [each.name for each in measured()])
+def test_what_has_no_other_way_is_left_to_the_backend(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(taken, "_weighted_rows")
+    monkeypatch.delattr(taken, "_dot_products")
+    monkeypatch.delattr(taken, "einsum")
+    fused = normal(1024, 3 * 256)
+    force(name)
+    try:
+        with torch.inference_mode():
+            for x, W in [
+                (normal(1, FEW + 1, 1024), normal(1024, 256)),
+                (normal(2, FEW, 1024), fused[:, 256:512]),  # columns of a wider matrix, as queries, keys and values are
+                (normal(1, 1, 16), normal(16, 2**15)),  # wide
+                (normal(1, 1, 1024), normal(256, 1024).T),  # columns, fewer than rows
+                (normal(3, 7, 1024)[:, ::2], normal(256, 1024).T),
+            ]:
+                b = normal(W.shape[1])
+                assert_is_einsum(product(x, W, PLAIN), x, W, PLAIN)
+                assert_is_einsum(product(x, W, PLAIN, b), x, W, PLAIN, b)
+    finally:
+        force(None)
 
 
 def test_derivatives_are_those_of_the_einsum() -> None:
     weights = [W.requires_grad_() for W in slices(4, 1024, 64)]
     x = normal(1, 2, 1024).requires_grad_()
-    ours = torch.autograd.grad([each.sin().sum() for each in products(x, weights, TO_HEADS)], [x, *weights])
-    expected = torch.autograd.grad([einsum(x, W, TO_HEADS).sin().sum() for W in weights], [x, *weights])
+    biases = [b.requires_grad_() for b in biases_of(weights)]
+    taken_together = [each.sin().sum() for each in products(x, weights, TO_HEADS, biases)]
+    plain = [(einsum(x, W, TO_HEADS) + b).sin().sum() for W, b in zip(weights, biases, strict=True)]
+    ours, expected = (torch.autograd.grad(each, [x, *weights, *biases]) for each in (taken_together, plain))
     for mine, einsums in zip(ours, expected, strict=True):
         assert torch.equal(mine, einsums)
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from model.teaching import BOS, INDUCTION_HEADS, PREDICTED, induction_circuit
+from model.teaching import BOS, COPY_HEADS, INDUCTION_HEADS, PREDICTED, copy_circuit, induction_circuit
 
 REPEATED = torch.tensor([[BOS, 3, 5, 7, 2, 3, 5, 7, 2]])
 LOOKED_AT = {
@@ -49,3 +49,30 @@ def test_sizes_can_be_chosen() -> None:
     model = induction_circuit(d_vocab=30, n_ctx=50)
     tokens = torch.cat([torch.tensor([BOS]), *[torch.arange(1, 25)] * 2])
     assert model(tokens[None])[0, 25:-1].argmax(-1).tolist() == list(range(2, 25))
+
+
+MARK, ASK = 1, 2
+MARKED = torch.tensor([[BOS, 5, 7, MARK, 4, 6, 3, ASK, 8]])
+LOOKED_AT_TO_COPY = {
+    (0, 0): [0, 0, 1, 2, 3, 4, 5, 6, 7],
+    (0, 1): [0, 1, 2, 3, 4, 5, 6, 7, 8],
+    (1, 0): [0, 0, 0, 0, 0, 0, 0, 4, 0],
+    (1, 1): [0, 0, 0, 0, 0, 0, 0, 0, 0],
+}
+
+
+def test_what_was_marked_is_copied_where_it_is_asked_for_and_nothing_anywhere_else() -> None:
+    logits, cache = copy_circuit(MARK, ASK).run_with_cache(MARKED)
+    assert set(LOOKED_AT_TO_COPY) == set(COPY_HEADS)
+    for (layer, head), keys in LOOKED_AT_TO_COPY.items():
+        torch.testing.assert_close(cache["pattern", layer][0, head], torch.eye(9)[keys], atol=1e-12, rtol=0)
+    expected = torch.zeros(9, 12)
+    expected[7, 4] = PREDICTED
+    torch.testing.assert_close(logits[0], expected, atol=1e-9, rtol=0)
+
+
+def test_two_marked_tokens_share_the_prediction_and_without_a_mark_nothing_is_predicted() -> None:
+    model = copy_circuit(MARK, ASK)
+    logits = model(torch.tensor([[BOS, MARK, 4, 9, MARK, 6, ASK]]))[0, -1]
+    assert logits[[4, 6]].tolist() == [PREDICTED / 2] * 2
+    assert not model(torch.tensor([[BOS, 4, 9, 6, ASK]]))[0, -1].abs().max() > 1e-9

@@ -317,7 +317,23 @@ def test_what_makes_the_library_panic_is_refused(small_folder: Path, tmp_path: P
         Tokenizer.from_folder(_with_model(small_folder, tmp_path, continuing_subword_prefix="##"))
 
 
-def test_a_tokenizer_that_fails_on_a_text_says_so(tmp_path: Path) -> None:
-    backend = Backend(models.WordLevel({"cat": 0}, unk_token="[UNK]"))
+def test_a_tokenizer_that_fails_on_a_text_says_so() -> None:
+    backend = Backend(models.WordPiece({"cat": 0}, unk_token="[UNK]"))
     with pytest.raises(InputError, match=r"tokenizer fails on this text \(.*\[UNK\]"):
         Tokenizer(backend).to_tokens("dog")
+
+
+def test_a_vocabulary_of_words_alone_names_the_words_that_it_lacks_and_some_that_it_has() -> None:
+    backend = Backend(models.WordLevel({f"w{n}": n for n in range(100)}))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    with pytest.raises(InputError, match=r"knows 100 words and not: dog ! sees\. Use these alone: w0 w1 w10 .* …$"):
+        Tokenizer(backend).to_tokens("w1 dog! sees dog w2")
+    assert Tokenizer(backend).to_tokens("w1 w2").tolist() == [[1, 2]]
+
+
+def test_a_word_spelled_like_a_special_token_is_unknown() -> None:
+    """It was taken for the special token itself, which means nothing as a word of a source."""
+    backend = Backend(models.WordLevel({"<s>": 0, "<unk>": 1, "ba": 2}, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer = Tokenizer(backend, special=("<s>", "<unk>"), bos="<s>")
+    assert tokenizer.unknown_words("ba <s> ko <unk> ba") == ["<s>", "ko", "<unk>"]

@@ -1,4 +1,7 @@
-"""What a token's last state was made of, as a graph over tokens (across) and states of the stream (upwards)."""
+"""What a token's last state was made of, as a graph over tokens (across) and states of the stream (upwards).
+
+It is one run's graph, or the change from A to B: then shares are signed, and what they are in A and in B stands beside.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from app.components.shared.mount import held, mount, register
+
+Sides = tuple[float | None, float | None]  # in A and in B; None where one lacks it
+NO_SIDES: Sides = (None, None)
 
 _render = register(Path(__file__).parent)
 
@@ -19,8 +25,9 @@ class GraphNode:
     depth: int
     position: int
     flow: float
-    bias: float
-    rest: float
+    bias: float = 0.0
+    rest: float = 0.0
+    sides: Sides = NO_SIDES
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class GraphEdge:
     kind: str
     share: float
     carried: str = ""
+    sides: Sides = NO_SIDES
 
 
 class FlowChoice(NamedTuple):
@@ -62,6 +70,8 @@ def flow_graph(
     states: Sequence[str],
     threshold: float,
     choice: FlowChoice,
+    limit: float | None = None,
+    presence: Sequence[str] = (),
     title: str = "",
     startable: bool = True,
     epoch: int = 0,
@@ -69,8 +79,9 @@ def flow_graph(
 ) -> FlowChoice:
     """The nodes as dots, the edges as lines; returns what the user has chosen.
 
-    `labels` are the tokens fed and `states` the names of the depths, lowest first. Where it is `startable`, a click on
-    a dot of the top row starts from there. `choice` counts when `epoch` is new, afterwards the user's own does.
+    `labels` are the tokens fed and `states` the names of the depths, lowest first. With a `limit` shares are changes
+    from -limit to limit, and `presence` says of each token whether A or B alone has it. Where it is `startable`, a
+    click on a dot of the top row starts from there. `choice` counts when `epoch` is new, afterwards what the user does.
     """
     value = mount(
         _render,
@@ -81,6 +92,8 @@ def flow_graph(
             "states": list(states),
             "threshold": threshold,
             "title": title,
+            "limit": limit,
+            "presence": list(presence) or ["both"] * len(labels),
             "startable": startable,
             "kinds": [edge.kind for edge in edges],
             "carried": [edge.carried for edge in edges],
@@ -90,6 +103,8 @@ def flow_graph(
             "numbers": np.array([[node.flow, node.bias, node.rest] for node in nodes], np.float32).reshape(-1, 3),
             "edges": np.array([[edge.depth, edge.target, edge.source] for edge in edges], np.int32).reshape(-1, 3),
             "shares": np.array([edge.share for edge in edges], np.float32),
+            "nodeSides": np.array([node.sides for node in nodes], np.float32).reshape(-1, 2),
+            "edgeSides": np.array([edge.sides for edge in edges], np.float32).reshape(-1, 2),
         },
         value=[choice.start, *choice.chosen],
         epoch=epoch,

@@ -1,5 +1,6 @@
-// What a token's last state was made of: tokens across, states of the stream upwards, dots joined by what flows. The
-// canvas is only as wide as what is seen of it at a time, however long the prompt is.
+// What a token's last state was made of: tokens across, states of the stream upwards, dots joined by what flows, or by
+// what flows more or less in B than in A. The canvas is only as wide as what is seen of it at a time, however long the
+// prompt is.
 const NARROWEST_COLUMN = 24; // CSS pixels
 const WIDEST_COLUMN = 78;
 const STATE_HEIGHT = 30;
@@ -12,6 +13,11 @@ const THINNEST = 1;
 const THICKEST = 7;
 const BEND = 13; // of the two edges that stay at their position, to the left of and to the right of the residual's
 const NEAR = 7;
+
+const SHARES = {
+  title: "share of its node (line), of the start (dot)",
+  ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((share) => [Math.sqrt(share), String(share)]),
+};
 
 class FlowGraph {
   listeners = {};
@@ -32,6 +38,8 @@ class FlowGraph {
     this.scroller.setAttribute("aria-roledescription", "graph");
     this.scroller.onscroll = () => this.paintSoon();
     this.keys = new FlowKeys(this);
+    this.words = new FlowWords(this);
+    this.painter = new FlowPainter(this);
     this.canvas.onpointermove = (event) => this.point(this.under(event), event.clientX, event.clientY);
     this.canvas.onpointerleave = () => this.point(null);
     this.canvas.onclick = (event) => {
@@ -43,10 +51,12 @@ class FlowGraph {
 
   update(props, arrays) {
     Object.assign(this, props);
+    this.limit &&= roundLimitUp(this.limit);
     this.data = new Graph(props, arrays);
     this.pointed = null;
     this.view.tooltip.hide();
-    const size = `${this.data.nodes.length} nodes, ${this.data.edges.length} edges of at least ${this.threshold}`;
+    const counted = this.limit ? "edges changed by at least" : "edges of at least";
+    const size = `${this.data.nodes.length} nodes, ${this.data.edges.length} ${counted} ${this.threshold}`;
     this.scroller.ariaLabel = `${this.title ? `${this.title}: ` : ""}information flow, ${size}. ${FLOW_HELP}`;
   }
 
@@ -65,7 +75,8 @@ class FlowGraph {
 
   draw(theme, width) {
     Object.assign(this, { theme, width });
-    this.map = theme.map.map((_, step) => colourAt(theme.map, FAINTEST + ((1 - FAINTEST) * step) / (MAP_SIZE - 1)));
+    const shown = this.limit ? theme.diverging : theme.map;
+    this.map = shown.map((_, step) => colourAt(shown, this.visible(step / (MAP_SIZE - 1))));
     const context = this.canvas.getContext("2d");
     context.font = labelFont(theme);
     const widest = (labels) => Math.ceil(Math.max(...labels.map((text) => context.measureText(text).width)));
@@ -79,7 +90,15 @@ class FlowGraph {
     this.sheet.style.width = `${this.left + this.labels.length * this.pitch + FLOW_MARGIN}px`;
     this.drawLegend();
     this.revealStart();
-    this.paint();
+    this.painter.paint();
+  }
+
+  // The place in the colour map of a share of the bar: never the background's own colour.
+  visible(share) {
+    const far = (size) => FAINTEST + (1 - FAINTEST) * size;
+    if (!this.limit) return far(share);
+    const size = 2 * share - 1;
+    return 0.5 + (Math.sign(size) * far(Math.abs(size))) / 2;
   }
 
   // A start is brought into sight once; after that the user scrolls.
@@ -90,17 +109,27 @@ class FlowGraph {
   }
 
   drawLegend() {
-    const ticks = [0, 0.01, 0.1, 0.25, 0.5, 1].map((share) => [Math.sqrt(share), String(share)]);
-    const title = "share of its node (line), of the start (dot)";
-    this.legend.replaceChildren(legendBar({ title, ticks, map: this.map }));
-    if (this.data.edges.some(({ kind }) => kind === "mlp")) this.legend.append(legendSwatch("ring: MLP's share", "ring"));
+    this.legend.replaceChildren(legendBar({ ...(this.limit ? this.changes() : SHARES), map: this.map }));
+    const kinds = ["a", "b"].filter((kind) => this.presence.includes(kind));
+    this.legend.append(...kinds.map((kind) => legendSwatch(`◆ ${PRESENCE_NAMES[kind]}`, `presence ${kind}`)));
+    const rings = !this.limit && this.data.edges.some(({ kind }) => kind === "mlp");
+    if (rings) this.legend.append(legendSwatch("ring: MLP's share", "ring"));
+    if (this.limit) this.legend.append(legendEntry(element("span", "title", "dashed: MLP")));
     if (this.title) this.legend.prepend(legendEntry(element("strong", "", this.title)));
+  }
+
+  // The colour bar of changes: as far to the one side as to the other.
+  changes() {
+    const ticks = TICK_SHARES.sqrt.signed.map((share) => [0.5 + (Math.sign(share) * Math.sqrt(Math.abs(share))) / 2, share]);
+    const size = (share) => Number(Math.abs(share * this.limit).toPrecision(2));
+    const named = (share) => `${share > 0 ? "+" : ""}${share < 0 ? "−" : ""}${size(share)}`;
+    return { title: SHARES.title, ticks: ticks.map(([at, share]) => [at, named(share)]) };
   }
 
   paintSoon() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
-      if (this.theme) this.paint();
+      if (this.theme) this.painter.paint();
     });
   }
 
@@ -112,125 +141,11 @@ class FlowGraph {
     return FLOW_MARGIN + (this.data.top - depth) * STATE_HEIGHT;
   }
 
-  paint() {
-    const { canvas, theme, width, height } = this;
-    canvas.width = Math.round(width * devicePixelRatio);
-    canvas.height = Math.round(height * devicePixelRatio);
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    const context = canvas.getContext("2d");
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    context.fillStyle = cssColour(theme.background);
-    context.fillRect(0, 0, width, height);
-    this.paintRows(context);
-    context.save();
-    context.beginPath();
-    context.rect(this.left, 0, width, height);
-    context.clip();
-    for (const edge of [...this.data.edges].reverse()) this.paintEdge(context, edge, this.colourOf(edge.share));
-    for (const edge of [this.chosen, this.pointed]) {
-      if (edge && "target" in edge) this.paintEdge(context, edge, edge === this.pointed ? theme.text : theme.pin);
-    }
-    this.paintTop(context);
-    for (const node of this.data.nodes) this.paintNode(context, node);
-    this.paintTokens(context);
-    context.restore();
-  }
-
-  colourOf(share) {
-    return colourAt(this.map, Math.sqrt(share));
-  }
-
-  paintRows(context) {
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    const at = this.pointed ?? this.chosen;
-    this.states.forEach((name, depth) => {
-      const marked = at?.depth === depth;
-      context.font = labelFont(this.theme, marked ? 700 : 400);
-      context.fillStyle = cssColour(marked ? this.theme.text : this.theme.faded);
-      context.fillText(name, this.left - LABEL_GAP, this.y(depth));
-      context.fillStyle = cssColour(mixColours(this.theme.background, this.theme.text, 0.09));
-      context.fillRect(this.left, this.y(depth) - 0.5, this.width, 1);
-    });
-  }
-
   // From where to where an edge goes and how far it bends aside, on the canvas.
   line({ depth, source, target, kind }) {
     const aside = Math.min(BEND, this.pitch / 2 - 3);
     const bend = source !== target ? 0 : { residual: 0, attention: -aside, mlp: aside }[kind];
     return [this.x(source), this.y(depth - 1), this.x(target), this.y(depth), bend];
-  }
-
-  paintEdge(context, edge, colour) {
-    const [x0, y0, x1, y1, bend] = this.line(edge);
-    context.strokeStyle = cssColour(colour);
-    context.lineWidth = THINNEST + (THICKEST - THINNEST) * edge.share;
-    context.setLineDash(edge.kind === "mlp" ? [4, 3] : []);
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.quadraticCurveTo((x0 + x1) / 2 + 2 * bend, (y0 + y1) / 2, x1, y1);
-    context.stroke();
-    context.setLineDash([]);
-  }
-
-  // Where else one could start.
-  paintTop(context) {
-    context.fillStyle = cssColour(this.theme.faded);
-    for (let position = 0; position < this.data.positions; position++) {
-      if (!this.data.node(this.data.top, position)) this.disc(context, this.data.top, position, FAINT);
-      if (samePlace(this.pointed, { depth: this.data.top, position })) this.frameNode(context, this.pointed);
-    }
-  }
-
-  disc(context, depth, position, radius) {
-    context.beginPath();
-    context.arc(this.x(position), this.y(depth), radius, 0, 2 * Math.PI);
-    context.fill();
-  }
-
-  paintNode(context, node) {
-    const { depth, position, flow, mlp } = node;
-    const { theme } = this;
-    context.fillStyle = cssColour(theme.background);
-    this.disc(context, depth, position, DOT + (mlp ? RING : 0) + 1);
-    if (mlp) {
-      context.strokeStyle = cssColour(theme.pin);
-      context.lineWidth = RING;
-      context.beginPath();
-      context.arc(this.x(position), this.y(depth), DOT + RING / 2, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * mlp);
-      context.stroke();
-    }
-    context.fillStyle = cssColour(this.colourOf(Math.min(1, flow)));
-    this.disc(context, depth, position, DOT - 0.5);
-    if (samePlace(node, this.chosen) || samePlace(node, this.pointed)) this.frameNode(context, node);
-  }
-
-  frameNode(context, node) {
-    const colour = samePlace(node, this.pointed) ? this.theme.text : this.theme.pin;
-    strokeTwice(context, this.theme, colour, () => {
-      context.beginPath();
-      context.arc(this.x(node.position), this.y(node.depth), DOT + RING + 1.5, 0, 2 * Math.PI);
-      context.stroke();
-    });
-  }
-
-  paintTokens(context) {
-    const at = this.pointed ?? this.chosen;
-    const step = this.turned ? labelStep(this.pitch, LABEL_ROOM) : 1;
-    this.labels.forEach((label, position) => {
-      const marked = at && [at.position, at.target, at.source].includes(position);
-      if (position % step && !marked && position !== this.start) return;
-      context.font = labelFont(this.theme, marked || position === this.start ? 700 : 400);
-      context.fillStyle = cssColour(marked || position === this.start ? this.theme.text : this.theme.faded);
-      context.textBaseline = "middle";
-      context.textAlign = this.turned ? "right" : "center";
-      context.save();
-      context.translate(this.x(position), this.bottom + (this.turned ? 0 : LABEL_GAP));
-      if (this.turned) context.rotate(-Math.PI / 2);
-      context.fillText(fitText(context, label, this.turned ? LONGEST_LABEL : this.pitch - 4), 0, 0);
-      context.restore();
-    });
   }
 
   // The node under the pointer, or else the nearest edge; a top dot can be pointed at wherever it is.
@@ -279,39 +194,11 @@ class FlowGraph {
     this.pointed = what;
     this.canvas.classList.toggle("pointing", Boolean(what));
     if (!what) return this.view.tooltip.hide();
-    this.view.tooltip.show(x, y, ...this.told(what));
-  }
-
-  token(position) {
-    return `${position} ${this.labels[position]}`;
-  }
-
-  told(what) {
-    return "target" in what ? this.toldEdge(what) : this.toldNode(what);
-  }
-
-  toldEdge({ depth, source, target, kind, share, carried }) {
-    const names = { residual: "residual stream", attention: "attention", mlp: "MLP" };
-    const rows = [["from", `${this.token(source)}, ${this.states[depth - 1]}`], ["to", this.token(target)]];
-    rows.push(["share of the node", significant(share)], ...(carried ? [["by", carried]] : []));
-    return [`${names[kind]} into ${this.states[depth]}`, rows];
-  }
-
-  toldNode({ depth, position, flow, bias, rest, mlp }) {
-    const rows = [["token", this.token(position)]];
-    const hint = this.startable ? "Click to start from here." : "Nothing of this passes here.";
-    if (flow === undefined) return [this.states[depth], [...rows, ["", hint]]];
-    rows.push(["of the start", significant(flow)]);
-    if (mlp) rows.push(["from the MLP", significant(mlp)]);
-    if (bias) rows.push(["from the bias b_O", significant(bias)]);
-    if (rest) rows.push(["from edits", significant(rest)]);
-    const edges = this.data.into({ depth, position }).filter(({ kind }) => kind === "attention");
-    for (const edge of edges.slice(0, 5)) rows.push([`← ${this.token(edge.source)}`, significant(edge.share), edge.share]);
-    return [this.states[depth], rows];
+    this.view.tooltip.show(x, y, ...this.words.of(what));
   }
 
   say(what) {
-    const [title, rows] = this.told(what);
+    const [title, rows] = this.words.of(what);
     this.view.announce([title, ...rows.map((row) => row.slice(0, 2)).flat()].filter(Boolean).join(" "));
   }
 
@@ -332,7 +219,7 @@ class FlowGraph {
     this.chosen = this.found(place);
     this.paintSoon();
     this.view.report([this.start, ...place]);
-    this.view.announce(this.chosen ? `chosen: ${this.told(this.chosen)[0]}` : `start: ${this.token(this.start)}`);
+    this.view.announce(this.chosen ? `chosen: ${this.words.of(this.chosen)[0]}` : `start: ${this.words.token(this.start)}`);
   }
 }
 

@@ -58,8 +58,10 @@ class FlowKeys {
     if (this.graph.pointed) this.graph.click(this.graph.pointed);
   }
 
-  go(what) {
-    if (!what) return;
+  // A place on the way is told as the node that stands there.
+  go(place) {
+    if (!place) return;
+    const what = "target" in place ? place : (this.graph.data.node(place.depth, place.position) ?? place);
     this.graph.reveal(what);
     const [x, y] = this.graph.onScreen(what);
     this.graph.point(what, x, y);

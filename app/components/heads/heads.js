@@ -39,8 +39,11 @@ class Heads {
     if (!this.zoom?.isOf(this.sizes)) this.zoom = new Zoom(this.sizes);
     const before = this.comparisons;
     this.comparisons = panels.map((panel, slot) => Comparison.from(panel, arrays, `${slot}.`, props, before));
+    const drawn = this.panels;
     this.panels = this.comparisons.flatMap((comparison, slot) =>
-      comparison.heads.map((_, index) => new Panel(this, comparison, slot, index)),
+      comparison.heads.map(
+        (_, index) => drawn.find((panel) => panel.isOf(comparison, slot, index)) ?? new Panel(this, comparison, slot, index),
+      ),
     );
     this.grid.replaceChildren(...this.panels.map((panel) => panel.box));
     const names = this.comparisons.map(({ name }) => name).join(", ");
@@ -71,6 +74,7 @@ class Heads {
     for (const panel of this.panels) panel.place(this.layout, this.scales.get(panel.head));
     this.zoomBar.draw();
     this.lookAround();
+    this.drawMarks();
   }
 
   drawLegend() {
@@ -126,12 +130,15 @@ class Heads {
     this.view.link.send("head", null);
   }
 
-  // Pins, or unpins with null. The member of the group that was clicked tells the others; this one tells Python.
+  // Pins, or unpins with null. The member of the group that was clicked tells the others; this one tells Python, unless
+  // the pin is quiet: then it follows from what Python hears of that member.
   pin(pin, tellGroup = true, delay = 0) {
-    this.pinned = pin;
+    this.pinned = pin && { queries: pin.queries, keys: pin.keys };
     this.drawMarks();
-    if (tellGroup) this.view.link.send("pin", pin);
-    this.view.report(pin && [pin.queries, pin.keys], delay);
+    if (tellGroup) this.view.link.send("pin", this.pinned);
+    const value = pin && [pin.queries, pin.keys];
+    if (pin?.quiet) this.view.keep(value);
+    else this.view.report(value, delay);
   }
 
   click(panel, { query, key }, clicks) {

@@ -7,7 +7,7 @@ class Panel {
   constructor(owner, comparison, slot, index) {
     const { name, sides, places, isOneHead } = comparison;
     const side = sides[index];
-    Object.assign(this, { owner, head: comparison.heads[index], layerHead: places[index] });
+    Object.assign(this, { owner, comparison, slot, index, head: comparison.heads[index], layerHead: places[index] });
     this.title = [isOneHead ? name : "", side].filter(Boolean).join(" ");
     this.box = element("figure", "panel");
     this.readout = element("span", "readout");
@@ -24,9 +24,18 @@ class Panel {
     this.gestures = new Gestures(this);
   }
 
-  // Takes its place on the page, where it is not drawn yet; `colours` is what its values are painted with.
+  isOf(comparison, slot, index) {
+    return this.comparison === comparison && this.slot === slot && this.index === index;
+  }
+
+  // Takes its place on the page; `colours` is what its values are painted with. It is painted when it is seen, unless it
+  // has been and looks as before: where a head joins others, these stay as they are.
   place(layout, colours) {
-    this.visible = false;
+    const { theme, axes, zoom } = this.owner;
+    const { signed, root, limit, centre } = colours;
+    const looks = JSON.stringify([layout, signed, root, limit, centre, theme.id, devicePixelRatio, axes, zoom.shown]);
+    this.visible &&= looks === this.looks;
+    this.looks = looks;
     this.colours = colours;
     this.range.textContent = this.owner.props.ownScale ? colours.rangeText : "";
     const { left } = layout.matrix;

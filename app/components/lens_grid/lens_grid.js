@@ -24,6 +24,7 @@ class LensGrid {
   }
 
   update(props, arrays) {
+    this.isNew = props.labels.length !== this.labels?.length; // else what the user scrolled to stays
     Object.assign(this, props);
     this.positions = this.labels.length;
     const two = this.layerLabels.length === 2;
@@ -53,6 +54,7 @@ class LensGrid {
     this.pinned = fits ? { layer: pinned[0], position: pinned[1] } : null;
     this.hovered = null;
     this.view.tooltip.hide();
+    if (this.theme && this.pinned) this.bringIntoSight();
     this.paintSoon();
   }
 
@@ -70,12 +72,14 @@ class LensGrid {
       ...this.panels.flatMap(({ reading, canvas }) => [...this.headings(reading), canvas]),
     );
     for (const panel of this.panels) panel.resize();
+    if (this.isNew) this.bringIntoSight();
+    this.isNew = false;
     this.paint();
   }
 
   headings(reading) {
     if (!this.difference) return [];
-    const heading = element("h4", "title", reading.title);
+    const heading = element("h3", "title", reading.title);
     return reading === this.difference ? [heading, this.differenceLegend()] : [heading];
   }
 
@@ -208,10 +212,15 @@ class LensGrid {
   }
 
   goTo(cell) {
-    const start = cell.position * this.cellWidth;
+    this.pin(cell, HELD_KEY_DELAY);
+    this.bringIntoSight();
+  }
+
+  // Scroll no further than the cell looked at asks for; where none is pinned, that is the last one.
+  bringIntoSight() {
+    const start = (this.pinned?.position ?? this.positions - 1) * this.cellWidth;
     const shown = this.width - this.left - this.cellWidth;
     this.scroller.scrollLeft = Math.min(start, Math.max(this.scroller.scrollLeft, start - shown));
-    this.pin(cell, HELD_KEY_DELAY);
   }
 }
 

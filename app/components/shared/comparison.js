@@ -3,30 +3,30 @@ const PATTERN_ARRAYS = ["weights", "logsumexp", "norms"];
 const SIDES = ["A", "B", "B − A"];
 
 class Comparison {
-  constructor({ heads, title }, patterns, { show, sink }) {
+  constructor({ heads, title }, arrays, { show, sink }) {
     const names = heads.map(headName);
-    this.patterns = patterns;
-    this.of = [...names, title, show, sink].join(" ");
+    this.arrays = arrays;
+    this.patterns = upTo(heads.length).map((side) => new Pattern(...arrays.slice(3 * side, 3 * side + 3)));
+    this.of = Comparison.nameOf({ heads, title }, { show, sink });
     this.places = [...heads, heads[0]];
     this.isOneHead = new Set(names).size === 1;
     this.name = title ?? [...new Set(names)].join(", ");
     this.sides = heads.length < 2 ? [""] : this.isOneHead ? SIDES : [...names, `${names[1]} − ${names[0]}`];
-    this.measured = patterns.map((pattern) => new MeasuredHead(pattern, show, sink));
+    this.measured = this.patterns.map((pattern) => new MeasuredHead(pattern, show, sink));
     this.differences = heads.length < 2 ? [] : [new HeadDifference(...this.measured, this.sides)];
   }
 
-  // From a component's arrays; one of those before, with all that it has computed, if nothing in it has changed.
+  // From a component's arrays; one of those before, with all that it has computed and drawn, if nothing in it has changed.
   static from(panel, arrays, prefix, props, before = []) {
-    const pattern = (side) => {
-      const [weights, logsumexp, norms] = PATTERN_ARRAYS.map((name) => arrays[`${prefix}${side}.${name}`]);
-      return new Pattern(weights, logsumexp, norms);
-    };
-    const made = new Comparison(panel, panel.heads.map((_, index) => pattern("ab"[index])), props);
-    return before.find((other) => other.isLike(made)) ?? made;
+    const sides = upTo(panel.heads.length).map((side) => "ab"[side]);
+    const own = sides.flatMap((side) => PATTERN_ARRAYS.map((name) => arrays[`${prefix}${side}.${name}`]));
+    const of = Comparison.nameOf(panel, props);
+    const isSame = (other) => other.of === of && other.arrays.every((array, index) => array === own[index]);
+    return before.find(isSame) ?? new Comparison(panel, own, props);
   }
 
-  isLike(other) {
-    return this.of === other.of && this.patterns.every((pattern, index) => pattern.isLike(other.patterns[index]));
+  static nameOf({ heads, title }, { show, sink }) {
+    return [...heads.map(headName), title, show, sink].join(" ");
   }
 
   get heads() {

@@ -90,13 +90,13 @@ def mount(
     held = st.session_state.get(held_key, ())
     new = {name: array for name, array in arrays.items() if digests[name] not in held}
     data = pack({**header, "value": st.session_state[begun_key][1]}, new)
-    st.session_state[held_key] = frozenset(digests.values())
     state = component.render(
         key=key,
         data=data,
         on_value_change=lambda: None,
         on_lost_change=lambda: st.session_state.pop(held_key, None),
     ).value
+    st.session_state[held_key] = frozenset(digests.values())  # not before: a run that is stopped has sent nothing
     return state["value"] if state is not None and state["epoch"] == epoch else value
 
 

@@ -21,10 +21,6 @@ class Pattern {
     this.first = upTo(this.columns).find((key) => this.hasKey(key)) ?? 0;
   }
 
-  isLike(other) {
-    return ["logsumexp", "norms", "codes"].every((name) => sameBits(this[name], other[name]));
-  }
-
   code(query, key) {
     return this.codes[query * this.columns + key];
   }
@@ -76,11 +72,4 @@ class Pattern {
     const larger = row.filter((code) => code > this.code(query, key)).length;
     return `${1 + larger} of ${row.filter((code) => code > ABSENT).length}`;
   }
-}
-
-// NaN has the same bits as NaN.
-function sameBits(one, other) {
-  const [bits, others] = [new Uint16Array(one.buffer), new Uint16Array(other.buffer)];
-  for (let index = 0; index < bits.length; index++) if (bits[index] !== others[index]) return false;
-  return bits.length === others.length;
 }

@@ -16,9 +16,9 @@ function roundLimitUp(value) {
 }
 
 class ColourScale {
-  // `limit` is the value at the far end, or at both ends if values are signed.
-  constructor({ signed = false, root, limit }) {
-    Object.assign(this, { signed, root, limit });
+  // `limit` is the value at the far end, or at both ends if values are signed; these are then seen from `centre`.
+  constructor({ signed = false, root, limit, centre = 0 }) {
+    Object.assign(this, { signed, root, limit, centre });
     this.sizes = signed ? MAP_SIZE / 2 - 1 : MAP_SIZE - 1;
   }
 
@@ -31,12 +31,13 @@ class ColourScale {
   }
 
   level(value) {
-    const size = Math.round(this.sizes * SCALES[this.root](Math.min(1, Math.abs(value) / this.limit)));
-    return FIRST_LEVEL + (this.signed ? 2 * size + Number(value > 0) : size);
+    const away = value - this.centre;
+    const size = Math.round(this.sizes * SCALES[this.root](Math.min(1, Math.abs(away) / this.limit)));
+    return FIRST_LEVEL + (this.signed ? 2 * size + Number(away > 0) : size);
   }
 
   isLike(other) {
-    return this.signed === other.signed && this.root === other.root && this.limit === other.limit;
+    return ["signed", "root", "limit", "centre"].every((name) => this[name] === other[name]);
   }
 
   // A head's levels, which it keeps as long as it is seen on a scale like this one.
@@ -81,12 +82,12 @@ class ColourScale {
     return shares.map((share) => {
       const size = SCALES[this.root](Math.abs(share));
       const place = this.signed ? (1 + Math.sign(share) * size) / 2 : size;
-      return [place, this.tickText(share * this.limit)];
+      return [place, this.tickText(this.centre + share * this.limit)];
     });
   }
 
   tickText(value) {
-    return `${this.signed && value > 0 ? "+" : ""}${Number(value.toPrecision(2))}`.replace("-", "−");
+    return `${this.signed && !this.centre && value > 0 ? "+" : ""}${Number(value.toPrecision(2))}`.replace("-", "−");
   }
 
   // A colour bar; without the values where they differ from head to head.

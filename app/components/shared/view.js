@@ -18,10 +18,12 @@ function mountView({ parentElement, data, setStateValue, setTriggerValue }, Comp
   };
 }
 
-// All of a component's arrays by name: those just sent, and those it had before; null if one of these is lost.
+// All of a component's arrays by name: those it had before, which stay the same objects as long as their contents do, and
+// those just sent; null if one of them is lost.
 function heldArrays({ key, digests }, sent) {
-  const before = PAGE.arrays.get(key);
-  const arrays = Object.entries(digests).map(([name, digest]) => [name, sent[name] ?? before?.get(digest)]);
+  const held = new Map(PAGE.arrays.get(key));
+  for (const [name, digest] of Object.entries(digests)) if (!held.has(digest) && name in sent) held.set(digest, sent[name]);
+  const arrays = Object.entries(digests).map(([name, digest]) => [name, held.get(digest)]);
   if (arrays.some(([, array]) => array === undefined)) return null;
   PAGE.arrays.set(key, new Map(arrays.map(([name, array]) => [digests[name], array])));
   return Object.fromEntries(arrays);
@@ -82,9 +84,14 @@ class View {
 
   // The user's new value: shown already, kept for a later mount, and told to Python, after a delay where keys are held.
   report(value, delay = 0) {
-    PAGE.values.set(this.key, { epoch: this.epoch, value });
+    this.keep(value);
     clearTimeout(this.reporting);
     this.reporting = setTimeout(() => this.setStateValue("value", { epoch: this.epoch, value }), delay);
+  }
+
+  // The same for a value that Python can do without.
+  keep(value) {
+    PAGE.values.set(this.key, { epoch: this.epoch, value });
   }
 
   announce(text) {

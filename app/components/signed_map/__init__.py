@@ -41,15 +41,18 @@ def signed_map(
     *,
     title: str,
     limit: float | None = None,
+    centre: float = 0.0,
+    lacks: str = "nothing there",
     sums: bool = False,
     choosable: bool = False,
     chosen: MapCell | None = None,
     epoch: int = 0,
     key: str,
 ) -> MapCell | None:
-    """Blue above zero, orange below, nothing where there is no number; returns the cell chosen by click or Enter.
+    """Blue above `centre`, orange below, nothing where there is no number; returns the cell chosen by click or Enter.
 
-    `title` is what the numbers are, with their unit. The colours end at `limit`, or at the largest number. With `sums`
+    `title` is what the numbers are, with their unit; `lacks` says why a cell has none. The colours end at `limit` from
+    the centre, or at the number farthest from it. With `sums`
     the last row and column are those of all others, and stand apart. `chosen` counts when `epoch` is new, afterwards
     the user's own choice does.
     """
@@ -63,6 +66,8 @@ def signed_map(
             "names": [rows.name, columns.name],
             "title": title,
             "limit": limit,
+            "centre": centre,
+            "lacks": lacks,
             "sums": sums,
             "choosable": choosable,
         },

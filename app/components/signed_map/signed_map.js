@@ -1,4 +1,4 @@
-// A matrix of signed numbers. Its cells are as wide as there is room for, with their numbers in them if those fit; rows
+// A matrix of numbers on both sides of a centre. Its cells are as wide as there is room for, with their numbers in them if those fit; rows
 // and columns of sums stand apart, and count for the colours only if there is nothing else.
 const ROW_HEIGHT = 24; // CSS pixels
 const NARROWEST = 13;
@@ -36,17 +36,19 @@ class SignedMap {
     const help = this.choosable ? "Arrow keys move, Enter chooses." : "Arrow keys move.";
     this.scroller.ariaLabel = `${this.title}, ${this.names.join(" by ")}, ${size}. ${help}`;
     this.canvas.classList.toggle("choosable", this.choosable);
-    this.scale = new ColourScale({ signed: true, root: "sqrt", limit: roundLimitUp(this.limit ?? this.largest()) });
+    const limit = roundLimitUp(this.limit ?? this.largest());
+    this.scale = new ColourScale({ signed: true, root: "sqrt", limit, centre: this.centre });
   }
 
-  // The largest size of any cell that is no sum; of the sums where they are all.
+  // The largest distance from the centre of any cell that is no sum; of the sums where they are all.
   largest() {
-    const size = (isSum) => (most, value, index) => {
+    const farther = (isSum) => (most, value, index) => {
       const row = Math.floor(index / this.columns.length);
       const counts = isSum || !(this.isSum(row, 0) || this.isSum(index % this.columns.length, 1));
-      return counts && Math.abs(value) > most ? Math.abs(value) : most;
+      const size = Math.abs(value - this.centre);
+      return counts && size > most ? size : most;
     };
-    return this.values.reduce(size(false), 0) || this.values.reduce(size(true), 0);
+    return this.values.reduce(farther(false), 0) || this.values.reduce(farther(true), 0);
   }
 
   isSum(place, side) {
@@ -75,7 +77,7 @@ class SignedMap {
     this.wide = this.left + this.columns.length * this.pitch + gap + 2;
     this.high = this.top + this.rows.length * ROW_HEIGHT + gap + 2;
     this.legend.replaceChildren(this.scale.bar(theme, this.title));
-    if (this.values.some(Number.isNaN)) this.legend.append(legendSwatch("nothing there", "absent"));
+    if (this.values.some(Number.isNaN)) this.legend.append(legendSwatch(this.lacks, "absent"));
     this.paint();
   }
 
@@ -118,7 +120,8 @@ class SignedMap {
   // Digits after the point that fit the cells; null where none do.
   digits() {
     const fitting = { 0: 26, 1: 34, 2: 40, 3: 48 };
-    const wanted = this.scale.limit >= 100 ? 0 : this.scale.limit >= 10 ? 1 : this.scale.limit >= 0.2 ? 2 : 3;
+    const { limit } = this.scale;
+    const wanted = limit >= 100 ? 0 : limit >= 10 ? 1 : limit >= 0.2 ? 2 : 3;
     return this.pitch >= fitting[wanted] ? wanted : null;
   }
 
@@ -184,7 +187,7 @@ class SignedMap {
 
   told([row, column]) {
     const value = this.value([row, column]);
-    const told = Number.isNaN(value) ? "nothing there" : withSign(value);
+    const told = Number.isNaN(value) ? this.lacks : withSign(value);
     const rows = [
       [this.names[0], this.rows[row]],
       [this.names[1], this.columns[column]],

@@ -1,9 +1,9 @@
 """Writing step by step: the written tokens as chips, and for one of them the tokens that it was chosen from as bars."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,21 @@ class WritingStep:
     choices: Sequence[TokenChoice]
 
 
+@dataclass(frozen=True)
+class Beside:
+    """A run B beside the first one.
+
+    `own` is what it writes by itself: each token's label and log-probability (nats). `steps` are held against the
+    first ones of A, over the same choices in the same order; `apart` says how far the two distributions are from each
+    other, before and after the cuts (nats).
+    """
+
+    prompt: Sequence[str]
+    own: Sequence[tuple[str, float]]
+    steps: Sequence[WritingStep]
+    apart: Sequence[tuple[float, float]]
+
+
 class StepClick(NamedTuple):
     """The step that is looked at, from 0, and the token that the user wants there instead, if any."""
 
@@ -56,18 +71,20 @@ def token_bars(
     prompt: Sequence[str],
     steps: Sequence[WritingStep],
     *,
+    queries: Sequence[int],
     step: int,
     epoch: int,
     key: str,
     group: str,
+    beside: Beside | None = None,
     in_file: bool = False,
 ) -> None:
     """The prompt's tail, a chip for each step, and the bars of one; a click on a bar asks for that token instead.
 
-    `clicked` tells what the user did. Components of the same `group` pin the query that wrote the token of the step,
-    which is the position before it. In a file nobody hears what is asked for, so that only steps are chosen there.
+    `clicked` tells what the user did. Components of the same `group` pin the one of the `queries` that wrote the token
+    of the step. With B there are its text, how far it is from A at each step, and its bars and B - A beside those of A.
+    In a file nobody hears what is asked for, so that only steps are chosen there.
     """
-    choices = [each.choices for each in steps]
     mount(
         _render,
         key=key,
@@ -77,17 +94,44 @@ def token_bars(
             "nPrompt": len(prompt),
             "labels": [each.label for each in steps],
             "given": [each.given for each in steps],
-            "choices": [[choice.label for choice in each] for each in choices],
+            "choices": [[choice.label for choice in each.choices] for each in steps],
+            "queries": list(queries),
+            "beside": beside and _beside_props(beside),
             "inFile": in_file,
         },
-        arrays={
-            "written": np.array([each.token for each in steps], np.int32),
-            "numbers": np.array([(each.log_prob, *each.entropies) for each in steps], np.float32),
-            "tokens": np.array([[choice.token for choice in each] for each in choices], np.int32),
-            "ranks": np.array([[choice.rank for choice in each] for each in choices], np.int32),
-            "before": np.array([[choice.before for choice in each] for each in choices], np.float32),
-            "after": np.array([[choice.after for choice in each] for each in choices], np.float32),
-        },
+        arrays=_arrays(steps) if beside is None else {**_arrays(steps), **_beside_arrays(beside)},
         value=list(StepClick(step)),
         epoch=epoch,
     )
+
+
+def _arrays(steps: Sequence[WritingStep]) -> dict[str, np.ndarray]:
+    choices = [each.choices for each in steps]
+    return {
+        "written": np.array([each.token for each in steps], np.int32),
+        "numbers": np.array([(each.log_prob, *each.entropies) for each in steps], np.float32).reshape(-1, 3),
+        "tokens": _of_choices(choices, "token", np.int32),
+        "ranks": _of_choices(choices, "rank", np.int32),
+        "before": _of_choices(choices, "before", np.float32),
+        "after": _of_choices(choices, "after", np.float32),
+    }
+
+
+def _of_choices(choices: Sequence[Sequence[TokenChoice]], name: str, kind: type) -> np.ndarray:
+    across = len(choices[0]) if choices else 0
+    return np.array([[getattr(choice, name) for choice in each] for each in choices], kind).reshape(-1, across)
+
+
+def _beside_props(beside: Beside) -> Mapping[str, Any]:
+    return {
+        "prompt": list(beside.prompt[-LONGEST_TAIL:]),
+        "nPrompt": len(beside.prompt),
+        "own": [label for label, _ in beside.own],
+        "labels": [each.label for each in beside.steps],
+    }
+
+
+def _beside_arrays(beside: Beside) -> dict[str, np.ndarray]:
+    own = np.array([log_prob for _, log_prob in beside.own], np.float32)
+    apart = np.array(beside.apart, np.float32).reshape(-1, 2)
+    return {"b.own": own, "b.apart": apart, **{f"b.{name}": array for name, array in _arrays(beside.steps).items()}}

@@ -1,10 +1,21 @@
-// The tokens that a step chose from: of each the model's own probability above the one that it was drawn with.
+// The tokens that a step chose from: of each the model's own probability above the one that it was drawn with. With a run
+// B the same tokens of A, of B, and B - A.
 const BARS_HELP = "Up and down arrow keys go from token to token.";
 const PUT_HELP = "Enter writes it here in place of the present one and goes on from there.";
 const DRAWN_MARK = "◆";
+const DRAWN_BY_B_MARK = "◇";
+const WHENS = ["before", "after"];
 
-const percent = (share) => (share >= 0.0001 ? `${Number((100 * share).toPrecision(3))}%` : "<0.01%");
+const percent = (share, digits = 3) => (share >= 0.0001 ? `${Number((100 * share).toPrecision(digits))}%` : "<0.01%");
 const nats = (value) => `${value.toFixed(2).replace("-", "−")} nats`;
+const cutOr = (share, digits) => (share === 0 ? "cut" : percent(share, digits));
+
+// A difference of probabilities in percentage points.
+function points(difference) {
+  const size = Math.abs(100 * difference);
+  if (size === 0) return "0";
+  return `${difference > 0 ? "+" : "−"}${size >= 0.01 ? Number(size.toPrecision(2)) : "<0.01"}`;
+}
 
 class StepBars {
   cursor = null;
@@ -17,15 +28,13 @@ class StepBars {
     const header = element("div", "header");
     header.append(this.button("‹", "the step before", -1), this.title, this.button("›", "the next step", 1), this.facts);
     this.legend = element("div", "legend");
-    this.legend.append(
-      legendSwatch("the model's own probability", "before"),
-      legendSwatch("drawn from, after temperature and cuts", "after"),
-      legendEntry(element("span", "title", `${DRAWN_MARK} written`)),
-    );
+    this.names = element("div", "names");
+    this.names.ariaHidden = "true";
+    this.names.append(element("span"), element("span"), ...SIDES.map((side) => element("span", "", side)));
     this.list = element("div", "rows");
     this.list.tabIndex = 0;
     this.list.setAttribute("role", "listbox");
-    this.box.append(header, this.legend, this.list);
+    this.box.append(header, this.legend, this.names, this.list);
     this.list.onkeydown = (event) => this.press(event);
     this.list.onclick = (event) => this.put(this.indexOf(event));
     this.list.onpointerover = (event) => this.hover(event);
@@ -41,6 +50,12 @@ class StepBars {
     return button;
   }
 
+  draw(theme) {
+    const [less, more] = [0.22, 0.78].map((share) => cssColour(colourAt(theme.diverging, share)));
+    this.box.style.setProperty("--less", less);
+    this.box.style.setProperty("--more", more);
+  }
+
   show(step, place, count) {
     Object.assign(this, { step, cursor: null });
     const [first, last] = this.box.querySelectorAll("button");
@@ -48,44 +63,119 @@ class StepBars {
     last.disabled = place === count - 1;
     this.title.textContent = `Step ${place + 1} of ${count}`;
     this.facts.textContent = this.sentence();
-    const longest = Math.max(...step.choices.flatMap(({ before, after }) => [before, after]));
-    this.rows = step.choices.map((choice, index) => this.row(choice, index, longest));
+    this.names.hidden = !step.b;
+    this.drawLegend();
+    const all = [...step.choices, ...(step.b?.choices ?? [])];
+    this.longest = Math.max(...all.flatMap(({ before, after }) => [before, after]));
+    this.farthest = Math.max(...step.choices.flatMap((_, index) => this.differences(index).map(Math.abs)));
+    this.rows = step.choices.map((choice, index) => this.row(choice, index));
     this.list.replaceChildren(...this.rows);
     this.list.classList.toggle("fixed", this.owner.inFile);
     this.list.removeAttribute("aria-activedescendant");
     this.list.ariaLabel = `The likeliest tokens of step ${place + 1}. ${BARS_HELP} ${this.owner.inFile ? "" : PUT_HELP}`;
   }
 
-  // What there is to say of the step in a line.
-  sentence() {
-    const { label, given, logProb, entropies } = this.step;
-    const [own, drawn] = entropies.map(nats);
-    const written = given ? `“${label}” was put there by you` : `“${label}” was written`;
-    return `${written} · log-probability ${nats(logProb)} · entropy ${own}, of what is drawn from ${drawn}`;
+  drawLegend() {
+    const { step } = this;
+    const byB = this.isOtherOfB() ? [`${DRAWN_BY_B_MARK} written by B`] : [];
+    const marks = [`${DRAWN_MARK} written${step.b ? " by A" : ""}`, ...byB];
+    this.legend.replaceChildren(
+      legendSwatch("the model's own probability", "before"),
+      legendSwatch("drawn from, after temperature and cuts", "after"),
+      ...(step.b ? [legendSwatch("more in B", "more"), legendSwatch("less in B", "less")] : []),
+      ...marks.map((mark) => legendEntry(element("span", "title", mark))),
+    );
   }
 
-  row(choice, index, longest) {
-    const isWritten = choice.token === this.step.token;
-    const isCut = choice.after === 0;
-    const row = element("div", `row${isWritten ? " written" : ""}${isCut ? " cut" : ""}`);
+  isOtherOfB() {
+    return this.step.b && this.step.b.token !== this.step.token;
+  }
+
+  // What there is to say of the step in a line.
+  sentence() {
+    const { label, given, b } = this.step;
+    const written = given ? `“${label}” was put there by you` : `“${label}” was written`;
+    if (!b) return `${written} · ${this.numbers(this.step)}`;
+    const byB = this.isOtherOfB() ? `B wrote “${b.label}”` : "B";
+    return `${written}${given ? "" : " by A"} · ${this.numbers(this.step)} · ${byB}: ${this.numbers(b)}`;
+  }
+
+  numbers({ logProb, entropies }) {
+    const [own, drawn] = entropies.map(nats);
+    return `log-probability ${nats(logProb)} · entropy ${own}, of what is drawn from ${drawn}`;
+  }
+
+  // B - A of one token before and after the cuts.
+  differences(index) {
+    const { choices, b } = this.step;
+    return b ? WHENS.map((when) => b.choices[index][when] - choices[index][when]) : [];
+  }
+
+  row(choice, index) {
+    const { step } = this;
+    const other = step.b?.choices[index];
+    const isWritten = choice.token === step.token;
+    const isWrittenByB = this.isOtherOfB() && choice.token === step.b.token;
+    const isCut = choice.after === 0 && (!other || other.after === 0);
+    const names = ["row", isWritten || isWrittenByB ? "written" : "", isCut ? "cut" : "", other ? "two" : ""];
+    const row = element("div", names.filter(Boolean).join(" "));
     row.id = `choice-${index}`;
     row.setAttribute("role", "option");
     row.ariaSelected = String(isWritten);
-    const after = isCut ? "cut" : percent(choice.after);
-    row.ariaLabel = `${choice.label}, ${percent(choice.before)}, after the cuts ${after}${isWritten ? ", written" : ""}`;
+    const mark = isWritten ? DRAWN_MARK : isWrittenByB ? DRAWN_BY_B_MARK : "";
+    row.append(element("span", "mark", mark), element("span", "token", choice.label), ...this.cells(choice, other, index));
+    row.ariaLabel = `${this.spoken(choice, other, index)}${isWritten ? ", written" : ""}`;
+    return row;
+  }
+
+  spoken(choice, other, index) {
+    const said = ({ before, after }) => `${percent(before)}, after the cuts ${cutOr(after)}`;
+    if (!other) return `${choice.label}, ${said(choice)}`;
+    const [own, drawn] = this.differences(index).map(points);
+    return `${choice.label}, A ${said(choice)}, B ${said(other)}, B minus A ${own} points, after the cuts ${drawn}`;
+  }
+
+  cells(choice, other, index) {
+    if (!other) return [this.track(choice), this.share(choice)];
+    const cell = (name, ...parts) => {
+      const made = element("span", `cell ${name}`);
+      made.append(...parts);
+      return made;
+    };
+    const differences = this.differences(index);
+    return [
+      cell("a", this.track(choice), this.share(choice)),
+      cell("b", this.track(other), this.share(other)),
+      cell("difference", this.signedTrack(differences), element("span", "share", differences.map(points).join(" → "))),
+    ];
+  }
+
+  track(choice) {
     const track = element("span", "track");
-    for (const name of ["before", "after"]) {
-      const bar = element("span", name);
-      bar.style.width = `${(100 * choice[name]) / longest}%`;
+    for (const when of WHENS) {
+      const bar = element("span", choice[when] === 0 ? `${when} none` : when);
+      bar.style.width = `${(100 * choice[when]) / this.longest}%`;
       track.append(bar);
     }
-    row.append(
-      element("span", "mark", isWritten ? DRAWN_MARK : ""),
-      element("span", "token", choice.label),
-      track,
-      element("span", "share", `${percent(choice.before)} → ${after}`),
-    );
-    return row;
+    return track;
+  }
+
+  // Bars from the middle: to the right what B has more, to the left what it has less.
+  signedTrack(differences) {
+    const track = element("span", "track signed");
+    differences.forEach((difference, place) => {
+      const bar = element("span", `${WHENS[place]} ${difference < 0 ? "less" : "more"}${difference === 0 ? " none" : ""}`);
+      const width = (50 * Math.abs(difference)) / (this.farthest || 1);
+      bar.style.width = `${width}%`;
+      bar.style.marginLeft = `${difference < 0 ? 50 - width : 50}%`;
+      track.append(bar);
+    });
+    return track;
+  }
+
+  share({ before, after }) {
+    const digits = this.step.b ? 2 : 3; // as many as fit beside or under a bar
+    return element("span", "share", `${percent(before, digits)} → ${cutOr(after, digits)}`);
   }
 
   indexOf(event) {
@@ -131,14 +221,28 @@ class StepBars {
   }
 
   tell(index, x, y) {
-    const { label, before, after, rank, token } = this.step.choices[index];
-    const rows = [
+    const { step, owner } = this;
+    const choice = step.choices[index];
+    const rows = step.b ? this.factsOfTwo(choice, step.b.choices[index], index) : this.factsOf(choice);
+    if (!owner.inFile) rows.push(["", choice.token === step.token ? "Click: keep all up to here" : "Click: write this here"]);
+    owner.view.tooltip.show(x, y, choice.label, rows);
+  }
+
+  factsOf({ before, after, rank }) {
+    return [
       ["the model's own", significant(before)],
       ["drawn with", after === 0 ? "cut" : significant(after)],
       ["log-probability", `${significant(Math.log(before)).replace("-", "−")} nats`],
       ["rank", String(rank)],
     ];
-    if (!this.owner.inFile) rows.push(["", token === this.step.token ? "Click: keep all up to here" : "Click: write this here"]);
-    this.owner.view.tooltip.show(x, y, label, rows);
+  }
+
+  factsOfTwo(a, b, index) {
+    const [own, drawn] = this.differences(index).map(withSign);
+    const of = (name, { before, after, rank }) => [
+      [`${name}: the model's own`, `${significant(before)}, rank ${rank}`],
+      [`${name}: drawn with`, after === 0 ? "cut" : significant(after)],
+    ];
+    return [...of("A", a), ...of("B", b), ["B − A: own, drawn with", `${own}, ${drawn}`]];
   }
 }

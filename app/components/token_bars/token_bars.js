@@ -1,4 +1,5 @@
-// A text that grows by a token a step: its tokens as chips, and the bars of the step that is looked at.
+// A text that grows by a token a step: its tokens as chips, and the bars of the step that is looked at; with a run B its
+// text too, and how far the two are apart.
 const KEY_DELAY = 250; // milliseconds until the server hears of a step that was walked to
 const STEP_HELP = "Left and right arrow keys go from step to step, Home and End to the first and the last.";
 
@@ -14,8 +15,10 @@ class TokenBars {
     this.line.tabIndex = 0;
     this.line.setAttribute("role", "listbox");
     this.line.setAttribute("aria-orientation", "horizontal");
+    this.lineOfB = new BesideLine(this);
+    this.strip = new ApartStrip(this);
     this.bars = new StepBars(this);
-    view.root.append(this.legend, this.tail, this.line, this.bars.box);
+    view.root.append(this.legend, this.tail, this.line, this.lineOfB.box, this.strip.box, this.bars.box);
     this.line.onkeydown = (event) => this.press(event);
     this.line.onclick = (event) => this.click(event);
     this.line.onpointerover = (event) => this.hover(event);
@@ -24,30 +27,17 @@ class TokenBars {
     this.line.onblur = () => view.tooltip.hide();
   }
 
-  update(props, { written, numbers, tokens, ranks, before, after }) {
+  update(props, arrays) {
     Object.assign(this, props);
-    const [, across] = tokens.shape;
-    const row = ({ values }, step) => Array.from(values.slice(step * across, (step + 1) * across));
-    this.steps = props.labels.map((label, step) => {
-      const [logProb, own, drawn] = numbers.values.slice(3 * step, 3 * step + 3);
-      const [ids, places, from, to] = [tokens, ranks, before, after].map((array) => row(array, step));
-      const choices = ids.map((token, index) => ({
-        token,
-        label: props.choices[step][index],
-        rank: places[index],
-        before: from[index],
-        after: to[index],
-      }));
-      return { label, token: written.values[step], given: props.given[step], logProb, entropies: [own, drawn], choices };
-    });
-    const cut = this.nPrompt > this.prompt.length ? ["…"] : [];
-    this.tail.replaceChildren(
-      element("span", "name", "prompt"),
-      ...[...cut, ...this.prompt].map((label) => element("span", "word", label)),
-    );
+    const b = props.beside;
+    this.steps = stepsOf(props, arrays, "");
+    if (b) stepsOf({ ...props, labels: b.labels }, arrays, "b.").forEach((step, at) => (this.steps[at].b = step));
+    this.tail.replaceChildren(...tailOf(b ? "prompt A" : "prompt", props));
     this.chips = this.steps.map((_, step) => this.chip(step));
     this.line.replaceChildren(...this.chips);
-    this.line.ariaLabel = `${this.steps.length} tokens written. ${STEP_HELP}`;
+    this.line.ariaLabel = `${this.steps.length} tokens written${b ? " by A" : ""}. ${STEP_HELP}`;
+    this.lineOfB.update(b, arrays);
+    this.strip.update(b && arrays["b.apart"].values);
   }
 
   chip(step) {
@@ -65,13 +55,13 @@ class TokenBars {
 
   draw(theme) {
     const scale = new ColourScale({ root: "sqrt", limit: 1 });
-    this.chips.forEach((chip, step) => {
-      const colour = scale.colour(theme, Math.exp(this.steps[step].logProb));
-      chip.style.background = cssColour(colour);
-      chip.style.color = inkOn(colour);
-    });
+    this.chips.forEach((chip, step) => paint(chip, scale.colour(theme, Math.exp(this.steps[step].logProb))));
+    this.lineOfB.draw(theme, scale);
+    this.strip.draw(theme);
+    this.bars.draw(theme);
     const entries = [scale.bar(theme, "probability of the written token")];
     if (this.steps.some(({ given }) => given)) entries.push(legendSwatch("put there by you", "given"));
+    if (this.lineOfB.differs) entries.push(legendSwatch("another token than A's", "differs"));
     this.legend.replaceChildren(...entries);
   }
 
@@ -82,14 +72,16 @@ class TokenBars {
       chip.ariaSelected = String(place === step);
     });
     this.line.setAttribute("aria-activedescendant", this.chips[step].id);
+    this.lineOfB.mark(step);
+    this.strip.mark(step);
     this.bars.show(this.steps[step], step, this.steps.length);
   }
 
-  // Looks at another step; the query that wrote it is pinned at once, the server hears of it later.
+  // Looks at another step. The query that wrote it is pinned at once; Python hears of it, and of no pin, later.
   go(step, delay = 0) {
     if (step < 0 || step >= this.steps.length || step === this.step) return;
     this.show(step);
-    this.view.link.send("pin", { queries: [this.nPrompt + step - 1], keys: [] });
+    this.view.link.send("pin", { queries: [this.queries[step]], keys: [], quiet: true });
     this.view.report([step, null], delay);
     this.view.announce(`step ${step + 1}: ${this.bars.sentence()}`);
   }
@@ -127,6 +119,36 @@ class TokenBars {
     ];
     this.view.tooltip.show(event.clientX, event.clientY, label, rows);
   }
+}
+
+// The steps of a run; its arrays' names begin with the prefix.
+function stepsOf({ labels, given, choices: named }, arrays, prefix) {
+  const array = (name) => arrays[`${prefix}${name}`];
+  const [, across] = array("tokens").shape;
+  const row = (name, step) => Array.from(array(name).values.slice(step * across, (step + 1) * across));
+  return labels.map((label, step) => {
+    const [logProb, own, drawn] = array("numbers").values.slice(3 * step, 3 * step + 3);
+    const [ranks, before, after] = ["ranks", "before", "after"].map((name) => row(name, step));
+    const choices = row("tokens", step).map((token, index) => ({
+      token,
+      label: named[step][index],
+      rank: ranks[index],
+      before: before[index],
+      after: after[index],
+    }));
+    return { label, token: array("written").values[step], given: given[step], logProb, entropies: [own, drawn], choices };
+  });
+}
+
+// The end of a prompt under its name.
+function tailOf(name, { prompt, nPrompt }) {
+  const cut = nPrompt > prompt.length ? ["…"] : [];
+  return [element("span", "name", name), ...[...cut, ...prompt].map((label) => element("span", "word", label))];
+}
+
+function paint(chip, colour) {
+  chip.style.background = cssColour(colour);
+  chip.style.color = inkOn(colour);
 }
 
 export default (component) => mountView(component, TokenBars);

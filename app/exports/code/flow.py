@@ -3,10 +3,10 @@
 from string import Template
 
 from app.exports.code.parts import PRINTING, places_of, runs_of, tokens_of, whole
-from app.exports.numbers.flow import EDGES, HEADS, NODES
+from app.exports.numbers.flow import CHANGED_EDGES, CHANGED_HEADS, CHANGED_NODES, EDGES, HEADS, NODES
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.flow import start_of
+from app.views.flows.chosen import change_in, start_of
 from app.views.sides import positions_at
 
 KEPT = '("resid_pre", "resid_mid", "resid_post", "hook_pattern", "hook_v", "mlp_out")'
@@ -15,19 +15,24 @@ FLOW = Template('''\
 start, threshold = $start, $threshold
 
 
-def graph(run):
-    """What the last state at the start was made of."""
+def supply(run):
+    """A function that gives what a layer of a run adds up at some positions."""
     model, cache = models[run], caches[run]
-    attn_only = model.cfg.attn_only
 
     def summands(layer, positions):
         attn = model.blocks[layer].attn
-        states = ["resid_pre", "resid_post"] if attn_only else ["resid_pre", "resid_mid", "mlp_out", "resid_post"]
-        pre, *others = (cache[name, layer][0, positions] for name in states)
+        after = ["resid_post"] if model.cfg.attn_only else ["resid_mid", "mlp_out", "resid_post"]
+        pre, *others = (cache[name, layer][0, positions] for name in ["resid_pre", *after])
         pattern, v = cache["pattern", layer][0][:, positions], cache["v", layer][0]
         return flow.Summands(pre, pattern, v, attn.W_O, attn.b_O, *others)
 
-    return flow.flow(summands, model.cfg.n_layers, attn_only, start[run], threshold)
+    return summands
+
+
+def graph(run):
+    """What the last state at the start was made of."""
+    cfg = models[run].cfg
+    return flow.flow(supply(run), cfg.n_layers, cfg.attn_only, start[run], threshold)
 
 
 with torch.inference_mode():
@@ -55,20 +60,42 @@ table($edges, edges)
 table($heads, heads)""")
 
 
+CHANGE = Template("""\
+with torch.inference_mode():
+    a, b = (flow_change.FlowOf(supply(run), models[run].cfg.n_layers) for run in "AB")
+    change = flow_change.flow_change(a, b, common, models["A"].cfg.attn_only, $place, threshold)
+nodes, edges, heads = [], [], []
+for pair in change.nodes:
+    depth, place = pair.place
+    nodes.append((state("A", depth), place, pair.a and pair.a.flow, pair.b and pair.b.flow, pair.change))
+for edge in change.edges:
+    into, source = (state("A", edge.target.depth), edge.target.position), edge.source.position
+    edges.append((*into, edge.kind, source, edge.a, edge.b, edge.change))
+    heads += [(*into, source, head, a, b, b - a) for head, a, b in sorted(edge.heads)]
+table($nodes, nodes)
+table($edges, edges)
+table($heads, heads)""")
+
+
 def script(shown: Shown, chosen: Selection) -> str:
-    """A script that prints the nodes, the edges and the heads of each run's graph."""
+    """A script that prints the nodes, the edges and the heads of each run's graph, and how they change from A to B."""
     positions = {"position": "position", "target": "edge.target.position", "source": "edge.source.position"}
     if shown.b is not None:
         positions = {name: f"places[run].index({each})" for name, each in positions.items()}
-    headings = {name: str(list(each)) for name, each in (("nodes", NODES), ("edges", EDGES), ("heads", HEADS))}
+    changes, place = change_in(shown, chosen) is not None, start_of(shown, chosen)
     blocks = [
         runs_of(shown, KEPT),
         places_of(shown, chosen.align),
         PRINTING,
-        FLOW.substitute(start=positions_at(shown, start_of(shown, chosen)), threshold=chosen.flow_threshold),
+        FLOW.substitute(start=positions_at(shown, place), threshold=chosen.flow_threshold),
         NAMES,
         tokens_of(shown),
-        TABLES.substitute(positions | headings),
+        TABLES.substitute(positions, **_headings(NODES, EDGES, HEADS)),
+        CHANGE.substitute(_headings(CHANGED_NODES, CHANGED_EDGES, CHANGED_HEADS), place=place) if changes else "",
     ]
-    analyses = ["flow"] if shown.b is None else ["alignment", "flow"]
+    analyses = ["flow", *(["alignment"] if shown.b is not None else []), *(["flow_change"] if changes else [])]
     return whole("What a token's last state was made of: the information flow.", analyses, blocks)
+
+
+def _headings(nodes: tuple[str, ...], edges: tuple[str, ...], heads: tuple[str, ...]) -> dict[str, list[str]]:
+    return {"nodes": list(nodes), "edges": list(edges), "heads": list(heads)}

@@ -68,20 +68,25 @@ def whole(purpose: str, analyses: Sequence[str], blocks: Sequence[str], also: Se
 
 def runs_of(shown: Shown, kept: str) -> str:
     """Open the models and run the prompts; `kept` is a tuple of the last names of the activations needed."""
+    lines = [*opened(shown, "tokens"), f"kept = {kept}"]
+    if any(run.edits for run in shown.runs):
+        return "\n".join([*edits_of(shown), *lines, _RUN_EDITED.substitute(bos=shown.a.bos), _LABELS])
+    return "\n".join([*lines, _RUN, _LABELS])
+
+
+def opened(shown: Shown, name: str) -> list[str]:
+    """Lines that open the models, and make token ids of the prompts under this name."""
     lines = [f'models = {{"A": {loading(shown.a)}}}']
     if shown.b is not None:
         same = shown.b.model is shown.a.model
         lines.append(f'models["B"] = {_SAME if same else loading(shown.b)}')
-    lines.append("tokens = {")
+    lines.append(f"{name} = {{")
     for side, run in shown.sides.items():
         lines.append(f'    "{side}": models["{side}"].to_tokens({run.prompt!r}, prepend_bos={run.bos}),')
-    lines += ["}", f"kept = {kept}"]
-    if any(run.edits for run in shown.runs):
-        return "\n".join([*_edits_of(shown), *lines, _RUN_EDITED.substitute(bos=shown.a.bos), _LABELS])
-    return "\n".join([*lines, _RUN, _LABELS])
+    return [*lines, "}"]
 
 
-def _edits_of(shown: Shown) -> list[str]:
+def edits_of(shown: Shown) -> list[str]:
     """The edits of each run, as they are written in Python."""
     kinds = sorted({type(edit).__name__ for run in shown.runs for edit in run.edits})
     lines = ["from model.editing import run_with_edits", f"from model.edits import {', '.join(kinds)}", "", "edits = {"]

@@ -11,12 +11,21 @@ from app.views.patches import asked_of, axes
 
 RUNS = Template("""\
 model = $model
+model_b = $model_b
 a = model.to_tokens($a, prepend_bos=$bos)
-b = model.to_tokens($b, prepend_bos=$bos)
+b = model_b.to_tokens($b, prepend_bos=$bos)
 tokens = {"A": a, "B": b}
 labels = {run: model.tokenizer.labels(tokens[run]) for run in tokens}
-measured = LogitDifference(target=$target, distractor=$distractor, position=$position)
-patching = Patching(model, a, b, measured, into=$into)""")
+matches = alignment.match_positions(a[0].tolist(), b[0].tolist(), $align)
+measured = LogitDifference(target=$target, distractor=$distractor, position=$position, position_b=$position_b)
+$edits
+patching = Patching(model, a, b, measured, $into, matches, model_b, tap_b)""")
+
+EDITS = Template("""\
+edits = [
+$edits]
+with torch.no_grad():
+    tap_b = tap(model_b, b, edits, prepend_bos=$bos)""")
 
 NAMES = '''\
 def named(axis, places):
@@ -25,8 +34,14 @@ def named(axis, places):
         return [f"L{layer}" for layer in range(places)]
     if axis == "head":
         return [f"LAYERH{head}" for head in range(places)]
-    pairs = enumerate(zip(labels["A"][:places], labels["B"]))
-    return [f"{place} {one}" if one == other else f"{place} {one}→{other}" for place, (one, other) in pairs]'''
+    own = labels[patching.into]
+    names = dict(enumerate(f"{place} SIGN{own[place]}" for place in range(len(own))))
+    for pair in matches:
+        place = pair["AB".index(patching.into)]
+        one, other = (labels[run][position] for run, position in zip("AB", pair))
+        same = a[0, pair[0]] == b[0, pair[1]]
+        names[place] = f"{place} {one}" if same else f"{place} {one}→{other}"
+    return [names[place] for place in range(places)]'''
 
 PRINTED = Template("""\
 $tokens
@@ -45,12 +60,17 @@ table($heading, cells)""")
 def script(shown: Shown, chosen: Selection) -> str:
     """A script that makes the map once more, with its estimate where one was asked for."""
     asked = asked_of(shown, chosen)
+    assert shown.b is not None  # refused before
     estimated = chosen.patch_estimate and asked.map not in PATHS
     function = "path_map" if asked.map in PATHS else "patching_map"
     names = ["LogitDifference", "Patching", *(["attribution_map"] if estimated else []), function]
     blocks = [
         RUNS.substitute(
             model=loading(shown.a),
+            model_b="model" if shown.b.model is shown.a.model else loading(shown.b),
+            align=repr(asked.align),
+            position_b=asked.position_b,
+            edits=_edits(asked),
             a=repr(asked.a),
             b=repr(asked.b),
             bos=asked.bos,
@@ -61,7 +81,9 @@ def script(shown: Shown, chosen: Selection) -> str:
         ),
         places_of(shown, chosen.align),
         PRINTING,
-        NAMES.replace("LAYER", f"L{asked.layer}" if asked.map == "z_by_position" else ""),
+        NAMES.replace("LAYER", f"L{asked.layer}" if asked.map == "z_by_position" else "").replace(
+            "SIGN", "−" if asked.into == "A" else "+"
+        ),
         PRINTED.substitute(
             tokens=TOKENS_OF_TWO,
             measured=list(MEASURED),
@@ -70,8 +92,20 @@ def script(shown: Shown, chosen: Selection) -> str:
             heading=[*axes(asked), "share", *(["estimate"] if estimated else [])],
         ),
     ]
-    imports = f"from model.patching import {', '.join(sorted(names, key=str.lower))}"
-    return whole("What parts of one prompt's run change in another's.", ["alignment"], blocks, (imports,))
+    kinds = ", ".join(sorted({type(edit).__name__ for edit in asked.edits}))
+    edited = ["from model.editing import tap", f"from model.edits import {kinds}"] if asked.edits else []
+    imports = (*(edited or [_NO_TAP]), f"from model.patching import {', '.join(sorted(names, key=str.lower))}")
+    return whole("What parts of one run change in another.", ["alignment"], blocks, imports)
+
+
+_NO_TAP = "from model.hooks import NO_TAP"
+
+
+def _edits(asked: Asked) -> str:
+    """B's tap: none, or that of its edits."""
+    if not asked.edits:
+        return "tap_b = NO_TAP"
+    return EDITS.substitute(edits="".join(f"    {edit!r},\n" for edit in asked.edits), bos=asked.bos)
 
 
 def _call(asked: Asked, function: str) -> str:

@@ -112,6 +112,11 @@ def layer_of(name):
     return name.split()[0].split("H")[0]'''
 
 OUTCOMES = '''\
+def mean_of_head(run):
+    """What the head gives on average: over the positions of other prompts, or else of this one."""
+    return mean_z(models[run], mean_over, prepend_bos=BOS)[layer, head] if mean_over else z[run].mean(0)
+
+
 def logits_with(run, tap):
     """The logits at the position, with a tap beside the run's own edits."""
     return models[run](tokens[run], tap=Chain(editing[run], tap))[0, position[run]]
@@ -128,9 +133,11 @@ def interventions(run):
     yield "edge cut", cut_edge(*where), cut
     yield "edge cut, row rescaled to 1", cut_edge(*where, renormalise=True), rescaled
     yield "head gives nothing", ablate_head(layer, head, "zero"), torch.zeros_like(own[at])
-    yield "head gives its mean", ablate_head(layer, head, "mean"), own.mean(0)
-    if resampled:
-        other = z["B" if run == "A" else "A"]
+    mean = mean_of_head(run).to(own)
+    yield "head gives its mean", ablate_head(layer, head, "mean", mean[None]), mean
+    if resampled[run]:
+        other = own.clone()
+        other[[i for i, _ in matches[run]]] = z["B" if run == "A" else "A"][[j for _, j in matches[run]]]
         yield "head gives the other run's", ablate_head(layer, head, "resample", other), other[at]
 
 
@@ -143,7 +150,15 @@ def outcomes(run):
         (on_target, on_distractor) = (after - before)[[target, distractor]].double().tolist()
         kl = attribution.kl_divergence(before, after[None]).values.item()
         label = models[run].tokenizer.labels([after.argmax().item()])[0]
-        yield name, change, on_target - on_distractor, kl, label'''
+        yield name, change, on_target - on_distractor, kl, label
+
+
+def outcomes_apart():
+    """The differences for what was done to both."""
+    of_a = {row[0]: row for row in outcomes("A")}
+    for name, *values, _ in outcomes("B"):
+        if name in of_a:
+            yield name, *(b - a for a, b in zip(of_a[name][1:-1], values)), ""'''
 
 CELL = '''\
 def writes(run, query):
@@ -151,13 +166,18 @@ def writes(run, query):
     return attribution.edge_writes(pattern[run][query], v[run], W_O[run]).values
 
 
+def token_effects(run):
+    """What the cell's write adds to every token's logit."""
+    model, write = models[run], writes(run, query[run])[key[run]]
+    stream = stream_at(run, query[run], n_layers[run])
+    return attribution.token_effects(write, stream, norm_of(model.ln_final), model.unembed.W_U)
+
+
 def promoted(run):
-    """The tokens that the cell's write promotes and suppresses."""
-    model, stream = models[run], stream_at(run, query[run], n_layers[run])
-    W_U = model.unembed.W_U
-    write = writes(run, query[run])[key[run]]
-    found = attribution.promoted(write, stream, norm_of(model.ln_final), W_U, min(10, W_U.shape[1]))
-    up, down = (model.tokenizer.labels(ids.values.tolist()) for ids in (found.raised, found.lowered))
+    """The tokens that the cell's write promotes and suppresses; those that B's does more than A's."""
+    effects = token_effects("B") - token_effects("A") if run == "B - A" else token_effects(run)
+    found = attribution.most_moved(effects, min(10, len(effects)))
+    up, down = (models["A"].tokenizer.labels(ids.values.tolist()) for ids in (found.raised, found.lowered))
     for rank in range(len(up)):
         yield rank + 1, up[rank], found.raised_by.values[rank].item(), down[rank], found.lowered_by.values[rank].item()
 
@@ -190,11 +210,14 @@ def pairs(run):
         yield from ((name, other, value) for other, value in zip(others, row))'''
 
 PRINTED = Template('''\
-def compared(of, differs=True):
-    """The rows of each run, and those of B - A for what both have."""
+def compared(of, apart=None):
+    """The rows of each run, and those of B - A: for what both have, unless `apart` gives them."""
     rows = {run: list(of(run)) for run in runs}
     yield from ((run, *row) for run in rows for row in rows[run])
-    if not differs or len(rows) < 2:
+    if len(rows) < 2:
+        return
+    if apart:
+        yield from (("B - A", *row) for row in apart())
         return
     before = {key_of(row): row for row in rows["A"]}
     for row in rows["B"]:
@@ -211,8 +234,8 @@ $tokens
 with torch.inference_mode():
     table($cell, compared(cell))
     table($score, compared(pairs))
-    table($promoted, compared(promoted, differs=False))
-    table($outcomes, compared(outcomes, differs=False))
+    table($promoted, compared(promoted, lambda: promoted("B - A")))
+    table($outcomes, compared(outcomes, outcomes_apart))
     table($effects, compared(lambda run: effects(run).items()))
     table($layers, compared(over_layers))
     table($sources, compared(sources))''')
@@ -228,7 +251,11 @@ def script(shown: Shown, chosen: Selection) -> str:
     query, key, position = map(repr, positions)
     own = (name for name in tables.__dict__ if name.isupper())
     headings = {name.lower(): repr(list(getattr(tables, name))) for name in own if name != "DIFFERENCE"}
-    resampled = any(len(at.outcomes.names) == 5 for at in sides.values())
+    given = {
+        "mean_over": list(chosen.mean_over),
+        "resampled": {side: at.given.can_resample(at.run) for side, at in sides.items()},
+        "matches": {side: list(at.given.matches) for side, at in sides.items()},
+    }
     blocks = [
         runs_of(shown, KEPT),
         places_of(shown, chosen.align),
@@ -242,18 +269,18 @@ def script(shown: Shown, chosen: Selection) -> str:
             pair=(pair.target, pair.distractor),
             editing=_editing(shown),
         )
-        + f"\nresampled = {resampled}",
+        + "".join(f"\n{field} = {value!r}" for field, value in given.items()),
         PARTS,
         SCORE,
         EFFECTS,
-        OUTCOMES,
+        OUTCOMES.replace("BOS", repr(shown.a.bos)),
         CELL if shown.b is None else CELL.replace("zip(places[run], found)", _ON_PLACES),
         PRINTED.substitute(tokens=tokens_of(shown), **headings),
     ]
     analyses = ["attribution", "head_steps", "score_parts", *(["alignment"] if shown.b is not None else [])]
     also = ["from model.hooks import NO_TAP, Chain", "from model.interventions import ablate_head, cut_edge"]
-    if any(run.edits for run in shown.runs):
-        also.insert(0, "from model.editing import tap")
+    if editing := [*(["mean_z"] if sides else []), *(["tap"] if any(run.edits for run in shown.runs) else [])]:
+        also.insert(0, f"from model.editing import {', '.join(editing)}")
     return whole(f"Why head {head[1]} of layer {head[0]} looks there, and what of it.", analyses, blocks, also)
 
 

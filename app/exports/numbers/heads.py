@@ -1,105 +1,130 @@
 """The page *Heads of this model* in numbers: every score of every head, the labels, and what was ablated."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+import numpy as np
 import torch
 
 from app import detection
 from app.csv_files import Cell
 from app.detection import ABLATIONS
-from app.exports.numbers.data import Data, Table
-from app.exports.numbers.sides import columns, number
-from app.selection.chosen import Selection
+from app.exports.numbers.data import Count, Data
+from app.exports.numbers.sides import DIFFERENCE, columns, named, number
+from app.selection.chosen import FinderScore, Selection
 from app.shown import Shown
-from app.views import found as heads
-from app.views.found import Found
+from app.views.found import Found, Scored, changed, changed_effects, find
 from app.views.head_tables import name
 from app.views.labels import SCORES
+from app.views.subjects import Subject, subjects
 from model.analysis import Measure
-from model.analysis.detectors import KINDS, ranks
+from model.analysis.detectors import KINDS
+from model.edits import describe
 from model.errors import HeadlightError, InputError
 
-HEADING = ("score", "head", "mean", "95% from", "95% to", "rank")
-LABELS = ("head", "label", "ablation on repeats")
-ABLATED = ("head", "ablated by", "change of loss (nats)", "95% from", "95% to")
+HEADING = ("run", "score", "head", "mean", "95% from", "95% to", "rank")
+LABELS = ("run", "head", "label", "ablation on repeats")
+ABLATED = ("run", "head", "ablated by", "change of loss (nats)", "95% from", "95% to")
+WRITTEN: tuple[FinderScore, ...] = (*KINDS, "copying")
 
 
-def found_of(texts: Sequence[str], shown: Shown, chosen: Selection) -> Found:
-    """What is known of the heads of A's model; sequences that have not been looked at are looked at.
+def found_of(texts: Sequence[str], shown: Shown, chosen: Selection) -> dict[str, Found]:
+    """What is known of the heads of each side; sequences that have not been looked at are looked at.
 
     Raises:
         HeadlightError: none of the sequences can be looked at; it says why.
     """
+    return {side: _found(subject, chosen) for side, subject in subjects(texts, shown, chosen).items()}
+
+
+def _found(subject: Subject, chosen: Selection) -> Found:
     problem: HeadlightError = InputError("There is nothing to look at the heads on.")
-    for fed in heads.sequences_of(texts, shown.a, chosen):
+    for fed in subject.sequences:
         try:
             detection.look(fed)
         except HeadlightError as error:
             problem = error
-    found = heads.of(texts, shown.a, chosen)
+    found = find(subject, chosen)
     if found is None:
         raise problem
     return found
 
 
 def data(texts: Sequence[str], shown: Shown, chosen: Selection) -> Data:
-    """All scores, labels and ablations, as tables and arrays."""
+    """All scores, labels and ablations, as tables and arrays; with two sides also how they change."""
     found = found_of(texts, shown, chosen)
-    copying = detection.copying(shown.a.source.name)
+    scored = {score: _scored(found, chosen, score) for score in WRITTEN}
     tables = {
-        "scores": scores_table(found, copying),
-        "labels": _labels_table(found),
-        "ablations": _ablations_table(found),
+        "scores": columns(HEADING, [row for score, sides in scored.items() for row in _scores(score, sides)]),
+        "labels": columns(LABELS, [row for side, each in found.items() for row in _labels(side, each)]),
+        "ablations": columns(ABLATED, _ablations(found)),
     }
-    arrays: dict[str, Measure] = {"copying": copying}
-    for kind, each in found.scores.items():
-        arrays |= {kind: each.mean, f"{kind} lower end": each.low, f"{kind} upper end": each.high}
-    shows = {
+    arrays: dict[str, Measure | Count] = {}
+    for score, sides in scored.items():
+        arrays |= named(score, {side: each.measure for side, each in sides.items()})
+        if score != "copying":
+            for end in ("lower", "upper"):
+                arrays |= named(f"{score} {end} end", {side: _end(each, end) for side, each in sides.items()})
+    return Data("heads", _shows(found, chosen), tables, arrays)
+
+
+def _scored(found: Mapping[str, Found], chosen: Selection, score: FinderScore) -> dict[str, Scored]:
+    """A score of each side and, where there are two, its change."""
+    again = ((side, find(each.subject, replace(chosen, finder_score=score))) for side, each in found.items())
+    sides = {side: each for side, each in again if each is not None}
+    return {**sides, **({DIFFERENCE: changed(sides["A"], sides["B"])} if "B" in sides else {})}
+
+
+def _end(scored: Scored, end: str) -> Measure:
+    values = torch.from_numpy(scored.low if end == "lower" else scored.high)
+    return replace(scored.measure, name=f"{end} end of {scored.measure.name}", values=values)
+
+
+def _shows(found: Mapping[str, Found], chosen: Selection) -> dict[str, object]:
+    a = found["A"]
+    edits = {side: [describe(edit) for edit in each.subject.edits] for side, each in found.items()}
+    return {
         "measured on": "random repeats" if chosen.finder_data == "repeats" else "prompts",
-        "sequences": found.n_sequences,
+        "sequences": {side: each.n_sequences for side, each in found.items()},
         "seed of the random repeats": chosen.finder_seed,
-        "random repeats": f"{detection.N_REPEATS} times {detection.half_of(shown.a.model, shown.a.bos)} tokens, twice",
-        "intervals": "95%, Student's t over sequences",
-        "model": "A's, without edits",
+        "random repeats": f"{len(a.subject.repeats)} times {a.subject.half} tokens, twice",
+        "intervals": "95%, Student's t over sequences; of B - A over the differences from sequence to sequence",
+        "models": {side: each.subject.model for side, each in found.items()},
+        "edits": edits,
     }
-    return Data("heads", shows, tables, arrays)
 
 
-def scores_table(found: Found, copying: Measure) -> Table:
-    """Every score of every head that has it, with its interval and rank."""
-    rows: list[tuple[Cell, ...]] = []
-    for kind in KINDS:
-        each = found.scores[kind]
-        bounds = torch.stack([each.mean.values, each.low.values, each.high.values], -1)
-        rows += _rows(SCORES[kind].title, bounds, each.mean)
-    absent = torch.full_like(copying.values, torch.nan)
-    rows += _rows(SCORES["copying"].title, torch.stack([copying.values, absent, absent], -1), copying)
-    return columns(HEADING, rows)
-
-
-def _rows(title: str, bounds: torch.Tensor, measure: Measure) -> list[tuple[Cell, ...]]:
-    places = ranks(measure).values
-    indices = measure.values.isfinite().nonzero().tolist()
+def _scores(score: FinderScore, sides: Mapping[str, Scored]) -> list[tuple[Cell, ...]]:
+    """Every head that has a score, with its interval and rank."""
     return [
-        (title, name((layer, head)), *map(number, bounds[layer, head].tolist()), int(places[layer, head]))
-        for layer, head in indices
+        (side, SCORES[score].title, name(head), *map(number, _ends(each, head)), int(each.ranks[head]))
+        for side, each in sides.items()
+        for layer, of_layer in enumerate(np.isfinite(each.values))
+        for head in [(layer, int(place)) for place in of_layer.nonzero()[0]]
     ]
 
 
-def _labels_table(found: Found) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (name(head), SCORES[kind].title, found.verdict(head, kind))
+def _ends(scored: Scored, head: tuple[int, int]) -> list[float]:
+    return [float(each[head]) for each in (scored.values, scored.low, scored.high)]
+
+
+def _labels(side: str, found: Found) -> list[tuple[Cell, ...]]:
+    return [
+        (side, name(head), SCORES[kind].title, found.verdict(head, kind))
         for head, kinds in found.labels.items()
         for kind in kinds
     ]
-    return columns(LABELS, rows)
 
 
-def _ablations_table(found: Found) -> Table:
+def _ablations(found: Mapping[str, Found]) -> list[tuple[Cell, ...]]:
+    by_side = {side: each.effects for side, each in found.items()}
+    if "B" in found:
+        by_side[DIFFERENCE] = changed_effects(found["A"], found["B"])
     rows: list[tuple[Cell, ...]] = []
-    for head, effects in found.effects.items():
-        for mode in ABLATIONS:
-            each = effects[mode]
-            bounds = (float(end.values) for end in (each.mean, each.low, each.high))
-            rows.append((name(head), mode, *map(number, bounds)))
-    return columns(ABLATED, rows)
+    for side, effects in by_side.items():
+        for head, by_mode in effects.items():
+            for mode in ABLATIONS:
+                each = by_mode[mode]
+                bounds = (float(end.values) for end in (each.mean, each.low, each.high))
+                rows.append((side, name(head), mode, *map(number, bounds)))
+    return rows

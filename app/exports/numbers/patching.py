@@ -1,5 +1,6 @@
 """The page *Patching* in numbers: the map, cell by cell, and its estimate where one was asked for."""
 
+import numpy as np
 import torch
 
 from app.csv_files import Cell
@@ -8,7 +9,7 @@ from app.exports.numbers.residual import positions_of
 from app.exports.numbers.sides import columns, tokens_table
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.patches import Patched, axes, finished, title
+from app.views.patches import Patched, axes, finished, said_of_b, title
 from model.analysis import Measure
 
 MEASURED = ("run", "target less distractor (logits)")
@@ -34,7 +35,9 @@ def data(shown: Shown, chosen: Selection) -> Data:
         "share": "0 = the logit difference of A, 1 = that of B; not clipped",
         "target": target,
         "distractor": distractor,
-        "position": asked.position,
+        "position": asked.position if asked.position == asked.position_b else [asked.position, asked.position_b],
+        "nothing patched": found.unpatched,
+        "of B": said_of_b(shown, chosen),
         "estimate": None if found.estimate is None else "attribution patching",
         "rank correlation with the estimate": None if found.agreement != found.agreement else found.agreement,
     }
@@ -46,10 +49,15 @@ def cells_table(found: Patched) -> Table:
     rows, across = found.exact.rows, found.exact.columns
     heading: tuple[str, ...] = (*axes(found.asked), "share")
     listed: list[tuple[Cell, ...]] = [
-        (row, column, float(found.exact.values[i, j])) for i, row in enumerate(rows) for j, column in enumerate(across)
+        (row, column, _share(found.exact.values[i, j])) for i, row in enumerate(rows) for j, column in enumerate(across)
     ]
     if found.estimate is not None:
         heading = (*heading, "estimate")
         estimates = found.estimate.values.ravel().tolist()
-        listed = [(*cells, estimate) for cells, estimate in zip(listed, estimates, strict=True)]
+        listed = [(*cells, _share(estimate)) for cells, estimate in zip(listed, estimates, strict=True)]
     return columns(heading, listed)
+
+
+def _share(value: float) -> float | None:
+    """A cell's share; none where its position is not matched."""
+    return None if np.isnan(value) else float(value)

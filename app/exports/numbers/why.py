@@ -1,6 +1,7 @@
 """The page *Why* in numbers: a cell's score, its write, what cutting it changes, and who made the prediction."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from app.csv_files import Cell
 from app.exports.numbers.data import Data, Table
@@ -9,13 +10,15 @@ from app.exports.numbers.sides import DIFFERENCE, columns, tokens_table
 from app.selection.chosen import Selection
 from app.shown import Shown
 from app.views.head_tables import name
-from app.views.reasons import numbers
+from app.views.reasons import numbers, spelled
 from app.views.reasons.chosen import Explained, pair_of, place_of, query_place, sides_of
-from app.views.reasons.numbers import effect_by_name
+from app.views.reasons.numbers import Change, effect_by_name
 from app.views.steps.chosen import head_of
 from model.analysis import Measure
+from model.analysis.attribution import Promoted
 
 Row = tuple[Cell, ...]
+Value = TypeVar("Value")
 
 SCORE = ("run", "query's part", "key's part", "nats")
 EFFECTS = ("run", "part", "logits")
@@ -33,8 +36,8 @@ def data(shown: Shown, chosen: Selection) -> Data:
         "tokens": tokens_table({side: run.labels for side, run in shown.sides.items()}, positions_of(shown)),
         "cell": _table(CELL, {side: _cell(at) for side, at in sides.items()}),
         "score": _table(SCORE, {side: _score(at) for side, at in sides.items()}),
-        "promoted": _table(PROMOTED, {side: _promoted(at) for side, at in sides.items()}, differs=False),
-        "outcomes": _table(OUTCOMES, {side: _outcomes(at) for side, at in sides.items()}, differs=False),
+        "promoted": _table(PROMOTED, _each(numbers.promoted_of(sides), lambda found: _promoted(shown, found)), False),
+        "outcomes": _table(OUTCOMES, _each(numbers.changes_of(sides), _outcomes), False),
         "effects": _table(EFFECTS, {side: effect_by_name(at).items() for side, at in sides.items()}),
         "layers": _table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
         "sources": _table(SOURCES, {side: _sources(shown, at) for side, at in sides.items()}),
@@ -47,6 +50,9 @@ def data(shown: Shown, chosen: Selection) -> Data:
         "predicted after place": place_of(shown, chosen),
         "target": {"token id": pair.target, "token": labels[0]},
         "distractor": {"token id": pair.distractor, "token": labels[1]},
+        "the head's mean": {side: spelled.mean(at) for side, at in sides.items()},
+        "the mean is over": list(chosen.mean_over) or "this prompt",
+        "the other run's": {side: spelled.resampled(at) for side, at in sides.items()},
         "LayerNorm": "every scale is the run's own; nothing is folded or centred",
         "names of the parts": {
             side: {"query": at.why.query_names, "key": at.why.key_names, "effects": at.effects.names}
@@ -76,6 +82,11 @@ def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
         }
         arrays |= {f"{side} {name}": measure for name, measure in found.items()}
     return arrays
+
+
+def _each(sides: Mapping[str, Value], rows: Callable[[Value], Iterable[Row]]) -> dict[str, Iterable[Row]]:
+    """The rows of each run and of B - A, by the names that they have in files."""
+    return {side if side in ("A", "B") else DIFFERENCE: rows(found) for side, found in sides.items()}
 
 
 def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: bool = True) -> Table:
@@ -112,8 +123,8 @@ def _score(at: Explained) -> Iterator[Row]:
             yield name_of_row, name_of_column, value
 
 
-def _promoted(at: Explained) -> Iterator[Row]:
-    tokens, label = at.written.tokens, at.run.tokenizer.labels
+def _promoted(shown: Shown, tokens: Promoted) -> Iterator[Row]:
+    label = shown.a.tokenizer.labels
     lists = (
         label(tokens.raised.values.tolist()),
         tokens.raised_by.values.tolist(),
@@ -124,8 +135,8 @@ def _promoted(at: Explained) -> Iterator[Row]:
         yield rank, *row
 
 
-def _outcomes(at: Explained) -> Iterator[Row]:
-    yield from ((each.name, each.direct, each.total, each.kl, each.top) for each in numbers.changes(at))
+def _outcomes(changes: Sequence[Change]) -> Iterator[Row]:
+    yield from ((each.name, each.direct, each.total, each.kl, each.top) for each in changes)
 
 
 def _layers(at: Explained) -> Iterator[Row]:

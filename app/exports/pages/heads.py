@@ -8,15 +8,23 @@ from app.exports.pages.document import document
 from app.exports.pages.sorted_table import sorted_table
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.finder import draw_map
-from app.views.found import table
+from app.views.found import Scored, changed, changes_table, table
+from app.views.head_map import draw_map, limit_of
 from app.views.labels import SCORES
+from app.views.sides import DIFFERENCE
 
 
 def page(texts: Sequence[str], shown: Shown, chosen: Selection) -> bytes:
-    """A file in which every head tells its score, interval, rank and label."""
+    """A file in which every head tells its score, interval, rank and label; with a B on both sides, and the change."""
     found = found_of(texts, shown, chosen)
+    maps: dict[str, Scored] = {**found}
+    limit, title, numbers = limit_of([*found.values()]), SCORES[found["A"].score].title.lower(), table(found["A"])
+    if "B" in found:
+        change = changed(found["A"], found["B"])
+        maps[DIFFERENCE], numbers = change, changes_table(change)
     with recorded() as mounted:
-        draw_map(found, chosen, epoch=0, key="finder")
-        sorted_table(f"Heads by {SCORES[found.score].title.lower()}", table(found))
-    return document("Heads", Shown(shown.a), mounted, "plain", tokens=False)
+        for side, each in maps.items():
+            scale = limit_of([each]) if side == DIFFERENCE else limit
+            draw_map(each, chosen, 0, f"finder {side}", scale, side if "B" in found else "")
+        sorted_table(f"Heads by {title}" if "B" not in found else f"Heads by how much {title} changes", numbers)
+    return document("Heads", shown if "B" in found else Shown(shown.a), mounted, "plain", tokens=False)

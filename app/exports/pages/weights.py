@@ -6,33 +6,47 @@ from typing import Any
 from app import weights
 from app.components.shared.mount import recorded
 from app.csv_files import Cell
-from app.exports.numbers.weights import looked_up
+from app.exports.numbers.weights import listed, looked_up
 from app.exports.pages.document import document
 from app.exports.pages.sorted_table import sorted_table
 from app.selection.chosen import Selection
 from app.shown import Shown
 from app.views.head_tables import name
 from app.views.tables import Columns
-from app.views.weight_tables import directions_table, pairs_table, partners_tables, weights_of
-from app.views.weights import draw_map
+from app.views.weight_tables import (
+    above_random,
+    compositions_of,
+    directions_table,
+    farthest,
+    pairs_table,
+    partners_tables,
+    strengths_table,
+    weights_of,
+)
+from app.views.weights import called, draw_map
 
 
 def page(shown: Shown, chosen: Selection) -> bytes:
     """A file in which every pair, every direction and every earlier head tells its numbers."""
     of = weights_of(shown, chosen)
-    pairs, token = weights.pairs(*of.key), looked_up(of.run, chosen)
+    pairs, token = weights.pairs(of.key), looked_up(of.run, chosen)
+    where = f" in {listed(of)}" if of.compares else ""
     with recorded() as mounted:
-        sorted_table("Highest pairs of all", _cells(pairs_table(of.run, pairs.highest)))
-        sorted_table("Lowest pairs of all", _cells(pairs_table(of.run, pairs.lowest)))
+        sorted_table(f"Highest pairs of all{where}", _cells(pairs_table(of, pairs.highest)))
+        sorted_table(f"Lowest pairs of all{where}", _cells(pairs_table(of, pairs.lowest)))
         for title, columns in ({} if token is None else partners_tables(of, token)).items():
             sorted_table(title, _cells(columns))
-        sorted_table("Singular directions", _cells(directions_table(of, weights.directions(*of.key))))
+        if of.compares:
+            sorted_table("Singular values", _cells(strengths_table(of)))
+        sorted_table(f"Singular directions{where}", _cells(directions_table(of, weights.directions(of.key))))
         if of.head[0]:
-            found = weights.compositions(of.run.source.name, of.head)
-            for through in weights.THROUGH:
-                draw_map(of.run, found, through, f"composition_{through}")
+            above = above_random(compositions_of(of))
+            for side, maps in above.items():
+                for through in weights.THROUGH:
+                    key = f"composition_{through}_{side}"
+                    draw_map(maps[through], called(through, side, of), farthest(above), key)
     title = f"Weights of {name(of.head)}, {of.kind.upper()} circuit,"
-    return document(title, Shown(of.run), mounted, "plain", tokens=False)
+    return document(title, shown if of.compares else Shown(shown.a), mounted, "plain", tokens=False)
 
 
 def _cells(columns: Columns) -> dict[str, Sequence[Cell]]:

@@ -1,5 +1,7 @@
 """The page *Why* as a file: the maps and bars of A and, with a B, those of B and of B - A under them."""
 
+from collections.abc import Mapping
+
 from app.components import MapCell
 from app.components.shared.mount import recorded
 from app.exports.pages.document import document
@@ -9,6 +11,7 @@ from app.views.head_tables import name
 from app.views.reasons import numbers, panels
 from app.views.reasons.chosen import Explained, pair_of, sides_of
 from app.views.reasons.numbers import Matrix, effect_by_name
+from app.views.sides import DIFFERENCE
 from app.views.steps.chosen import head_of
 
 
@@ -26,8 +29,7 @@ def page(shown: Shown, chosen: Selection) -> bytes:
         for side in scores:
             called = "" if shown.b is None else f"{side}: "
             panels.score(scores, side, f"score {side}", f"{called}{panels.SCORE}")
-            if at := sides.get(side):
-                _cell(at, called)
+            _cell(sides, side, called)
             panels.outcomes(changes[side], f"outcomes {side}", f"{called}{panels.CHANGE}")
             _attribution((maps, layers, taken), called, side, head_of(shown, chosen))
             total = f"{target} − {distractor}"
@@ -36,14 +38,11 @@ def page(shown: Shown, chosen: Selection) -> bytes:
     return document(title, shown, mounted, "plain")
 
 
-def _cell(at: Explained, called: str) -> None:
-    tokens = at.written.tokens
-    for title, ids, by in (
-        ("promotes (logits)", tokens.raised, tokens.raised_by),
-        ("suppresses (logits)", tokens.lowered, tokens.lowered_by),
-    ):
-        texts = f"{called}the cell's write {title}"
-        panels.promoted(at.run, ids.values.tolist(), by.values.tolist(), texts, texts)
+def _cell(sides: Mapping[str, Explained], side: str, called: str) -> None:
+    tokens, at = numbers.promoted_of(sides)[side], sides.get(side) or sides["B"]
+    raised, lowered = (f"{called}the cell's write {title}" for title in panels.PROMOTES[side == DIFFERENCE])
+    panels.promoted(at.run, tokens.raised.values.tolist(), tokens.raised_by.values.tolist(), raised, raised)
+    panels.promoted(at.run, tokens.lowered.values.tolist(), tokens.lowered_by.values.tolist(), lowered, lowered)
 
 
 def _attribution(found: tuple[dict[str, Matrix], ...], called: str, side: str, head: Head) -> None:

@@ -1,5 +1,6 @@
 """The flow as a picture: tokens across, states of the stream upwards, dots joined by what flows."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -7,12 +8,16 @@ from jaxtyping import Float
 
 from app.exports.numbers.flow import graphs
 from app.exports.pictures.parts import colour_bar, label_axis, origin
+from app.exports.pictures.scales import scale, ticks
 from app.exports.pictures.style import Palette
 from app.flow import state_names
-from app.run import Run
 from app.selection.chosen import Selection
 from app.shown import Shown
-from model.analysis.flow import Edge, Flow
+from app.views.flows.chosen import change_in
+from app.views.flows.graph import limit_of, states_of, told
+from app.views.sides import DIFFERENCE
+from model.analysis.flow import Edge, Place
+from model.analysis.flow_change import EdgePair, FlowChange
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,62 +31,101 @@ BEND = 0.5  # how far an edge that stays at its position bends, to the left for 
 
 
 def draw(shown: Shown, chosen: Selection, palette: Palette) -> "Figure":
-    """The graph of A and, with a B, that of B beside it."""
+    """The graph of A and, with a B, that of B beside it and the change below."""
     from matplotlib.figure import Figure
 
-    found, colours = graphs(shown, chosen), _colours(palette)
-    widths = [max(3.5, COLUMN * len(shown.sides[side].labels)) for side in found]
+    found, change = graphs(shown, chosen), change_in(shown, chosen)
+    widths = [_inches(shown.sides[side].labels) for side in found]
+    rows = 1 if change is None else 2
     height = max(len(state_names(shown.sides[side])) for side in found) * STATE + 1.4
-    figure = Figure(figsize=(min(40.0, sum(widths) + 1.2 * len(widths)), height), layout="constrained")
-    grid = figure.subplots(1, len(found), width_ratios=widths, squeeze=False)
-    for axes, (side, graph) in zip(grid[0], found.items(), strict=True):
-        run = shown.sides[side]
-        _graph(axes, run, graph, colours, palette)
-        start = f"what flows into {graph.start.position} {run.labels[graph.start.position]}"
-        axes.set_title(f"{side}: {start}" if shown.b is not None else start, fontsize=9)
-        label_axis(axes, "x", run.labels, max(3.5, COLUMN * len(run.labels)))
-    title = f"share of its node (line, at least {chosen.flow_threshold:g}; dashed: MLP), of the start (dot)"
-    colour_bar(figure, colours, list(grid[0]), title, (0, 0.01, 0.1, 0.25, 0.5, 1))
+    width = min(40.0, max(sum(widths), 0.0 if change is None else _inches(shown.labels)) + 1.2 * len(widths))
+    figure = Figure(figsize=(width, rows * height), layout="constrained")
+    grid = figure.add_gridspec(rows, len(found), width_ratios=widths)
+    _runs(figure, [figure.add_subplot(grid[0, column]) for column in range(len(found))], shown, chosen, palette)
+    if change is not None:
+        _change(figure, figure.add_subplot(grid[1, :]), shown, change, palette)
     origin(figure, shown, palette)
     return figure
 
 
-def _colours(palette: Palette) -> "ScalarMappable":
-    """The page's: by the square root, from a colour that is still to be seen."""
+def _inches(labels: Sequence[str]) -> float:
+    return max(3.5, COLUMN * len(labels))
+
+
+def _runs(figure: "Figure", axes: "Sequence[Axes]", shown: Shown, chosen: Selection, palette: Palette) -> None:
+    """Each run's graph, on one scale."""
+    colours = _colours(palette)
+    for each, (side, graph) in zip(axes, graphs(shown, chosen).items(), strict=True):
+        run = shown.sides[side]
+        _ground(each, run.labels, state_names(run), palette)
+        _lines(each, [(edge, edge.share, edge.share) for edge in graph.edges], colours)
+        _dots(each, [(node.place, node.flow) for node in graph.nodes], "o", colours, palette.background)
+        start = f"what flows into {graph.start.position} {run.labels[graph.start.position]}"
+        each.set_title(f"{side}: {start}" if shown.b is not None else start, fontsize=9)
+    title = f"share of its node (line, at least {chosen.flow_threshold:g}; dashed: MLP), of the start (dot)"
+    colour_bar(figure, colours, axes, title, (0, 0.01, 0.1, 0.25, 0.5, 1))
+
+
+def _change(figure: "Figure", axes: "Axes", shown: Shown, change: FlowChange, palette: Palette) -> None:
+    """What has changed, on a scale as far to the one side as to the other; diamonds are what one run alone has."""
+    limit = limit_of(change)
+    colours = _colours(palette, limit)
+    _ground(axes, shown.labels, states_of(shown, change), palette)
+    _lines(axes, [(edge, edge.change, abs(edge.change) / limit) for edge in change.changed], colours)
+    for marker, both in (("o", True), ("D", False)):
+        dots = [(pair.place, told(pair)) for pair in change.nodes if bool(pair.a and pair.b) == both]
+        _dots(axes, dots, marker, colours, palette.faded)
+    axes.set_title(DIFFERENCE, fontsize=9)
+    title = f"change of the share of its node (line, at least {change.threshold:g}; dashed: MLP), of the start (dot)"
+    colour_bar(figure, colours, [axes], title, ticks(limit, signed=True, root=True))
+
+
+def _colours(palette: Palette, limit: float | None = None) -> "ScalarMappable":
+    """The page's: by the square root, from a colour that is still to be seen; of changes, to both sides."""
     from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+    from matplotlib.colors import LinearSegmentedColormap
 
-    whole = palette.colours(signed=False)
-    seen = [whole(FAINTEST + (1 - FAINTEST) * step / 255) for step in range(256)]
-    return ScalarMappable(PowerNorm(0.5, 0, 1), LinearSegmentedColormap.from_list("flow", seen))
+    whole, norm = palette.colours(limit is not None), scale(limit or 1.0, limit is not None, root=True)
+    steps = np.linspace(0 if limit is None else -1, 1, 255)
+    seen = np.sign(steps) * (FAINTEST + (1 - FAINTEST) * np.abs(steps))  # no change keeps the ground's colour
+    places = FAINTEST + (1 - FAINTEST) * steps if limit is None else 0.5 + seen / 2
+    return ScalarMappable(norm, LinearSegmentedColormap.from_list("flow", whole(places), N=255))
 
 
-def _graph(axes: "Axes", run: Run, graph: Flow, colours: "ScalarMappable", palette: Palette) -> None:
-    names = state_names(run)
-    for depth in range(len(names)):
+def _ground(axes: "Axes", labels: Sequence[str], states: Sequence[str], palette: Palette) -> None:
+    for depth in range(len(states)):
         axes.axhline(depth, color=palette.secondary, linewidth=0.6, zorder=0)
-    shades = colours.to_rgba(np.array([edge.share for edge in graph.edges]))
-    for edge, shade in reversed(list(zip(graph.edges, shades, strict=True))):
-        _line(axes, edge, shade)
-    places = [node.place for node in graph.nodes]
-    axes.scatter(
-        [place.position for place in places],
-        [place.depth for place in places],
-        s=38,
-        color=colours.to_rgba(np.array([node.flow for node in graph.nodes])),
-        edgecolors=palette.background,
-        linewidths=0.8,
-        zorder=3,
-    )
-    axes.set_xlim(-0.8, len(run.labels) - 0.2)
-    axes.set_ylim(-0.5, len(names) - 0.5)
-    axes.set_yticks(range(len(names)), names, fontsize=7)
+    label_axis(axes, "x", labels, _inches(labels))
+    axes.set_xlim(-0.8, len(labels) - 0.2)
+    axes.set_ylim(-0.5, len(states) - 0.5)
+    axes.set_yticks(range(len(states)), states, fontsize=7)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
 
 
-def _line(axes: "Axes", edge: Edge, shade: Float[np.ndarray, " rgba"]) -> None:
+def _lines(axes: "Axes", edges: Sequence[tuple[Edge | EdgePair, float, float]], colours: "ScalarMappable") -> None:
+    """Edges with their values and their sizes from 0 to 1, the smallest first."""
+    for edge, value, size in sorted(edges, key=lambda each: each[2]):
+        _line(axes, edge, colours.to_rgba(np.array([value]))[0], size)
+
+
+def _dots(
+    axes: "Axes", places: Sequence[tuple[Place, float]], marker: str, colours: "ScalarMappable", edge: str
+) -> None:
+    axes.scatter(
+        [place.position for place, _ in places],
+        [place.depth for place, _ in places],
+        s=38,
+        marker=marker,
+        color=colours.to_rgba(np.array([value for _, value in places])),
+        edgecolors=edge,
+        linewidths=0.8,
+        zorder=3,
+    )
+
+
+def _line(axes: "Axes", edge: Edge | EdgePair, shade: Float[np.ndarray, " rgba"], size: float) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -92,5 +136,5 @@ def _line(axes: "Axes", edge: Edge, shade: Float[np.ndarray, " rgba"]) -> None:
         [Path.MOVETO, Path.CURVE3, Path.CURVE3],
     )
     style = (0, (2, 1.2)) if edge.kind == "mlp" else "solid"
-    width = 0.7 + (THICKEST - 0.7) * edge.share
+    width = 0.7 + (THICKEST - 0.7) * size
     axes.add_patch(PathPatch(bent, fill=False, linewidth=width, edgecolor=tuple(shade), linestyle=style, zorder=1))

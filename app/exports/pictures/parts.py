@@ -63,13 +63,18 @@ def _short(label: str) -> str:
 
 
 def colour_bar(
-    figure: "Figure", image: "ScalarMappable", axes: "Sequence[Axes]", title: str, ticks: Sequence[float]
+    figure: "Figure",
+    image: "ScalarMappable",
+    axes: "Sequence[Axes]",
+    title: str,
+    ticks: Sequence[float],
+    read: Sequence[float] | None = None,
 ) -> None:
-    """A slim bar under some axes, with numbers at these values."""
+    """A slim bar under some axes, with numbers at these values: themselves, or others that they are read as."""
     columns = len({spec.colspan.start for each in axes if (spec := each.get_subplotspec()) is not None})
     bar = figure.colorbar(image, ax=list(axes), location="bottom", shrink=0.8, aspect=24 * columns, pad=0.02)
     bar.outline.set_linewidth(0.4)
-    bar.set_ticks(list(ticks), labels=[f"{tick:.3g}".replace("-", "−") for tick in ticks])
+    bar.set_ticks(list(ticks), labels=[f"{tick:.3g}".replace("-", "−") for tick in read or ticks])
     bar.minorticks_off()
     bar.ax.tick_params(labelsize=7, length=2)
     bar.set_label(title, fontsize=7.5)

@@ -27,9 +27,11 @@ def draw(shown: Shown, chosen: Selection, palette: Palette) -> "Figure":
     figure = Figure(figsize=(WIDTH, len(maps) * (height + 1.0) + 0.6), layout="constrained")
     figure.suptitle(title(found.asked), fontsize=10, x=0.01, ha="left")
     for axes, (values, called) in zip(figure.subplots(len(maps), 1, squeeze=False)[:, 0], maps, strict=True):
-        limit = largest([values.values])
-        image = matrix(axes, values.values, palette, scale(limit, True, root=True), True)
-        colour_bar(figure, image, [axes], "share", ticks(limit, True, root=True))
+        away = values.values - found.unpatched
+        limit = largest([away])
+        image = matrix(axes, away, palette, scale(limit, True, root=True), True)
+        at = ticks(limit, True, root=True)
+        colour_bar(figure, image, [axes], "share", at, [found.unpatched + tick for tick in at])
         axes.set_title(called)
         label_axis(axes, "x", values.columns, WIDTH - 1.4)
         label_axis(axes, "y", values.rows, height)

@@ -1,17 +1,15 @@
-"""The chosen heads' attention between source and target."""
+"""The chosen heads' attention between source and target, of two translations as A, B and B - A."""
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from app.exports.numbers.translate import heads_of
+from app.exports.numbers.attention import SIDES
+from app.exports.numbers.sides import DIFFERENCE
 from app.exports.pictures.parts import colour_bar, hatched, label_axis, matrix, origin
-from app.exports.pictures.scales import scale, ticks
+from app.exports.pictures.scales import largest, scale, ticks
 from app.exports.pictures.style import Palette
 from app.selection.chosen import Selection
-from app.translation import Translation
-from app.views.translate import axes as names_of
-from app.views.translate import clearest
+from app.translations import Translations, clearest
+from app.views.translated.heads import FIRST_HEADS, chosen_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,33 +19,39 @@ PITCH = 0.16  # inches that a token's label wants
 ACROSS = 3  # panels beside each other
 
 
-def draw(found: Translation, chosen: Selection, palette: Palette) -> "Figure":
-    """One heatmap a head (row = query, column = key). Where no head is chosen, the clearest ones."""
+def draw(found: Translations, chosen: Selection, palette: Palette) -> "Figure":
+    """One heatmap a head and side (row = query, column = key). Where no head is chosen, the clearest ones."""
     from matplotlib.figure import Figure
 
-    attended = found.attention[chosen.attends]
-    heads = heads_of(found, chosen) or clearest(attended)
-    down, across = names_of(found, chosen.attends, chosen.rows)
-    columns = min(ACROSS, len(heads))
-    rows = -(-len(heads) // columns)
+    heads = chosen_of(found, chosen) or clearest(found, chosen.attends, FIRST_HEADS)
+    sides = list(SIDES)[: 1 if found.b is None else None]
+    cells = {side: found.cells(SIDES[side], chosen.attends, chosen.rows).numpy() for side in sides}
+    wanted = [(head, side) for head in heads for side in sides]
+    down, across = (axis.labels for axis in found.axes(chosen.attends, chosen.rows))
+    columns = min(ACROSS, len(wanted))
+    rows = -(-len(wanted) // columns)
     width, height = (min(LARGEST_PANEL, max(PANEL, PITCH * len(labels))) for labels in (across, down))
     figure = Figure(figsize=(width * columns + 0.9, height * rows + 1.1), layout="constrained")
     grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     root = chosen.scale == "sqrt"
-    cells = [attended.pattern[head].masked_fill(attended.masked, np.nan).numpy() for head in heads]
-    limits = [float(np.nanmax(each)) if chosen.own_scale else 1.0 for each in cells]
-    for slot, (head, values, limit) in enumerate(zip(heads, cells, limits, strict=True)):
-        at = grid[slot]
-        image = matrix(at, values, palette, scale(limit, False, root=root), False)
-        hatched(at, palette)
-        at.set_title(f"L{head[0]}H{head[1]}")
-        label_axis(at, "y", down if slot % columns == 0 else [], height)
-        label_axis(at, "x", across if slot + columns >= len(heads) else [], width)
-        if chosen.own_scale:
-            colour_bar(figure, image, [at], "attention weight", ticks(limit, False, root=root))
-    if not chosen.own_scale:
-        colour_bar(figure, image, grid, "attention weight", ticks(1.0, False, root=root))
-    for at in grid[len(heads) :]:
+    for signed in (False, True):
+        slots = [slot for slot, (_, side) in enumerate(wanted) if (side == DIFFERENCE) is signed]
+        values = {slot: cells[wanted[slot][1]][wanted[slot][0]] for slot in slots}
+        common = largest(values.values()) if signed and values else 1.0
+        called = "attention weight, B − A" if signed else "attention weight"
+        for slot in slots:
+            (layer, head), side = wanted[slot]
+            at, limit = grid[slot], largest([values[slot]]) if chosen.own_scale else common
+            image = matrix(at, values[slot], palette, scale(limit, signed, root=root), signed)
+            hatched(at, palette)
+            at.set_title(f"L{layer}H{head}{'' if found.b is None else f', {side}'}".replace("-", "−"))
+            label_axis(at, "y", down if slot % columns == 0 else [], height)
+            label_axis(at, "x", across if slot + columns >= len(wanted) else [], width)
+            if chosen.own_scale:
+                colour_bar(figure, image, [at], called, ticks(limit, signed, root=root))
+        if slots and not chosen.own_scale:
+            colour_bar(figure, image, [grid[slot] for slot in slots], called, ticks(common, signed, root=root))
+    for at in grid[len(wanted) :]:
         at.set_axis_off()
     origin(figure, found, palette)
     return figure

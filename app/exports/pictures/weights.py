@@ -2,14 +2,28 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from jaxtyping import Float
+
 from app import weights
+from app.exports.numbers.weights import listed
 from app.exports.pictures.parts import colour_bar, ink, label_axis, matrix, origin
 from app.exports.pictures.scales import largest, scale, ticks
 from app.exports.pictures.style import Palette
 from app.selection.chosen import Selection
 from app.shown import Shown
 from app.views.head_tables import name
-from app.views.weight_tables import COMPOSITION, LETTERS, SIDES, SIGNS, Weights, above_random, weights_of
+from app.views.weight_tables import (
+    COMPOSITION,
+    LETTERS,
+    SIDES,
+    SIGNS,
+    Compositions,
+    Weights,
+    above_random,
+    compositions_of,
+    weights_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,26 +37,29 @@ LONGEST = 64  # characters of a direction's tokens
 
 
 def draw(shown: Shown, chosen: Selection, palette: Palette) -> "Figure":
-    """The tokens at both ends of each direction, and under them the three maps of earlier heads."""
+    """The tokens at both ends of each direction, and under them maps of earlier heads: three, or three a model."""
     from matplotlib.figure import Figure
 
     of = weights_of(shown, chosen)
-    found, layers = weights.directions(*of.key), of.head[0]
+    found, layers = weights.directions(of.key), of.head[0]
+    above = above_random(compositions_of(of)) if layers else {}
     lines = 2 * len(found.strengths.values) + 2
-    maps = max(1.0, 0.3 * layers) + 1.2 if layers else 0.3
-    figure = Figure(figsize=(WIDTH, LINE * lines + maps + 0.8), layout="constrained")
-    figure.suptitle(f"Weights of {name(of.head)}, {of.kind.upper()} circuit", fontsize=10, x=0.01, ha="left")
-    grid = figure.add_gridspec(2, 3, height_ratios=[LINE * lines, maps])
+    height = max(1.0, 0.3 * layers) + 0.4
+    figure = Figure(figsize=(WIDTH, LINE * lines + height * len(above) + 1.6), layout="constrained")
+    where = f", {listed(of)}" if of.compares else ""
+    figure.suptitle(f"Weights of {name(of.head)}, {of.kind.upper()} circuit{where}", fontsize=10, x=0.01, ha="left")
+    grid = figure.add_gridspec(1 + len(above), 3, height_ratios=[LINE * lines, *[height] * len(above)])
     _directions(figure.add_subplot(grid[0, :]), of, palette)
-    if layers:
-        _maps(figure, [figure.add_subplot(grid[1, column]) for column in range(3)], of, palette)
-    origin(figure, Shown(of.run), palette)
+    if above:
+        axes = [[figure.add_subplot(grid[row + 1, column]) for column in range(3)] for row in range(len(above))]
+        _maps(figure, axes, above, palette)
+    origin(figure, shown if of.compares else Shown(of.run), palette)
     return figure
 
 
 def _directions(axes: "Axes", of: Weights, palette: Palette) -> None:
     """A line an end: its strength, and the tokens on both sides."""
-    found = weights.directions(*of.key)
+    found = weights.directions(of.key)
     axes.axis("off")
     lines: list[tuple[str, ...]] = [("", "strength", *SIDES[of.kind])]
     for place, strength in enumerate(found.strengths.values.tolist()):
@@ -56,20 +73,28 @@ def _directions(axes: "Axes", of: Weights, palette: Palette) -> None:
             axes.text(across, 1 - line / len(lines), text, fontsize=7, va="top", color=colour)
 
 
-def _maps(figure: "Figure", maps: "list[Axes]", of: Weights, palette: Palette) -> None:
-    found = weights.compositions(of.run.source.name, of.head)
-    values = [above_random(found, through) for through in weights.THROUGH]
-    limit = largest(values)
+def _maps(figure: "Figure", rows: "list[list[Axes]]", above: Compositions, palette: Palette) -> None:
+    """A row of maps a model, and one of B − A, on one scale."""
+    limit = largest(values for maps in above.values() for values in maps.values())
     norm: Normalize = scale(limit, signed=True, root=False)
-    for axes, through, each in zip(maps, weights.THROUGH, values, strict=True):
-        image: AxesImage = matrix(axes, each, palette, norm, signed=True)
-        axes.set_title(f"{LETTERS[through]}-composition", fontsize=8)
-        label_axis(axes, "x", [f"H{head}" for head in range(each.shape[1])], WIDTH / 3)
-        label_axis(axes, "y", [f"L{layer}" for layer in range(len(each))], 0.3 * len(each))
-        axes.tick_params(axis="x", rotation=0)
-        if each.shape[1] <= MOST_NUMBERED:
-            for (layer, head), value in ((divmod(i, each.shape[1]), v) for i, v in enumerate(each.flat) if v == v):
-                text = f"{value:z.2f}".replace("-", "−")
-                colour = ink(tuple(map(float, image.cmap(image.norm(value)))), palette)
-                axes.text(head, layer, text, ha="center", va="center", fontsize=6, color=colour)
-    colour_bar(figure, image, maps, COMPOSITION, ticks(limit, signed=True, root=False))
+    for maps, (side, by) in zip(rows, above.items(), strict=True):
+        for axes, through in zip(maps, weights.THROUGH, strict=True):
+            image: AxesImage = matrix(axes, by[through], palette, norm, signed=True)
+            axes.set_title(f"{LETTERS[through]}-composition{f', {side}' if len(above) > 1 else ''}", fontsize=8)
+            _label(axes, image, by[through], palette)
+    colour_bar(
+        figure, image, [axes for maps in rows for axes in maps], COMPOSITION, ticks(limit, signed=True, root=False)
+    )
+
+
+def _label(axes: "Axes", image: "AxesImage", values: Float[np.ndarray, "layer head"], palette: Palette) -> None:
+    """Layers and heads along the sides, and the numbers where there is room."""
+    label_axis(axes, "x", [f"H{head}" for head in range(values.shape[1])], WIDTH / 3)
+    label_axis(axes, "y", [f"L{layer}" for layer in range(len(values))], 0.3 * len(values))
+    axes.tick_params(axis="x", rotation=0)
+    if values.shape[1] > MOST_NUMBERED:
+        return
+    for (layer, head), value in ((divmod(i, values.shape[1]), v) for i, v in enumerate(values.flat) if v == v):
+        text = f"{value:z.2f}".replace("-", "−")
+        colour = ink(tuple(map(float, image.cmap(image.norm(value)))), palette)
+        axes.text(head, layer, text, ha="center", va="center", fontsize=6, color=colour)

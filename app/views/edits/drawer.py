@@ -9,6 +9,7 @@ from app import shown as pages
 from app.glossary import TERMS
 from app.selection import Selection
 from app.views.edits import effect, form
+from app.views.reasons import means
 from model.edits import Edit, describe, sources
 
 
@@ -36,6 +37,7 @@ def _content(seen: Selection) -> None:
         st.rerun()
     if seen.edits_on:
         effect.draw(found)
+    means.step(form.MEAN)
 
 
 def _row(place: int, edit: Edit, seen: Selection) -> None:

@@ -13,11 +13,13 @@ from app.run import Run
 from app.selection import Selection
 from app.selection.chosen import Head
 from app.views.head_tables import name
+from app.views.reasons import means
+from model.analysis.alignment import match_positions
 from model.edits import (
     MOST_EDITS,
     MOST_FACTOR,
     AblateHeads,
-    Ablation,
+    Align,
     CutEdge,
     Drop,
     Edit,
@@ -37,7 +39,10 @@ KINDS = {
     "steer": "Steer along a direction",
     "drop": "Drop a layer or a part",
 }
-BY: dict[Ablation, str] = {"zero": "zero", "mean": "mean over this prompt", "resample": "another prompt's"}
+BY: dict[str, str] = {"zero": "zero", "mean": "mean over this prompt", "resample": "another prompt's"}
+LISTED = "listed"  # a mean too, over the prompts of the session's list
+ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
+MEAN = "of_edit"
 MODES: dict[Steering, str] = {"add": "add it, times", "scale": "scale the part along it, by"}
 WITH_HEADS = ("q", "k", "v", "z", "result", "attn_scores", "pattern")
 
@@ -54,10 +59,35 @@ def draw(run: Run, now: Selection) -> Edit | None:
             "Another edit", list(KINDS), format_func=KINDS.__getitem__, key=key("kind"), width=230, help=TERMS["edit"]
         )
         edit = _FORMS[kind](run, now)
-        pressed = st.button("Add", key=key("add"), type="primary", disabled=edit is None or _full(now))
+        unready = means.missing(_wanted(run, edit))
+        pressed = st.button("Add", key=key("add"), type="primary", disabled=edit is None or bool(unready) or _full(now))
+    if unready:
+        means.work(MEAN, unready)
+    if told := _matching(run, edit):
+        st.caption(told)
     if _full(now):
         st.caption(f"{MOST_EDITS} edits are as many as a run takes. Remove one to add another.")
     return edit if pressed else None
+
+
+def _wanted(run: Run, edit: Edit | None) -> list[means.Inputs]:
+    """What has to be run for the mean that an edit puts in place."""
+    return means.wanted([run], edit.over) if isinstance(edit, AblateHeads) else []
+
+
+def _matching(run: Run, edit: Edit | None) -> str:
+    """How many positions are matched with those of the prompt that is taken from, if it has not as many."""
+    if not isinstance(edit, AblateHeads | Patch) or not edit.prompt:
+        return ""
+    own, there = run.tokens.tolist(), _tokens(run, edit.prompt)
+    if len(own) == len(there):
+        return ""
+    matched = len(match_positions(own, there, edit.align))
+    return f"{matched} of the {len(own)} positions are matched with the other prompt's {len(there)}; the others stay."
+
+
+def _tokens(run: Run, prompt: str) -> list[int]:
+    return run.tokenizer.to_tokens(prompt, prepend_bos=run.bos)[0].tolist()
 
 
 def _full(now: Selection) -> bool:
@@ -68,9 +98,15 @@ def _ablate(run: Run, now: Selection) -> Edit | None:
     heads = [(layer, head) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)]
     chosen = [head for head in now.heads or () if head in heads]
     named = st.multiselect("Heads", heads, chosen, format_func=name, key=key("heads"), width=300)
-    by = st.selectbox("Replaced by", list(BY), format_func=BY.__getitem__, key=key("by"), width=200)
-    prompt = _prompt("prompt", "Prompt", now) if by == "resample" else ""
-    return AblateHeads(tuple(named), by, prompt) if named and (prompt or by != "resample") else None
+    listed = len(means.texts())
+    ways = BY | ({LISTED: f"mean over the {listed:,} listed prompts"} if listed >= means.LEAST else {})
+    by = st.selectbox("Replaced by", list(ways), format_func=ways.__getitem__, key=key("by"), width=240)
+    if by == "resample":
+        prompt = _prompt("prompt", "Prompt", now)
+        align = _align(run, prompt)
+        return AblateHeads(tuple(named), "resample", prompt, (), align) if named and prompt else None
+    over = means.taken([run]) if by == LISTED else ()
+    return AblateHeads(tuple(named), "zero" if by == "zero" else "mean", over=over) if named else None
 
 
 def _cut(run: Run, now: Selection) -> Edit | None:
@@ -117,7 +153,16 @@ def _patch(run: Run, now: Selection) -> Edit | None:
         )
     positions = _positions(run)
     prompt = _prompt("prompt", "From the run of", now)
-    return Patch(full, prompt, positions, only) if prompt else None
+    return Patch(full, prompt, positions, only, _align(run, prompt)) if prompt else None
+
+
+def _align(run: Run, prompt: str) -> Align:
+    """How positions are matched: asked where the other prompt has not as many tokens."""
+    if not prompt or len(_tokens(run, prompt)) == len(run.tokens):
+        return "tokens"
+    return st.selectbox(
+        "Match", list(ALIGN), format_func=ALIGN.__getitem__, key=key("align"), width=150, help=TERMS["edit_align"]
+    )
 
 
 def _patchable(run: Run) -> list[str]:

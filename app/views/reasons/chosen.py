@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 from app import explained, measured
 from app.explained import Cell, Effects, Question, Why, Written
-from app.measured import Outcomes
+from app.measured import Given, Outcomes
 from app.run import Run, attend
 from app.selection.chosen import Head, Selection
 from app.shown import Shown
 from app.views.steps.chosen import head_of
 from model.analysis import Measure
+from model.analysis.alignment import match_positions
 from model.errors import HeadlightError
 
 
@@ -69,6 +70,8 @@ def _spaceless(run: Run, text: str, token: int, name: str) -> str:
         spaced = run.tokenizer.to_single_token(f" {text}")
     except HeadlightError:
         return ""
+    if spaced == token:  # a vocabulary of words, for which spaces only part them
+        return ""
     own, other = run.tokenizer.labels([token, spaced])
     return (
         f"The {name} “{own}” has no space before it. A word of its own inside a sentence is “{other}”: type the space."
@@ -86,10 +89,10 @@ def typeable(run: Run, token: int) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """One run's cell and question; all positions are the run's own. `other` is the other run, if there is one."""
+    """One run's cell and question, and what its head can be given instead; all positions are the run's own."""
 
     run: Run
-    other: Run | None
+    given: Given
     cell: Cell
     question: Question
 
@@ -111,7 +114,7 @@ class Explained:
     @property
     def outcomes(self) -> Outcomes:
         """What cutting it changes."""
-        return measured.outcomes(self.run, self.cell, self.question, self.other)
+        return measured.outcomes(self.run, self.cell, self.question, self.given)
 
     @property
     def effects(self) -> Effects:
@@ -130,7 +133,7 @@ def query_place(shown: Shown, chosen: Selection) -> int:
 
 
 def explained_of(shown: Shown, chosen: Selection, side: str) -> Explained:
-    """What is chosen, in A or in B. Where no key is chosen it is the query's strongest.
+    """What is chosen, in A or in B. Where no key is chosen it is the query's strongest in A, and its match in B.
 
     Raises:
         InputError: the run lacks one of the places, or the cell is above the diagonal; the message says what to do.
@@ -141,14 +144,27 @@ def explained_of(shown: Shown, chosen: Selection, side: str) -> Explained:
     if position is None or query is None:
         which = "place where the prediction is measured" if position is None else "query's place"
         raise HeadlightError(f"{side} has no token at the {which}. Choose another, or show the other run.")
-    key = positions[chosen.keys[0]] if chosen.keys else None
+    key = positions[chosen.keys[0] if chosen.keys else _strongest(shown, chosen)]
     if key is None:
         key = int(attend(run, layer, head).pattern[query].argmax())
     cell = Cell(layer, head, query, key)
     explained.check(run, cell)
     pair = pair_of(shown, chosen)
+    return Explained(run, _given(shown, chosen, run), cell, Question(pair.target, pair.distractor, position))
+
+
+def _strongest(shown: Shown, chosen: Selection) -> int:
+    """The place of the query's strongest key, in the first run that has the query."""
+    place, (layer, head) = query_place(shown, chosen), head_of(shown, chosen)
+    run, query = next((run, at) for run in shown.runs if (at := shown.positions(run)[place]) is not None)
+    return shown.positions(run).index(int(attend(run, layer, head).pattern[query].argmax()))
+
+
+def _given(shown: Shown, chosen: Selection, run: Run) -> Given:
     other = next((each for each in shown.runs if each is not run), None)
-    return Explained(run, other, cell, Question(pair.target, pair.distractor, position))
+    if other is None:
+        return Given(mean_over=chosen.mean_over)
+    return Given(other, match_positions(run.tokens.tolist(), other.tokens.tolist(), chosen.align), chosen.mean_over)
 
 
 def sides_of(shown: Shown, chosen: Selection) -> tuple[dict[str, Explained], dict[str, str]]:

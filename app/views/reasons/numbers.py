@@ -1,15 +1,16 @@
 """The numbers that the page *Why* shows of a run, by name, so that those of two runs can be subtracted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
-from app.explained import Part
+from app.explained import Part, written_apart
 from app.shown import Shown
 from app.views.reasons.chosen import Explained
 from app.views.sides import DIFFERENCE, placed
+from model.analysis.attribution import Promoted
 
 REST = "the other {}"
 SUM = "sum"
@@ -120,6 +121,11 @@ def by_source(shown: Shown, at: Explained) -> Matrix:
     return Matrix((f"L{at.cell.layer}H{at.cell.head}",), places, values)
 
 
+def matrices(sides: Mapping[str, Explained], of: Callable[[Explained], Matrix]) -> dict[str, Matrix]:
+    """A matrix of each run and, where there are both, B - A."""
+    return difference({side: of(at) for side, at in sides.items()})
+
+
 def difference(sides: Mapping[str, Matrix]) -> dict[str, Matrix]:
     """The same and, where there are both, B - A."""
     if len(sides) < 2:
@@ -163,6 +169,15 @@ def subtract(summaries: Mapping[str, dict[str, float]]) -> dict[str, dict[str, f
         return dict(summaries)
     a, b = summaries["A"], summaries["B"]
     return {**summaries, DIFFERENCE: {name: b[name] - a[name] for name in a if name in b}}
+
+
+def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
+    """The tokens that each run's cell promotes and suppresses and, where there are both, those that B's does more."""
+    found = {side: at.written.tokens for side, at in sides.items()}
+    if len(sides) < 2:
+        return found
+    a, b = ((sides[side].run, sides[side].cell) for side in "AB")
+    return {**found, DIFFERENCE: written_apart(a, b)}
 
 
 @dataclass(frozen=True)

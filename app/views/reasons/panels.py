@@ -12,6 +12,10 @@ from app.views.tables import Columns
 SCORE = "part of the score (nats)"
 EFFECT = "direct effect on target − distractor (logits)"
 CHANGE = "change of target − distractor (logits)"
+PROMOTES = {
+    False: ("promotes (logits)", "suppresses (logits)"),
+    True: ("promotes more in B (logits)", "suppresses more in B (logits)"),
+}
 SERIES = ("direct, all else held still", "total, measured")
 
 

@@ -1,7 +1,11 @@
 """The sentences of the page *Why*: the score, the write, what was done, and how exactly the parts add up."""
 
+from collections.abc import Mapping
+
+from app import runs
 from app.views.reasons import numbers, panels
 from app.views.reasons.chosen import Explained
+from app.views.sides import DIFFERENCE
 from app.views.steps.spelled import number
 
 
@@ -27,18 +31,47 @@ def write(at: Explained) -> str:
 def outcomes(at: Explained) -> str:
     """What was done, and what is lacking."""
     lines = [
-        "Hollow: direct. Filled: measured by running the model on. KL (nats) of all next tokens; → what it then says."
+        "Hollow: direct. Filled: measured by running the model on. KL (nats) of all next tokens; → what it then says.",
+        mean(at),
     ]
     if at.cell.query > at.question.position and at.run.cfg.attention_dir == "causal":
         lines.append("The query comes after the prediction, so that cutting the edge cannot change it.")
-    if at.other is None:
-        lines.append("With a prompt B of as many tokens the head can also be given what it gives there.")
-    elif len(at.outcomes.names) < 5:
-        lines.append(
-            f"The other prompt has {len(at.other.tokens)} tokens and this one {len(at.run.tokens)}, or another model: "
-            "a head can be given what it gives there only where these are the same."
-        )
-    return " ".join(lines)
+    return " ".join([*lines, resampled(at)])
+
+
+def mean(at: Explained) -> str:
+    """What the head's mean is over."""
+    if not at.given.mean_over:
+        return f"The mean is over the {len(at.run.tokens):,} tokens of this prompt."
+    over = runs.z_sums(at.run.source.name, at.given.mean_over, at.run.bos)
+    n_prompts = len(at.given.mean_over)
+    return f"The mean is over {over.n_tokens:,} tokens of {n_prompts:,} prompt{'' if n_prompts == 1 else 's'}."
+
+
+def resampled(at: Explained) -> str:
+    """What the head is given of the other run, or why nothing."""
+    other, n_own = at.given.other, len(at.run.tokens)
+    if other is None:
+        return "With a prompt B the head can also be given what it gives there."
+    if at.given.can_resample(at.run):
+        n_matched = len(at.given.matches)
+        told = f"It is given what it gives there at {n_matched:,} of {n_own:,} positions, which are matched."
+        return told if n_matched < n_own else ""
+    if other.model is not at.run.model:
+        return "The other run is another model's: what a head gives there means nothing to this one."
+    return "None of the other run's tokens is matched with one of this one's: match them by position."
+
+
+def write_apart(sides: Mapping[str, Explained]) -> str:
+    """How much longer B's write is than A's, and what it does more."""
+    (norm_a, effect_a), (norm_b, effect_b) = (
+        (float(at.written.norm.values), numbers.edge_effect(at)) for at in sides.values()
+    )
+    return (
+        f"{DIFFERENCE} of the length: {panels.signed(norm_b - norm_a)} (L2 norm); of what it adds directly to target − "
+        f"distractor: {panels.signed(effect_b - effect_a)} logits. Below are the tokens to which B's write adds more, "
+        "or less, than A's."
+    )
 
 
 def effects(at: Explained) -> str:

@@ -10,7 +10,7 @@ from tests.app.components import compared
 
 st.set_page_config(layout="wide")
 query = st.query_params
-count, size = int(query.get("heads", 2)), int(query.get("size", 0))
+count, size = int(query.get("heads", 2)) + st.checkbox("One head more"), int(query.get("size", 0))
 options: dict[str, Any] = {name: query[name] for name in ("show", "sink", "scale") if name in query}
 
 

@@ -37,7 +37,7 @@ def page(desktop: BrowserContext, address: str) -> Iterator[Page]:
 def open_page(page: Page, address: str) -> None:
     """Go there and wait until every component has drawn its colour bar, which it does together with its picture."""
     page.goto(address)
-    expect(page.locator(".tick")).to_have_count(3 * 6, timeout=20_000)
+    expect(page.locator(".tick")).to_have_count(3 * 6)
 
 
 def colours(canvas: Locator, points: list[tuple[float, float]]) -> list[list[int]]:
@@ -53,7 +53,7 @@ def colours(canvas: Locator, points: list[tuple[float, float]]) -> list[list[int
 
 def box_of(locator: Locator) -> FloatRect:
     """Where an element lies on the page, in CSS pixels, once it is drawn."""
-    expect(locator).to_be_visible(timeout=20_000)
+    expect(locator).to_be_visible()
     box = locator.bounding_box()
     assert box is not None, f"{locator} is not visible"
     return box

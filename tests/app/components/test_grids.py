@@ -57,7 +57,7 @@ def page(browser: Browser, grids_address: str) -> Iterator[Page]:
 def show(page: Page, name: str, title: str) -> Locator:
     """Choose what the page shows and wait for the colour bar of that title; returns its first canvas."""
     page.get_by_text(name, exact=True).click()
-    expect(page.locator(".legend .title").first).to_have_text(title, timeout=20_000)
+    expect(page.locator(".legend .title").first).to_have_text(title)
     return page.locator(".sheet canvas").first
 
 

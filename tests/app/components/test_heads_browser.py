@@ -393,3 +393,30 @@ def test_everything_has_a_role_and_a_name(open_page: Open) -> None:
     expect(page.get_by_role("img", name="colour scale of attention weight, from 0 to 1")).to_be_visible()
     expect(page.locator(".bars .legend")).to_contain_text("the other weights of a row sum to 1")
     expect(page.locator(".bars .legend")).to_contain_text("only in A")
+
+
+@pytest.mark.parametrize(("before", "stays"), [(3, False), (7, True)])
+def test_a_head_that_joins_others_leaves_as_they_are_those_whose_place_is_as_large(
+    open_page: Open, before: int, stays: bool
+) -> None:
+    """Three heads stand in one line and four in two; seven and eight stand alike."""
+    page = open_page(f"heads={before}&size=12")
+    first = plot(page, 0).locator("canvas").first
+    first.evaluate("""(canvas) => {
+      const context = canvas.getContext("2d");
+      const frame = context.strokeRect;
+      context.strokeRect = (...box) => {
+        canvas.dataset.painted = "again";
+        frame.apply(context, box);
+      };
+    }""")
+    page.get_by_text("One head more").click()
+    expect(page.locator(".panel")).to_have_count(before + 1)
+    expect(page.locator(".panel").nth(before).locator("strong")).to_have_text(f"L0H{before}")
+    plot(page, before).scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    joined = [pixels(page, panel, 12) for panel in (0, before)]
+    assert (first.get_attribute("data-painted") is None) == stays
+    fresh = open_page(f"heads={before + 1}&size=12")
+    for panel, found in zip((0, before), joined, strict=True):
+        np.testing.assert_array_equal(found, pixels(fresh, panel, 12))

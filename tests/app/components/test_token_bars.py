@@ -127,6 +127,31 @@ def test_steps_and_tokens_are_walked_by_key_and_read_aloud(open_bars: Open) -> N
     asked(page, 2)
 
 
+def test_a_run_b_stands_beside_it_with_the_signed_difference(open_bars: Open) -> None:
+    page = open_bars("beside=1")
+    expect(page.locator(".names")).to_have_text("ABB − A")
+    first = rows(page).first
+    assert first.locator(".share").all_text_contents() == ["50% → 80%", "25% → 25%", "−25 → −55"]
+    widths = page.locator(".signed .before").evaluate_all("bars => bars.map(bar => bar.getBoundingClientRect().width)")
+    # B − A of the models' own: −0.25, 0.25, −0.15, 0.15; of what is drawn from the farthest is −0.55, half the track.
+    assert widths[:2] == pytest.approx([widths[0]] * 2, abs=0.1)
+    assert widths[2] / widths[0] == pytest.approx(0.15 / 0.25, abs=0.01)
+    sides = [
+        set(bar.split()) & {"less", "more"}
+        for bar in page.locator(".signed .before").evaluate_all("bars => bars.map(bar => bar.className)")
+    ]
+    assert sides == [{"less"}, {"more"}, {"less"}, {"more"}]
+    levels = page.locator(".apart .level").evaluate_all("all => all.map(each => each.style.height)")
+    assert levels == ["50%"] * 5  # a quarter of the most, by its square root
+    expect(page.locator(".beside .chip")).to_have_count(6)
+    page.locator(".apart .column").nth(2).click()
+    asked(page, 2)
+    page.locator(".chips").first.locator(".chip").nth(5).click()
+    expect(page.locator(".names")).to_be_hidden()  # B has no such step
+    rows(page).first.hover()
+    assert "B: the model's own" not in tooltip(page)
+
+
 def test_in_a_file_steps_are_looked_at_and_nothing_is_asked_for(open_bars: Open) -> None:
     page = open_bars("file=1")
     page.locator(".chip").nth(2).click()

@@ -1,10 +1,11 @@
 """A Streamlit page with the steps of a text, hostile tokens among them, and what the user did in them."""
 
 import math
+from dataclasses import replace
 
 import streamlit as st
 
-from app.components import TokenChoice, WritingStep, clicked, token_bars
+from app.components import Beside, TokenChoice, WritingStep, clicked, token_bars
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LABELS = [HOSTILE, "␣the", "שלום", "␣the", "$x$"]
@@ -29,6 +30,20 @@ def steps(count: int) -> list[WritingStep]:
     ]
 
 
+def beside(count: int) -> Beside:
+    """A run B of one step less, which makes every token likelier than A does or less likely by turns."""
+    shares = [0.25, 0.5, 0.05, 0.2]
+    of_b = [
+        replace(
+            step,
+            choices=[replace(choice, before=shares[at], after=shares[at]) for at, choice in enumerate(step.choices)],
+        )
+        for step in steps(count)[:-1]
+    ]
+    own = [(LABELS[(2 * step) % 5], math.log(0.5)) for step in range(count)]
+    return Beside(["b0", "b1"], own, of_b, [(math.log(2) / 4, 0.5)] * (count - 1))
+
+
 def main() -> None:
     """The component as a page uses it: what was done in it is known before it is drawn."""
     st.set_page_config(layout="wide")
@@ -38,7 +53,17 @@ def main() -> None:
         epoch = st.session_state["epoch"] = epoch + 1
     st.text(f"asked {tuple(clicked(0, epoch, 'bars'))}")
     prompt = [f"word{place}" for place in range(40)]
-    token_bars(prompt, steps(count), step=0, epoch=epoch, key="bars", group="bars", in_file="file" in st.query_params)
+    token_bars(
+        prompt,
+        steps(count),
+        queries=[39 + step for step in range(count)],
+        step=0,
+        epoch=epoch,
+        key="bars",
+        group="bars",
+        beside=beside(count) if "beside" in st.query_params else None,
+        in_file="file" in st.query_params,
+    )
 
 
 if __name__ == "__main__":

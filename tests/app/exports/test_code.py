@@ -43,6 +43,7 @@ CASES = [
     (LENS, {"target": "one"}),
     (GENERATE, {"n_new": 12, "step": 5, "seed": 3}),
     (GENERATE, {"n_new": 9, "temperature": 0.7, "top_k": 40, "top_p": 0.9, "written": (300, 300, 77), "step": 3}),
+    (GENERATE, {"n_new": 6, "prompt_b": OTHER, "edits": (), "step": 2, "b_writes": "own"}),
     (LENS, {"prompt_b": OTHER, "align": "position", "layer": 2, "position": 3}),
     (PROMPTS, {}),
     (RESIDUAL, {"edits": EDITS, "position": 5}),
@@ -86,6 +87,11 @@ def compare(printed: str, export: Export, fields: dict[str, object], folder: str
     expected = dict(export.data(shown.of(selection), selection).tables)
     if export is PROMPTS:
         expected["prompts"] = computed(expected["prompts"])
+    compare_tables(printed, expected)
+
+
+def compare_tables(printed: str, expected: dict[str, Table]) -> None:
+    """What a script printed are these tables, by their headings."""
     tables = parsed(printed)
     assert set(tables) == {tuple(table) for table in expected.values()}
     for table in expected.values():

@@ -46,12 +46,38 @@ def test_shares_into_a_node_are_its_edges(alone: Shown, folder: str) -> None:
             assert of_heads[state, at, source] == pytest.approx(share, abs=1e-6)  # float32
 
 
+def test_the_change_is_a_table_of_its_own(two: Shown, alone: Shown, folder: str) -> None:
+    tables = FLOW.data(two, chosen(folder, prompt_b=OTHER, flow_threshold=0.0005)).tables
+    edges = tables["changed edges"]
+    a, b, change = ([float(str(cell)) for cell in edges[f"share of the node, {side}"]] for side in ("A", "B", "B - A"))
+    assert [y - x for x, y in zip(a, b, strict=True)] == pytest.approx(change)
+    assert all(max(pair) >= 0.0005 for pair in zip(a, b, strict=True))
+    assert None in tables["changed nodes"]["share of the start, A"]  # a token that B alone has
+    assert not [name for name in FLOW.data(alone, chosen(folder)).tables if name.startswith("changed")]
+
+
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
 def test_tokens_stay_text_in_the_picture(two: Shown, folder: str, palette: style.Palette) -> None:
     """Dollars are no mathematics, angle brackets no markup: warnings are errors."""
     selection = chosen(folder, prompt_b=OTHER)
     svg = style.file(lambda: FLOW.draw(two, selection, palette), palette, "svg")
-    assert {"L0 MLP", "embed", "$"} <= set(texts(svg))
+    assert {"L0 MLP", "embed", "$", "B − A"} <= set(texts(svg))
+
+
+def test_the_file_of_two_tells_the_change(browser: Browser, tmp_path: Path, two: Shown, folder: str) -> None:
+    opened = Opened(browser, tmp_path / "page.html")
+    page = opened.open(FLOW.page(two, chosen(folder, prompt_b=OTHER, flow_threshold=0.0005)))
+    graphs = page.get_by_role("application", name="information flow")
+    expect(graphs).to_have_count(3)
+    graphs.last.focus()
+    page.keyboard.press("ArrowUp")
+    tooltip = page.locator(".tooltip:popover-open")
+    expect(tooltip).to_contain_text("of the start in A")
+    expect(tooltip).to_contain_text("B − A")
+    page.keyboard.press("PageDown")
+    expect(tooltip).to_contain_text("share of the node in B")
+    page.context.close()
+    assert not opened.complaints
 
 
 def test_the_file_tells_its_numbers(browser: Browser, tmp_path: Path, alone: Shown, folder: str) -> None:

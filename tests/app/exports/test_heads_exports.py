@@ -9,11 +9,14 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app import detection, shown
+from app.detection import Repeats
 from app.exports.export import of_heads
 from app.exports.pictures import style
 from app.exports.pictures.style import DARK, LIGHT
 from app.shown import Shown
-from tests.app.exports.conftest import TEXTS, chosen
+from app.views.subjects import subjects
+from model.edits import AblateHeads, CutEdge
+from tests.app.exports.conftest import OTHER, TEXTS, chosen
 from tests.app.exports.test_code import ROOT, compare, run_here
 from tests.app.exports.test_pages import Opened
 from tests.app.exports.test_pictures import PNG, texts
@@ -24,7 +27,7 @@ MINI: dict[str, object] = {"prompt": "one two one two", "heads": ((1, 0),)}
 
 def ablated(model: str, bos: bool, *heads: tuple[int, int]) -> None:
     """Look at the random repeats, and ablate these heads."""
-    sequences = detection.repeats(model, bos, 0)
+    sequences = detection.repeats(model, bos, Repeats())
     for fed in sequences:
         detection.look(fed)
     for job in detection.ablation_jobs(sequences, heads):
@@ -55,14 +58,47 @@ def test_the_script_looks_at_the_same_prompts(bos: bool, folder: str) -> None:
     compare(run_here(script), HEADS, fields, folder)
 
 
+SIDES: list[dict[str, object]] = [
+    {"edits": (AblateHeads(((0, 1), (1, 3)), "mean"), CutEdge((1, 2), 9, 4, True))},
+    {"prompt_b": "one two", "model_b": "mini", "finder_data": "prompts"},
+    {"prompt_b": OTHER, "finder_data": "prompts"},
+]
+
+
+@pytest.mark.parametrize("fields", SIDES)
+def test_the_script_of_two_sides_prints_the_change_too(fields: dict[str, object], folder: str) -> None:
+    fields = {"finder_count": 3, "finder_half": 6, **fields}
+    selection = chosen(folder, **fields)
+    for subject in subjects(TEXTS, shown.of(selection), selection).values():
+        for job in detection.ablation_jobs(subject.repeats, [(1, 0), (2, 1)]):
+            detection.ablate(job)
+    data = HEADS.data(shown.of(selection), selection)
+    assert set(data.tables["scores"]["run"]) == set(data.tables["ablations"]["run"]) == {"A", "B", "B - A"}
+    compare(run_here(HEADS.script(shown.of(selection), selection)), HEADS, fields, folder)
+
+
+def test_a_picture_and_a_page_have_all_three_maps(browser: Browser, tmp_path: Path, folder: str) -> None:
+    fields = {"finder_count": 3, "finder_half": 6, **SIDES[0]}
+    selection = chosen(folder, **fields)
+    found = shown.of(selection)
+    svg = style.file(lambda: HEADS.draw(found, selection, LIGHT), LIGHT, "svg")
+    assert {"A", "B", "B − A"} <= set(texts(svg))
+    window = Opened(browser, tmp_path / "page.html")
+    page = window.open(HEADS.page(found, selection))
+    expect(page.locator(".board")).to_have_count(3)
+    expect(page.get_by_role("columnheader", name="B − A")).to_be_visible()
+    window.page.context.close()
+    assert not window.complaints
+
+
 def test_the_numbers_say_what_they_were_measured_on(alone: Shown, folder: str) -> None:
     data = HEADS.data(alone, chosen(folder, finder_data="prompts"))
     # The page's own prompt is one of the list; the longest does not fit.
-    assert data.shows["sequences"] == len(TEXTS)
+    assert data.shows["sequences"] == {"A": len(TEXTS)}
     assert data.shows["measured on"] == "prompts"
-    assert data.arrays["copying"].values.shape == data.arrays["induction"].values.shape == (3, 5)
+    assert data.arrays["A copying"].values.shape == data.arrays["A induction"].values.shape == (3, 5)
     repeats = HEADS.data(alone, chosen(folder))
-    assert repeats.shows["sequences"] == detection.N_REPEATS
+    assert repeats.shows["sequences"] == {"A": 10}
     assert repeats.shows["random repeats"] == "10 times 25 tokens, twice"
 
 

@@ -45,7 +45,7 @@ class Opened:
     def open(self, content: bytes) -> Page:
         self.path.write_bytes(content)
         self.page.goto(self.path.as_uri())
-        expect(self.page.locator("canvas:visible, .cell:visible").first).to_be_visible(timeout=30_000)
+        expect(self.page.locator("canvas:visible, .cell:visible").first).to_be_visible()
         return self.page
 
 

@@ -16,6 +16,7 @@ from app.exports.export import WEIGHTS
 from app.exports.pictures import style
 from app.exports.pictures.style import DARK, LIGHT
 from app.shown import Shown
+from app.weights import Asked
 from tests.app.conftest import MINI
 from tests.app.exports.conftest import OTHER, chosen
 from tests.app.exports.test_code import ROOT, compare, run_here
@@ -41,6 +42,7 @@ def test_the_script_finds_the_same_in_a_fresh_process(folder: str, tmp_path: Pat
         {"heads": ((0, 1),), "circuit": "ov"},
         {"circuit_token": "not a single token of any model"},
         {"prompt_b": OTHER, "model_b": "mini", "side": "b", "heads": ((1, 0),), "circuit_token": " the"},
+        {"prompt_b": OTHER, "model_b": "mini", "heads": ((2, 3),), "circuit": "ov"},
     ],
 )
 def test_every_choice_has_its_lines(fields: dict[str, object], folder: str) -> None:
@@ -50,9 +52,26 @@ def test_every_choice_has_its_lines(fields: dict[str, object], folder: str) -> N
     assert ("token" in WEIGHTS.data(found, selection).tables) == (fields.get("circuit_token") == " the")
 
 
+def test_two_models_are_laid_side_by_side_and_another_prompt_is_not(folder: str) -> None:
+    two = chosen(folder, prompt_b=OTHER, model_b="mini", heads=((2, 3),), circuit="ov")
+    data = WEIGHTS.data(shown.of(two), two)
+    pairs = data.tables["pairs"]
+    difference = np.array(pairs["B"]) - np.array(pairs["A"])
+    np.testing.assert_allclose(pairs["B - A"], difference, atol=1e-4)  # float32 entries below 100
+    assert max(difference[20:]) < min(difference[:20])
+    assert set(data.tables["strengths"]["of"]) == {"A", "B", "B - A"}
+    assert {"score in A", "score in B"} <= set(data.tables["composition"])
+    assert len(data.tables["composition"]["score in A"]) == 3 * 2 * 4  # the heads that both have
+    assert data.shows["strongest in"] == "B - A"
+    svg = style.file(lambda: WEIGHTS.draw(shown.of(two), two, LIGHT), LIGHT, "svg")
+    assert "K-composition, B − A" in texts(svg)
+    one = chosen(folder, prompt_b=OTHER)
+    assert "value" in WEIGHTS.data(shown.of(one), one).tables["pairs"]
+
+
 def test_the_arrays_are_those_of_the_page_and_say_their_units(alone: Shown, folder: str) -> None:
     data = WEIGHTS.data(alone, chosen(folder, circuit="ov"))
-    found = weights.pairs(alone.a.source.name, (1, 2), "ov")
+    found = weights.pairs(Asked(alone.a.source.name, (1, 2), "ov"))
     np.testing.assert_array_equal(data.arrays["highest values"].values, found.highest.values.values)
     assert data.arrays["highest values"].unit == data.arrays["strengths"].unit == "logits"
     assert data.arrays["composition by key"].values.shape == (1, 5)
@@ -63,7 +82,7 @@ def test_the_arrays_are_those_of_the_page_and_say_their_units(alone: Shown, fold
 def test_the_picture_has_the_tokens_as_text(head: tuple[int, int], alone: Shown, folder: str) -> None:
     selection = chosen(folder, heads=(head,))
     svg = style.file(lambda: WEIGHTS.draw(alone, selection, LIGHT), LIGHT, "svg")
-    found = weights.directions(alone.a.source.name, head, "qk")
+    found = weights.directions(Asked(alone.a.source.name, head, "qk"))
     labels = alone.a.tokenizer.labels(found.rows.tokens.values[0, 0].tolist())
     assert any(text.startswith(labels[0]) for text in texts(svg))
     assert ("K-composition" in texts(svg)) == (head[0] > 0)
@@ -91,7 +110,7 @@ def test_the_page_lists_the_pairs(browser: Browser, tmp_path: Path, alone: Shown
     selection = chosen(folder, circuit_token="one")
     opened = Opened(browser, tmp_path / "page.html")
     page = opened.open(WEIGHTS.page(alone, selection))
-    found = weights.pairs(alone.a.source.name, (1, 2), "qk").highest
+    found = weights.pairs(Asked(alone.a.source.name, (1, 2), "qk")).highest
     first = page.get_by_role("table").first.get_by_role("row").nth(1)
     (label,) = alone.a.tokenizer.labels(found.rows.values[:1].tolist())
     expect(first).to_contain_text(label)

@@ -30,6 +30,7 @@ CASES: list[dict[str, object]] = [
     {"prompt_b": OTHER},
     {"prompt_b": 'one two $x$ "three" </script><b>{1}</b> one\\n\n\u202e\x00 ᚠ שלום 👨‍👩‍👧 =1+1 one two'},
     {"prompt_b": OTHER, "model_b": "mini", "align": "position"},
+    {"prompt_b": OTHER, "align": "position", "mean_over": ("one two", "'''three\"\"\"")},
     {"edits": (AblateHeads(((0, 1),), "mean"), CutEdge((1, 2), 9, 4, True), Steer(1, "one", "two", -1.5, (3, 5)))},
 ]
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import torch
 from hypothesis import given
@@ -12,6 +12,7 @@ from model.analysis.alignment import (
     Alignment,
     align_positions,
     align_tokens,
+    match_positions,
     on_axis,
     pattern_difference,
     pattern_divergence,
@@ -130,3 +131,22 @@ def test_divergence_by_hand() -> None:
     assert (measure.unit, measure.axes) == ("nats", ("query",))
     # 9 looks at 8 and itself in A, at 7 in B: nothing in common.
     torch.testing.assert_close(measure.values, torch.tensor([0, torch.nan, math.log(2)]), equal_nan=True)
+
+
+def test_positions_that_stand_in_for_one_another_by_hand() -> None:
+    """Of equal length all do; else equal tokens do, and one word for another where a gap is as long in both."""
+    assert match_positions("abcd", "wxyz") == match_positions("abcd", "dcba") == ((0, 0), (1, 1), (2, 2), (3, 3))
+    assert match_positions("tcs", "tsds") == ((0, 0), (2, 1))
+    assert match_positions("tcs", "tabs") == ((0, 0), (2, 3))
+    assert match_positions("MajwaJg", "tMajwaMg") == tuple((place, place + 1) for place in range(7))
+    assert match_positions("abc", "xyabq") == ((0, 2), (1, 3), (2, 4))
+    assert match_positions("abc", "xyabq", "position") == ((0, 0), (1, 1), (2, 2))
+    assert match_positions("abc", "xy") == ()
+
+
+@given(TOKENS, TOKENS)
+def test_matches_rise_on_both_sides_and_hold_a_longest_common_subsequence(a: list[int], b: list[int]) -> None:
+    found = match_positions(a, b)
+    assert all(i < k and j < m for (i, j), (k, m) in pairwise(found))
+    if len(a) != len(b):
+        assert sum(a[i] == b[j] for i, j in found) == common_length(a, b)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.analysis import flow
+from model.analysis import flow, readout
 from model.analysis.flow import Flow, Place, Summands, Supply
 from model.cache import ActivationCache
 from model.config import TransformerConfig
@@ -276,13 +276,13 @@ def test_what_is_no_share_and_no_layer_is_refused() -> None:
 
 
 def test_a_nodes_tokens_and_their_ranks_below() -> None:
-    found = flow.readout(torch.tensor([0.0, 3.0, 2.0, 2.5]), torch.tensor([5.0, 1.0, 1.0, 4.0]), 3)
+    found = readout.readout(torch.tensor([0.0, 3.0, 2.0, 2.5]), torch.tensor([5.0, 1.0, 1.0, 4.0]), 3)
     assert found.tokens.values.tolist() == [1, 3, 2]
     assert found.probabilities.values.tolist() == pytest.approx(
         torch.tensor([0.0, 3, 2, 2.5]).softmax(0)[[1, 3, 2]].tolist()
     )
     assert found.ranks_below is not None
     assert found.ranks_below.values.tolist() == [3, 2, 3]  # of two alike, none is before the other
-    assert flow.readout(torch.zeros(4), None, 4).ranks_below is None
+    assert readout.readout(torch.zeros(4), None, 4).ranks_below is None
     with pytest.raises(InputError, match="ask for 1 to 4"):
-        flow.readout(torch.zeros(4), None, 5)
+        readout.readout(torch.zeros(4), None, 5)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-from model.decoding import Sampling, distributions, greedy, sample
-from model.errors import ConfigError
+from model.decoding import Sampling, distributions, greedy, sample, sample_anew
+from model.errors import ConfigError, InputError
 from tests.model.decoding.oracles import next_log_probs, random_seq2seq
 from tests.model.oracles import random_model, random_tokens
 
@@ -167,3 +167,26 @@ def test_what_leaves_one_token_is_greedy(sampling: Sampling) -> None:
 def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Sampling(**settings)
+
+
+def test_running_all_anew_at_every_step_draws_the_same() -> None:
+    model, prompt = random_model(), random_tokens(1, 5)
+    how: dict[str, Any] = {"sampling": Sampling(temperature=0.9), "max_new_tokens": 3}
+    (kept,) = sample(model, prompt, generator=seeded(4), **how)
+    lengths: list[int] = []
+
+    def logits_of(text: Tensor) -> Tensor:
+        lengths.append(text.shape[1])
+        return model(text)
+
+    anew = sample_anew(logits_of, prompt, cfg=model.cfg, generator=seeded(4), **how)
+    assert (anew.tokens.tolist(), anew.reason) == (kept.tokens.tolist(), "length")
+    assert lengths == [5, 6, 7]
+    # Keys and values that are kept against a pass over all: float32's rounding.
+    torch.testing.assert_close(anew.log_probs, kept.log_probs, rtol=0, atol=1e-5)
+    stop = (int(kept.tokens[0]),)
+    ended = sample_anew(logits_of, prompt, cfg=model.cfg, generator=seeded(4), **how, stop_tokens=stop)
+    assert (ended.reason, ended.tokens.tolist()) == ("stop token", [*stop])
+    too_long = random_tokens(1, model.cfg.n_ctx + 1)
+    with pytest.raises(InputError, match=str(model.cfg.n_ctx)):
+        sample_anew(logits_of, too_long, cfg=model.cfg, generator=seeded(4), **how)

@@ -41,8 +41,8 @@ def test_it_is_the_slope_of_a_small_patch(variant: str) -> None:
     patching = each.patching()
     kinds = [kind for kind in KINDS if kind != "mlp_out" or not each.model.cfg.attn_only]
     estimates = {kind: attribution_map(patching, kind, layer=1).values for kind in kinds}
-    near = {name: kept + STEP * (patching.source[name] - kept) for name, kept in patching.base.items()}
-    patching.source = ActivationCache(near, each.model.cfg.n_layers)
+    near = {name: kept + STEP * (patching.other[name] - kept) for name, kept in patching.base.items()}
+    patching.other = ActivationCache(near, each.model.cfg.n_layers)
     for kind, estimate in estimates.items():
         slopes = patching_map(patching, kind, layer=1).values / STEP
         torch.testing.assert_close(slopes, estimate, rtol=1e-3, atol=1e-3)  # the step's size times the curvature

@@ -1,0 +1,155 @@
+// Draws what is seen of the graph: lines under dots, the smallest first, and the tokens below.
+class FlowPainter {
+  constructor(graph) {
+    this.graph = graph;
+  }
+
+  paint() {
+    const { canvas, theme, width, height } = this.graph;
+    canvas.width = Math.round(width * devicePixelRatio);
+    canvas.height = Math.round(height * devicePixelRatio);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const context = canvas.getContext("2d");
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.fillStyle = cssColour(theme.background);
+    context.fillRect(0, 0, width, height);
+    this.paintRows(context);
+    context.save();
+    context.beginPath();
+    context.rect(this.graph.left, 0, width, height);
+    context.clip();
+    for (const edge of this.graph.data.rising) this.paintEdge(context, edge, this.colourOf(edge.share));
+    for (const edge of [this.graph.chosen, this.graph.pointed]) {
+      if (edge && "target" in edge) this.paintEdge(context, edge, edge === this.graph.pointed ? theme.text : theme.pin);
+    }
+    this.paintTop(context);
+    for (const node of this.graph.data.nodes) this.paintNode(context, node);
+    this.paintTokens(context);
+    this.paintPresence(context);
+    context.restore();
+  }
+
+  colourOf(share) {
+    if (!this.graph.limit) return colourAt(this.graph.map, Math.sqrt(Math.min(1, share)));
+    if (!share) return this.graph.theme.background;
+    return colourAt(this.graph.map, 0.5 + (Math.sign(share) * Math.sqrt(Math.abs(share) / this.graph.limit)) / 2);
+  }
+
+  paintRows(context) {
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    const at = this.graph.pointed ?? this.graph.chosen;
+    this.graph.states.forEach((name, depth) => {
+      const marked = at?.depth === depth;
+      context.font = labelFont(this.graph.theme, marked ? 700 : 400);
+      context.fillStyle = cssColour(marked ? this.graph.theme.text : this.graph.theme.faded);
+      context.fillText(name, this.graph.left - LABEL_GAP, this.graph.y(depth));
+      context.fillStyle = cssColour(mixColours(this.graph.theme.background, this.graph.theme.text, 0.09));
+      context.fillRect(this.graph.left, this.graph.y(depth) - 0.5, this.graph.width, 1);
+    });
+  }
+
+  paintEdge(context, edge, colour) {
+    const [x0, y0, x1, y1, bend] = this.graph.line(edge);
+    context.strokeStyle = cssColour(colour);
+    context.lineWidth = THINNEST + (THICKEST - THINNEST) * (Math.abs(edge.share) / (this.graph.limit ?? 1));
+    context.setLineDash(edge.kind === "mlp" ? [4, 3] : []);
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.quadraticCurveTo((x0 + x1) / 2 + 2 * bend, (y0 + y1) / 2, x1, y1);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  // Where else one could start.
+  paintTop(context) {
+    context.fillStyle = cssColour(this.graph.theme.faded);
+    for (let position = 0; position < this.graph.data.positions; position++) {
+      if (!this.graph.data.node(this.graph.data.top, position)) this.disc(context, this.graph.data.top, position, FAINT);
+      if (samePlace(this.graph.pointed, { depth: this.graph.data.top, position })) this.frameNode(context, this.graph.pointed);
+    }
+  }
+
+  disc(context, depth, position, radius) {
+    context.beginPath();
+    context.arc(this.graph.x(position), this.graph.y(depth), radius, 0, 2 * Math.PI);
+    context.fill();
+  }
+
+  // What one run alone has stands on its tip.
+  diamond(context, depth, position, radius) {
+    const [x, y] = [this.graph.x(position), this.graph.y(depth)];
+    context.beginPath();
+    for (const [dx, dy] of [[0, 1], [1, 0], [0, -1], [-1, 0]]) context.lineTo(x + dx * radius, y + dy * radius);
+    context.closePath();
+    context.fill();
+  }
+
+  paintNode(context, node) {
+    const { depth, position, flow, mlp, sides } = node;
+    const { theme } = this.graph;
+    context.fillStyle = cssColour(theme.background);
+    if (this.graph.limit) {
+      const shape = sides.some(Number.isNaN) ? "diamond" : "disc";
+      this[shape](context, depth, position, DOT + 1);
+      context.fillStyle = cssColour(theme.faded);
+      this[shape](context, depth, position, DOT);
+      context.fillStyle = cssColour(this.colourOf(flow));
+      this[shape](context, depth, position, DOT - 1);
+    } else {
+      this.disc(context, depth, position, DOT + (mlp ? RING : 0) + 1);
+      if (mlp) this.paintRing(context, node);
+      context.fillStyle = cssColour(this.colourOf(flow));
+      this.disc(context, depth, position, DOT - 0.5);
+    }
+    if (samePlace(node, this.graph.chosen) || samePlace(node, this.graph.pointed)) this.frameNode(context, node);
+  }
+
+  paintRing(context, { depth, position, mlp }) {
+    context.strokeStyle = cssColour(this.graph.theme.pin);
+    context.lineWidth = RING;
+    context.beginPath();
+    context.arc(this.graph.x(position), this.graph.y(depth), DOT + RING / 2, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * mlp);
+    context.stroke();
+  }
+
+  frameNode(context, node) {
+    const colour = samePlace(node, this.graph.pointed) ? this.graph.theme.text : this.graph.theme.pin;
+    strokeTwice(context, this.graph.theme, colour, () => {
+      context.beginPath();
+      context.arc(this.graph.x(node.position), this.graph.y(node.depth), DOT + RING + 1.5, 0, 2 * Math.PI);
+      context.stroke();
+    });
+  }
+
+  paintTokens(context) {
+    const at = this.graph.pointed ?? this.graph.chosen;
+    const step = this.graph.turned ? labelStep(this.graph.pitch, LABEL_ROOM) : 1;
+    this.graph.labels.forEach((label, position) => {
+      const marked = at && [at.position, at.target, at.source].includes(position);
+      if (position % step && !marked && position !== this.graph.start) return;
+      context.font = labelFont(this.graph.theme, marked || position === this.graph.start ? 700 : 400);
+      context.fillStyle = cssColour(marked || position === this.graph.start ? this.graph.theme.text : this.graph.theme.faded);
+      context.textBaseline = "middle";
+      context.textAlign = this.graph.turned ? "right" : "center";
+      context.save();
+      context.translate(this.graph.x(position), this.graph.bottom + (this.graph.turned ? 0 : LABEL_GAP));
+      if (this.graph.turned) context.rotate(-Math.PI / 2);
+      context.fillText(fitText(context, label, this.graph.turned ? LONGEST_LABEL : this.graph.pitch - 4), 0, 0);
+      context.restore();
+    });
+  }
+
+  // Under the lowest state: an empty bar for what A alone has, a full one for B.
+  paintPresence(context) {
+    const [y, width] = [this.graph.bottom - MARK_WIDTH - 1, this.graph.pitch - 4];
+    this.graph.presence.forEach((kind, position) => {
+      const x = this.graph.x(position) - width / 2;
+      context.fillStyle = context.strokeStyle = cssColour(kind === "a" ? this.graph.theme.onlyA : this.graph.theme.onlyB);
+      context.lineWidth = 1;
+      if (kind === "a") context.strokeRect(x + 0.5, y + 0.5, width - 1, MARK_WIDTH - 1);
+      else if (kind === "b") context.fillRect(x, y, width, MARK_WIDTH);
+    });
+  }
+}

@@ -1,0 +1,111 @@
+// What run B writes by itself, under what A wrote; and how far the two are apart at each step.
+class BesideLine {
+  differs = false;
+
+  constructor(owner) {
+    this.owner = owner;
+    this.box = element("div", "beside");
+    this.tail = element("div", "tail");
+    this.line = element("div", "chips");
+    this.line.setAttribute("role", "list");
+    this.box.append(this.tail, this.line);
+    this.line.onpointerover = (event) => this.hover(event);
+    this.line.onpointermove = (event) => owner.view.tooltip.move(event.clientX, event.clientY);
+    this.line.onpointerleave = () => owner.view.tooltip.hide();
+    this.line.onclick = (event) => this.chips.includes(event.target) && owner.go(this.chips.indexOf(event.target));
+  }
+
+  update(props, arrays) {
+    this.box.hidden = !props;
+    this.chips = [];
+    this.differs = false;
+    if (!props) return;
+    this.logProbs = arrays["b.own"].values;
+    this.tail.replaceChildren(...tailOf("prompt B", props));
+    this.chips = props.own.map((label, step) => this.chip(label, this.owner.steps[step]?.label));
+    this.line.replaceChildren(...this.chips);
+    this.line.ariaLabel = `${this.chips.length} tokens written by B`;
+  }
+
+  chip(label, ofA) {
+    const differs = label !== ofA;
+    this.differs ||= differs;
+    const chip = element("span", differs ? "chip differs" : "chip", label);
+    chip.setAttribute("role", "listitem");
+    if (differs) chip.ariaLabel = `${label}, not as A`;
+    return chip;
+  }
+
+  draw(theme, scale) {
+    this.chips.forEach((chip, step) => paint(chip, scale.colour(theme, Math.exp(this.logProbs[step]))));
+  }
+
+  mark(step) {
+    this.chips.forEach((chip, place) => chip.classList.toggle("chosen", place === step));
+  }
+
+  hover(event) {
+    const { view } = this.owner;
+    const step = this.chips.indexOf(event.target);
+    if (step < 0) return view.tooltip.hide();
+    const rows = [
+      ["step", `${step + 1} of ${this.chips.length}`],
+      ["probability, after B's own text", significant(Math.exp(this.logProbs[step]))],
+    ];
+    view.tooltip.show(event.clientX, event.clientY, this.chips[step].textContent, rows);
+  }
+}
+
+// A bar a step for how far the two distributions are from each other, at most log 2 nats; by the square root, which
+// shows small ones too.
+const MOST_APART = Math.LN2;
+
+class ApartStrip {
+  constructor(owner) {
+    this.owner = owner;
+    this.box = element("div", "apart");
+    this.line = element("div", "columns");
+    this.line.setAttribute("role", "img");
+    this.box.append(element("span", "name", "A and B apart at each step: Jensen–Shannon, 0 to 0.693 nats (height: its root)"), this.line);
+    this.line.onpointerover = (event) => this.hover(event);
+    this.line.onpointerleave = () => owner.view.tooltip.hide();
+    this.line.onclick = (event) => owner.go(this.columns.indexOf(event.target.closest(".column")));
+  }
+
+  update(values) {
+    this.box.hidden = !values;
+    this.values = values ?? [];
+    this.columns = upTo(this.values.length / 2).map((step) => this.column(this.values[2 * step]));
+    this.line.replaceChildren(...this.columns);
+    const said = this.columns.map((_, step) => this.values[2 * step].toFixed(2)).join(", ");
+    this.line.ariaLabel = `Jensen–Shannon divergence of A and B in nats at each step: ${said}`;
+  }
+
+  column(value) {
+    const column = element("span", "column");
+    const bar = element("span", "level");
+    bar.style.height = `${100 * Math.sqrt(value / MOST_APART)}%`;
+    column.append(bar);
+    return column;
+  }
+
+  draw(theme) {
+    this.box.style.setProperty("--level", cssColour(colourAt(theme.map, 0.65)));
+  }
+
+  mark(step) {
+    this.columns.forEach((column, place) => column.classList.toggle("chosen", place === step));
+  }
+
+  hover(event) {
+    const { view, steps } = this.owner;
+    const step = this.columns.indexOf(event.target.closest(".column"));
+    if (step < 0) return view.tooltip.hide();
+    const [own, drawn] = this.values.slice(2 * step, 2 * step + 2);
+    const rows = [
+      ["of the models' own distributions", `${significant(own)} nats`],
+      ["of those drawn from", `${significant(drawn)} nats`],
+    ];
+    view.tooltip.show(event.clientX, event.clientY, `step ${step + 1}: ${steps[step].label}`, rows);
+  }
+}

@@ -1,0 +1,110 @@
+"""The mean of what heads give over many prompts: which prompts these are, and the work that it takes."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app import jobs, notices, prompt_list, runs, selection
+from app.glossary import TERMS
+from app.jobs import Jobs
+from app.run import Run
+from model.errors import HeadlightError
+
+Inputs = tuple[str, str, bool]
+"""A model's name, a prompt, and whether the beginning-of-sequence token is fed: what `runs.z_sum` takes."""
+LEAST = 2  # prompts that are more than the one that is shown
+THIS, THESE, LISTED = "this", "these", "listed"
+
+
+def texts() -> tuple[str, ...]:
+    """The prompts of the session's list, each once."""
+    return tuple(dict.fromkeys(prompt.text for prompt in prompt_list.prompts()))
+
+
+def taken(found: Sequence[Run]) -> tuple[str, ...]:
+    """Those of the list that the runs' models take."""
+    listed, names = texts(), tuple((run.source.name, run.bos) for run in found)
+    return runs.remembered(
+        ("prompts taken", names, listed),
+        lambda: tuple(text for text in listed if all(_takes(run, text) for run in found)),
+    )
+
+
+def _takes(run: Run, text: str) -> bool:
+    try:
+        runs.fed(run.source.name, text, run.bos)
+    except HeadlightError:
+        return False
+    return True
+
+
+def choose(found: Sequence[Run]) -> None:
+    """The list over which the mean is taken: this prompt's positions, those chosen before, or the prompts listed."""
+    over, listed = selection.current().mean_over, texts()
+    names = {THIS: "this prompt"}
+    if over:
+        names[THESE] = _prompts(len(over))
+    if listed != over and len(listed) >= LEAST:
+        names[LISTED] = f"the {len(listed):,} listed prompts"
+    if len(names) == 1:
+        return
+
+    def change(chosen: str) -> None:
+        if chosen != THESE:
+            selection.choose(mean_over=taken(found) if chosen == LISTED else ())
+
+    st.selectbox(
+        "Mean over",
+        list(names),
+        format_func=names.__getitem__,
+        help=TERMS["mean_over"],
+        width=220,
+        **selection.tie("mean_over", THESE if over else THIS, change),
+    )
+
+
+def _prompts(count: int) -> str:
+    return f"{count:,} prompt{'' if count == 1 else 's'}"
+
+
+def wanted(found: Sequence[Run], over: Sequence[str]) -> list[Inputs]:
+    """What has to be run for these runs' models."""
+    return list(dict.fromkeys((run.source.name, text, run.bos) for run in found for text in over))
+
+
+def missing(inputs: Sequence[Inputs]) -> list[Inputs]:
+    """What of it is not known yet."""
+    return [each for each in inputs if runs.known_z_sum(*each) is None]
+
+
+def work(where: str, inputs: Sequence[Inputs]) -> bool:
+    """How far the work is, with the button that stops it or goes on; whether there is nothing left to be done."""
+    current, left = jobs.of(f"mean {where}"), missing(inputs)
+    for reason in {current.refused[each] for each in left if each in current.refused}:
+        notices.refused(reason, f"mean_{where}")
+    if not left:
+        return True
+    if current.waiting and current.waiting[-1] not in inputs:  # those of a mean that is no longer asked for
+        current.start(())
+    if not (current.waiting or current.stopped or current.halted):
+        current.start(left)
+    _progress(where, current, left)
+    return False
+
+
+def _progress(where: str, current: Jobs, left: Sequence[Inputs]) -> None:
+    if current.halted:
+        notices.refused(current.halted, f"mean_{where}")
+    if current.waiting:
+        st.progress(current.done / current.total, f"{current.done:,} of {current.total:,} prompts of the mean run")
+        st.button("Stop", on_click=current.stop, key=f"means.stop_{where}")
+    elif open_ones := [each for each in left if each not in current.refused]:
+        label = f"Run the {_prompts(len(open_ones))} that the mean lacks"
+        st.button(label, on_click=lambda: current.start(open_ones), key=f"means.start_{where}")
+
+
+def step(where: str) -> None:
+    """Do some of what is waiting, and draw the page again."""
+    if (current := jobs.of(f"mean {where}")).waiting:
+        current.step(lambda inputs: runs.z_sum(*inputs))
+        st.rerun()

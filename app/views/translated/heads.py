@@ -1,0 +1,186 @@
+"""The heads' attention between source and target, of A, of B and of B - A, on the axes that they have in common."""
+
+import numpy as np
+import streamlit as st
+from jaxtyping import UInt8
+
+from app import selection
+from app.axis import Axis
+from app.components import (
+    HeadPanel,
+    HeadPattern,
+    Pin,
+    TokenAxis,
+    encode_positive,
+    encode_signed,
+    encode_weights,
+    head_grid,
+    heads,
+    token_strip,
+)
+from app.fields import NOISE, Thumbnails, farthest_from_zero, largest
+from app.selection.chosen import Attends, Head, Rows, Selection, Side
+from app.translation import Translation
+from app.translations import Translations, clearest
+from app.views.cell_tables import CELL, SIDES
+from app.views.parts import heading
+
+FIRST_HEADS = 3
+
+
+def chosen_of(found: Translations, chosen: Selection) -> tuple[Head, ...]:
+    """The chosen heads, or those worth a first look."""
+    return clearest(found, chosen.attends, FIRST_HEADS) if chosen.pair_heads is None else chosen.pair_heads
+
+
+def token_axes(found: Translations, attends: Attends, rows: Rows) -> tuple[TokenAxis, TokenAxis | None]:
+    """The axes for the components; columns of their own only where they are other tokens."""
+    down, across = (TokenAxis(axis.labels, axis.presence) for axis in found.axes(attends, rows))
+    return down, across if attends == "cross" else None
+
+
+def pictures(found: Translations) -> None:
+    """The strips of tokens, the grid of all heads and the chosen ones."""
+    now = selection.current()
+    rows, across = token_axes(found, now.attends, now.rows)
+    group = f"pair-{now.attends}"
+    strip = st.container()
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        chosen = _grid(found, group)
+    with right:
+        heading("Chosen heads", "attention")
+        if not chosen:
+            st.info("No head is chosen. Click one in the grid to see its pattern here.")
+            return
+        panels = [panel(found, head, now.attends, now.rows) for head in chosen]
+        _heads(panels, rows, across, group)
+    with strip:
+        key = selection.widget_key(f"strip.{now.attends}")
+        token_strip(rows, panels[0], columns=across, key=key, group=group, scale=now.scale)
+
+
+def _grid(found: Translations, group: str) -> tuple[Head, ...]:
+    heading("All heads", "attention", "head")
+    now, side = selection.current(), _side(found)
+    before = chosen_of(found, now)
+    order, captions = (None, None) if found.b is None else _by_divergence(found)
+    seen = thumbnails(found, side, now.attends, now.rows)
+    chosen = head_grid(
+        codes(seen),
+        selected=before,
+        epoch=selection.epoch(),
+        key=selection.widget_key(f"grid.{group}"),
+        group=group,
+        order=order,
+        figures=captions if order else None,
+        captions=None if captions is None else [[f"A and B apart {each} nats" for each in line] for line in captions],
+        kind="signed" if seen.signed else "positive",
+        legend_title=f"{'B − A: ' if side == 'difference' else ''}attention weight",
+        legend_limit=seen.limit,
+    )
+    if chosen != before:
+        selection.update(pair_heads=chosen)
+    return chosen
+
+
+def _side(found: Translations) -> Side:
+    """Whose heads the grid shows."""
+    if found.b is None:
+        st.caption("One picture a head, one row a layer. Click those to see large.")
+        return "a"
+    st.segmented_control(
+        "Grid shows",
+        list(SIDES),
+        format_func=SIDES.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        **selection.bind("side", default="difference"),
+    )
+    return selection.current().side or "difference"
+
+
+def _by_divergence(found: Translations) -> tuple[list[Head] | None, list[list[str]]]:
+    """The heads by how differently they attend in A and B, if that is asked for, and how differently each does."""
+    now = selection.current()
+    by = now.sort == "divergence"
+    st.toggle(
+        "Sort by how far A and B are apart",
+        **selection.tie("pair_sort", by, lambda on: selection.update(sort="divergence" if on else "place")),
+    )
+    values = found.divergence(now.attends, now.rows).values.numpy()
+    order = [divmod(int(place), values.shape[1]) for place in np.argsort(-values, axis=None, kind="stable")]
+    return order if by else None, [[f"{value:.3g}" for value in layer] for layer in values]
+
+
+def thumbnails(found: Translations, side: Side, attends: Attends, rows: Rows) -> Thumbnails:
+    """Every head's picture: of each bin the largest cell, of a difference the one farthest from zero."""
+    signed = side == "difference"
+    values = (farthest_from_zero if signed else largest)(found.cells(side, attends, rows)).numpy()
+    return Thumbnails(values, float(np.nanmax(np.abs(values), initial=NOISE)) if signed else 1.0, signed)
+
+
+def codes(seen: Thumbnails) -> UInt8[np.ndarray, "layer head h w"]:
+    """Pictures as the browser draws them."""
+    if seen.signed:
+        return encode_signed(seen.values, seen.limit)
+    return encode_positive(np.nan_to_num(seen.values), seen.limit, np.isnan(seen.values))
+
+
+def panel(found: Translations, head: Head, attends: Attends, rows: Rows) -> HeadPanel:
+    """One head as the browser draws it, in A, or in A and B on their common axes."""
+    down, across = found.axes(attends, rows)
+    coded = [_coded(each, head, attends, down, across, at) for at, each in enumerate(found.sides.values())]
+    return HeadPanel(coded[0], coded[1] if found.b is not None else None)
+
+
+def _coded(found: Translation, head: Head, attends: Attends, down: Axis, across: Axis, at: int) -> HeadPattern:
+    attended = found.attention[attends]
+    return HeadPattern(
+        *head,
+        weights=encode_weights(attended.pattern[head].numpy(), attended.masked.numpy()),
+        logsumexp=attended.logsumexp[head].numpy(),
+        write_norms=attended.write_norms[head].numpy(),
+    ).on_axis(down.positions[at], across.positions[at])
+
+
+def _heads(panels: list[HeadPanel], rows: TokenAxis, across: TokenAxis | None, group: str) -> None:
+    now = selection.current()
+    side = "source" if now.attends != "decoder" else "target"
+    st.caption(f"Row: the token that looks. Column: the {side} token looked at. Click a cell to pin it, drag to zoom.")
+    before = Pin(now.pair_queries, now.pair_keys) if now.pair_queries or now.pair_keys else None
+    pin = heads(
+        panels,
+        rows,
+        columns=across,
+        pinned=before,
+        epoch=selection.epoch(),
+        key=selection.widget_key(f"heads.{now.attends}"),
+        group=group,
+        scale=now.scale,
+        own_scale=now.own_scale,
+    )
+    if pin != before:
+        selection.update(pair_queries=pin.queries if pin else (), pair_keys=pin.keys if pin else ())
+
+
+def as_tables(found: Translations) -> None:
+    """The chosen heads' cells."""
+    now = selection.current()
+    down, across = found.axes(now.attends, now.rows)
+    names = [f"{place} {label}" for place, label in enumerate(across.labels)]
+    for layer, head in chosen_of(found, now):
+        for side in list(SIDES)[: 1 if found.b is None else None]:
+            called = f"L{layer}H{head}{'' if found.b is None else f' {SIDES[side]}'}"
+            heading(called)
+            st.caption("Attention weight. Row: the token that looks. Empty: masked or not there.")
+            cells = found.cells(side, now.attends, now.rows)[layer, head].numpy()
+            st.dataframe(
+                {
+                    "": [f"{place} {label}" for place, label in enumerate(down.labels)],
+                    **dict(zip(names, cells.T, strict=True)),
+                },
+                column_config=dict.fromkeys(names, CELL),
+                hide_index=True,
+                alt=f"attention weight of {called}: row the token that looks, column the one seen",
+            )

@@ -1,0 +1,94 @@
+"""Where the heads looked while writing, in A, in B and by how much B differs."""
+
+import numpy as np
+import streamlit as st
+
+from app import fields, selection
+from app import shown as pages
+from app.components import Pin, encode_positive, encode_signed, head_grid, heads, token_strip
+from app.continuations import Continuations
+from app.fields import How, Thumbnails
+from app.selection.chosen import Head, Side
+from app.views.cell_tables import SIDES
+from app.views.parts import heading
+from app.views.writing.steps import key
+from app.views.written import axis, heads_of, panel, step_of, token_axis
+
+
+def title(found: Continuations) -> None:
+    """What the pinned row is."""
+    heading("Where the heads looked", "attention", "head")
+    step = step_of(found, selection.current())
+    place = found.place(step)
+    writer = "the model" if found.b is None else "A"
+    st.text(
+        f"The pinned row is place {place}, “{found.shown.labels[place]}”: there {writer} wrote "
+        f"“{found.a.labels[step]}”, which then stands at place {place + 1}."
+    )
+
+
+def draw(found: Continuations, group: str) -> None:
+    """The strip of tokens, the grid of all heads and the chosen ones."""
+    strip = st.container()
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        chosen = _grid(found, group)
+    with right:
+        if not chosen:
+            st.info("No head is chosen. Choose one in the grid to see its pattern here.")
+            return
+        panels = [panel(found, head) for head in chosen]
+        heads(
+            panels,
+            token_axis(found),
+            pinned=Pin((found.place(step_of(found, selection.current())),), ()),
+            epoch=selection.epoch(),
+            key=key("heads"),
+            group=group,
+            scale=selection.current().scale,
+            own_scale=selection.current().own_scale,
+        )
+    with strip:
+        token_strip(token_axis(found), panels[0], key=key("strip"), group=group, scale=selection.current().scale)
+
+
+def _grid(found: Continuations, group: str) -> tuple[Head, ...]:
+    before = heads_of(found, selection.current())
+    side = _side(found)
+    pictures: Thumbnails = pages.kept(
+        found.shown, ("writing", side), lambda: fields.thumbnails(found.shown, side, How(), axis(found))
+    )
+    chosen = head_grid(
+        _codes(pictures),
+        selected=before,
+        epoch=selection.epoch(),
+        key=key("grid"),
+        group=group,
+        kind="signed" if pictures.signed else "positive",
+        legend_title=f"{'B − A: ' if side == 'difference' else ''}attention weight",
+        legend_limit=pictures.limit,
+    )
+    if chosen != before:
+        selection.update(heads=chosen)
+    return chosen
+
+
+def _side(found: Continuations) -> Side:
+    """Whose heads the grid shows."""
+    if found.b is None:
+        return "a"
+    st.segmented_control(
+        "Grid shows",
+        list(SIDES),
+        format_func=SIDES.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        **selection.bind("side", default="difference"),
+    )
+    return selection.current().side or "difference"
+
+
+def _codes(pictures: Thumbnails) -> np.ndarray:
+    if pictures.signed:
+        return encode_signed(pictures.values, pictures.limit)
+    return encode_positive(np.nan_to_num(pictures.values), pictures.limit, np.isnan(pictures.values))

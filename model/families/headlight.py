@@ -1,0 +1,49 @@
+"""Decoder-only models of our own, of any config: a folder of config.json, model.safetensors and a tokenizer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from model.config import TransformerConfig
+from model.errors import CheckpointError
+from model.families.family import Checkpoint, Family, skeleton
+from model.families.own import WEIGHTS, config_of, save
+from model.families.tensors import check_tensors, model_type, read_safetensors
+from model.files import read_json
+from model.transformer import Transformer
+
+MODEL_TYPE = "headlight"
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is a folder that `save_transformer` wrote."""
+    return model_type(path) == MODEL_TYPE
+
+
+def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig]:
+    """The folder's config and parameters, the latter as views of its file.
+
+    Raises:
+        CheckpointError: damaged files, or tensors that are not those that config.json asks for.
+        ConfigError: settings that are missing, unknown or contradictory.
+    """
+    cfg = config_of(TransformerConfig, read_json(folder / "config.json") | settings)
+    tensors = read_safetensors(folder / WEIGHTS)
+    if cfg.n_layers > len(tensors):  # before a loop of that length
+        raise CheckpointError(f"config.json asks for {cfg.n_layers} layers; the file holds {len(tensors)} tensors.")
+    check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in skeleton(cfg).state_dict().items()})
+    return Checkpoint(cfg, {name: tensor.float() for name, tensor in tensors.items()}, (folder / WEIGHTS,))
+
+
+FAMILY = Family("a folder that save_transformer wrote", recognises, read)
+
+
+def save_transformer(model: Transformer, folder: str | Path) -> None:
+    """Write what `load` opens: config.json, model.safetensors, and the tokenizer if the model has one."""
+    folder = Path(folder)
+    save(model, MODEL_TYPE, folder)
+    if (tokenizer := model.tokenizer) is not None:
+        bos = tokenizer.bos_token_id
+        told = {"bos_token": None if bos is None else tokenizer.labels([bos])[0]}
+        tokenizer.save(folder / "tokenizer.json")
+        (folder / "tokenizer_config.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,45 @@
+"""What the folders of our own have in common: config.json with a config's fields, and model.safetensors."""
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+
+from model.errors import ConfigError, nearest
+from model.families.family import Config
+from model.seq2seq import Seq2SeqTransformer
+from model.transformer import Transformer
+
+WEIGHTS = "model.safetensors"
+
+
+def config_of(kind: type[Config], settings: dict[str, Any]) -> Config:
+    """The config that config.json's settings give.
+
+    Raises:
+        ConfigError: settings that are missing, unknown or contradictory.
+    """
+    given = {name: value for name, value in settings.items() if name != "model_type"}
+    allowed = [field.name for field in fields(kind)]
+    for name in given:
+        if name not in allowed:
+            raise ConfigError(f"There is no setting {name!r}.{nearest(name, allowed)} They are {', '.join(allowed)}.")
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise ConfigError(f"config.json lacks settings ({str(error).split('missing ')[-1]}).") from error
+
+
+def save(model: Transformer | Seq2SeqTransformer, model_type: str, folder: Path) -> None:
+    """Write config.json and model.safetensors, each of which appears whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights, config = folder / "model.partial", folder / "config.partial"
+    settings = {"model_type": model_type} | asdict(model.cfg)
+    config.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    save_file(state, weights, metadata={"format": "pt"})
+    weights.chmod(config.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
+    weights.replace(folder / WEIGHTS)
+    config.replace(folder / "config.json")

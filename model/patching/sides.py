@@ -1,0 +1,128 @@
+"""What is patched into what: the two runs, which of their positions belong together, and what is measured of both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxtyping import Int
+from torch import Tensor
+
+from model.analysis.alignment import Matches
+from model.cache import ActivationCache
+from model.config import TransformerConfig
+from model.errors import InputError
+from model.hooks import NO_TAP, Tap
+from model.transformer import Transformer
+
+Tokens = Int[Tensor, "1 pos"]
+
+
+@dataclass(frozen=True)
+class LogitDifference:
+    """What is measured: the target's logit less the distractor's (token ids) at a position.
+
+    It is the same position in B, unless `position_b` names another.
+    """
+
+    target: int
+    distractor: int
+    position: int
+    position_b: int | None = None
+
+    @property
+    def in_b(self) -> int:
+        """The position in B."""
+        return self.position if self.position_b is None else self.position_b
+
+
+@dataclass(frozen=True, eq=False)
+class RunSide:
+    """One of the two runs: its model and tokens, the position at which it is measured, and its edits."""
+
+    model: Transformer
+    tokens: Tokens
+    position: int
+    tap: Tap = NO_TAP
+
+    @property
+    def n_pos(self) -> int:
+        """How many tokens are run."""
+        return self.reach if self.tap is NO_TAP else self.tokens.shape[1]
+
+    @property
+    def reach(self) -> int:
+        """How many tokens have a say in what is measured."""
+        return self.position + 1 if self.model.cfg.attention_dir == "causal" else self.tokens.shape[1]
+
+
+def in_reach(pairs: Matches, base: RunSide, source: RunSide) -> Matches:
+    """The pairs of positions of which both are run, and have a say."""
+    return tuple((here, there) for here, there in pairs if here < base.reach and there < source.reach)
+
+
+def laid(base: ActivationCache, other: ActivationCache, matches: Matches) -> dict[str, Tensor]:
+    """The other run's activations at the positions that they are matched with; the run's own where there is none."""
+    here, there = (list(positions) for positions in zip(*matches, strict=True)) if matches else ([], [])
+    found = {}
+    for name, own in base.items():
+        found[name] = own.clone()
+        found[name][here] = other[name][there].to(own.device)
+    return found
+
+
+def check(a: RunSide, b: RunSide, asked: LogitDifference, matches: Matches | None) -> Matches:
+    """The positions that belong together; what cannot be patched or measured is refused.
+
+    Raises:
+        InputError: it says what there is.
+    """
+    if a.model is not b.model and (lacking := differing(a.model.cfg, b.model.cfg)):
+        raise InputError(lacking)
+    found = _matches(a.tokens.shape[1], b.tokens.shape[1], matches)
+    for name, side in (("A", a), ("B", b)):
+        if not 0 <= side.position < side.tokens.shape[1]:
+            raise InputError(
+                f"There is no position {side.position} in {name}: it has tokens 0 to {side.tokens.shape[1] - 1}."
+            )
+    d_vocab = a.model.cfg.d_vocab_out or a.model.cfg.d_vocab
+    for name, token in (("target", asked.target), ("distractor", asked.distractor)):
+        if not 0 <= token < d_vocab:
+            raise InputError(f"The {name} is token {token}; the vocabulary has ids 0 to {d_vocab - 1}.")
+    if asked.target == asked.distractor:
+        raise InputError("Target and distractor are the same token, so that they never differ. Choose two.")
+    return found
+
+
+def _matches(n_a: int, n_b: int, matches: Matches | None) -> Matches:
+    if matches is not None:
+        _check_matches(n_a, n_b, matches)
+        return matches
+    if n_a != n_b:
+        raise InputError(
+            f"A has {n_a} tokens and B {n_b}: which positions belong together has to be said. Give the matches that "
+            "`model.analysis.alignment.match_positions` finds."
+        )
+    return tuple((position, position) for position in range(n_a))
+
+
+def _check_matches(n_a: int, n_b: int, matches: Matches) -> None:
+    for name, n_pos, positions in (("A", n_a, [a for a, _ in matches]), ("B", n_b, [b for _, b in matches])):
+        if not all(0 <= position < n_pos for position in positions) or len(set(positions)) < len(positions):
+            raise InputError(f"Each position of {name}, 0 to {n_pos - 1}, can be matched once: check the matches.")
+
+
+SHAPE: Sequence[str] = ("n_layers", "n_heads", "d_model", "d_head", "d_value", "d_vocab", "attn_only", "attention_dir")
+
+
+def differing(a: TransformerConfig, b: TransformerConfig) -> str:
+    """In what two models' shapes differ, so that a part of one cannot stand in for the other's; nothing if they agree.
+
+    Nothing says whether the parts mean the same: they do where one model was trained from the other.
+    """
+    for name in SHAPE:
+        mine, theirs = getattr(a, name), getattr(b, name)
+        if mine != theirs:
+            return (
+                f"A's model and B's have different shapes ({name} is {mine} and {theirs}), so that no part of one can "
+                "stand in for the other's. Choose one model for both, or two of one shape."
+            )
+    return ""

@@ -1,0 +1,60 @@
+"""Which arrays travel: those that the browser does not hold yet, and none is taken as held that never left."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import streamlit
+
+from app.components.shared import mount as mounting
+from app.components.shared.packing import unpack
+
+ARRAYS: dict[str, np.ndarray] = {"pattern": np.eye(3, dtype=np.float32), "scores": np.arange(4)}
+
+
+class _Stopped(BaseException):
+    """What Streamlit raises in a run that the next one stops."""
+
+
+class _Browser:
+    """What arrives of a component, if anything does."""
+
+    def __init__(self) -> None:
+        self.stops = False
+        self.arrived: list[str] = []
+        self.lose: Callable[[], object] = lambda: None
+
+    def render(self, *, data: bytes, on_lost_change: Any, **others: Any) -> SimpleNamespace:
+        if self.stops:
+            raise _Stopped
+        self.arrived, self.lose = list(unpack(data)[1]), on_lost_change
+        return SimpleNamespace(value=None)
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> _Browser:
+    monkeypatch.setattr(streamlit, "session_state", {})
+    return _Browser()
+
+
+def _mount(browser: _Browser) -> list[str]:
+    component = mounting.Component(mounting.SHARED, browser.render)
+    mounting.mount(component, key="map", group="map", props={}, arrays=ARRAYS)
+    return browser.arrived
+
+
+def test_arrays_travel_once_and_again_when_they_were_lost(browser: _Browser) -> None:
+    assert _mount(browser) == list(ARRAYS)
+    assert _mount(browser) == []
+    browser.lose()
+    assert _mount(browser) == list(ARRAYS)
+
+
+def test_what_a_stopped_run_did_not_send_the_next_one_sends(browser: _Browser) -> None:
+    browser.stops = True
+    with pytest.raises(_Stopped):
+        _mount(browser)
+    browser.stops = False
+    assert _mount(browser) == list(ARRAYS)

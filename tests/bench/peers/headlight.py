@@ -1,0 +1,69 @@
+"""Headlight's library."""
+
+from contextlib import nullcontext
+from functools import lru_cache
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor
+
+from model import load
+from model.analysis.lens import logit_lens
+from model.decoding import greedy
+from model.families import tensors
+from model.hooks import Tap
+from model.patching import LogitDifference, Patching, patching_map
+from tests.bench.prompt import head, prompt
+
+TARGET, DISTRACTOR = 4, 2
+
+
+class Peer:
+    """What a user of `model` calls."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+    def version(self) -> str:
+        return f"Headlight with torch {torch.__version__}"
+
+    def load(self, folder: str, check: bool = True) -> None:
+        """Open the checkpoint; without the check that no weight is NaN or infinite only to know what that costs."""
+        with nullcontext() if check else patch.object(tensors, "_finite", return_value=True):
+            self.model = load(folder).to(self.device)
+
+    def prompt(self, n_tokens: int, n_prompts: int = 1) -> Tensor:
+        return prompt(n_tokens, self.model.cfg.d_vocab, self.device, n_prompts)
+
+    def answer(self, n_tokens: int) -> list[float]:
+        return head(self.model(self.prompt(n_tokens)))
+
+    def forward(self, n_tokens: int) -> Tensor:
+        return self.model(self.prompt(n_tokens))
+
+    def cached(self, n_tokens: int, n_prompts: int = 1, n_layers: int | None = None) -> Any:
+        return self.model.run_with_cache(self.prompt(n_tokens, n_prompts), stop_at_layer=n_layers)
+
+    def generate(self, n_tokens: int, n_new: int) -> list[int]:
+        return greedy(self.model, self.prompt(n_tokens), max_new_tokens=n_new)[0].tokens.tolist()
+
+    @lru_cache(maxsize=1)  # noqa: B019 (one peer a process)
+    def streams(self, n_tokens: int) -> Tensor:
+        """The residual stream before the first layer and after each, which the lens reads."""
+        _, cache = self.model.run_with_cache(self.prompt(n_tokens), lambda name: name.endswith(("_pre", "_post")))
+        names = ["blocks.0.hook_resid_pre"]
+        names += [f"blocks.{layer}.hook_resid_post" for layer in range(self.model.cfg.n_layers)]
+        return torch.stack([cache[name][0] for name in names])
+
+    def lens(self, n_tokens: int) -> Any:
+        unembed = self.model.unembed
+        return logit_lens(self.streams(n_tokens), self._normalize, unembed.W_U, unembed.b_U)
+
+    def _normalize(self, rows: Tensor) -> Tensor:
+        return self.model.ln_final(rows[None], Tap())[0]
+
+    def patching(self, n_tokens: int) -> Any:
+        a, b = self.prompt(n_tokens, n_prompts=2).split(1)
+        asked = LogitDifference(target=TARGET, distractor=DISTRACTOR, position=n_tokens - 1)
+        return patching_map(Patching(self.model, a, b, asked), "z")

@@ -1,0 +1,136 @@
+"""Attention a head at a time, against the einsums in double precision and torch's own, whatever the tap looks at."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from model import heads_apart
+from model.heads_apart import attend_by_head, attend_with_one_token, is_long, is_one_token
+from model.hooks import NO_TAP, Collect, Edit, Tap
+from model.layers import visible_keys
+from tests.model.oracles import random_model
+
+N_POS, N_HEADS, D_HEAD, SCALE = 9, 3, 4, 2.5
+
+
+def normal(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def inputs(batch: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values as slices of one tensor, as the product with the fused matrix gives them."""
+    q, k, v = normal(batch, N_POS, 3, N_HEADS, D_HEAD).unbind(2)
+    return q, k, v
+
+
+def visible(batch: int = 2) -> Tensor:
+    """Causal, the last row's last two tokens padding."""
+    mask = torch.ones(batch, N_POS, dtype=torch.bool)
+    mask[-1, -2:] = False
+    return visible_keys("causal", mask, N_POS, torch.device("cpu"))
+
+
+def expected(q: Tensor, k: Tensor, v: Tensor, may_see: Tensor) -> dict[str, Tensor]:
+    """The same in double precision."""
+    scores = torch.einsum("bqhd,bkhd->bhqk", q.double(), k.double()) / SCALE
+    scores = scores.masked_fill(~may_see, -torch.inf)
+    pattern = scores.softmax(-1)
+    return {
+        "hook_attn_scores": scores,
+        "hook_pattern": pattern,
+        "z": torch.einsum("bhqk,bkhd->bqhd", pattern, v.double()),
+    }
+
+
+@pytest.mark.parametrize(
+    "looks_at", [(), ("hook_pattern",), ("hook_attn_scores",), ("hook_attn_scores", "hook_pattern")]
+)
+def test_it_is_the_einsums_whatever_the_tap_looks_at(looks_at: tuple[str, ...]) -> None:
+    tap = Collect(looks_at)
+    with torch.inference_mode():
+        q, k, v = inputs()
+        z = attend_by_head(q, k, v, visible(), SCALE, tap)
+        exact = expected(q, k, v, visible())
+    assert list(tap.kept) == list(looks_at)
+    for name, given in [*tap.kept.items(), ("z", z)]:
+        # Sums of a few terms of size 1.
+        torch.testing.assert_close(given.double(), exact[name], rtol=1e-5, atol=1e-5)
+
+
+def test_it_is_torchs_own_attention() -> None:
+    with torch.inference_mode():
+        q, k, v = inputs(batch=1)
+        may_see = visible_keys("causal", None, N_POS, torch.device("cpu"))
+        ours = attend_by_head(q, k, v, may_see, D_HEAD**0.5, NO_TAP)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        theirs = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    torch.testing.assert_close(ours, theirs.transpose(1, 2), rtol=1e-5, atol=1e-5)  # as above
+
+
+@pytest.mark.parametrize("last_sees", ["all", "some", "none"])
+def test_one_token_is_the_einsums_and_zero_where_it_sees_nothing(last_sees: str) -> None:
+    with torch.inference_mode():
+        q, k, v = inputs()
+        may_see = torch.ones(2, 1, 1, N_POS, dtype=torch.bool)
+        may_see[1, ..., {"all": N_POS, "some": 4, "none": 0}[last_sees] :] = False
+        z = attend_with_one_token(q[:, -1:], k, v, may_see, SCALE)
+        exact = expected(q[:, -1:], k, v, may_see)["z"].nan_to_num(0.0)
+    torch.testing.assert_close(z.double(), exact, rtol=1e-5, atol=1e-5)  # as above
+
+
+def test_one_token_whose_pattern_somebody_looks_at_goes_the_plain_way() -> None:
+    q, _, _ = inputs()
+    with torch.inference_mode():
+        assert is_one_token(q[:, :1], NO_TAP)
+        assert is_one_token(q[:, :1], Collect(["hook_z"]))
+        assert not is_one_token(q[:, :2], NO_TAP)
+        for tap in (Tap(), Collect(["hook_pattern"]), Collect(["hook_attn_scores"])):
+            assert not is_one_token(q[:, :1], tap)
+    assert not is_one_token(q[:, :1], NO_TAP)
+
+
+def test_what_the_tap_makes_of_scores_and_pattern_is_gone_on_with() -> None:
+    def double(activation: Tensor, hook: object) -> Tensor:
+        return 2 * activation
+
+    tap = Edit([(["hook_attn_scores"], double), (["hook_pattern"], double)])
+    with torch.inference_mode():
+        q, k, v = inputs()
+        z = attend_by_head(q, k, v, visible(), SCALE, tap)
+        pattern = 2 * (2 * expected(q, k, v, visible())["hook_attn_scores"]).softmax(-1)
+        exact = torch.einsum("bhqk,bkhd->bqhd", pattern, v.double())
+    torch.testing.assert_close(z.double(), exact, rtol=1e-5, atol=1e-5)  # as above
+
+
+def test_an_edit_may_make_a_larger_batch_of_one() -> None:
+    tap = Edit([(["hook_pattern"], lambda pattern, hook: pattern.expand(3, -1, -1, -1).clone())])
+    with torch.inference_mode():
+        q, k, v = inputs(batch=1)
+        one = attend_by_head(q, k, v, visible(1), SCALE, NO_TAP)
+        three = attend_by_head(q, k, v, visible(1), SCALE, tap)
+    torch.testing.assert_close(three, one.expand(3, -1, -1, -1), rtol=1e-5, atol=1e-5)  # as above
+
+
+def test_only_long_prompts_without_derivatives_that_see_something_go_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    q, k, v = inputs()
+    may_see = visible()
+    with torch.inference_mode():
+        assert not is_long(q, k, v, may_see)
+        monkeypatch.setattr(heads_apart, "LONG", N_POS)
+        assert is_long(q, k, v, may_see)
+        assert not is_long(q.double(), k, v, may_see)
+        assert not is_long(q, k[:1], v, may_see)
+        assert not is_long(q, k, v, torch.zeros_like(may_see))  # blind queries need zeros, not NaN
+    assert not is_long(q, k, v, may_see)
+
+
+@pytest.mark.parametrize("tap", [NO_TAP, Tap()])
+def test_a_model_gives_the_same_logits_either_way(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model()
+    tokens = torch.arange(7)[None]
+    with torch.inference_mode():
+        plain = model(tokens, tap=tap)
+        monkeypatch.setattr(heads_apart, "LONG", 2)
+        # Logits of about 1 after two layers of float32 sums in another order.
+        torch.testing.assert_close(model(tokens, tap=tap), plain, rtol=1e-5, atol=1e-5)
