@@ -64,12 +64,17 @@ def _bos_and_run() -> None:
 
 def _submit() -> None:
     """Ask for what stands in the bar; a model chosen without another prompt brings its own, if it has one."""
-    model, prompt = selection.widget_key("model"), selection.widget_key("prompt")
-    now, held = selection.current(), st.session_state
-    own = prompts.own_prompt(held.get(model, ""))
-    if own and held[model] != now.model and held.get(prompt) == now.prompt and not selection.comparing():
-        held[prompt] = own
+    if not selection.forgotten():
+        _bring_prompt()
     selection.submit()
+
+
+def _bring_prompt() -> None:
+    now, held, prompt = selection.current(), st.session_state, selection.widget_key("prompt")
+    model = held[selection.widget_key("model")]
+    own = prompts.own_prompt(model)
+    if own and model != now.model and held[prompt] == now.prompt and not selection.comparing():
+        held[prompt] = own
 
 
 def _model_list(name: str, label: str) -> None:

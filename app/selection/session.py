@@ -50,7 +50,7 @@ def _session() -> _Session:
     return st.session_state["headlight"]
 
 
-def _forgotten() -> bool:
+def forgotten() -> bool:
     """Whether the server has lost this session since its page was drawn, as it does when caches are cleared.
 
     The widgets' callbacks still come, but cannot read the widgets. The page is then drawn anew from its URL.
@@ -130,7 +130,7 @@ def fill_bars() -> None:
 
 def submit() -> None:
     """Ask for what stands in the prompt bar; what was chosen stays where it still means something."""
-    if _forgotten():
+    if forgotten():
         _session().late = True
         return
     now = current()
@@ -181,7 +181,7 @@ def _differ(a: Selection, b: Selection, names: tuple[str, ...]) -> bool:
 
 def compare() -> None:
     """Open the second prompt, filled with the first for the user to change."""
-    if _forgotten():
+    if forgotten():
         return
     _session().comparing = True
     for name in ("model", "prompt"):
@@ -309,7 +309,7 @@ def tie(name: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
         st.session_state[key] = value
 
     def note() -> None:
-        if not _forgotten():
+        if not forgotten():
             change(st.session_state[key])
 
     return {"key": key, "on_change": note}

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app.selection.session import IN_SOURCE_BAR, _forgotten, _session, ask_instead, current, widget_key
+from app.selection.session import IN_SOURCE_BAR, _session, ask_instead, current, forgotten, widget_key
 
 _PAIRS = {"translator": "translator_b", "source": "source_b", "translation": "translation_b"}
 
 
 def submit_source() -> None:
     """Ask for what stands in the source bar."""
-    if _forgotten():
+    if forgotten():
         _session().late = True
         return
     typed = {name: st.session_state[key] for name in IN_SOURCE_BAR if (key := widget_key(name)) in st.session_state}
@@ -27,7 +27,7 @@ def submit_source() -> None:
 
 def compare_sources() -> None:
     """Open the second source, filled with the first for the user to change."""
-    if _forgotten():
+    if forgotten():
         return
     _session().comparing_sources = True
     for name in ("translator", "source", "translation"):

@@ -133,7 +133,7 @@ def test_an_edge_is_cut_and_its_weight_is_gone(app: Driver) -> None:
     ("edits", "said"),
     [
         ("ablate:7.0:zero:", "There is no head L7H0: this model has layers 0 to 3 of heads 0 to 3"),
-        ("patch:hook_embed:too+short::", "tokens and the edited one"),
+        ("patch:blocks.0.attn.hook_pattern:too+short::", "tokens and the edited one"),
         ("patch:blocks.0.hook_nothing:x::", "This model has no activation"),
     ],
 )

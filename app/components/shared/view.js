@@ -49,8 +49,9 @@ class View {
 
   // Canvas text does not redraw itself when a font arrives late.
   async awaitFont() {
-    const font = `12px ${readTheme(this.root).codeFont}`;
-    if (document.fonts.check(font)) return;
+    const { codeFont } = readTheme(this.root);
+    const font = `12px ${codeFont}`;
+    if (!codeFont || document.fonts.check(font)) return; // none: the page is about to leave
     await document.fonts.load(font);
     this.drawn = null;
     this.redraw();

@@ -195,7 +195,7 @@ def test_lens_shows_the_measure_from_the_background_up_and_pins_a_cell(page: Pag
 def test_two_lenses_share_limits_and_their_difference_is_signed(page: Page) -> None:
     """A's measure rises by layer from 0 to 1, B's falls from 1 to 1/4: the difference runs from +1 to -1/2."""
     show(page, "both", "entropy (nats)")
-    expect(page.locator("h4")).to_have_text(["A", "B", "B − A"])
+    expect(page.locator("h3.title")).to_have_text(["A", "B", "B − A"])
     expect(page.locator(".sheet canvas")).to_have_count(3)
     a, b, difference = page.locator(".sheet canvas").all()
     of_a, of_b, found = (colours(each, rows_of(n)) for each, n in ((a, 5), (b, 4), (difference, 4)))
