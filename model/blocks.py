@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from model.config import TransformerConfig
 from model.hooks import Tap
-from model.layers import MLP, Attention, build_norm
+from model.layers import MLP, Attention, Dropout, build_norm
 
 Stream = Float[Tensor, "batch pos d_model"]
 Visible = Bool[Tensor, "#batch 1 query key"]
@@ -20,7 +20,7 @@ class AttnOnlyBlock(nn.Module):
     def __init__(self, cfg: TransformerConfig, layer: int) -> None:
         super().__init__()
         self.ln1, self.attn = build_norm(cfg), Attention(cfg, layer)
-        self.dropout = nn.Dropout(cfg.dropout)
+        self.dropout = Dropout(cfg.dropout)
 
     def forward(self, resid_pre: Stream, visible: Visible, tap: Tap) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
@@ -35,7 +35,7 @@ class Block(nn.Module):
         super().__init__()
         self.ln1, self.attn = build_norm(cfg), Attention(cfg, layer)
         self.ln2, self.mlp = build_norm(cfg), MLP(cfg)
-        self.dropout = nn.Dropout(cfg.dropout)
+        self.dropout = Dropout(cfg.dropout)
 
     def forward(self, resid_pre: Stream, visible: Visible, tap: Tap) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
@@ -56,7 +56,7 @@ class CrossBlock(nn.Module):
         self.ln1, self.attn = build_norm(cfg), Attention(cfg, layer)
         self.ln2, self.cross_attn = build_norm(cfg), Attention(cfg, layer)
         self.ln3, self.mlp = build_norm(cfg), MLP(cfg)
-        self.dropout = nn.Dropout(cfg.dropout)
+        self.dropout = Dropout(cfg.dropout)
 
     def forward(
         self,

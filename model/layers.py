@@ -101,6 +101,13 @@ class SinusoidalPosEmbed(nn.Module):
         return waves[..., : self.d_model].to(torch.get_default_dtype())
 
 
+class Dropout(nn.Dropout):
+    """torch's own, without the calls where it drops nothing: a written token would make them in every layer."""
+
+    def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        return super().forward(x) if self.training and self.p else x
+
+
 class NoNorm(nn.Module):
     """Stands where a model without normalisation has none."""
 
@@ -132,7 +139,7 @@ class LayerNorm(LayerNormPre):
     def forward(self, x: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "batch pos d_model"]:
         unseen = torch.is_inference_mode_enabled() and tap.ignores("hook_normalized")
         if unseen and x.shape[1] == 1 and tap.ignores("hook_scale"):  # where the time goes into calling steps
-            return F.layer_norm(x, self.w.shape, self.w, self.b, self.eps)  # the same to rounding, in one step
+            return torch.layer_norm(x, self.w.shape, self.w, self.b, self.eps)  # the same to rounding, in one step
         normalized = super().forward(x, tap)
         return normalized.mul_(self.w).add_(self.b) if unseen else normalized * self.w + self.b
 
@@ -149,7 +156,7 @@ class Attention(nn.Module):
         self.b_Q, self.b_K = (_zeros(cfg.n_heads, cfg.d_head) for _ in range(2))
         self.b_V, self.b_O = _zeros(cfg.n_heads, cfg.d_value), _zeros(cfg.d_model)
         self.attn_scale = attention_scale(cfg, layer)
-        self.dropout = nn.Dropout(cfg.dropout)
+        self.dropout = Dropout(cfg.dropout)
 
     def forward(
         self,

@@ -16,6 +16,7 @@ from model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
 from model.inputs import check_tokens
 from model.layers import (
     BiasedTiedUnembed,
+    Dropout,
     Embed,
     NoNorm,
     PosEmbed,
@@ -45,7 +46,7 @@ class Encoder(nn.Module):
         stack = cfg.encoder
         self.embed, self.pos_embed = embed, _build_positions(cfg, stack)
         self.embed_scale = _embed_scale(cfg)
-        self.dropout = nn.Dropout(cfg.dropout)
+        self.dropout = Dropout(cfg.dropout)
         self.blocks = build_blocks(Block if cfg.norm_first else PostNormBlock, stack)
         self.ln_final = build_norm(stack) if cfg.final_norm else NoNorm()
 
@@ -66,7 +67,7 @@ class Decoder(nn.Module):
         stack = cfg.decoder
         self.embed, self.pos_embed = Embed(stack), _build_positions(cfg, stack)
         self.embed_scale = _embed_scale(cfg)
-        self.dropout = nn.Dropout(cfg.dropout)
+        self.dropout = Dropout(cfg.dropout)
         self.blocks = build_blocks(CrossBlock if cfg.norm_first else PostNormCrossBlock, stack)
         self.ln_final = build_norm(stack) if cfg.final_norm else NoNorm()
 

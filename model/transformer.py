@@ -14,7 +14,7 @@ from model.errors import InputError
 from model.hooked import HookedModel
 from model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
 from model.inputs import check_tokens
-from model.layers import Embed, PosEmbed, TiedUnembed, Unembed, build_norm, positions_of, visible_keys
+from model.layers import Dropout, Embed, PosEmbed, TiedUnembed, Unembed, build_norm, positions_of, visible_keys
 from model.source import Source
 from model.tokenizer import TokenIds, Tokenizer
 
@@ -32,7 +32,7 @@ class Transformer(HookedModel):
         self.tokenizer: Tokenizer | None = None
         self.source: Source | None = None
         self.embed, self.pos_embed = Embed(cfg), PosEmbed(cfg)
-        self.dropout = nn.Dropout(cfg.dropout)
+        self.dropout = Dropout(cfg.dropout)
         self.blocks = build_blocks(AttnOnlyBlock if cfg.attn_only else Block, cfg)
         self.ln_final = build_norm(cfg)
         self.unembed = TiedUnembed(self.embed) if cfg.tie_word_embeddings else Unembed(cfg)

@@ -117,7 +117,7 @@ def _write(steps: Steps, limit: Limits, choose: Choose) -> tuple[Generation, ...
         logits = steps.feed(fed)
         tokens[:, step] = chosen = choose(logits)
         fed = chosen.unsqueeze(1)
-        log_probs[:, step] = logits.gather(1, fed).squeeze(1) - logits.logsumexp(1)
+        log_probs[:, step] = logits.log_softmax(1).gather(1, fed).squeeze(1)
         for row, token in enumerate(chosen.tolist()):
             if lengths[row] is None and token in limit.stop_tokens:
                 lengths[row] = step + 1

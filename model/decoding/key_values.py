@@ -6,6 +6,9 @@ from torch import Tensor
 from model.hooks import Tap
 
 
+KEPT = ("hook_k", "hook_v")
+
+
 class KeyValueCache(Tap):
     """Keeps every layer's keys and values, and gives all of them so far for those of the new positions.
 
@@ -27,10 +30,29 @@ class KeyValueCache(Tap):
     def ignores(self, name: str) -> bool:
         return not name.endswith((".hook_k", ".hook_v"))
 
+    def within(self, prefix: str) -> Tap:
+        return _Within(self, prefix)
+
     def select(self, rows: Int[Tensor, " chosen"]) -> None:
         """Go on with these rows of the batch, in this order; a row can be chosen more than once."""
         for positions in self._kept.values():
             positions.select(rows)
+
+
+class _Within(Tap):
+    """The cache within a part of the model, asked at every activation of every token: names are compared as they are."""
+
+    def __init__(self, cache: KeyValueCache, prefix: str) -> None:
+        self._cache, self._prefix = cache, prefix
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        return self._cache(f"{self._prefix}.{name}", activation) if name in KEPT else activation
+
+    def ignores(self, name: str) -> bool:
+        return name not in KEPT
+
+    def within(self, prefix: str) -> Tap:
+        return _Within(self._cache, f"{self._prefix}.{prefix}")
 
 
 class _Positions:

@@ -14,13 +14,29 @@ from playwright.sync_api import Browser, expect
 
 from app import prompts
 from app.registry import VIEWS, View
-from tests.e2e.driver import HEIGHT, PROMPTED_VIEWS, Driver, Theme
+from tests.e2e.driver import HEIGHT, Driver, Theme
 from tests.e2e.walk import walk
 from tests.serving import ROOT, chromium, headlight
 
 COMPARED = {
     "prompt": "When Mary and John went to the shop, John gave a drink to",
     "prompt_b": "When Mary and John went to the shop, Mary gave a drink to",
+}
+# What there is to compare on a page that does not look at prompts: other edits, weights, or sources.
+COMPARED_BY_SLUG = {
+    "heads": {"prompt": COMPARED["prompt"], "edits": "ablate:0.0,0.1:zero:"},
+    "weights": {
+        "model": "teach-induction",
+        "prompt": "The quick fox found a key. The quick",
+        "model_b": "teach-copy",
+        "prompt_b": "The quick fox found a key. The quick",
+        "heads": "1.0",
+    },
+    "translate": {
+        "translator": "translate",
+        "source": "Heute sieht der alte Mann den kleinen Hund.",
+        "source_b": "Heute sieht der kleine Hund den alten Mann.",
+    },
 }
 LISTED = """\
 When Tom and Anna went to the park, Anna gave a ball to
@@ -49,13 +65,15 @@ def main(slugs: Sequence[str]) -> None:
         for view in (view for view in VIEWS if not slugs or view.slug in slugs):
             for theme in get_args(Theme):
                 _take(browser, url, view, f"{view.slug}-{theme}", theme)
-                if view in PROMPTED_VIEWS:
-                    _take(browser, url, view, f"compare-{view.slug}-{theme}", theme, height=TALL, **COMPARED)
+                _take(browser, url, view, f"compare-{view.slug}-{theme}", theme, height=TALL, **_compared(view))
             _take(browser, url, view, f"phone-{view.slug}", "light", PHONE)
-            if view in PROMPTED_VIEWS:
-                _take(browser, url, view, f"phone-compare-{view.slug}", "light", PHONE, TALL, **COMPARED)
+            _take(browser, url, view, f"phone-compare-{view.slug}", "light", PHONE, TALL, **_compared(view))
         if not slugs or "walk" in slugs:
             _take_walk(browser, url)
+
+
+def _compared(view: View) -> dict[str, str]:
+    return COMPARED_BY_SLUG.get(view.slug, COMPARED)
 
 
 def _take_walk(browser: Browser, url: str) -> None:
