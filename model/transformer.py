@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.blocks import AttnOnlyBlock, Block, build_blocks
 from model.cache import ActivationCache

@@ -5,7 +5,6 @@ from torch import Tensor
 
 from model.hooks import Tap
 
-
 KEPT = ("hook_k", "hook_v")
 
 
