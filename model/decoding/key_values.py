@@ -39,7 +39,7 @@ class KeyValueCache(Tap):
 
 
 class _Within(Tap):
-    """The cache within a part of the model, asked at every activation of every token: names are compared as they are."""
+    """The cache within a part of the model; asked at every activation of a token, it compares names as they are."""
 
     def __init__(self, cache: KeyValueCache, prefix: str) -> None:
         self._cache, self._prefix = cache, prefix
