@@ -4,8 +4,8 @@
 """
 
 _KEPT = (
-    "Scores and patterns that are kept are fresh memory, which the system clears page by page and fused attention never "
-    "forms. Tried: huge pages, which were slower."
+    "Scores and patterns that are kept are fresh memory, which the system clears page by page and fused attention "
+    "never forms. Tried: huge pages, which were slower."
 )
 _DEFAULT = "transformers' own time with the fastest product is 0.52 to 0.60 of that with the default one here."
 
@@ -22,7 +22,7 @@ NOTES: dict[str, str] = {
         "A pass reads every weight, which is the whole file, and torch's import alone takes 230 MB, 0.46 of it."
     ),
     "generation: 16 + 128 tokens: transformers / ours": (
-        "Calls of Python and torch take about 2 ms a token, and the unembedding is read at two thirds of a sum's speed. "
-        "Tried for it: mv, linear, oneDNN, and blocks of 1 to 1024 rows."
+        "Calls of Python and torch take about 2 ms a token, and the unembedding is read at two thirds of a sum's "
+        "speed. Tried for it: mv, linear, oneDNN, and blocks of 1 to 1024 rows."
     ),
 }
