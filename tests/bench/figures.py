@@ -66,6 +66,11 @@ def ratio(part: str, what: str, over: list[Cost], under: list[Cost], goal: Goal 
     )
 
 
+def per_second(part: str, what: str, costs: list[Cost], count: int, unit: str) -> Figure:
+    """How many of something were done in a second in each round, each of which did `count`."""
+    return Figure(part, what, tuple(count / each.clock for each in costs), unit)
+
+
 def milliseconds(part: str, what: str, costs: list[Cost], goal: Goal | None = None) -> Figure:
     """What it took in each round."""
     return Figure(part, what, tuple(1000 * each.clock for each in costs), "ms", goal)

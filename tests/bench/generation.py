@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.bench.bench import Bench
-from tests.bench.figures import Figure, Goal, ratio
+from tests.bench.figures import Figure, Goal, per_second, ratio
 
 GOAL = Goal(2, at_least=True)
 PROMPT = 16  # tokens
@@ -29,5 +29,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
     turns = bench.take_turns("generation", tasks)
     what = f"{PROMPT} + {bench.setting.n_new} tokens"
     yield ratio("generation", f"{what}: transformers / ours", turns["transformers"], turns["Headlight"], GOAL)
+    for name in ("Headlight", "transformers"):
+        yield per_second("generation", f"{what}: {name}", turns[name], bench.setting.n_new, "tokens/s")
     yield ratio("generation", f"{what}: ours / reading the weights", turns["Headlight"], turns["floor"])
     yield ratio("generation", f"{what}: transformers / reading the weights", turns["transformers"], turns["floor"])

@@ -246,7 +246,7 @@ def main(arguments: list[str]) -> None:
         shaped = random_model(Path(made) / "gpt2-shaped")
         if arguments:
             use_tokenizer(shaped, Path(arguments[0]))
-        for model, name, lengths in (("mini", "mini", (32, 256)), (str(shaped), "GPT-2's shape", (32, 256, 1024))):
+        for model, name, lengths in (("mini", "mini", (32, 255)), (str(shaped), "GPT-2's shape", (32, 255, 1023))):
             cfg = load(model).cfg
             with headlight(Path(made), "--model", model) as url:
                 for n_tokens in lengths:
