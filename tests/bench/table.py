@@ -17,7 +17,7 @@ def line(figure: Mapping[str, Any]) -> str:
     values: Sequence[float] = figure["values"]
     measured = f"{number(figure['value'])} {figure['unit']}".strip()
     between = f" ({number(min(values))} – {number(max(values))})" if len(values) > 1 else ""
-    met = "met" if figure["met"] else f"**missed** {NOTES.get(figure['name'], '')}".strip()
+    met = "met" if figure["met"] else f"**missed**. {NOTES.get(figure['name'], '')}".strip()
     return f"| {figure['name']} | {measured}{between} | {figure['goal']} | {met} |"
 
 

@@ -81,7 +81,7 @@ def _take_walk(browser: Browser, url: str) -> None:
     driver = Driver(browser, url)
     driver.page.set_viewport_size({"width": 1280, "height": WALK_HEIGHT})
     for number, (_, (first, last)) in enumerate(zip(walk(driver), WALK, strict=True), start=1):
-        top, bottom = (driver.page.get_by_text(text, exact=True).bounding_box() for text in (first, last))
+        top, bottom = (driver.page.get_by_text(text, exact=True).last.bounding_box() for text in (first, last))
         assert top
         assert bottom
         clip = {"x": 0, "y": top["y"] - 12, "width": 1280, "height": bottom["y"] - top["y"]}
