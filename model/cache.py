@@ -1,6 +1,6 @@
 """The activations that one run kept, addressed by full name or by TransformerLens's shorthand."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from torch import Tensor
 
@@ -33,13 +33,14 @@ class ActivationCache(Mapping[str, Tensor]):
     """The activations of one run by name, in forward order.
 
     `cache["blocks.3.attn.hook_pattern"]`, `cache["pattern", 3]` and `cache["pattern", -1]` (the last layer) all work.
+    An activation may be given as what computes it; that is done when it is first read.
 
     Raises:
         HookError: on reading an activation that was not kept; the message gives the nearest that were.
     """
 
-    def __init__(self, activations: dict[str, Tensor], n_layers: int) -> None:
-        self._activations, self._n_layers = activations, n_layers
+    def __init__(self, activations: Mapping[str, Tensor | Callable[[], Tensor]], n_layers: int) -> None:
+        self._activations, self._n_layers = dict(activations), n_layers
 
     def __getitem__(self, key: CacheKey) -> Tensor:
         name = self._full_name(key)
@@ -48,7 +49,10 @@ class ActivationCache(Mapping[str, Tensor]):
                 f"The cache holds no {name!r} (asked for as {key!r}).{nearest(name, self._activations)} "
                 "Name it in names_filter to keep it."
             )
-        return self._activations[name]
+        found = self._activations[name]
+        if not isinstance(found, Tensor):
+            found = self._activations[name] = found()
+        return found
 
     def _full_name(self, key: CacheKey) -> str:
         if isinstance(key, str):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from model.cache import ActivationCache
-from model.hooks import Collect, Edit, HookFunction, NamesFilter, Tap, select_names
+from model.hooks import Collect, CollectOnDemand, Edit, HookFunction, NamesFilter, Tap, select_names
 
 
 class HookedModel(nn.Module):
@@ -46,10 +46,14 @@ class HookedModel(nn.Module):
     def _cached(
         self, run: Callable[[Tap], Tensor], names_filter: NamesFilter | None, n_layers: int
     ) -> tuple[Tensor, ActivationCache]:
-        keep = Collect(self._select(names_filter))
+        keep = self._collect(names_filter)
         return run(keep), ActivationCache(keep.kept, n_layers)
 
-    def _select(self, names_filter: NamesFilter | None) -> list[str]:
-        if names_filter is None:
-            return [name for name in self.hook_names if not name.endswith("hook_result")]
-        return select_names(names_filter, self.hook_names)
+    def _collect(self, names_filter: NamesFilter | None) -> Collect:
+        if names_filter is not None:
+            return Collect(select_names(names_filter, self.hook_names))
+        names = [name for name in self.hook_names if not name.endswith("hook_result")]
+        if not torch.is_inference_mode_enabled():  # derivatives may be asked for, which go through the pass itself
+            return Collect(names)
+        on_demand = [name for name in names if name.endswith(("hook_attn_scores", "hook_pattern"))]
+        return CollectOnDemand(set(names) - set(on_demand), on_demand)

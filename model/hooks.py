@@ -31,6 +31,9 @@ class Tap:
         """Whether the tap is sure to give this activation back as it is, unseen, so that the pass may do without it."""
         return False
 
+    def offer(self, name: str, compute: Callable[[], Tensor]) -> None:
+        """Be told how an activation can be computed after the pass, from others that it made."""
+
     def within(self, prefix: str) -> "Tap":
         """The same tap for a part of the model, which names its activations without the prefix."""
         return _Within(self, prefix)
@@ -60,6 +63,9 @@ class _Within(Tap):
     def ignores(self, name: str) -> bool:
         return self._tap.ignores(f"{self._prefix}.{name}")
 
+    def offer(self, name: str, compute: Callable[[], Tensor]) -> None:
+        self._tap.offer(f"{self._prefix}.{name}", compute)
+
     def within(self, prefix: str) -> Tap:
         return _Within(self._tap, f"{self._prefix}.{prefix}")
 
@@ -81,6 +87,18 @@ class Collect(Tap):
 
     def ignores(self, name: str) -> bool:
         return name not in self._names
+
+
+class CollectOnDemand(Collect):
+    """Keeps each of the names, and of those `on_demand` what computes them."""
+
+    def __init__(self, names: Iterable[str], on_demand: Iterable[str]) -> None:
+        super().__init__(names)
+        self._on_demand = frozenset(on_demand)
+
+    def offer(self, name: str, compute: Callable[[], Tensor]) -> None:
+        if name in self._on_demand:
+            self.kept[name] = compute
 
 
 class HookPoint:

@@ -5,6 +5,7 @@ so that the einsum over all heads is one plain matrix product without a copy; `p
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from einops import einsum
@@ -14,7 +15,7 @@ from torch.nn import functional as F
 
 from model.config import TransformerConfig
 from model.heads_apart import attend_by_head, attend_with_one_token, is_long, is_one_token
-from model.hooks import Tap
+from model.hooks import Collect, Tap
 from model.product import product, products
 
 INIT_STD = 0.02  # GPT-2's initializer_range
@@ -178,11 +179,27 @@ class Attention(nn.Module):
             q = product(normalized_resid_pre, self.W_Q, to_heads, self.b_Q)
             k, v = product(memory, self.W_K, to_heads, self.b_K), product(memory, self.W_V, to_heads, self.b_V)
         q, k, v = tap("hook_q", q), tap("hook_k", k), tap("hook_v", v)
+        for name in ("hook_attn_scores", "hook_pattern"):
+            tap.offer(name, partial(self._seen, name, q, k, v, visible))
         z = tap("hook_z", self._attend(q, k, v, visible, tap))
         if tap.wants("hook_result"):
             to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
             return tap("hook_result", einsum(z, self.W_O, to_result)).sum(2) + self.b_O
         return product(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query d_model", self.b_O)
+
+    def _seen(
+        self,
+        name: str,
+        q: Float[Tensor, "batch query head d_head"],
+        k: Float[Tensor, "batch key head d_head"],
+        v: Float[Tensor, "batch key head d_value"],
+        visible: Bool[Tensor, "#batch 1 query key"],
+    ) -> Float[Tensor, "batch head query key"]:
+        """The scores or the pattern, in the steps of the pass."""
+        tap = Collect([name])
+        with torch.inference_mode():
+            self._attend(q, k, v, visible, tap)
+        return tap.kept[name]
 
     def _attend(
         self,

@@ -47,6 +47,13 @@ def product(
     return out.reshape(*rows, *(W.shape[axis] for axis in order[n_summed:]))
 
 
+def affine(
+    x: Float[Tensor, "row d_in"], W: Float[Tensor, "d_in d_out"], b: Float[Tensor, " d_out"]
+) -> Float[Tensor, "row d_out"]:
+    """x @ W + b as a `product`."""
+    return product(x, W, "row d_in, d_in d_out -> row d_out", b)
+
+
 def products(
     x: Float[Tensor, "..."],
     matrices: Sequence[Float[Tensor, "..."]],

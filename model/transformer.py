@@ -79,7 +79,8 @@ class Transformer(HookedModel):
     ) -> tuple[Float[Tensor, "batch pos d_out"], ActivationCache]:
         """The output of `forward` and the activations named by a name, a list or a predicate.
 
-        Without a filter all are kept but `hook_result` (every head's output apart), which is computed when named.
+        Without a filter all are kept but `hook_result` (every head's output apart), which is computed when named; in
+        inference mode, scores and patterns are computed from the kept queries and keys when they are first read.
 
         Raises:
             HookError: a name that the model does not have.

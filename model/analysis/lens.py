@@ -8,6 +8,7 @@ Following tokens is apart from reading the layers: what is expensive does not de
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -16,12 +17,22 @@ from torch import Tensor
 from model.analysis import Measure
 from model.errors import HeadlightError
 
-# A tile of logits: 4 MB in float32, so that the passes over it after the matrix product find it in the cache.
-ROWS, WORDS = 512, 2048
+# A tile of logits: 8 MB in float32, so that the passes over it after the matrix product find it in the cache.
+ROWS, WORDS = 1024, 2048
+GROUPS = 64  # of a tile's words, whose largest logits tell where words among the best may be
+CANDIDATES = 40  # words that are noted of a row, on average, before they are cut to the best
 
 Rows = Float[Tensor, "row d_model"]
 Streams = Iterable[Float[Tensor, "pos d_model"]]
 Normalize = Callable[[Rows], Rows]
+Words = Float[Tensor, "d_model word"]
+Bias = Float[Tensor, " word"]
+Multiply = Callable[[Rows, Words, Bias], Float[Tensor, "row word"]]
+
+
+def multiply_by_torch(rows: Rows, W: Words, b: Bias) -> Float[Tensor, "row word"]:
+    """rows @ W + b; `model.product.affine` is the same by the fastest product that the processor has."""
+    return torch.addmm(b, rows, W)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +60,7 @@ def logit_lens(
     W_U: Float[Tensor, "d_model d_vocab"],
     b_U: Float[Tensor, " d_vocab"],
     k: int = 10,
+    multiply: Multiply = multiply_by_torch,
 ) -> LogitLens:
     """Read every layer's residual stream through the final norm and the unembedding.
 
@@ -63,7 +75,7 @@ def logit_lens(
     """
     if not 1 <= k <= len(b_U):
         raise HeadlightError(f"k is {k}; the vocabulary has {len(b_U)} tokens: ask for 1 to {len(b_U)} top tokens.")
-    blocks = [_read(rows, W_U, b_U, k) for rows, _ in _blocks(resid, normalize)]
+    blocks = [_read(rows, _Unembed(W_U, b_U, multiply), k) for rows, _ in _blocks(resid, normalize)]
     top_tokens, top_probs, log_normalizer, entropy, kl = (
         torch.cat(parts, dim=1) for parts in zip(*blocks, strict=True)
     )
@@ -94,7 +106,8 @@ def chosen_probabilities(
         HeadlightError: a chosen token is outside the vocabulary.
     """
     _check_chosen(len(b_U), chosen)
-    logits = [_chosen_logits(rows, W_U, b_U, chosen[here]) for rows, here in _blocks(resid, normalize)]
+    unembed = _Unembed(W_U, b_U, multiply_by_torch)
+    logits = [unembed.chosen(rows, chosen[here]) for rows, here in _blocks(resid, normalize)]
     log_probs = torch.cat(logits, dim=1) - log_normalizer.values[..., None]
     # Two products of different shape round differently; by that a certain token could get above 1.
     return Measure("probability", "probability", ("layer", "pos", "chosen"), log_probs.clamp_max(0).exp())
@@ -107,6 +120,7 @@ def chosen_ranks(
     W_U: Float[Tensor, "d_model d_vocab"],
     b_U: Float[Tensor, " d_vocab"],
     chosen: Int[Tensor, "pos chosen"],
+    multiply: Multiply = multiply_by_torch,
 ) -> Measure:
     """1 plus the number of tokens more probable than each position's chosen ids, at every layer [layer, pos, chosen].
 
@@ -116,7 +130,8 @@ def chosen_ranks(
         HeadlightError: a chosen token is outside the vocabulary.
     """
     _check_chosen(len(b_U), chosen)
-    ranks = torch.cat([_rank(rows, W_U, b_U, chosen[here]) for rows, here in _blocks(resid, normalize)], dim=1)
+    unembed = _Unembed(W_U, b_U, multiply)
+    ranks = torch.cat([_rank(rows, unembed, chosen[here]) for rows, here in _blocks(resid, normalize)], dim=1)
     return Measure("rank", "rank", ("layer", "pos", "chosen"), ranks)
 
 
@@ -130,15 +145,27 @@ def _blocks(resid: Streams, normalize: Normalize) -> Iterator[tuple[Float[Tensor
         yield normalized.reshape(len(streams), -1, normalized.shape[-1]), here
 
 
-def _tiles(
-    normalized: Float[Tensor, "layer pos d_model"],
-    W_U: Float[Tensor, "d_model d_vocab"],
-    b_U: Float[Tensor, " d_vocab"],
-) -> Iterator[tuple[int, Float[Tensor, "layer pos word"]]]:
-    """The logits of some words at a time, and the id of the first."""
-    for first in range(0, len(b_U), WORDS):
-        words = slice(first, first + WORDS)
-        yield first, normalized @ W_U[:, words] + b_U[words]
+class _Unembed(NamedTuple):
+    """The unembedding, and what multiplies with it."""
+
+    W_U: Float[Tensor, "d_model d_vocab"]
+    b_U: Float[Tensor, " d_vocab"]
+    multiply: Multiply
+
+    def tiles(
+        self, normalized: Float[Tensor, "layer pos d_model"]
+    ) -> Iterator[tuple[int, Float[Tensor, "layer pos word"]]]:
+        """The logits of some words at a time, and the id of the first."""
+        rows = normalized.flatten(0, 1)
+        for first in range(0, len(self.b_U), WORDS):
+            words = slice(first, first + WORDS)
+            yield first, self.multiply(rows, self.W_U[:, words], self.b_U[words]).view(*normalized.shape[:2], -1)
+
+    def chosen(
+        self, normalized: Float[Tensor, "layer pos d_model"], ids: Int[Tensor, "pos chosen"]
+    ) -> Float[Tensor, "layer pos chosen"]:
+        """The logits of each position's own words."""
+        return torch.einsum("lpd,dpc->lpc", normalized, self.W_U[:, ids]) + self.b_U[ids]
 
 
 def _check_chosen(d_vocab: int, chosen: Int[Tensor, "pos chosen"]) -> None:
@@ -147,42 +174,25 @@ def _check_chosen(d_vocab: int, chosen: Int[Tensor, "pos chosen"]) -> None:
         raise HeadlightError(f"Token id {outside[0].item()} was chosen; choose ids from 0 to {d_vocab - 1}.")
 
 
-def _read(
-    normalized: Float[Tensor, "layer pos d_model"],
-    W_U: Float[Tensor, "d_model d_vocab"],
-    b_U: Float[Tensor, " d_vocab"],
-    k: int,
-) -> tuple[Tensor, ...]:
+def _read(normalized: Float[Tensor, "layer pos d_model"], unembed: _Unembed, k: int) -> tuple[Tensor, ...]:
     """The fields of `LogitLens` for some positions, by one pass over the vocabulary."""
-    top_logits = normalized.new_full((*normalized.shape[:2], k), -torch.inf)
-    top_ids = torch.zeros_like(top_logits, dtype=torch.long)
-    summaries = []
-    for first, logits in _tiles(normalized, W_U, b_U):
-        _keep_best(top_logits, top_ids, logits, first)
-        summaries.append(_summarise(logits))
+    n_layers, n_pos, _ = normalized.shape
+    best, summaries = _Best(k, normalized.new_full((n_layers * n_pos,), -torch.inf)), []
+    for first, logits in unembed.tiles(normalized):
+        peaks = best.look_at(logits.flatten(0, 1), first)
+        summaries.append(_summarise(logits, peaks.view(n_layers, n_pos)))
     log_normalizer, entropy, kl = _combine(torch.stack(summaries, dim=1))
+    top_ids, top_logits = (each.view(n_layers, n_pos, k) for each in best.found())
     return top_ids, (top_logits - log_normalizer[..., None]).exp(), log_normalizer, entropy, kl
 
 
-def _chosen_logits(
-    normalized: Float[Tensor, "layer pos d_model"],
-    W_U: Float[Tensor, "d_model d_vocab"],
-    b_U: Float[Tensor, " d_vocab"],
-    chosen: Int[Tensor, "pos chosen"],
-) -> Float[Tensor, "layer pos chosen"]:
-    return torch.einsum("lpd,dpc->lpc", normalized, W_U[:, chosen]) + b_U[chosen]
-
-
 def _rank(
-    normalized: Float[Tensor, "layer pos d_model"],
-    W_U: Float[Tensor, "d_model d_vocab"],
-    b_U: Float[Tensor, " d_vocab"],
-    chosen: Int[Tensor, "pos chosen"],
+    normalized: Float[Tensor, "layer pos d_model"], unembed: _Unembed, chosen: Int[Tensor, "pos chosen"]
 ) -> Int[Tensor, "layer pos chosen"]:
     """The chosen tokens' ranks at some positions, by one pass over the vocabulary."""
-    own_logits = _chosen_logits(normalized, W_U, b_U, chosen)
+    own_logits = unembed.chosen(normalized, chosen)
     ranks = torch.ones_like(own_logits, dtype=torch.long)
-    for first, logits in _tiles(normalized, W_U, b_U):
+    for first, logits in unembed.tiles(normalized):
         _overwrite(logits, chosen - first, own_logits)
         for i, own in enumerate(own_logits.unbind(-1)):
             ranks[..., i] += (logits > own[..., None]).sum(dim=-1)
@@ -202,45 +212,69 @@ def _overwrite(
     logits[:, pos, chosen[pos, i]] = values[:, pos, i]
 
 
-def _keep_best(
-    top_logits: Float[Tensor, "layer pos k"],
-    top_ids: Int[Tensor, "layer pos k"],
-    logits: Float[Tensor, "layer pos word"],
-    first: int,
-) -> None:
-    """Merge a tile whose words start at id `first` into the best so far. Of equal logits the lower id comes first."""
-    k = top_logits.shape[-1]
-    rows = logits.amax(dim=-1) > top_logits[..., -1]
-    found_logits, found_ids = _best(logits[rows], k)
-    merged_logits = torch.cat([top_logits[rows], found_logits], dim=-1)
-    merged_ids = torch.cat([top_ids[rows], found_ids + first], dim=-1)
-    # Stable, and earlier tiles hold the lower ids.
-    order = merged_logits.sort(dim=-1, descending=True, stable=True).indices[:, :k]
-    top_logits[rows] = merged_logits.gather(-1, order)
-    top_ids[rows] = merged_ids.gather(-1, order)
+class _Best:
+    """The k best words of each row so far, of equal ones those with the lowest ids.
+
+    It is a list of candidates, which is cut to the best only when it has grown. A tile has few words as good as the
+    best of the tiles before it; whether it has any is told by the peaks of groups of its words.
+    """
+
+    def __init__(self, k: int, least: Float[Tensor, " row"]) -> None:
+        self.k = k
+        self.least = least  # a word with a smaller logit cannot be among the best
+        none = torch.empty(0, dtype=torch.long, device=least.device)
+        self.rows, self.ids, self.logits = [none], [none], [least[:0]]
+
+    def look_at(self, logits: Float[Tensor, "row word"], first: int) -> Float[Tensor, " row"]:
+        """Note what may be among the best of a tile, whose first word has the id given; returns each row's peak."""
+        n_rows, n_words = logits.shape
+        n_groups = GROUPS if n_words % GROUPS == 0 else n_words
+        grouped = logits.view(n_rows, -1, n_groups)  # every `n_groups`th word is in the same group
+        peaks = grouped.amax(dim=1)
+        rows, groups = (peaks >= self.least[:, None]).nonzero(as_tuple=True)
+        if len(rows) > self.k * n_rows and n_groups >= self.k:
+            # As in the first tile. Each row's k best groups have a word each that is as good as their peak.
+            self.least = self.least.maximum(peaks.topk(self.k).values[:, -1])
+            rows, groups = (peaks >= self.least[:, None]).nonzero(as_tuple=True)
+        words = grouped[rows, :, groups]
+        which, places = (words >= self.least[rows, None]).nonzero(as_tuple=True)
+        self.rows.append(rows[which])
+        self.ids.append(first + places * n_groups + groups[which])
+        self.logits.append(words[which, places])
+        if sum(map(len, self.rows)) > CANDIDATES * n_rows:
+            self._cut()
+        return peaks.amax(dim=-1)
+
+    def found(self) -> tuple[Int[Tensor, "row k"], Float[Tensor, "row k"]]:
+        """Ids and logits, best first."""
+        self._cut()
+        return self.ids[0].view(-1, self.k), self.logits[0].view(-1, self.k)
+
+    def _cut(self) -> None:
+        rows, ids, logits = torch.cat(self.rows), torch.cat(self.ids), torch.cat(self.logits)
+        order = ids.argsort()
+        for key, descending in ((logits, True), (rows, False)):
+            order = order[key[order].argsort(stable=True, descending=descending)]
+        rank = torch.arange(len(rows), device=rows.device) - torch.searchsorted(rows[order], rows[order])
+        last, kept = order[rank == self.k - 1], order[rank < self.k]
+        self.rows, self.ids, self.logits = [rows[kept]], [ids[kept]], [logits[kept]]
+        # The words to come have higher ids: they must be better than the last of the best, not as good.
+        self.least[rows[last]] = logits[last].nextafter(logits.new_tensor(torch.inf))
 
 
-def _best(logits: Float[Tensor, "row word"], k: int) -> tuple[Float[Tensor, "row best"], Int[Tensor, "row best"]]:
-    """The k best words of each row, or all if there are fewer. Of equal logits the lower id comes first."""
-    # topk leaves the order of equal logits open, so rows that have some among the best k + 1 are sorted in full.
-    values, ids = logits.topk(min(k + 1, logits.shape[-1]))
-    tied = (values[:, 1:] == values[:, :-1]).any(dim=-1)
-    ids[tied] = logits[tied].sort(dim=-1, descending=True, stable=True).indices[:, : ids.shape[-1]]
-    return values[:, :k], ids[:, :k]
-
-
-def _summarise(logits: Float[Tensor, "layer pos word"]) -> Float[Tensor, "3 layer pos"]:
+def _summarise(
+    logits: Float[Tensor, "layer pos word"], peak: Float[Tensor, "layer pos"]
+) -> Float[Tensor, "3 layer pos"]:
     """Of the softmax over this tile's words alone: log of its denominator, entropy, KL(last layer || layer).
 
     Overwrites `logits`: another tile of fresh memory would cost more than the arithmetic.
     """
-    peak = logits.amax(dim=-1, keepdim=True)
-    shifted = logits.sub_(peak)
+    shifted = logits.sub_(peak[..., None])
     weights = shifted.exp()
     total = weights.sum(dim=-1)
-    entropy = total.log() - torch.linalg.vecdot(weights, shifted) / total
-    cross_entropy = total.log() - torch.linalg.vecdot(weights[-1], shifted) / total[-1]
-    return torch.stack([peak.squeeze(-1) + total.log(), entropy, cross_entropy - entropy[-1]])
+    cross_entropy = total.log() - torch.einsum("pw,lpw->lp", weights[-1], shifted) / total[-1]
+    entropy = total.log() - shifted.mul_(weights).sum(dim=-1) / total
+    return torch.stack([peak + total.log(), entropy, cross_entropy - entropy[-1]])
 
 
 def _combine(tiles: Float[Tensor, "3 tile layer pos"]) -> tuple[Tensor, Tensor, Tensor]:

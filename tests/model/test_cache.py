@@ -7,6 +7,7 @@ from transformer_lens.utilities import get_act_name
 from model import ActivationCache
 from model.cache import activation_name
 from model.errors import HookError
+from model.layers import Attention
 from tests.model.oracles import lens_twin, random_model, random_tokens
 
 SHORT = ["embed", "pos_embed", "scale", "normalized"]
@@ -59,3 +60,28 @@ def test_heads_apart_are_kept_only_when_named(cache: ActivationCache) -> None:
 def test_what_was_not_kept_is_refused_with_the_nearest_names(cache: ActivationCache, key: str) -> None:
     with pytest.raises(HookError, match=r"The cache holds no .* Nearest: "):
         cache[key]
+
+
+@pytest.mark.parametrize("n_tokens", [7, 300], ids=["all heads at once", "head by head"])
+def test_patterns_are_computed_when_first_read_and_are_those_of_the_pass(
+    n_tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tokens = random_model(n_ctx=300), random_tokens(n_pos=n_tokens)
+    attend, passes = Attention._attend, []
+    monkeypatch.setattr(Attention, "_attend", lambda *given: passes.append(given) or attend(*given))
+    with torch.inference_mode():
+        _, kept = model.run_with_cache(tokens, lambda name: name.endswith(("attn_scores", "pattern")))
+        _, cache = model.run_with_cache(tokens)
+    assert list(cache) == [name for name in model.hook_names if not name.endswith("result")]
+    assert len(passes) == 2 * model.cfg.n_layers  # the two runs
+    for name in kept:
+        assert torch.equal(cache[name], kept[name])
+        assert cache[name] is cache[name]
+    assert len(passes) == 2 * model.cfg.n_layers + len(kept)  # each read computes once
+
+
+def test_where_derivatives_are_asked_for_they_go_through_a_kept_pattern() -> None:
+    model = random_model()
+    logits, cache = model.run_with_cache(random_tokens())
+    (found,) = torch.autograd.grad(logits.sum(), cache["pattern", 0])
+    assert found.abs().sum() > 0

@@ -26,7 +26,7 @@ def reader(run):
 
 
 with torch.inference_mode():
-    read = {run: lens.logit_lens(streams(run), *reader(run)) for run in tokens}
+    read = {run: lens.logit_lens(streams(run), *reader(run), multiply=affine) for run in tokens}
     followed = {}
     for run in tokens:
         everywhere = torch.full((len(labels[run]), 1), token)
@@ -66,7 +66,8 @@ for run in tokens:
         rows += [(run, rank + 1, *row) for rank, row in enumerate(zip(names, chances))]
     here = [stream[position : position + 1] for stream in streams(run)]
     with torch.inference_mode():
-        ranks = lens.chosen_ranks(here, *reader(run), torch.tensor([[token]])).values[:, 0, 0]
+        found = lens.chosen_ranks(here, *reader(run), torch.tensor([[token]]), multiply=affine)
+    ranks = found.values[:, 0, 0]
     ways += [(run, *row) for row in zip(layers, followed[run][:, position].tolist(), ranks.tolist())]
 table(["run", "rank", "token", "probability"], rows)
 table(["run", "after layer", "probability", "rank"], ways)""")
@@ -96,4 +97,4 @@ def script(shown: Shown, chosen: Selection) -> str:
     ]
     analyses = ["lens"] if shown.b is None else ["alignment", "lens"]
     purpose = "What the model would say after each layer: the logit lens."
-    return whole(purpose, analyses, blocks, ["from model.hooks import NO_TAP"])
+    return whole(purpose, analyses, blocks, ["from model.hooks import NO_TAP", "from model.product import affine"])

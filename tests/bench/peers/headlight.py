@@ -14,6 +14,7 @@ from model.decoding import greedy
 from model.families import tensors
 from model.hooks import Tap
 from model.patching import LogitDifference, Patching, patching_map
+from model.product import affine
 from tests.bench.prompt import head, prompt
 
 TARGET, DISTRACTOR = 4, 2
@@ -58,7 +59,7 @@ class Peer:
 
     def lens(self, n_tokens: int) -> Any:
         unembed = self.model.unembed
-        return logit_lens(self.streams(n_tokens), self._normalize, unembed.W_U, unembed.b_U)
+        return logit_lens(self.streams(n_tokens), self._normalize, unembed.W_U, unembed.b_U, multiply=affine)
 
     def _normalize(self, rows: Tensor) -> Tensor:
         return self.model.ln_final(rows[None], Tap())[0]

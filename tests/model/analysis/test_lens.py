@@ -44,11 +44,15 @@ def ranking(logits: Tensor) -> Tensor:
     return logits.argsort(dim=-1, descending=True, stable=True)
 
 
-@pytest.fixture(params=[(512, 2048), (9, 5), (1, 1), (4, 36)], ids=str)
+@pytest.fixture(params=[(1024, 2048, 64), (9, 5, 64), (1, 1, 1), (4, 36, 12), (8, 12, 4)], ids=str)
 def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tile sizes that hold everything, divide nothing, hold fewer words than k, and leave one word over."""
-    monkeypatch.setattr(lens, "ROWS", request.param[0])
-    monkeypatch.setattr(lens, "WORDS", request.param[1])
+    """Tile sizes that hold everything, divide nothing, hold fewer words than k, and leave one word over.
+
+    Their words are in as many groups as there are words, in one, and in some of three.
+    """
+    for name, value in zip(("ROWS", "WORDS", "GROUPS"), request.param, strict=True):
+        monkeypatch.setattr(lens, name, value)
+    monkeypatch.setattr(lens, "CANDIDATES", 1)  # so that they are cut again and again
 
 
 @pytest.mark.usefixtures("tiles")
@@ -216,7 +220,8 @@ def test_each_logit_is_computed_once() -> None:
     resid, W_U, b_U, _ = random_case(n_layers=3, n_pos=200, d_model=8, d_vocab=5000)
     with FlopCounterMode(display=False) as counter:
         logit_lens(resid, normalize, W_U, b_U)
-    assert counter.get_total_flops() == 2 * 3 * 200 * 8 * 5000
+    # Besides, the mean of each logit under the final distribution is one product more.
+    assert counter.get_total_flops() == 2 * 3 * 200 * (8 + 1) * 5000
 
 
 def test_nothing_larger_than_a_tile_is_made() -> None:
