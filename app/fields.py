@@ -21,11 +21,11 @@ from model.analysis import Measure, alignment, attention
 from model.analysis.grouping import grouped
 
 Cells = Float[Tensor, "query key"]
-TITLES: dict[Show, tuple[str, str]] = {  # name, unit
+TITLES: dict[Show, tuple[str, str]] = {  # name, unit; measures.js has the same
     "weight": ("attention weight", ""),
-    "score": ("pre-softmax score", ""),
-    "write": ("weight × length of what is written", "L2 norm"),
-    "disagreement": ("weight minus share of what is written", ""),
+    "score": ("score before the softmax", "nats"),
+    "write": ("value-weighted norm", "L2 norm"),
+    "disagreement": ("weight − share of the written norm", ""),
 }
 NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one
 ROUNDING = 1e-5  # of a softmax in float32, with room
@@ -38,6 +38,21 @@ class How:
 
     show: Show = "weight"
     sink: Sink = "keep"
+
+
+def first_token_note(how: How) -> str:
+    """What became of the first token; nothing where it is kept. measures.js says the same."""
+    if how.sink == "keep":
+        return ""
+    if how.sink == "hide" or how.show == "score":
+        return "first token hidden"
+    return "first token hidden, the other weights of a row sum to 1"
+
+
+def title(show: Show) -> str:
+    """What the cells hold, with its unit where it has one."""
+    name, unit = TITLES[show]
+    return f"{name} ({unit})" if unit else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +79,8 @@ def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
     if group is None:
         return Attention(attended.pattern, attended.scores, write_norms(run, *head))
     weights = grouped(attended.pattern, group)
-    masked = grouped(attended.scores.isfinite().float(), group) == 0
+    # Groups are tokens in a row: one is seen from another exactly as a token from a token.
+    masked = torch.full_like(weights, run.cfg.attention_dir == "causal", dtype=torch.bool).triu(1)
     nothing = torch.full_like(weights, torch.nan)
     return Attention(weights, nothing.masked_fill(masked, -torch.inf), nothing[0])
 
@@ -125,8 +141,16 @@ def thumbnails(shown: Shown, side: Side, how: How, axis: Axis) -> Thumbnails:
         for layer in range(shown.n_layers)
     ]
     values = torch.stack([torch.stack(layer) for layer in pooled]).numpy()
-    limit = 1.0 if how.show == "weight" and not signed else float(np.nanmax(np.abs(values), initial=NOISE))
+    limit = 1.0 if how.show == "weight" and not signed else scale_end(float(np.nanmax(np.abs(values), initial=0)))
     return Thumbnails(values, limit, signed)
+
+
+def scale_end(largest: float) -> float:
+    """Where a colour scale ends that holds values up to the largest: that, rounded up to two digits, or 1 for noise."""
+    if largest <= NOISE:
+        return 1.0
+    step = 10.0 ** (np.floor(np.log10(largest)) - 1)
+    return float(f"{np.ceil(largest / step - NOISE) * step:.2g}")
 
 
 def _taken_as_they_passed(run: Run) -> Thumbnails:

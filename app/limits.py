@@ -87,10 +87,14 @@ class ByteCache:
     def find(self, key: Hashable) -> Any:
         """The value kept under the key; None if there is none."""
         with self._lock:
-            if key not in self._kept:
-                return None
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
+            if key in self._kept:
+                self._kept.move_to_end(key)
+        return self.peek(key)
+
+    def peek(self, key: Hashable) -> Any:
+        """The same where it is no use of the value, and is not to keep it any longer."""
+        with self._lock:
+            return self._kept.get(key, (None, 0))[0]
 
     def _put(self, key: Hashable, value: object, nbytes: int) -> None:
         with self._lock:

@@ -86,7 +86,7 @@ def _content(slug: str) -> None:
     with boundary.guard(lambda reason: notices.refused(reason, "view")):
         _draw(view, _found(view.kind, seen))
     if view.kind is PROMPTED:
-        prompt_list.note(selection.current(), slug)
+        prompt_list.note(selection.current(), slug, view.title)
     selection.write_url()
 
 

@@ -29,17 +29,20 @@ HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
 PICKLES = (".pt", ".pth", ".bin")
 
+# To recognise them takes a look into every folder, and what comes with the project stays as long as the server runs.
+_embedded, _embedded_seq2seq = cache(embedded_models), cache(embedded_seq2seq_models)
+
 
 def offered_models() -> tuple[str, ...]:
     """The names in the model list: the server's own model, the embedded ones, the models folder's, GPT-2's family."""
     in_folder = (name for name, path in _in_folder().items() if not is_seq2seq(path))
-    return tuple(dict.fromkeys((settings().model, *embedded_models(), *in_folder, *HUB_MODELS)))
+    return tuple(dict.fromkeys((settings().model, *_embedded(), *in_folder, *HUB_MODELS)))
 
 
 def offered_seq2seq_models() -> tuple[str, ...]:
     """The names in the list of encoder-decoders: the embedded ones and the models folder's."""
     in_folder = (name for name, path in _in_folder().items() if is_seq2seq(path))
-    return tuple(dict.fromkeys((*embedded_seq2seq_models(), *in_folder)))
+    return tuple(dict.fromkeys((*_embedded_seq2seq(), *in_folder)))
 
 
 def any_model_allowed() -> bool:
@@ -85,7 +88,7 @@ def open_seq2seq(name: str) -> Seq2SeqTransformer:
 
 
 def _open_seq2seq(name: str) -> Seq2SeqTransformer:
-    lies_at = {} if name in embedded_seq2seq_models() else _in_folder()
+    lies_at = {} if name in _embedded_seq2seq() else _in_folder()
     model = load_seq2seq(lies_at.get(name, name))
     assert model.source is not None  # set by load_seq2seq
     model.source = replace(model.source, name=name)
@@ -94,14 +97,14 @@ def _open_seq2seq(name: str) -> Seq2SeqTransformer:
 
 def opened_by(source: Source) -> str:
     """What `load` opens a model by without the page: its name, or its path where that is the user's own to know."""
-    embedded = source.name in embedded_models() or source.name in embedded_seq2seq_models()
+    embedded = source.name in _embedded() or source.name in _embedded_seq2seq()
     from_disk = source.revision is None and not embedded
     return str(source.path) if from_disk and any_model_allowed() else source.name
 
 
 def heads_by_hand(name: str) -> dict[tuple[int, int], str]:
     """What each head does of a model whose weights were written by hand; nothing for any other."""
-    return HEADS.get(name, {}) if name in embedded_models() else {}
+    return HEADS.get(name, {}) if name in _embedded() else {}
 
 
 def is_open(name: str) -> bool:
@@ -115,7 +118,7 @@ def _opened() -> ByteCache:
 
 
 def _open(name: str) -> Transformer:
-    lies_at = {} if name in embedded_models() else _in_folder()
+    lies_at = {} if name in _embedded() else _in_folder()
     model = load(lies_at.get(name, name), allow_pickle=False)
     assert model.source is not None  # set by load
     model.source = replace(model.source, name=name)

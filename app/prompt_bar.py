@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app import models, prompts, selection, tour
+from app import bars, models, prompts, selection
 from app.glossary import TERMS
-
-ALIGN = {"tokens": "same tokens", "position": "same position"}
 
 
 def draw() -> None:
@@ -22,11 +20,17 @@ def draw() -> None:
                 _model_list("model", "Model")
                 _bos_and_run()
     selection.submit_late()
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="headlight-examples"):
-        _examples()
-        st.space("stretch")
-        _compare()
-        tour.draw()
+    bars.line_under(
+        prompts.examples(),
+        _open,
+        bars.SideB(
+            selection.comparing(),
+            "Add a second prompt or model: every page then shows A, B and the difference.",
+            selection.compare,
+            selection.compare_no_more,
+            selection.swap,
+        ),
+    )
 
 
 def _two() -> None:
@@ -35,15 +39,8 @@ def _two() -> None:
             _prompt(f"prompt{field}", f"Prompt {side}")
             _model_list(f"model{field}", f"Model {side}")
     with st.container(horizontal=True, vertical_alignment="center", key="headlight-bar"):
-        st.radio(
-            "Lay side by side",
-            list(ALIGN),
-            format_func=ALIGN.__getitem__,
-            key=selection.widget_key("align"),
-            horizontal=True,
-            label_visibility="collapsed",
-            help=TERMS["align"],
-        )
+        bars.alignment("align")
+        bars.hint("model", "prompt")
         _bos_and_run()
 
 
@@ -77,48 +74,16 @@ def _bring_prompt() -> None:
         held[prompt] = own
 
 
-def _model_list(name: str, label: str) -> None:
-    key = selection.widget_key(name)
-    st.selectbox(
+def _model_list(field: str, label: str) -> None:
+    bars.model_list(
+        field,
         label,
-        dict.fromkeys((*models.offered_models(), st.session_state[key])),
-        key=key,
-        accept_new_options=models.any_model_allowed(),
+        models.offered_models(),
+        "Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub. The weights of "
+        "teach-… were written by hand, so that what every head does is known.",
         placeholder="Choose a model",
         label_visibility="collapsed",
-        help="Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub. The weights of "
-        "teach-… were written by hand, so that what every head does is known.",
-        width=280,
     )
-
-
-def _compare() -> None:
-    """One button opens B and closes it again, so that the keyboard's focus stays on it."""
-    comparing = selection.comparing()
-    st.button(
-        "Close B" if comparing else "Compare A | B",
-        key=selection.widget_key("compare"),
-        type="tertiary",
-        icon=":material/close:" if comparing else ":material/compare:",
-        on_click=selection.compare_no_more if comparing else selection.compare,
-        help="Go on with A alone."
-        if comparing
-        else "Add a second prompt or model: every page then shows A, B and the difference.",
-    )
-    if comparing:
-        st.button("Swap A and B", key=selection.widget_key("swap"), type="tertiary", on_click=selection.swap)
-
-
-def _examples() -> None:
-    st.caption("Examples", width="content")
-    for example in prompts.examples():
-        st.button(
-            example.title,
-            key=selection.widget_key(f"example.{example.title}"),
-            type="tertiary",
-            on_click=_open,
-            args=(example,),
-        )
 
 
 def look_at(prompt: str) -> None:

@@ -1,7 +1,7 @@
 """The session's prompts, uploaded and typed, and the last runs to go back to. Texts and selections, never a tensor."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -10,17 +10,21 @@ from app.selection import Selection
 from model.errors import InputError
 
 TYPED = "typed"
-LIST_PAGE = "prompts"  # the page that shows this list, and so none to go back to
+LIST_PAGE, LIST_TITLE = "prompts", "Prompts"  # the page that shows this list, and so none to go back to
 MAX_RUNS = 20
 MAX_TYPED = 100  # beyond it the oldest typed prompts leave the list
 
 
 @dataclass(frozen=True)
 class PastRun:
-    """A selection that was run, as it was when it was last seen, and the page that it was seen on."""
+    """A selection that was run, as it was when it was last seen, and the page that it was seen on, by slug and title.
+
+    Without a slug it was seen on the list's own page alone.
+    """
 
     selection: Selection
     page: str = ""
+    title: str = LIST_TITLE
 
     @property
     def inputs(self) -> tuple[object, ...]:
@@ -75,13 +79,13 @@ def remove(places: Sequence[int]) -> None:
     lists.prompts = tuple(prompt for place, prompt in enumerate(lists.prompts) if place not in places)
 
 
-def note(selection: Selection, page: str) -> None:
+def note(selection: Selection, page: str, title: str = LIST_TITLE) -> None:
     """Remember what is shown: a run not seen before joins the last runs, and its prompts, if they are new, the list."""
     lists = _lists()
-    seen = PastRun(selection, page)
+    seen = PastRun(selection, page, title)
     before = next((run for run in lists.past if run.inputs == seen.inputs), None)
     if page == LIST_PAGE:
-        seen = PastRun(selection, before.page if before else "")
+        seen = replace(before or PastRun(selection), selection=selection)
     lists.past = (seen, *(run for run in lists.past if run is not before))[:MAX_RUNS]
     if before is None:
         _join(selection.prompt)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from model.errors import InputError
 
+EMPTY = "is empty. Type a sentence, or pick one of the examples."
 MAX_CHARACTERS = 50_000  # refused before tokenizing; 1024 of GPT-2's tokens are about 4500 characters of English
 
 PROMPTS = Path(__file__).parent.parent / "assets" / "prompts"
@@ -76,7 +77,7 @@ def check_text(text: str, called: str = "prompt") -> None:
         InputError: nothing typed, nothing but spaces, or far too much.
     """
     if not text:
-        raise InputError(f"The {called} is empty. Type a sentence, or pick one of the examples.")
+        raise InputError(f"The {called} {EMPTY}")
     if text.isspace():
         raise InputError(
             f"The {called} is {len(text)} spaces or line breaks and nothing else. Type a sentence, or pick an example."

@@ -21,7 +21,7 @@ from model.analysis import Measure, attention, head_steps
 from model.editing import NO_EDITS, EditTap, Means, tap
 from model.edits import Edit
 from model.errors import InputError
-from model.hooks import Chain, Tap
+from model.hooks import Chain, Tap, Watcher
 from model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
 from model.source import Source
 from model.tokenizer import Tokenizer
@@ -111,18 +111,23 @@ class Run:
             if not self.cfg.attn_only:
                 yield f"L{layer} MLP", self.cache["mlp_out", layer]
 
-    def streams(self) -> Iterator[Float[Tensor, "pos d_model"]]:
-        """The residual stream before the first layer and after each one."""
-        resid = self._or_edited("blocks.0.hook_resid_pre", self.cache["embed"] + self.cache["pos_embed"])
+    def streams(self, positions: slice = slice(None)) -> Iterator[Float[Tensor, "pos d_model"]]:
+        """The residual stream at these positions before the first layer and after each one."""
+        embedded = self.cache["embed"][positions] + self.cache["pos_embed"][positions]
+        resid = self._edited("blocks.0.hook_resid_pre", positions, embedded)
         yield resid
         states = ("post",) if self.cfg.attn_only else ("mid", "post")
         for layer in range(self.cfg.n_layers):
             for part, state in zip(("attn_out", "mlp_out"), states, strict=False):
-                resid = self._or_edited(f"blocks.{layer}.hook_resid_{state}", resid + self.cache[part, layer])
+                summed = resid + self.cache[part, layer][positions]
+                resid = self._edited(f"blocks.{layer}.hook_resid_{state}", positions, summed)
             yield resid
 
-    def _or_edited(self, name: str, summed: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
-        return self.cache[name] if self.tap.wants(name) else summed
+    def _edited(
+        self, name: str, positions: slice, summed: Float[Tensor, "pos d_model"]
+    ) -> Float[Tensor, "pos d_model"]:
+        """A stream as the edits have left it, where they change it; what was summed elsewhere."""
+        return self.cache[name][positions] if self.tap.wants(name) else summed
 
 
 def run_key(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> tuple[Hashable, ...]:
@@ -191,6 +196,7 @@ class _Reduce(Tap):
         self.kept: dict[str, Tensor] = {}
         self.thumbnails: list[Tensor] = []
         self.scores: list[dict[str, Measure]] = []
+        self._n_heads, self._thumbnails, self._scores = cfg.n_heads, list[Tensor](), list[dict[str, Measure]]()
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         part = name.rpartition(".")[2]
@@ -202,10 +208,24 @@ class _Reduce(Tap):
         elif part in STREAMS and self._editing.wants(name):
             self.kept[name] = activation[0].cpu().clone()
         elif part == "hook_pattern":
-            pattern = activation[0].cpu()
-            self.thumbnails.append(attention.max_pool(pattern, THUMBNAIL))
-            self.scores.append(mean_scores(pattern, self._tokens))
+            self.thumbnails.append(attention.max_pool(activation[0].cpu(), THUMBNAIL))
+            self.scores.append(mean_scores(activation[0].cpu(), self._tokens))
         return activation
+
+    def ignores(self, name: str) -> bool:
+        return name.endswith("hook_attn_scores")
+
+    def watcher(self, name: str) -> Watcher | None:
+        return self._watch if name.endswith("hook_pattern") else None
+
+    def _watch(self, pattern: Float[Tensor, "query key"]) -> None:
+        """The same of a long prompt, whose layer's patterns at once would take 50 MB at 1024 tokens of GPT-2."""
+        self._thumbnails.append(attention.max_pool(pattern, THUMBNAIL))
+        self._scores.append(mean_scores(pattern[None], self._tokens))
+        if len(self._scores) == self._n_heads:
+            self.thumbnails.append(torch.stack(self._thumbnails))
+            self.scores.append(_side_by_side(self._scores))
+            self._thumbnails, self._scores = [], []
 
 
 def mean_scores(pattern: Float[Tensor, "head query key"], tokens: Int[Tensor, " pos"]) -> dict[str, Measure]:
@@ -213,6 +233,14 @@ def mean_scores(pattern: Float[Tensor, "head query key"], tokens: Int[Tensor, " 
     rows = {"entropy": attention.entropy(pattern), "mean_distance": attention.mean_distance(pattern)}
     means = {name: Measure(row.name, row.unit, ("head",), row.values.mean(-1)) for name, row in rows.items()}
     return means | vars(attention.head_scores(pattern, tokens))
+
+
+def _side_by_side(heads: list[dict[str, Measure]]) -> dict[str, Measure]:
+    """A layer's scores from those of each head."""
+    return {
+        name: Measure(each.name, each.unit, ("head",), torch.cat([head[name].values for head in heads]))
+        for name, each in heads[0].items()
+    }
 
 
 def stack(layers: list[dict[str, Measure]]) -> dict[str, Measure]:

@@ -20,6 +20,7 @@ from model.editing import sum_z
 from model.edits import AblateHeads, Edit, Patch, sources
 from model.errors import HeadlightError, InputError
 from model.hooks import Chain, Collect, Tap
+from model.product import affine
 from model.source import Source
 
 Value = TypeVar("Value")
@@ -197,8 +198,11 @@ def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
 
 
 def known_head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics | None:
-    """The same without running anything: None where neither they nor the prompt's run are in the cache."""
-    made: Run | None = _results().find((model_name, prompt, bos))
+    """The same without running anything: None where neither they nor the prompt's run are in the cache.
+
+    The run is not kept any longer for that: a list of many prompts would push out all that is looked at.
+    """
+    made: Run | None = _results().peek(run_key(model_name, prompt, bos))
     if made is not None:
         return HeadStatistics(len(made.tokens), made.scores)
     return _results().find(_statistics_key(model_name, prompt, bos))
@@ -223,8 +227,10 @@ def logit_lens(made: Run) -> lens.LogitLens:
     Raises:
         BusyError: too many runs at once.
     """
+    n_pos, some = len(made.tokens), max(1, lens.ROWS // (made.cfg.n_layers + 1))
+    parts = (slice(begin, begin + some) for begin in range(0, n_pos, some))  # all streams at once would take more room
     with _gate().enter(), torch.inference_mode():
-        return lens.logit_lens(*_lens_of(made, slice(None)))
+        return lens.joined([lens.logit_lens(*_lens_of(made, part), multiply=affine) for part in parts])
 
 
 def followed_probabilities(made: Run, read: lens.LogitLens, token: int) -> Measure:
@@ -243,15 +249,19 @@ def followed_ranks(made: Run, token: int, positions: slice) -> Measure:
     """
     chosen = torch.full((len(made.tokens[positions]), 1), token)
     with _gate().enter(), torch.inference_mode():
-        found = lens.chosen_ranks(*_lens_of(made, positions), chosen)
+        found = lens.chosen_ranks(*_lens_of(made, positions), chosen, multiply=affine)
     return Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0])
 
 
 def _lens_of(made: Run, positions: slice) -> tuple[lens.Streams, lens.Normalize, Tensor, Tensor]:
     """What the lens reads: the streams at these positions, the final norm and the unembedding."""
     model = made.model
-    streams = (stream[positions] for stream in made.streams())
-    return streams, lambda rows: model.ln_final(rows[None], Tap())[0], model.unembed.W_U, model.unembed.b_U
+    return (
+        made.streams(positions),
+        lambda rows: model.ln_final(rows[None], Tap())[0],
+        model.unembed.W_U,
+        model.unembed.b_U,
+    )
 
 
 def once_more(made: Run, tap: Tap, stop_at_layer: int | None = None) -> Tensor:

@@ -54,6 +54,13 @@ class Shown:
             return (BOTH,) * len(self.a.tokens)
         return presence(self.alignment, self.a.tokens.tolist(), self.b.tokens.tolist())
 
+    @cached_property
+    def default_place(self) -> int:
+        """The place that is looked at before one is chosen: the last that all runs have, or the last of all."""
+        places = enumerate(zip(*map(self.positions, self.runs), strict=True))
+        common = [place for place, positions in places if None not in positions]
+        return common[-1] if common else len(self.labels) - 1
+
     @property
     def n_layers(self) -> int:
         """The layers that all runs have."""

@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app import models, prompts, selection, tour
+from app import bars, models, prompts, selection
 from app.glossary import TERMS
 from app.translation import MOST_BEAMS, Translation
 from app.translations import Translations
-
-ALIGN = {"tokens": "same tokens", "position": "same position"}
 
 
 def draw() -> None:
@@ -26,17 +24,25 @@ def draw() -> None:
             _texts("", "")
         with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-bar"):
             if selection.comparing_sources():
-                _align()
+                bars.alignment("pair_align")
+                bars.hint("translator", "source", "translation")
             else:
                 _model("", "")
             st.number_input("Beams", 1, MOST_BEAMS, key=selection.widget_key("beams"), help=TERMS["beams"], width=140)
             st.form_submit_button("Run", type="primary", on_click=selection.submit_source, shortcut="Mod+Enter")
     selection.submit_late()
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="headlight-examples"):
-        _examples()
-        st.space("stretch")
-        _compare()
-        tour.draw()
+    bars.line_under(
+        prompts.source_examples(),
+        _open,
+        bars.SideB(
+            selection.comparing_sources(),
+            "Add a second source, target or model: the page then shows A, B and the difference.",
+            selection.compare_sources,
+            selection.compare_sources_no_more,
+            selection.swap_sources,
+            key="_sources",
+        ),
+    )
 
 
 def _texts(side: str, field: str) -> None:
@@ -58,57 +64,12 @@ def _texts(side: str, field: str) -> None:
 
 
 def _model(side: str, field: str) -> None:
-    key = selection.widget_key(f"translator{field}")
-    st.selectbox(
+    bars.model_list(
+        f"translator{field}",
         f"Model{side}",
-        dict.fromkeys((*models.offered_seq2seq_models(), st.session_state[key])),
-        key=key,
-        accept_new_options=models.any_model_allowed(),
-        help="Pick an encoder-decoder, or type the folder of one.",
-        width=280,
+        models.offered_seq2seq_models(),
+        "Pick an encoder-decoder, or type the folder of one.",
     )
-
-
-def _align() -> None:
-    st.radio(
-        "Lay side by side",
-        list(ALIGN),
-        format_func=ALIGN.__getitem__,
-        key=selection.widget_key("pair_align"),
-        horizontal=True,
-        label_visibility="collapsed",
-        help=TERMS["align"],
-    )
-
-
-def _examples() -> None:
-    st.caption("Examples", width="content")
-    for example in prompts.source_examples():
-        st.button(
-            example.title,
-            key=selection.widget_key(f"example.{example.title}"),
-            type="tertiary",
-            on_click=_open,
-            args=(example,),
-        )
-
-
-def _compare() -> None:
-    """One button opens B and closes it again, so that the keyboard's focus stays on it."""
-    comparing = selection.comparing_sources()
-    st.button(
-        "Close B" if comparing else "Compare A | B",
-        key=selection.widget_key("compare_sources"),
-        type="tertiary",
-        icon=":material/close:" if comparing else ":material/compare:",
-        on_click=selection.compare_sources_no_more if comparing else selection.compare_sources,
-        help="Go on with A alone."
-        if comparing
-        else "Add a second source, target or model: the page then shows A, B and the difference.",
-    )
-    if comparing:
-        key = selection.widget_key("swap_sources")
-        st.button("Swap A and B", key=key, type="tertiary", on_click=selection.swap_sources)
 
 
 def _begin() -> None:

@@ -134,6 +134,8 @@ def within(chosen: Selection, found: Translations) -> Selection:
         chosen,
         translator=found.a.source.name,
         source=found.a.source_text,
+        translator_b="" if found.b is None else chosen.translator_b,
+        translation_b=None if found.b is None else chosen.translation_b,
         branch=_branch(chosen.branch, found.a),
         branch_b=_branch(chosen.branch_b, found.b),
         pair_heads=None if chosen.pair_heads and not heads else heads,

@@ -8,6 +8,7 @@ from app import boundary, checks, models, runs
 from app.run import Run
 from app.selection import widget_key
 from app.settings import settings
+from model.analysis import Measure
 from model.edits import describe
 
 SUMS, TRANSFORMERS = "checks.sums", "checks.transformers"
@@ -25,15 +26,21 @@ def draw(run: Run, side: str) -> None:
     if (found := runs.known(run, SUMS)) is not None:
         _table(
             {
-                "components − final residual": f"{float(found.components.values):.1e} at most",
-                "attention rows − 1": f"{float(found.rows.values):.1e} at most",
+                "components": checks.summed(run),
+                "components − final residual": f"{_tiny(found.components)} at most, "
+                f"beside entries of up to {found.largest:.3g}",
+                "attention rows − 1": f"{_tiny(found.rows)} at most",
             }
         )
     if st.button("Compare with transformers", key=widget_key(f"check_transformers{side}")):
         with boundary.guard(_say), st.spinner("Running transformers' own model…"):
             runs.kept(run, TRANSFORMERS, lambda: checks.difference_from_transformers(run))
     if (difference := runs.known(run, TRANSFORMERS)) is not None:
-        _table({"logits − transformers' logits": f"{difference:.1e} at most, on this prompt"})
+        _table({"logits − transformers' logits": f"{_tiny(difference)} at most, on this prompt"})
+
+
+def _tiny(value: Measure | float) -> str:
+    return f"{float(value if isinstance(value, float) else value.values):.1e}".replace("-", "−")
 
 
 def _say(reason: str) -> None:

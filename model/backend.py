@@ -20,7 +20,7 @@ from model.errors import ConfigError
 
 ERROR_BOUND = 5e-6  # of the largest entry; float32 sums of this length have about 1e-6, bfloat16's 3e-3
 PROBE = (64, 768, 3072)  # rows, summed over, columns: GPT-2-small's widest layer on 64 tokens
-TURNS = 3  # so many measurements each, of which the fastest counts: others may use the machine
+TURNS = 7  # so many measurements each, in turns, of which the fastest counts: others may use the machine
 
 Rows = Float[Tensor, "row d_in"]
 Matrix = Float[Tensor, "d_in d_out"]
@@ -102,22 +102,27 @@ def measure(candidates: Sequence[tuple[str, Multiply]], device: str = "cpu") -> 
     W = torch.randn(d_in, d_out, generator=generator).to(device)
     with torch.inference_mode():
         exact = x.double() @ W.double()
-        found = (_measure(name, multiply, x, W, exact) for name, multiply in candidates)
-        return tuple(each for each in found if each is not None)
+        errors = [_error(multiply, x, W, exact) for _, multiply in candidates]
+        able = [(*each, error) for each, error in zip(candidates, errors, strict=True) if error is not None]
+        turns = [[_seconds(multiply, x, W) for _, multiply, _ in able] for _ in range(TURNS)]
+    operations = 2e-9 * n_rows * d_in * d_out
+    return tuple(
+        Backend(name, multiply, error, operations / min(seconds))
+        for (name, multiply, error), *seconds in zip(able, *turns, strict=True)
+    )
 
 
-def _measure(name: str, multiply: Multiply, x: Rows, W: Matrix, exact: Tensor) -> Backend | None:
+def _error(multiply: Multiply, x: Rows, W: Matrix, exact: Tensor) -> float | None:
+    """None where it is built in, but not for this processor."""
     try:
-        error = float((multiply(x, W, None).double() - exact).abs().max() / exact.abs().max())
-    except RuntimeError:  # built in, but not for this processor
+        return float((multiply(x, W, None).double() - exact).abs().max() / exact.abs().max())
+    except RuntimeError:
         return None
-    seconds = min(_seconds(lambda: multiply(x, W, None)[0, 0].item()) for _ in range(TURNS))  # read, so it is done
-    return Backend(name, multiply, error, 2e-9 * x.shape[0] * W.numel() / seconds)
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def _seconds(multiply: Multiply, x: Rows, W: Matrix) -> float:
     began = time.perf_counter()
-    work()
+    multiply(x, W, None)[0, 0].item()  # read, so that it is done
     return time.perf_counter() - began
 
 

@@ -41,11 +41,15 @@ def attend_by_head(q: Queries, k: Keys, v: Values, visible: Visible, attn_scale:
     return einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head")
     """
     hidden = torch.zeros(visible.shape).masked_fill_(~visible, -torch.inf)
-    if tap.ignores("hook_attn_scores") and tap.ignores("hook_pattern"):
+    watch = tap.watcher("hook_pattern") if len(q) == 1 else None
+    if tap.ignores("hook_attn_scores") and (watch or tap.ignores("hook_pattern")):
         z = q.new_empty(*q.shape[:3], v.shape[-1])
         for row, head in _heads(q):
             scores = _scores_of_one(q, k, hidden, attn_scale, row, head)
-            z[row, :, head] = _mix(torch.softmax(scores, -1, out=scores), v, row, head)
+            pattern = torch.softmax(scores, -1, out=scores)
+            if watch:
+                watch(pattern)
+            z[row, :, head] = _mix(pattern, v, row, head)
         return z
     scores = q.new_empty(q.shape[0], q.shape[2], q.shape[1], k.shape[1])
     for row, head in _heads(q):

@@ -14,6 +14,7 @@ from model.errors import HookError, nearest
 
 NamesFilter = str | Sequence[str] | Callable[[str], bool]
 HookFunction = Callable[..., Tensor | None]
+Watcher = Callable[[Tensor], None]  # takes [query key] of each head in turn
 
 
 class Tap:
@@ -33,6 +34,10 @@ class Tap:
 
     def offer(self, name: str, compute: Callable[[], Tensor]) -> None:
         """Be told how an activation can be computed after the pass, from others that it made."""
+
+    def watcher(self, name: str) -> "Watcher | None":
+        """What sees this activation one head at a time in its place, if for this tap that does: it is left as it is."""
+        return None
 
     def within(self, prefix: str) -> "Tap":
         """The same tap for a part of the model, which names its activations without the prefix."""
@@ -65,6 +70,9 @@ class _Within(Tap):
 
     def offer(self, name: str, compute: Callable[[], Tensor]) -> None:
         self._tap.offer(f"{self._prefix}.{name}", compute)
+
+    def watcher(self, name: str) -> Watcher | None:
+        return self._tap.watcher(f"{self._prefix}.{name}")
 
     def within(self, prefix: str) -> Tap:
         return _Within(self._tap, f"{self._prefix}.{prefix}")
@@ -175,6 +183,10 @@ class Chain(Tap):
 
     def ignores(self, name: str) -> bool:
         return all(tap.ignores(name) for tap in self._taps)
+
+    def watcher(self, name: str) -> Watcher | None:
+        found = [tap.watcher(name) for tap in self._taps if not tap.ignores(name)]
+        return found[0] if len(found) == 1 else None
 
 
 def select_names(names_filter: NamesFilter, hook_names: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ A label is text of strangers like the prompt itself: it has to be escaped wherev
 
 import re
 import unicodedata
+from functools import lru_cache
 
 SHOWN_AS = {" ": "␣", "\n": "↵", "\t": "⇥"}
 # Spaces other than " ", controls, formats (direction, zero width), halves of pairs, private and unassigned characters.
@@ -13,6 +14,7 @@ ESCAPED = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"})
 SHAPELESS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 
 
+@lru_cache(2**16)
 def label(token: bytes) -> str:
     """A token's bytes with ␣, ↵ and ⇥ for space, newline and tab, <0xF0> for a byte of a split character, and
     <U+202E> for a character that could not be seen or would change the direction of what follows.

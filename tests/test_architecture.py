@@ -27,13 +27,13 @@ LEVELS = [
     "model.training",
     "app.glossary app.settings app.limits app.memory app.selection app.prompts app.prompt_files app.boundary "
     "app.csv_files",
-    "app.components app.figures app.models app.prompt_list app.jobs",
+    "app.components app.models app.prompt_list app.jobs",
     "app.run",
     "app.runs",
     "app.shown app.batch app.checks app.translation app.generation app.explained app.detection app.weights "
     "app.patching",
     "app.flow app.axis app.continuations app.notices app.tour app.trust app.measured",
-    "app.translations",
+    "app.translations app.bars",
     "app.fields app.about app.prompt_bar app.source_bar",
     "app.views",
     "app.exports",
@@ -48,13 +48,12 @@ NO_MORE_THAN = {
     "model.analysis": {"model.errors", "model.config"},
     "model.layers": {"model.config", "model.hooks", "model.product", "model.heads_apart"},
     "app.components": set[str](),
-    "app.figures": set[str](),
     "app.selection": {"model.edits", "model.errors"},
     "app.csv_files": set[str](),
 }
 
 # What of the library the pages may name; everything that loads or runs a model is left to these.
-PAGES_MAY_NAME = {"model.errors", "model.analysis", "model.source", "model.edits", "model.cone"}
+PAGES_MAY_NAME = {"model.errors", "model.analysis", "model.labels", "model.source", "model.edits", "model.cone"}
 MAY_RUN_MODELS = {"app.models", "app.run", "app.runs", "app.checks", "app.translation", "app.generation"}
 MAY_RUN_MODELS |= {"app.explained", "app.measured", "app.detection", "app.weights", "app.flow", "app.patching"}
 
@@ -82,10 +81,9 @@ THIRD_PARTY = {
     "app.weights": {"torch"},
     "app.axis": {"torch", "jaxtyping"},
     "app.fields": {"torch", "numpy", "jaxtyping"},
-    "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily", "plotly lazily"},
+    "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
-    "app.views": {"streamlit", "numpy", "pandas", "jaxtyping", "plotly lazily"},
-    "app.figures": {"numpy", "jaxtyping", "plotly"},
+    "app.views": {"streamlit", "numpy", "pandas", "jaxtyping"},
 }
 
 
@@ -165,22 +163,11 @@ def test_third_party_packages_stay_where_they_belong() -> None:
     assert not [str(found) for found in OUTSIDE if not allowed(found)]
 
 
-def test_pages_start_without_plotly() -> None:
-    """Its import takes a quarter of a second and its script three megabytes: only a page that draws with it pays."""
-    reached, waiting = set[str](), ["app.main"]
-    while waiting:
-        module = waiting.pop()
-        reached.add(module)
-        waiting += [f.imported for f in INSIDE if f.importer == module and not f.lazy and f.imported not in reached]
-    assert "app.views.attention" in reached
-    assert not [str(f) for f in OUTSIDE if f.importer in reached and not f.lazy and f.imported.startswith("plotly")]
-
-
 def test_the_library_imports_without_transformers_and_without_the_app() -> None:
     code = "import sys, model; print(*{name.split('.')[0] for name in sys.modules})"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "torch" in run.stdout.split()
-    assert not {"transformers", "streamlit", "plotly", "app"} & set(run.stdout.split())
+    assert not {"transformers", "streamlit", "app"} & set(run.stdout.split())
 
 
 def _hits(pattern: str, folder: str, *suffixes: str) -> list[str]:

@@ -2,17 +2,22 @@
 
 Each folder is one component (python, js, css); `shared` holds what they have in common. Components of one `group` share
 hover and pin in the browser, without a round trip to the server.
+
+Charts are components too, not Plotly's: Streamlit has Plotly draw every figure twice, and with five of them a page was
+there after 0.4 s, for a zoom and a toolbar that were switched off.
 """
 
 from app.components.announcer import announcer
 from app.components.beam_tree import BeamNode, BeamState, beam_tree
+from app.components.cell_map import CellAxis, cell_map
 from app.components.flow_graph import FlowChoice, GraphEdge, GraphNode, flow_choice, flow_graph
 from app.components.head_grid import HeadIndex, head_grid
 from app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
 from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
 from app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
+from app.components.row_table import Column, row_table
+from app.components.series_chart import Bars, Colour, Line, bar_chart, line_chart
 from app.components.shared.coding import (
-    decode_weights,
     encode_positive,
     encode_signed,
     encode_thumbnails,
@@ -25,9 +30,13 @@ from app.components.token_strip import token_strip
 from app.components.tour import Step, tour
 
 __all__ = [
+    "Bars",
     "BeamNode",
     "BeamState",
     "Beside",
+    "CellAxis",
+    "Colour",
+    "Column",
     "FlowChoice",
     "Followed",
     "GraphEdge",
@@ -39,6 +48,7 @@ __all__ = [
     "LensCells",
     "LensColours",
     "LensPin",
+    "Line",
     "MapAxis",
     "MapCell",
     "Pin",
@@ -51,10 +61,11 @@ __all__ = [
     "TokenChoice",
     "WritingStep",
     "announcer",
+    "bar_chart",
     "beam_tree",
+    "cell_map",
     "chosen_cell",
     "clicked",
-    "decode_weights",
     "encode_positive",
     "encode_signed",
     "encode_thumbnails",
@@ -66,6 +77,8 @@ __all__ = [
     "head_steps",
     "heads",
     "lens_grid",
+    "line_chart",
+    "row_table",
     "signed_bars",
     "signed_map",
     "token_bars",

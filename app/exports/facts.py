@@ -1,6 +1,7 @@
 """What has to be known of what is shown to have it again: which weights were fed which tokens."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from app.run import Run
@@ -43,6 +44,14 @@ def _fed_by(found: Translations, side: str) -> tuple[Fed, Fed]:
 def sources(found: Found) -> dict[str, Source]:
     """Where each model came from, by its name."""
     return {each.source.name: each.source for each in fed(found)}
+
+
+def called(source: Source) -> str:
+    """What a model is called where others read it: of a path its last part, of a file with its folder."""
+    path = Path(source.name)
+    if source.revision is not None or not path.name:  # a name on the hub has a slash too
+        return source.name
+    return "/".join(path.parts[-2:]) if path.suffix == ".safetensors" else path.name
 
 
 def facts(found: Found) -> dict[str, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from app.selection.chosen import Head, Selection, within
 from app.selection.links import from_query, to_query, too_long_for_url
+from app.selection.prompts import compare, compare_no_more, comparing, submit, swap
 from app.selection.session import (
     accept,
     arrive,
@@ -10,9 +11,6 @@ from app.selection.session import (
     asked,
     bind,
     choose,
-    compare,
-    compare_no_more,
-    comparing,
     current,
     epoch,
     fill_bars,
@@ -20,10 +18,9 @@ from app.selection.session import (
     page,
     refusal,
     refuse,
+    refused,
     shown,
-    submit,
     submit_late,
-    swap,
     take_goto,
     tie,
     unread,
@@ -63,6 +60,7 @@ __all__ = [
     "page",
     "refusal",
     "refuse",
+    "refused",
     "shown",
     "submit",
     "submit_late",

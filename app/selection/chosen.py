@@ -180,7 +180,7 @@ class Selection:
 
 
 def within(selection: Selection, n_layers: int, n_heads: int, n_places: int, deepest: int | None = None) -> Selection:
-    """The selection without the heads, layers and places that what is shown does not have.
+    """The selection without the heads, layers, places and B that what is shown does not have.
 
     Heads have to be in both runs; of two models the one with more layers is `deepest`, and any of its layers will do.
     """
@@ -195,9 +195,11 @@ def within(selection: Selection, n_layers: int, n_heads: int, n_places: int, dee
     listed, receiver = selection.statistic_head, selection.patch_head
     return replace(
         selection,
+        model_b="" if selection.prompt_b is None else selection.model_b,
         heads=None if selection.heads and not heads else heads,
         queries=tuple(place for place in selection.queries if place < n_places),
         keys=tuple(place for place in selection.keys if place < n_places),
+        side=selection.side if selection.compares or selection.source_b is not None else None,
         pair=selection.pair if existing(selection.pair) == selection.pair else (),
         layer=index(selection.layer, (deepest or n_layers) + 1),
         position=index(selection.position, n_places),

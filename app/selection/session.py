@@ -5,7 +5,7 @@ report what they hold when they are drawn. A URL that the user opens, or goes ba
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import streamlit as st
@@ -16,7 +16,8 @@ from app.selection.links import from_query, to_query
 
 _KEYS = "headlight."
 _TYPED = ("prompt", "bos", "prompt_b", "source", "translation", "source_b", "translation_b")
-_IN_PROMPT_BAR = ("model", "prompt", "bos", "model_b", "prompt_b", "align")
+_READ = ("prompt", "prompt_b", "source", "source_b")
+IN_PROMPT_BAR = ("model", "prompt", "bos", "model_b", "prompt_b", "align")
 IN_SOURCE_BAR = (
     "translator",
     "source",
@@ -33,7 +34,9 @@ IN_SOURCE_BAR = (
 class _Session:
     shown: Selection | None = None
     asked: Selection | None = None
+    refused: Selection | None = None
     refusal: str = ""
+    linked: bool = False
     unread: tuple[str, ...] = ()
     comparing: bool = False
     comparing_sources: bool = False
@@ -61,6 +64,8 @@ def forgotten() -> bool:
 def arrive(page: str, start: Selection) -> None:
     """Take over the URL where the user opened one or moved to one by Back or Forward; `start` fills what it lacks.
 
+    A text that was left out of the URL for its length is empty: what was chosen for it waits until the user pastes it.
+
     No other is a URL that the user chose: a click on another page comes without parameters, and a widget's change may
     come with those from before the last answer, which the browser has yet to hear.
     """
@@ -70,8 +75,10 @@ def arrive(page: str, start: Selection) -> None:
         selection, unread = from_query(query)
         if "prompt" not in query and "prompt" not in unread:
             selection = replace(selection, prompt=start.prompt)
+        waiting: dict[str, Any] = {name: "" for name in _READ if name in unread}
+        selection = replace(selection, **waiting)
         ask(selection if selection.model else replace(selection, model=start.model))
-        session.unread = unread
+        session.linked, session.unread = True, unread
     if page != session.page:
         session.page, session.epoch = page, session.epoch + 1
 
@@ -103,12 +110,13 @@ def write_url() -> None:
 def ask(selection: Selection, page: str = "") -> None:
     """Have this selection run and, if that works, shown (on another page if one is named)."""
     session = _session()
-    session.asked, session.goto, session.refusal, session.unread = selection, page, "", ()
+    session.asked, session.goto, session.refused, session.refusal = selection, page, None, ""
+    session.linked, session.unread = False, ()
     session.epoch += 1
     session.tied.clear()
     session.comparing = selection.prompt_b is not None
     session.comparing_sources = selection.source_b is not None
-    for name in (*_IN_PROMPT_BAR, *IN_SOURCE_BAR):
+    for name in (*IN_PROMPT_BAR, *IN_SOURCE_BAR):
         st.session_state.pop(widget_key(name), None)
     fill_bars()
 
@@ -119,29 +127,13 @@ def fill_bars() -> None:
     What an encoder-decoder reads is left to its page until something was chosen.
     """
     now = _session().asked or current()
-    held = {name: getattr(now, name) for name in (*_IN_PROMPT_BAR, *IN_SOURCE_BAR)}
+    held = {name: getattr(now, name) for name in (*IN_PROMPT_BAR, *IN_SOURCE_BAR)}
     held |= {"model_b": now.model_b or now.model, "translator_b": now.translator_b or now.translator}
     held |= {name: held[name] or "" for name in ("prompt_b", "translation", "source_b", "translation_b")}
     for name, value in held.items():
         left_open = value == getattr(Selection, name) and name in ("translator", "source", "translator_b")
         if widget_key(name) not in st.session_state and not left_open and not (_session().late and name in _TYPED):
             st.session_state[widget_key(name)] = value
-
-
-def submit() -> None:
-    """Ask for what stands in the prompt bar; what was chosen stays where it still means something."""
-    if forgotten():
-        _session().late = True
-        return
-    now = current()
-    typed = {
-        name: st.session_state[widget_key(name)] for name in _IN_PROMPT_BAR if widget_key(name) in st.session_state
-    }
-    if not comparing():
-        typed |= {"model_b": "", "prompt_b": None, "align": now.align}
-    elif typed["model_b"] == typed["model"]:
-        typed["model_b"] = ""
-    ask_instead(replace(now, **typed))
 
 
 def submit_late() -> None:
@@ -166,7 +158,7 @@ def ask_instead(asked: Selection, page: str = "") -> None:
         asked = replace(asked, heads=None, pair=(), component=None)
     if asked.compares != now.compares:
         asked = replace(asked, side=None, sort="place" if asked.sort == "divergence" else asked.sort)
-    if _differ(asked, now, _IN_PROMPT_BAR):
+    if _differ(asked, now, IN_PROMPT_BAR):
         asked = replace(asked, queries=(), keys=(), layer=None, position=None, written=(), step=0, flow_chosen=())
     if asked.translator != now.translator:
         asked = replace(asked, pair_heads=None)
@@ -175,57 +167,32 @@ def ask_instead(asked: Selection, page: str = "") -> None:
     ask(asked, page)
 
 
-def _differ(a: Selection, b: Selection, names: tuple[str, ...]) -> bool:
-    return any(getattr(a, name) != getattr(b, name) for name in names)
-
-
-def compare() -> None:
-    """Open the second prompt, filled with the first for the user to change."""
-    if forgotten():
-        return
-    _session().comparing = True
-    for name in ("model", "prompt"):
-        st.session_state[widget_key(f"{name}_b")] = st.session_state[widget_key(name)]
-
-
-def compare_no_more() -> None:
-    """Close the second prompt and go on with A alone."""
-    _session().comparing = False
-    if current().prompt_b is not None:
-        ask_instead(replace(current(), model_b="", prompt_b=None))
-
-
-def swap() -> None:
-    """Make A of B and B of A."""
-    now = current()
-    if now.prompt_b is not None:
-        model_b = now.model_b or now.model
-        ask_instead(
-            replace(
-                now,
-                model=model_b,
-                prompt=now.prompt_b,
-                model_b="" if model_b == now.model else now.model,
-                prompt_b=now.prompt,
-            )
-        )
-
-
-def comparing() -> bool:
-    """Whether the second prompt is open, run or not yet."""
-    return _session().comparing
+def _differ(asked: Selection, now: Selection, names: tuple[str, ...]) -> bool:
+    """Whether something else is to be run; an empty text never was, and what is chosen for it came with a link."""
+    return any(
+        getattr(asked, name) != getattr(now, name) and not (name in _READ and getattr(now, name) == "")
+        for name in names
+    )
 
 
 def accept(selection: Selection) -> None:
-    """What was asked for has been run and is shown from now on."""
+    """What was asked for has been run and is shown from now on, without what of it is not there."""
     session = _session()
-    session.shown, session.asked = selection, None
+    if session.linked and session.asked is not None:
+        session.unread += _missing(session.asked, selection)
+    session.linked, session.shown, session.asked = False, selection, None
+
+
+def _missing(asked: Selection, found: Selection) -> tuple[str, ...]:
+    """The names of what was asked for and is not there, in whole or in part."""
+    names = (each.name for each in fields(Selection))
+    return tuple(name for name in names if getattr(asked, name) not in (getattr(found, name), getattr(Selection, name)))
 
 
 def refuse(reason: str) -> None:
     """What was asked for cannot be run; what was shown before stays."""
     session = _session()
-    session.asked, session.refusal = None, reason
+    session.refused, session.asked, session.refusal = session.asked, None, reason
 
 
 def update(**chosen: Any) -> None:
@@ -241,9 +208,9 @@ def choose(**chosen: Any) -> None:
 
 
 def current() -> Selection:
-    """The selection that is shown; before the first, the one asked for."""
+    """The selection that is shown; before the first, the one asked for, even if it was refused."""
     session = _session()
-    return session.shown or session.asked or Selection()
+    return session.shown or session.asked or session.refused or Selection()
 
 
 def shown() -> Selection | None:
@@ -256,13 +223,18 @@ def asked() -> Selection | None:
     return _session().asked
 
 
+def refused() -> Selection | None:
+    """The last selection asked for, if it could not be run."""
+    return _session().refused
+
+
 def refusal() -> str:
     """Why the last selection asked for is not shown; empty when it is."""
     return _session().refusal
 
 
 def unread() -> tuple[str, ...]:
-    """The names of the URL's parameters that could not be read."""
+    """The names of the URL's parameters that could not be read, or that name what is not there."""
     return _session().unread
 
 

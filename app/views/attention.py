@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app import detection, fields, selection
 from app import shown as pages
@@ -12,18 +13,17 @@ from app.components import (
     HeadPanel,
     Pin,
     TokenAxis,
-    encode_positive,
-    encode_signed,
     head_grid,
     heads,
     token_strip,
 )
+from app.components.heads import Kind
 from app.fields import How
 from app.glossary import TERMS
 from app.run import Run
 from app.selection.chosen import Head, Side
 from app.shown import Shown
-from app.views import cell_tables, head_tables, labels
+from app.views import cell_tables, grid, head_tables, labels
 from app.views.panels import panel
 from app.views.parts import heading
 from app.views.scores import SCORES, score
@@ -47,17 +47,16 @@ def render(shown: Shown) -> None:
         cell_tables.draw(shown, chosen, how(), axis)
         head_tables.draw(shown, chosen, axis)
         return
-    strip = st.container()
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        chosen = _grid(shown, axis)
-    with right:
+    strip, all_heads, large = _places(shown)
+    with all_heads:
+        chosen, limits = _grid(shown, axis)
+    with large:
         heading("Chosen heads", "attention")
         if not chosen:
             st.info("No head is chosen. Choose one in the grid to see its pattern here.")
             return
         panels = [panel(shown, head, axis, now.unit) for head in chosen]
-        _heads(panels, axis)
+        _heads(panels, axis, limits)
         _ask_why(chosen)
     with strip:
         token_strip(
@@ -75,6 +74,15 @@ def render(shown: Shown) -> None:
     if numbers.open:  # tables take the browser longer than the pictures that they would hold up
         with numbers:
             head_tables.draw(shown, chosen, axis)
+
+
+def _places(shown: Shown) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Where the strip, the grid and the chosen heads stand; with a B there are three pictures a head, in a line."""
+    if shown.b is None:
+        strip, (all_heads, large) = st.container(), st.columns([2, 3], gap="large")
+        return strip, all_heads, large
+    all_heads, strip = st.columns([2, 3], gap="large")
+    return strip, all_heads, st.container()
 
 
 def how() -> How:
@@ -112,15 +120,17 @@ def _list(name: str, label: str, options: dict[str, str], width: int) -> None:
     )
 
 
-def _grid(shown: Shown, axis: Axis) -> tuple[Head, ...]:
+def _grid(shown: Shown, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:
+    """All heads, for the chosen ones and the limits of the colours."""
     heading("All heads", "attention", "head")
-    side = _side(shown)
+    if shown.b is None:
+        st.caption(grid.HOW_TO_CHOOSE)
+    side = grid.side_of(shown.b is not None)
     order = _order(shown, axis)
     now = selection.current()
     before = clearest(shown.a) if now.heads is None else now.heads
     pictures = pages.kept(shown, ("pictures", side, how(), now.unit), lambda: _pictures(shown, side, axis))
     codes, limit, signed = pictures
-    title, unit = fields.TITLES[how().show]
     found = detection.supported_labels(shown.a.source.name, shown.a.bos, drawn(shown, now))
     chosen = head_grid(
         codes,
@@ -133,30 +143,15 @@ def _grid(shown: Shown, axis: Axis) -> tuple[Head, ...]:
         order=order,
         figures=None if order is None else _figures(shown, axis),
         kind="signed" if signed else "positive",
-        legend_title=f"{'B − A: ' if side == 'difference' else ''}{title}{f' ({unit})' if unit else ''}",
+        legend_title=grid.legend(fields.title(how().show), side),
         legend_limit=limit,
+        lacks=grid.lacks(axis.presence),
     )
     if found:
         st.caption(" · ".join(labels.words(kind) for kind in labels.by_kind(found)), help=TERMS["head_label"])
     if chosen != before:
         selection.update(heads=chosen)
-    return chosen
-
-
-def _side(shown: Shown) -> Side:
-    """Whose heads the grid shows."""
-    if shown.b is None:
-        st.caption("One picture a head, one row a layer. Choose those to see large.")
-        return "a"
-    st.segmented_control(
-        "Grid shows",
-        list(cell_tables.SIDES),
-        format_func=cell_tables.SIDES.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **selection.bind("side", default="difference"),
-    )
-    return selection.current().side or "difference"
+    return chosen, grid.limits(side, limit)
 
 
 def _order(shown: Shown, axis: Axis) -> list[Head] | None:
@@ -189,10 +184,7 @@ def _figures(shown: Shown, axis: Axis) -> list[list[str]]:
 def _pictures(shown: Shown, side: Side, axis: Axis) -> tuple[np.ndarray, float, bool]:
     """All heads' thumbnails as codes, with the limit of their colours and whether these are signed."""
     pooled = fields.thumbnails(shown, side, how(), axis)
-    if pooled.signed:
-        return encode_signed(pooled.values, pooled.limit), pooled.limit, True
-    hidden = np.isnan(pooled.values)
-    return encode_positive(np.nan_to_num(pooled.values), pooled.limit, hidden), pooled.limit, False
+    return grid.pictures(pooled), pooled.limit, pooled.signed
 
 
 def clearest(run: Run) -> tuple[Head, ...]:
@@ -231,7 +223,7 @@ def _caption(entropy: float, previous_token: float, induction: float) -> str:
     return f"entropy {entropy:.2f} nats · previous token {previous_token:.2f} · induction {repeats}"
 
 
-def _heads(panels: list[HeadPanel], axis: Axis) -> None:
+def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float]) -> None:
     now = selection.current()
     st.caption("Row: the token that looks. Column: the token looked at. Choose a cell to pin it, drag to zoom.")
     before = Pin(now.queries, now.keys) if now.queries or now.keys else None
@@ -246,6 +238,7 @@ def _heads(panels: list[HeadPanel], axis: Axis) -> None:
         sink=now.sink,
         scale=now.scale,
         own_scale=now.own_scale,
+        others=limits,
     )
     if pin != before:
         selection.update(queries=pin.queries if pin else (), keys=pin.keys if pin else ())

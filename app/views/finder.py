@@ -1,15 +1,15 @@
 """Heads of this model: a score of every head as a coloured map, the first by it as a table, and their labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
-from app import detection, jobs, notices, prompt_list, selection
-from app.detection import ABLATIONS, AblationJob, Fed
+from app import detection, jobs, prompt_list, selection
+from app.detection import ABLATIONS
 from app.glossary import TERMS
-from app.jobs import Jobs
 from app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, FinderData, Head, Selection
 from app.shown import Shown
+from app.views import finding
 from app.views.found import Change, Found, Scored, changed, changes_table, find, table
 from app.views.head_map import FIRST, draw_map, limit_of
 from app.views.head_tables import name
@@ -19,7 +19,6 @@ from app.views.sides import DIFFERENCE
 from app.views.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
 
 DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}
-AT_ONCE = 3.0  # seconds by estimate; what takes longer waits for a click
 SHOWS_HEADS = "attention"
 
 
@@ -31,10 +30,10 @@ def render(shown: Shown) -> None:
     sides = subjects(texts(), shown, now)
     work = jobs.of("detection")
     _about(shown, sides, now)
-    _looking(work, sides)
+    finding.look(work, sides)
     found = {side: each for side, subject in sides.items() if (each := find(subject, now)) is not None}
     if len(found) == len(sides):
-        _ablating(work, found)
+        finding.ablate(work, found)
         _labels(found)
         _say_what_has_none(found)
         if "B" in found:
@@ -133,41 +132,6 @@ def _spelled(subject: Subject, chosen: Selection) -> str:
     return f"{len(subject.repeats)} sequences of {tokens}; seed {chosen.finder_seed:,}"
 
 
-def _looking(work: Jobs, sides: Mapping[str, Subject]) -> None:
-    """Look at what has not been looked at: at once where that is quick, else when asked to."""
-    every = [fed for subject in sides.values() for fed in subject.sequences]
-    missing = [fed for fed in every if detection.seen(fed) is None and fed not in work.refused]
-    if work.waiting and missing and missing[0] not in work.waiting:
-        work.start(())  # what is waiting is of another seed or model that nobody looks at any more
-    _progress(work)
-    refused = [work.refused[fed] for fed in every if fed in work.refused]
-    if refused:
-        notices.refused(f"{len(refused):,} of {len(every):,} cannot be looked at. {refused[0]}", "sequences")
-    seconds = sum(_looking_seconds(subject, missing) for subject in sides.values())
-    _offer(work, missing, seconds, f"Look at {len(missing):,} sequences", "look")
-
-
-def _looking_seconds(subject: Subject, missing: Sequence[Fed]) -> float:
-    own = [fed for fed in missing if fed in subject.sequences]
-    n_tokens = len(subject.run.tokens) if subject.sequences[0].prompt else 2 * subject.half + subject.run.bos
-    return detection.looking_seconds(subject.run.cfg, subject.passes * len(own), n_tokens)
-
-
-def _ablating(work: Jobs, found: Mapping[str, Found]) -> None:
-    """Ablate, on each side, the heads that have a label on any, or all of them, in the same way."""
-    labelled = {head for each in found.values() for head in each.labels}
-    missing, seconds = list[AblationJob](), 0.0
-    for each in found.values():
-        subject = each.subject
-        if subject.half:
-            heads = [head for head in subject.heads if selection.current().every_head or head in labelled]
-            jobs_here = [job for job in detection.ablation_jobs(subject.repeats, heads) if job not in work.refused]
-            seconds += detection.ablating_seconds(subject.run.cfg, jobs_here, 2 * subject.half + subject.run.bos)
-            missing += jobs_here
-    open_heads = {head for job in missing for head in job.heads}
-    _offer(work, missing, seconds, f"Ablate {len(open_heads):,} head{'' if len(open_heads) == 1 else 's'}", "ablate")
-
-
 def _labels(found: Mapping[str, Found]) -> None:
     """The heads of each kind, in a line a side."""
     for side, each in found.items():
@@ -179,31 +143,6 @@ def _labels(found: Mapping[str, Found]) -> None:
             st.caption(
                 f"{of} the pattern alone, since ablating it does not surely raise the loss on second copies: {names}."
             )
-
-
-def _progress(work: Jobs) -> None:
-    """How far the work is, and the button that stops it."""
-    if work.halted:
-        notices.refused(work.halted, "detection")
-    if work.waiting:
-        st.progress(work.done / work.total, f"{work.done:,} of {work.total:,} runs done")
-        st.button("Stop", on_click=work.stop, key=selection.widget_key("stop_finding"))
-
-
-def _offer(work: Jobs, missing: Sequence[Fed | AblationJob], seconds: float, label: str, key: str) -> None:
-    """Start what is missing where that is quick, else offer to; one kind of work after the other."""
-    if not missing or work.waiting:
-        return
-    if seconds <= AT_ONCE and not work.stopped and not work.halted:
-        work.start(missing)
-        return
-    about = f"about {seconds:,.0f} s" if seconds >= 1 else "less than a second"
-    st.button(
-        f"{label} ({about})",
-        type="primary",
-        on_click=lambda: work.start(missing),
-        key=selection.widget_key(f"start_{key}"),
-    )
 
 
 def _alone(found: Found, now: Selection) -> None:

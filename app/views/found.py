@@ -3,6 +3,7 @@
 With a B whose heads may do something else than those of A it is shown for A, for B, and how the scores change.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +31,7 @@ EVIDENCE: dict[Verdict, str] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class Scored(ABC):
     """One score of every head; `low` and `high` are NaN for what has no interval."""
 
     score: FinderScore
@@ -74,9 +75,9 @@ class Scored:
         places = np.argsort(-np.nan_to_num(values, nan=-np.inf), axis=None, kind="stable")[: self.n_ranked]
         return [divmod(int(place), values.shape[1]) for place in places]
 
+    @abstractmethod
     def label(self, head: Head) -> str:
         """What a head is called."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,7 +59,7 @@ def render(shown: Shown) -> None:
         pin = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
     else:
         pin = _grid(shown, values, measure)
-    lens_cell.draw(shown, pin or LensPin(len(layer_labels(shown)) - 1, len(shown.labels) - 1), token)
+    lens_cell.draw(shown, pin or LensPin(len(layer_labels(shown)) - 1, shown.default_place), token)
 
 
 def _followed(run: Run) -> int:

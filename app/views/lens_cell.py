@@ -5,11 +5,11 @@ import streamlit as st
 from jaxtyping import Int
 
 from app import runs, selection
-from app.components import LensPin
+from app.components import LensPin, Line, SignedBar, line_chart, signed_bars
 from app.run import Run
 from app.shown import Shown
 from app.views import tables
-from app.views.parts import chart, heading
+from app.views.parts import heading
 from app.views.sides import layer_labels, named, positions_at, say_what_is_missing, with_difference
 from model.analysis import Measure
 from model.analysis.lens import LogitLens
@@ -50,15 +50,12 @@ def _best(shown: Shown, side: str, pin: LensPin) -> None:
     if selection.current().table:
         tables.draw({"Token": labels, "Probability": probabilities}, f"Ten best tokens of the pinned cell{suffix}")
         return
-    # Here, because Plotly takes a quarter of a second that other pages need not pay.
-    from app.figures import lens as figures
-
-    name = "" if shown.b is None else side
-    chart(f"best_{side}", figures.top_tokens(probabilities, labels, _largest(shown, pin), name))
+    bars = [SignedBar(label, [(0.0, float(p))], f"{p:.2%}") for label, p in zip(labels, probabilities, strict=True)]
+    signed_bars(bars, title="probability", reach=_largest(shown, pin), key=selection.widget_key(f"best {side}"))
 
 
 def _largest(shown: Shown, pin: LensPin) -> float:
-    """The end of the axis that the runs' bars share."""
+    """The end of the scale that the runs' bars share."""
     return max(
         float(read(run).top_probs.values[pin.layer, position].max())
         for side, position in positions_at(shown, pin.position).items()
@@ -77,10 +74,17 @@ def _way(shown: Shown, place: int, token: int) -> None:
         columns |= {f"Rank {side}".strip(): values * 1.0 for side, values in named(shown, ranks, "").items()}
         tables.draw(tables.of_rows("After layer", layers, columns), "Probability and rank of the followed token")
         return
-    from app.figures import lens as figures
-
-    ways = {side: figures.Followed(probabilities[side], ranks[side]) for side in here}
-    chart("followed", figures.followed(named(shown, ways, ""), layers))
+    lines = [
+        Line(
+            side if shown.b is not None else "",
+            tables.filled(probabilities[side], len(layers)),
+            [f"#{rank:,}" for rank in ranks[side]],
+            dashed=side == "B",
+        )
+        for side in here
+    ]
+    key = selection.widget_key("followed")
+    line_chart(lines, layers, title="probability (and rank)", along="after layer", percent=True, key=key)
 
 
 def _ranks(run: Run, token: int, position: int) -> Int[np.ndarray, " layer"]:

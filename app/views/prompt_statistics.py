@@ -1,21 +1,24 @@
 """One statistic of every head over many prompts: mean and standard deviation, as maps and as a table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Float
+from jaxtyping import Shaped
 
 from app import selection
+from app.components import CellAxis, Column, cell_map, row_table
 from app.csv_files import Cell, csv_bytes
 from app.glossary import TERMS
 from app.run import Run
 from app.runs import HeadStatistics
 from app.selection.chosen import Head, Selection, Statistic
-from app.views.parts import chart, heading
+from app.views.parts import heading
 from app.views.scores import SCORES
 from model.analysis.spread import Spread, spread
+
+PerHead = Shaped[np.ndarray, "layer head"]
 
 
 def head_name(head: Head) -> str:
@@ -63,46 +66,50 @@ def over(known: Sequence[HeadStatistics], name: str) -> Spread:
 
 def draw(run: Run, known: Sequence[HeadStatistics]) -> None:
     """The maps of all heads and the table sorted by mean."""
-    # Here, because Plotly takes a quarter of a second that other pages need not pay.
-    from app.figures import prompts as figures
-
     found = over(known, selection.current().statistic)
     mean, sd = found.mean.values.numpy(), found.sd.values.numpy()
     count = found.count.numpy()
     title = SCORES[selection.current().statistic].title
-    heading(f"{title} over {len(known):,} prompt{'' if len(known) == 1 else 's'}", "over_prompts")
+    many = "1 prompt" if len(known) == 1 else f"{len(known):,} different prompts"
+    heading(f"{title} over {many}", "over_prompts")
     left, right = st.columns(2, gap="large")
     with left:
-        st.caption(f"Mean ({found.mean.unit})")
-        chart("statistic_mean", figures.head_map(mean, mean, sd, count))
+        _map("mean", found.mean.unit, mean, {"standard deviation": sd, "prompts": count})
     with right:
-        st.caption(f"Standard deviation ({found.sd.unit})")
         if np.isnan(sd).all():
-            st.caption("There is none before two prompts with such a token have been run.")
+            st.caption("There is no standard deviation before two prompts with such a token have been run.")
         else:
-            chart("statistic_sd", figures.head_map(sd, mean, sd, count))
+            _map("standard deviation", found.sd.unit, sd, {"mean": mean, "prompts": count})
     _table(mean, sd, count)
 
 
-def _table(
-    mean: Float[np.ndarray, "layer head"], sd: Float[np.ndarray, "layer head"], count: Float[np.ndarray, "layer head"]
-) -> None:
+def _map(name: str, unit: str, values: PerHead, told: Mapping[str, PerHead]) -> None:
+    n_layers, n_heads = values.shape
+    cell_map(
+        values,
+        CellAxis("layer", [f"L{layer}" for layer in range(n_layers)]),
+        CellAxis("head", [f"H{head}" for head in range(n_heads)]),
+        title=f"{name} ({unit})",
+        lacks="in no prompt so far",
+        told=told,
+        key=selection.widget_key(f"statistic {name}"),
+    )
+
+
+def _table(mean: PerHead, sd: PerHead, count: PerHead) -> None:
     order = np.argsort(-np.nan_to_num(mean, nan=-1.0), axis=None, kind="stable")
     n_heads = mean.shape[1]
+    numbers = {"mean": mean, "standard deviation": sd, "prompts": count}
+    known = {name: values.ravel()[order].tolist() for name, values in numbers.items()}
     columns: dict[str, list[Cell]] = {
         "head": [head_name(divmod(int(place), n_heads)) for place in order],
-        "mean": mean.ravel()[order].tolist(),
-        "standard deviation": sd.ravel()[order].tolist(),
-        "prompts": count.ravel()[order].tolist(),
+        **{name: [None if value != value else value for value in values] for name, values in known.items()},
     }
-    numbers = ("mean", "standard deviation")
-    st.dataframe(
-        columns,
-        column_config={name: st.column_config.NumberColumn(name, format="%.3f") for name in numbers},
-        hide_index=True,
-        placeholder="–",
-        height=280,
-        alt="Every head's mean and standard deviation over the prompts, the largest mean first",
+    row_table(
+        [Column(name, cells, decimals=0 if name in ("head", "prompts") else 3) for name, cells in columns.items()],
+        title="Every head's mean and standard deviation over the prompts, the largest mean first",
+        key=selection.widget_key("heads_table"),
+        choosable=False,
     )
     download("Data: heads", "heads.csv", lambda: csv_bytes(columns))
 

@@ -1,12 +1,13 @@
 """The session's prompts: uploaded and typed ones in one table, every head's statistics over them, and the last runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from app import batch, boundary, notices, prompt_files, prompt_list, runs, selection
 from app.batch import Inputs
+from app.components import Column, row_table
 from app.csv_files import Cell, csv_bytes
 from app.glossary import TERMS
 from app.prompt_files import Prompt
@@ -66,7 +67,7 @@ def render(shown: Shown) -> None:
     """The uploader, the table of all prompts, their statistics, and the last runs."""
     prompt_list.note(selection.current(), prompt_list.LIST_PAGE)  # this page may be the first that is opened
     _uploader()
-    rows = [_row(inputs, prompt) for inputs, prompt in zip(_inputs(), prompt_list.prompts(), strict=True)]
+    rows = _rows()
     _progress(rows)
     known = distinct(rows)
     prompt_statistics.choose(shown.a, known)
@@ -82,8 +83,7 @@ def render(shown: Shown) -> None:
 
 def listed() -> tuple[Listed, ...]:
     """The list as it stands, for files that are made later, outside the session."""
-    rows = map(_row, _inputs(), prompt_list.prompts())
-    return tuple(Listed(row.prompt, row.known is not None, row.refused) for row in rows)
+    return tuple(Listed(row.prompt, row.known is not None, row.refused) for row in _rows())
 
 
 def distinct(rows: Sequence[Row]) -> list[HeadStatistics]:
@@ -96,8 +96,12 @@ def _inputs() -> list[Inputs]:
     return [(now.model, prompt.text, now.bos) for prompt in prompt_list.prompts()]
 
 
-def _row(inputs: Inputs, prompt: Prompt) -> Row:
-    return Row(prompt, runs.known_head_statistics(*inputs), batch.current().refused.get(inputs, ""))
+def _rows() -> list[Row]:
+    refused = batch.current().refused
+    return [
+        Row(prompt, runs.known_head_statistics(*inputs), refused.get(inputs, ""))
+        for prompt, inputs in zip(prompt_list.prompts(), _inputs(), strict=True)
+    ]
 
 
 def _upload() -> _Upload:
@@ -153,7 +157,7 @@ def _progress(rows: Sequence[Row]) -> None:
             run = selection.widget_key("run_all")
             st.button(label, type="primary", on_click=lambda: batch.start(_inputs()), key=run)
         refused = sum(bool(row.refused) for row in rows)
-        cannot = f", {refused:,} cannot be: tick it to see why" if refused else ""
+        cannot = f", {refused:,} cannot be: choose it to see why" if refused else ""
         done = sum(row.status == "run" for row in rows)
         st.caption(f"{len(rows):,} in the list, {done:,} run{cannot}", width="content")
 
@@ -161,25 +165,20 @@ def _progress(rows: Sequence[Row]) -> None:
 def _table(rows: Sequence[Row], head: Head) -> None:
     statistic = selection.current().statistic
     own, labels = _own_columns(rows, head, statistic), _label_columns(rows)
-    titles, cells = [*own, *labels], [*own.values(), *labels.values()]
-    event = st.dataframe(
-        # Named by place, because a file may name its columns as ours are named.
-        {str(place): list(map(cut, column)) for place, column in enumerate(cells)},
-        column_config={
-            "0": st.column_config.TextColumn(titles[0], width="large"),
-            "1": st.column_config.NumberColumn(titles[1], format="%.3f", help=TERMS[SCORES[statistic].term]),
-            "2": st.column_config.NumberColumn(titles[2]),
-            **{str(place): st.column_config.TextColumn(titles[place]) for place in range(3, len(titles))},
-        },
-        hide_index=True,
-        placeholder="–",
-        on_select="rerun",
-        selection_mode="single-row",
+    text, value, *others = (Column(name, list(map(cut, cells))) for name, cells in [*own.items(), *labels.items()])
+    value = replace(value, decimals=3, help=TERMS[SCORES[statistic].term])
+    chosen = row_table(
+        [text, value, *others],
+        title="All prompts with their statistic, number of tokens and status",
+        epoch=_epoch(prompt_list.prompts()),
         key=selection.widget_key("prompt_table"),
-        alt="All prompts with their statistic, number of tokens and status",
     )
-    chosen = [place for place in event.selection.rows if place < len(rows)]
-    _row_buttons(rows, columns(rows, head, statistic), chosen[0] if chosen else None)
+    _row_buttons(rows, lambda: csv_bytes(columns(rows, head, statistic)), chosen)
+
+
+def _epoch(listed: Hashable) -> int:
+    """A number that is another one when a list has changed, and with it which row a place in it means."""
+    return hash((selection.epoch(), listed)) % 2**32
 
 
 def columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[str, list[Cell]]:
@@ -210,7 +209,7 @@ def cut(cell: Cell) -> Cell:
     return f"{cell[:CELL]}…" if isinstance(cell, str) and len(cell) > CELL else cell
 
 
-def _row_buttons(rows: Sequence[Row], file: dict[str, list[Cell]], chosen: int | None) -> None:
+def _row_buttons(rows: Sequence[Row], file: Callable[[], bytes], chosen: int | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         for side in ("A", "B"):
             st.button(
@@ -230,9 +229,9 @@ def _row_buttons(rows: Sequence[Row], file: dict[str, list[Cell]], chosen: int |
             on_click=lambda: prompt_list.remove(range(len(rows))),
             key=selection.widget_key("clear"),
         )
-        prompt_statistics.download("Data: prompts", "prompts.csv", lambda: csv_bytes(file))
+        prompt_statistics.download("Data: prompts", "prompts.csv", file)
         if chosen is None:
-            st.caption("Tick a row to open its prompt; choose a column's name to sort.", width="content")
+            st.caption("Choose a row to open its prompt, a column's name to sort.", width="content")
     if chosen is not None and rows[chosen].refused:
         notices.refused(rows[chosen].refused, "row")
 
@@ -252,24 +251,20 @@ def edits_said(chosen: selection.Selection) -> str | None:
 def _past_runs() -> None:
     heading("Last runs", "past_runs")
     past = prompt_list.past_runs()
-    event = st.dataframe(
-        {
-            "A": [cut(run.selection.prompt) for run in past],
-            "B": [cut(run.selection.prompt_b) or edits_said(run.selection) for run in past],
-            "Model": [" | ".join(filter(None, (run.selection.model, run.selection.model_b))) for run in past],
-            "Page": [run.page or None for run in past],
-        },
-        hide_index=True,
-        placeholder="–",
-        on_select="rerun",
-        selection_mode="single-row",
+    chosen = row_table(
+        [
+            Column("A", [cut(run.selection.prompt) for run in past]),
+            Column("B", [cut(run.selection.prompt_b) or edits_said(run.selection) for run in past]),
+            Column("Model", [" | ".join(filter(None, (run.selection.model, run.selection.model_b))) for run in past]),
+            Column("Page", [run.title for run in past]),
+        ],
+        title="The last runs, newest first",
+        epoch=_epoch(tuple(run.inputs for run in past)),
         key=selection.widget_key("past_runs"),
-        alt="The last runs, newest first",
     )
-    chosen = [past[place] for place in event.selection.rows if place < len(past)]
     st.button(
         "Go back to it",
-        disabled=not chosen,
-        on_click=lambda: selection.ask(chosen[0].selection, chosen[0].page),
+        disabled=chosen is None,
+        on_click=lambda: selection.ask(past[chosen or 0].selection, past[chosen or 0].page),
         key=selection.widget_key("go_back"),
     )

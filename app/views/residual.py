@@ -1,16 +1,18 @@
 """How the residual stream grows from layer to layer, and who adds to it."""
 
 from collections.abc import Mapping
+from itertools import zip_longest
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
 from app import runs, selection
+from app.components import Bars, CellAxis, Colour, Line, bar_chart, cell_map, line_chart
 from app.run import Run
 from app.shown import Shown
 from app.views import tables
-from app.views.parts import chart, heading
+from app.views.parts import heading
 from app.views.sides import (
     DIFFERENCE,
     as_tables,
@@ -25,6 +27,7 @@ from model.analysis import residual
 
 Norms = Mapping[str, Float[np.ndarray, "layer place"]]
 Parts = Mapping[str, Float[np.ndarray, "component place"]]
+KINDS: dict[str, Colour] = {"attention": "blue", "MLP": "orange"}
 
 
 def render(shown: Shown) -> None:
@@ -71,32 +74,41 @@ def _norm_maps(shown: Shown, norms: Norms) -> None:
         columns = tables.of_cells(named(shown, sides, "L2 norm"), layers, shown.labels)
         tables.draw(columns, "L2 norm of the stream by place and layer")
         return
-    # Here, because Plotly takes a quarter of a second that other pages need not pay.
-    from app.figures import residual as figures
-
-    ends = float(min(map(np.nanmin, norms.values()))), float(max(map(np.nanmax, norms.values())))
+    ends = _ends(norms)
     for side, values in sides.items():
-        here = layers[: len(values)]
         if side == DIFFERENCE:
             st.caption("B − A: blue where B's stream is longer, orange where A's is")
-            chart("norm_change", figures.norm_change(values, here, shown.labels))
-        else:
-            if shown.b is not None:
-                st.caption(side)
-            chart(f"norm_map_{side}", figures.norm_map(values, here, shown.labels, ends))
+        elif shown.b is not None:
+            st.caption(side)
+        cell_map(
+            values[::-1],  # the embedding at the bottom
+            CellAxis("after", layers[: len(values)][::-1]),
+            CellAxis("token", shown.labels, numbered=True),
+            title="change of L2 norm" if side == DIFFERENCE else "L2 norm",
+            scale="signed" if side == DIFFERENCE else "log",
+            ends=None if side == DIFFERENCE else ends,
+            lacks="not in both runs" if side == DIFFERENCE else "not in this run",
+            key=selection.widget_key(f"norms {side}"),
+        )
+
+
+def _ends(norms: Norms) -> tuple[float, float]:
+    """The least and the greatest length of all runs that is not zero, which has no place on a logarithmic scale."""
+    positive = np.concatenate([values[values > 0] for values in norms.values()])
+    return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 1.0)
 
 
 def _place(shown: Shown) -> int:
-    last = len(shown.labels) - 1
+    default = shown.default_place
     chosen = st.selectbox(
         "Token shown below",
         range(len(shown.labels)),
         format_func=lambda place: f"{place}  {shown.labels[place]}",
         help="The next token is read off the last one.",
         width=280,
-        **selection.bind("position", default=last),
+        **selection.bind("position", default=default),
     )
-    return last if chosen is None else chosen
+    return default if chosen is None else chosen
 
 
 def _norm_lines(shown: Shown, norms: Norms, place: int) -> None:
@@ -106,10 +118,20 @@ def _norm_lines(shown: Shown, norms: Norms, place: int) -> None:
         columns = tables.of_rows("After layer", layers, named(shown, here, "L2 norm"))
         tables.draw(columns, "L2 norm of the chosen token's stream by layer")
         return
-    from app.figures import residual as figures
-
-    lines = {shown.labels[place]: norms["A"]} if shown.b is None else norms
-    chart("norms", figures.stream_norms(lines, place, layers))
+    whole = {side: tables.filled(values, len(layers)) for side, values in norms.items()}
+    line_chart(
+        [
+            Line(shown.labels[place] if shown.b is None else side, values[:, place], dashed=side == "B")
+            for side, values in whole.items()
+        ],
+        layers,
+        title="L2 norm",
+        along="after layer",
+        faint=np.concatenate([values.T for values in whole.values()]),
+        faint_name="every token",
+        log=True,
+        key=selection.widget_key("growth"),
+    )
 
 
 def _written(shown: Shown, parts: Parts, place: int, unit: str) -> None:
@@ -120,19 +142,31 @@ def _written(shown: Shown, parts: Parts, place: int, unit: str) -> None:
         table = tables.of_rows("Component", names, named(shown, with_difference(columns), unit))
         tables.draw(table, f"{unit} of what each component writes at the chosen token")
         return
-    from app.figures import residual as figures
-
-    def bars(run: Run, values: Float[np.ndarray, " component"]) -> figures.Writes:
-        token, place, *layers = values
-        kinds = ("attention",) if run.cfg.attn_only else ("attention", "MLP")
-        end = len(kinds) * run.cfg.n_layers  # behind it is what edits of the stream add
-        by_layer = {kind: np.array(layers[slot : end : len(kinds)]) for slot, kind in enumerate(kinds)}
-        return figures.Writes({"token embedding": token, "position embedding": place}, by_layer)
-
-    drawn = {side: bars(shown.sides[side], values) for side, values in here.items()}
     for side in (side for side in here if shown.sides[side].edits_stream):
         st.caption(f"{side}'s edits of the stream itself, which are no layer's: {here[side][-1]:.3g} ({unit})")
-    chart(f"written_{unit}", figures.writes(named(shown, drawn, ""), layer_labels(shown), unit))
+    layers = layer_labels(shown)
+    of_runs = [_bars(shown, side, values, len(layers)) for side, values in here.items()]
+    bars = [each for of_kind in zip_longest(*of_runs) for each in of_kind if each]  # A's beside B's
+    bar_chart(bars, layers, title=unit, along="layer", key=selection.widget_key(f"written {unit}"))
+
+
+def _bars(shown: Shown, side: str, values: Float[np.ndarray, " component"], n_places: int) -> list[Bars]:
+    """A run's embeddings at the first place, and what the parts of each layer write at that layer's."""
+    cfg = shown.sides[side].cfg
+    token, position, *written = values
+    kinds = list(KINDS.items())[: 1 if cfg.attn_only else 2]
+    end = len(kinds) * cfg.n_layers  # behind it is what edits of the stream add
+
+    def bars(kind: str, colour: Colour, first: int, numbers: list[float]) -> Bars:
+        at = np.full(n_places, np.nan)
+        at[first : first + len(numbers)] = numbers
+        return Bars(kind if shown.b is None else f"{kind}, {side}", at, colour, hatched=side == "B")
+
+    return [
+        bars("token embedding", "light grey", 0, [token]),
+        bars("position embedding", "grey", 0, [position]),
+        *(bars(kind, colour, 1, written[slot : end : len(kinds)]) for slot, (kind, colour) in enumerate(kinds)),
+    ]
 
 
 def _by_component(
@@ -158,15 +192,16 @@ def _cosines(shown: Shown) -> None:
             if selection.current().table:
                 columns = tables.of_rows("After layer", here, dict(zip(here, values.T, strict=True)))
                 tables.draw(columns, f"Cosine between the stream's states after every two layers {side}")
-            else:
-                _cosine_chart(side, values, here)
-
-
-def _cosine_chart(side: str, values: Float[np.ndarray, "layer other_layer"], layers: tuple[str, ...]) -> None:
-    from app.figures import residual as figures
-
-    draw = figures.cosine_change if side == DIFFERENCE else figures.layer_cosine
-    chart(f"cosine_{'change' if side == DIFFERENCE else side}", draw(values, layers))
+                continue
+            cell_map(
+                values,
+                CellAxis("after", here),
+                CellAxis("and after", here),
+                title="change of cosine" if side == DIFFERENCE else "cosine",
+                scale="signed" if side == DIFFERENCE else "linear",
+                ends=None if side == DIFFERENCE else (0.0, 1.0),
+                key=selection.widget_key(f"cosines {side}"),
+            )
 
 
 def _cosine(run: Run) -> Float[np.ndarray, "layer other_layer"]:

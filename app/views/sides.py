@@ -72,8 +72,9 @@ def say_what_is_common(shown: Shown) -> None:
 
 def say_what_is_missing(shown: Shown, place: int) -> None:
     """One line for the run that has no token at a place, where one has none."""
-    for side in shown.sides.keys() - positions_at(shown, place).keys():
-        st.caption(f"{side} has no token at place {place}, so only the other run is shown for it.")
+    here = positions_at(shown, place)
+    for side in shown.sides.keys() - here.keys():
+        st.caption(f"{side} has no token at place {place}, so only {''.join(here)} is shown for it.")
 
 
 def as_tables() -> bool:

@@ -25,16 +25,16 @@ def of_cells(
         "Place": np.repeat(np.arange(len(tokens)), len(layers)),
         "Token": [token for token in tokens for _ in layers],
         "After layer": [*layers] * len(tokens),
-        **{name: _filled(values, len(layers)).T.ravel() for name, values in sides.items()},
+        **{name: filled(values, len(layers)).T.ravel() for name, values in sides.items()},
     }
 
 
 def of_rows(heading: str, names: Sequence[str], sides: Mapping[str, Shaped[np.ndarray, " row"]]) -> Columns:
     """One row a name, a column a side."""
-    return {heading: list(names), **{side: _filled(values, len(names)) for side, values in sides.items()}}
+    return {heading: list(names), **{side: filled(values, len(names)) for side, values in sides.items()}}
 
 
-def _filled(values: Shaped[np.ndarray, "layer *rest"], n_layers: int) -> Shaped[np.ndarray, "all_layers *rest"]:
+def filled(values: Shaped[np.ndarray, "layer *rest"], n_layers: int) -> Shaped[np.ndarray, "all_layers *rest"]:
     """With empty rows for the layers that another run has and this one lacks."""
     empty = None if values.dtype == object else np.nan
     return np.concatenate([values, np.full((n_layers - len(values), *values.shape[1:]), empty, values.dtype)])

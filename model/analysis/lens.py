@@ -6,7 +6,7 @@ time. All layers of a position are in the same tile, because the last one's dist
 Following tokens is apart from reading the layers: what is expensive does not depend on the token.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,6 +86,18 @@ def logit_lens(
         log_normalizer=Measure("log normalizer", "nats", axes, log_normalizer),
         entropy=Measure("entropy", "nats", axes, entropy),
         kl_from_final=Measure("KL(final || layer)", "nats", axes, kl),
+    )
+
+
+def joined(parts: Sequence[LogitLens]) -> LogitLens:
+    """The lens of positions that were read some at a time, one part after the other."""
+    measures = {name: [vars(part)[name] for part in parts] for name in vars(parts[0])}
+    return LogitLens(
+        **{
+            name: Measure(each.name, each.unit, each.axes, torch.cat([of.values for of in found], dim=1))
+            for name, found in measures.items()
+            for each in found[:1]
+        }
     )
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from model.config import TransformerConfig
 from model.errors import CheckpointError, ConfigError
 from model.families.family import Checkpoint, Family
-from model.families.tensors import check_tensors, listed, model_type, read_folder, weight_files
+from model.families.tensors import check_depth, check_tensors, listed, model_type, read_folder, weight_files
 from model.files import read_json
 
 DEFAULTS: dict[str, object] = {
@@ -87,8 +87,7 @@ def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig
     require_gpt2(cfg)
     if cfg.tie_word_embeddings:
         tensors.pop("lm_head.weight", None)
-    if cfg.n_layers > len(tensors):  # before a loop of that length
-        raise CheckpointError(f"config.json asks for {cfg.n_layers} layers; the files hold {len(tensors)} tensors.")
+    check_depth(tensors, cfg.n_layers)
     check_tensors(tensors, tensor_shapes(cfg))
     return Checkpoint(
         cfg, _views(cfg, {name: tensor.float() for name, tensor in tensors.items()}), weight_files(folder)

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from model.config import TransformerConfig
-from model.errors import CheckpointError
 from model.families.family import Checkpoint, Family, skeleton
 from model.families.own import WEIGHTS, config_of, save
-from model.families.tensors import check_tensors, model_type, read_safetensors
+from model.families.tensors import check_depth, check_tensors, model_type, read_safetensors
 from model.files import read_json
 from model.transformer import Transformer
 
@@ -29,8 +28,7 @@ def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig
     """
     cfg = config_of(TransformerConfig, read_json(folder / "config.json") | settings)
     tensors = read_safetensors(folder / WEIGHTS)
-    if cfg.n_layers > len(tensors):  # before a loop of that length
-        raise CheckpointError(f"config.json asks for {cfg.n_layers} layers; the file holds {len(tensors)} tensors.")
+    check_depth(tensors, cfg.n_layers)
     check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in skeleton(cfg).state_dict().items()})
     return Checkpoint(cfg, {name: tensor.float() for name, tensor in tensors.items()}, (folder / WEIGHTS,))
 

@@ -14,10 +14,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.errors import CheckpointError, ConfigError
+from model.errors import ConfigError
 from model.families.family import Checkpoint, Family
 from model.families.gpt2 import ACTIVATIONS
-from model.families.tensors import check_tensors, model_type, read_folder, weight_files
+from model.families.tensors import check_depth, check_tensors, model_type, read_folder, weight_files
 from model.files import read_json
 from model.seq2seq_config import Seq2SeqConfig
 
@@ -65,8 +65,7 @@ def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[Seq2SeqConfig]:
     """
     cfg = Seq2SeqConfig(**(_translated(DEFAULTS | read_json(folder / "config.json")) | settings))
     raw = {name: tensor for name, tensor in read_folder(folder).items() if name not in (*IGNORED, *COPIES)}
-    if cfg.n_encoder_layers + cfg.n_decoder_layers > len(raw):  # before a loop of that length
-        raise CheckpointError(f"config.json asks for more layers than the files have tensors, which is {len(raw)}.")
+    check_depth(raw, cfg.n_encoder_layers, cfg.n_decoder_layers)
     check_tensors(raw, _shapes(cfg))
     tensors = {name: tensor.float() for name, tensor in raw.items()}
     return Checkpoint(cfg, _views(cfg, tensors), weight_files(folder))

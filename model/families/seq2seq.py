@@ -5,10 +5,9 @@ from typing import Any
 
 from torch import Tensor
 
-from model.errors import CheckpointError
 from model.families.family import Checkpoint, Family, seq2seq_skeleton
 from model.families.own import WEIGHTS, config_of, save
-from model.families.tensors import check_tensors, model_type, read_safetensors
+from model.families.tensors import check_depth, check_tensors, model_type, read_safetensors
 from model.files import read_json
 from model.seq2seq import Seq2SeqTransformer
 from model.seq2seq_config import Seq2SeqConfig
@@ -30,11 +29,7 @@ def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[Seq2SeqConfig]:
     """
     cfg = config_of(Seq2SeqConfig, read_json(folder / "config.json") | settings)
     tensors = read_safetensors(folder / WEIGHTS)
-    if cfg.n_encoder_layers + cfg.n_decoder_layers > len(tensors):  # before a loop of that length
-        raise CheckpointError(
-            f"config.json asks for {cfg.n_encoder_layers} and {cfg.n_decoder_layers} layers; the file holds "
-            f"{len(tensors)} tensors."
-        )
+    check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
     skeleton = seq2seq_skeleton(cfg).state_dict()
     check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in skeleton.items()})
     state = {name: laid_out(name, tensor.float()) for name, tensor in tensors.items()}

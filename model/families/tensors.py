@@ -84,6 +84,17 @@ def model_type(folder: Path) -> str | None:
     return str(read_json(config).get("model_type")) if config.is_file() else None
 
 
+def check_depth(tensors: Mapping[str, Tensor], *n_layers: int) -> None:
+    """Refuse more layers, of one stack or of several, than there can be tensors for, before a loop of that length.
+
+    Raises:
+        CheckpointError: there are more layers than tensors.
+    """
+    if sum(n_layers) > len(tensors):
+        asked = " and ".join(map(str, n_layers))
+        raise CheckpointError(f"config.json asks for {asked} layers; the checkpoint holds {len(tensors)} tensors.")
+
+
 def check_tensors(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Hold a checkpoint's tensors against the shapes that its config asks for, and read every value once.
 

@@ -12,10 +12,15 @@ from app import models, runs
 from app import settings as settings_module
 from app.run import Run
 from app.settings import Settings
+from app.shown import Shown
 from model import Seq2SeqTransformer, Transformer, TransformerConfig, save_gpt2, save_seq2seq
+from model.analysis.alignment import align_tokens
 from model.training import reverse
+from tests.model.conftest import unchecked_annotations
 
 MINI = Path(__file__).parents[2] / "assets" / "models" / "mini"
+
+PROMPT_B = "one two four one two three one"
 
 CFG = TransformerConfig(n_layers=3, d_model=40, n_ctx=100, n_heads=5, d_head=8, d_vocab=4096, tie_word_embeddings=True)
 
@@ -68,3 +73,17 @@ def run(folder: str) -> Run:
     """A run whose prompt repeats itself."""
     _forget()
     return runs.run(folder, "one two three one two three one", True)
+
+
+@pytest.fixture(scope="session")
+def both(run: Run, folder: str) -> Shown:
+    """That run, and one of another prompt beside it."""
+    b = runs.run(folder, PROMPT_B, True)
+    return Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Annotations are not checked while a test runs."""
+    with unchecked_annotations():
+        yield

@@ -10,8 +10,9 @@ from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 from app import checks, runs
-from app.run import Run
+from app.run import Run, attend
 from model.backend import measured
+from model.edits import AblateHeads, Edit, Patch, Steer
 from model.errors import InputError
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
@@ -44,6 +45,59 @@ def test_a_component_that_is_off_is_found(run: Run) -> None:
         found = float(checks.sums(run).components.values)
         run.cache["mlp_out", 1].copy_(kept)
     assert abs(found - 0.5) < 1e-5  # rounding, as above
+
+
+def by_hand(made: Run) -> torch.Tensor:
+    """What all parts write, summed in numpy's float64 head by head; each head's z is its pattern times its values."""
+    total = made.cache["embed"].double() + made.cache["pos_embed"]
+    for layer in range(made.cfg.n_layers):
+        attn = made.model.blocks[layer].attn
+        for head in range(made.cfg.n_heads):
+            z = attend(made, layer, head).pattern.double() @ made.cache["v", layer][:, head].double()
+            total = total + z @ attn.W_O[head].double()
+        total = total + attn.b_O + made.cache["mlp_out", layer]
+    return total.detach()
+
+
+def test_components_are_the_heads_themselves(run: Run) -> None:
+    *_, final = run.streams()
+    expected = float((by_hand(run) - final).abs().max())
+    found = checks.sums(run)
+    assert 0 < found.components.values < 1e-5
+    # The pattern by hand was rounded to float32 on another way.
+    assert abs(float(found.components.values) - expected) < 1e-6
+    assert found.largest == pytest.approx(float(final.abs().max()))
+    assert checks.summed(run) == "15 heads, 3 biases b_O, 3 MLPs, 2 embeddings, in float64"
+
+
+def test_a_wrong_output_matrix_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pass has the right one: the sum of heads is not what attention wrote."""
+    right = run.model.get_parameter("blocks.1.attn.W_O").detach()
+    wrong = {"blocks.1.attn.W_O": torch.cat([right[:2], 2 * right[2:3], right[3:]])}
+    own = run.model.get_parameter
+    monkeypatch.setattr(run.model, "get_parameter", lambda name: wrong[name] if name in wrong else own(name))
+    z = attend(run, 1, 2).pattern @ run.cache["v", 1][:, 2]
+    assert float(checks.sums(run).components.values) == pytest.approx(float((z @ right[2]).abs().max()), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Steer(1, "one two", "two", -1.5),
+        AblateHeads(((0, 1), (2, 3)), "zero"),
+        Patch("blocks.1.attn.hook_result", " three two one"),
+        Patch("blocks.2.hook_attn_out", " three two one"),
+        Patch("blocks.1.hook_resid_mid", " three two one"),
+    ],
+)
+def test_sums_of_an_edited_run_add_up_too(folder: str, settings: dict[str, object], edit: Edit) -> None:
+    edited = runs.run(folder, PROMPT, True, (edit,))
+    assert 0 < float(checks.sums(edited).components.values) < 1e-5
+    kept = edited.cache["mlp_out", 2].clone()  # after every edit: what is off before one is taken for the edit's
+    with torch.inference_mode():
+        edited.cache["mlp_out", 2].add_(0.5)
+        assert float(checks.sums(edited).components.values) > 0.4
+        edited.cache["mlp_out", 2].copy_(kept)
 
 
 def test_logits_are_those_of_transformers(folder: str, settings: dict[str, object]) -> None:

@@ -8,7 +8,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import runs
-from app.figures import edits as figures
 from app.prompt_files import Prompt
 from app.prompts import examples
 from app.selection import from_query
@@ -182,11 +181,16 @@ def test_the_stream_is_changed_in_the_cone_alone(folder: str) -> None:
     assert changed[reached].all()
 
 
-def test_the_map_leaves_out_what_is_not_reached() -> None:
-    changed, reached = np.array([[0.0, 0.0], [0.5, 2.0]]), np.array([[False, True], [True, True]])
-    (cells,) = figures.cone(changed, reached, ("embed", "L0"), ("<b>a</b>", "b")).data
-    np.testing.assert_array_equal(cells.z, np.array([[np.nan, 0.0], [0.5, 2.0]], np.float32))
-    assert (cells.zmin, cells.zmax) == (0, 2)
+def test_the_map_leaves_out_what_is_not_reached(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(effect, "cell_map", lambda *arrays, **rest: drawn.append(arrays))
+    page.query_params["edits"] = to_text(AblateHeads(((1, 2),)))
+    _run(page)
+    (values, rows, columns), *_ = drawn
+    assert rows.labels == ("L2", "L1", "L0", "embed")
+    assert np.isnan(values[2:]).all()  # what comes before the edit
+    assert (values[:2] > 0).all()
+    assert columns.labels[1:3] == ("one", "␣two")
 
 
 def test_a_link_to_an_edit_that_cannot_be_made_says_why(page: AppTest) -> None:

@@ -1,5 +1,7 @@
 """The cells of the attention page, against numpy and sums that must agree."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import torch
@@ -130,6 +132,19 @@ def test_thumbnails_keep_the_cell_farthest_from_zero(pair: shown.Shown, show: Sh
         np.testing.assert_array_equal(made.values[HEAD], cells)
         assert made.signed == (side == "difference" or show in ("score", "disagreement"))
         assert made.limit >= np.nanmax(np.abs(made.values)) * (1 - 1e-6)
+
+
+def test_two_runs_without_a_difference_have_no_scale_of_rounding_errors(folder: str) -> None:
+    same = shown.of(Selection(model=folder, prompt=A, prompt_b=A))
+    for show in get_args(Show):
+        made = fields.thumbnails(same, "difference", How(show), _axis(same))
+        assert np.nanmax(np.abs(made.values)) <= fields.NOISE
+        assert made.limit == 1
+
+
+def test_a_scale_ends_at_two_digits_that_hold_its_largest_value() -> None:
+    ends = {0.2649: 0.27, 0.26: 0.26, 19.2: 20, 0.0123: 0.013, 3.71: 3.8, 100.1: 110, 1e-5: 1, 0.0: 1}
+    assert {largest: fields.scale_end(largest) for largest in ends} == ends
 
 
 def test_divergence_is_zero_for_the_same_prompt_and_not_for_another(folder: str, pair: shown.Shown) -> None:

@@ -23,19 +23,12 @@ from app.views.flows.numbers import (
     tokens_of,
     tokens_of_both,
 )
-from model.analysis.alignment import Alignment, align_tokens
+from model.analysis.alignment import Alignment
 from model.analysis.flow import Edge, Flow, Place, Summands, flow, mid_shares
 from model.edits import Steer
-from tests.app.test_sides import PROMPT_B
 
 # float32, by another order of sums: a few 1e-7 of a node whose summands cancel at most tenfold.
 SAME = 1e-5
-
-
-@pytest.fixture(scope="module")
-def both(run: Run, folder: str) -> Shown:
-    b = runs.run(folder, PROMPT_B, True)
-    return Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
 
 
 def from_the_model(run: Run, start: int, threshold: float) -> Flow:

@@ -1,11 +1,10 @@
-"""Every head's scores on a prompt without its run, against those of the whole run; and their map."""
+"""Every head's scores on a prompt without its run, against those of the whole run."""
 
-import numpy as np
 import pytest
 import torch
 
-from app import runs
-from app.figures.prompts import head_map
+from app import limits, runs
+from app.settings import settings as server_settings
 from model.errors import InputError
 
 PROMPT = "one two three one two three"
@@ -33,17 +32,24 @@ def test_they_are_taken_once(settings: dict[str, object], folder: str) -> None:
     assert runs.known_head_statistics(folder, PROMPT, False) is None
 
 
+def test_a_list_of_prompts_does_not_push_out_what_is_looked_at(settings: dict[str, object], folder: str) -> None:
+    listed = [f"{PROMPT} {word}" for word in ("one", "two")]
+    size = sum(limits.held_bytes(runs.run(folder, prompt, True)) for prompt in (*listed, PROMPT))
+    settings["cache_gib"] = 1.2 * size / limits.GIB  # for the three runs and the lens, and not for one run more
+    for cached in (server_settings.cache_clear, runs._results.cache_clear):
+        cached()
+    for prompt in listed:
+        runs.run(folder, prompt, True)
+    shown = runs.run(folder, PROMPT, True)
+    lens = runs.kept(shown, "lens", lambda: runs.logit_lens(shown))
+    for prompt in listed:
+        assert runs.known_head_statistics(folder, prompt, True) is not None
+    runs.run(folder, f"{PROMPT} three", True)
+    assert runs.known(shown, "lens") is lens
+    assert runs.known_head_statistics(folder, listed[0], True) is None
+
+
 @pytest.mark.parametrize(("prompt", "said"), [("", "empty"), ("long " * 200, "context holds 100")])
 def test_what_no_run_takes_is_refused_alike(settings: dict[str, object], folder: str, prompt: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         runs.head_statistics(folder, prompt, True)
-
-
-def test_the_map_shows_one_number_a_head_and_tells_the_others() -> None:
-    mean, sd = np.array([[0.1, np.nan], [0.3, 0.4]]), np.array([[0.0, np.nan], [0.2, 0.1]])
-    count = np.array([[2, 0], [2, 3]])
-    cells = head_map(sd, mean, sd, count).data[0]
-    np.testing.assert_array_equal(cells.z, sd.astype(np.float32))
-    assert cells.zmin == 0
-    assert cells.text[1][0] == "L1H0"
-    assert cells.customdata[1, 1].tolist() == pytest.approx([0.4, 0.1, 3])

@@ -7,16 +7,16 @@ from streamlit.testing.v1 import AppTest
 
 from app import detection, jobs
 from app.detection import AblationJob, Fed
-from app.views import finder
+from app.views import finding
 
-MAIN = str(Path(finder.__file__).parents[1] / "main.py")
+MAIN = str(Path(finding.__file__).parents[1] / "main.py")
 SECONDS = 120
 
 
 @pytest.fixture
 def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The page of a server on which nothing is quick."""
-    monkeypatch.setattr(finder, "AT_ONCE", -1.0)
+    monkeypatch.setattr(finding, "AT_ONCE", -1.0)
     settings["model"] = "mini"
     opened = AppTest.from_file(MAIN, default_timeout=SECONDS)
     opened.query_params["prompt"] = "one two one two"

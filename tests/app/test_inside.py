@@ -19,16 +19,9 @@ from app.views.steps.chosen import MOST_KEYS, Inside, inside_of, on_common_keys,
 from app.views.steps.equations import difference, steps_of
 from app.views.steps.spelled import number
 from app.views.steps.tables import by_component, by_entry, by_key, with_difference
-from model.analysis.alignment import align_tokens
-from tests.app.test_sides import PROMPT_B, page
+from tests.app.test_sides import page
 
 HEAD = (1, 2)
-
-
-@pytest.fixture(scope="module")
-def both(run: Run, folder: str) -> Shown:
-    b = runs.run(folder, PROMPT_B, True)
-    return Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
 
 
 def _at(shown: Shown, side: str = "A", **chosen: object) -> Inside:

@@ -59,6 +59,17 @@ def test_the_cache_stays_within_its_bytes_and_lets_go_of_what_was_used_longest_a
     assert made[-1] == "c"
 
 
+def test_a_look_at_a_value_does_not_keep_it_longer() -> None:
+    cache = ByteCache(bound=200)
+    old, new, newest = (np.zeros(100, np.uint8) for _ in range(3))
+    cache.get("old", lambda: old)
+    cache.get("new", lambda: new)
+    assert cache.peek("old") is old
+    assert cache.peek("none") is None
+    cache.get("newest", lambda: newest)
+    assert cache.keys == ("new", "newest")
+
+
 def test_what_alone_is_too_large_is_kept_until_the_next_comes() -> None:
     cache, made = ByteCache(bound=10), []
     for _ in range(2):

@@ -59,10 +59,73 @@ def test_a_url_opens_what_it_says(page: AppTest, folder: str) -> None:
 
 
 def test_a_url_is_read_as_far_as_it_can_be(page: AppTest, folder: str) -> None:
-    _open(page, prompt=PROMPT, heads="first", scale="large", keys="99999")
-    assert "heads, scale" in page.info[0].value
+    """What is no value, what this model and prompt do not have, and what is of a B that is not there."""
+    _open(
+        page, prompt=PROMPT, pair="first", scale="large", keys="2 99999", heads="99.99", model_b="nosuch", show="score"
+    )
+    (said,) = page.info
+    assert set(re.findall(r"\w+", said.value.partition(":")[2])) == {"pair", "scale", "keys", "heads", "model_b"}
     assert page.text_area[0].value == PROMPT
-    assert "keys" not in page.query_params
+    assert (page.query_params["keys"], page.query_params["show"]) == ("2", "score")
+    assert not {"heads", "model_b"} & set(page.query_params)
+    _type(page, "something else")
+    assert not page.info
+
+
+LINKED = {"heads": "1.1 2.2", "show": "score", "sink": "hide", "queries": "3", "layer": "2", "measure": "entropy"}
+
+
+def _is_as_linked(page: AppTest) -> bool:
+    return {name: page.query_params.get(name) for name in LINKED} == LINKED
+
+
+@pytest.mark.parametrize("prompt_b", [{}, {"prompt_b": "one two four five", "side": "b"}], ids=["alone", "with B"])
+def test_what_came_with_a_link_waits_for_the_prompt_that_it_left_out(
+    page: AppTest, folder: str, prompt_b: dict[str, str]
+) -> None:
+    _open(page, model=folder, left_out="prompt", **LINKED, **prompt_b)
+    assert [said.value for said in page.info] == [
+        "This link does not hold prompt A. Paste the text that was sent along with it."
+    ]
+    assert not page.text  # the empty box is not refused beside it
+    _type(page, "")
+    assert "The prompt is empty" in _texts(page)
+    _type(page, PROMPT)
+    assert page.query_params == {"model": folder, "prompt": PROMPT, **LINKED, **prompt_b}
+
+
+def test_what_came_with_a_link_waits_for_the_prompt_b_that_it_left_out(page: AppTest, folder: str) -> None:
+    _open(page, model=folder, prompt=PROMPT, side="difference", left_out="prompt_b", **LINKED)
+    assert [area.value for area in page.text_area] == [PROMPT, ""]
+    assert "prompt B" in page.info[0].value
+    page.text_area[1].set_value("one two four")
+    _press(page, "Run")
+    assert page.query_params["side"] == "difference"
+    assert _is_as_linked(page)
+
+
+def test_a_link_that_a_busy_server_refuses_can_be_run_later(page: AppTest, settings: dict[str, object]) -> None:
+    settings.update(runs_at_once=1, runs_waiting=0)
+    with runs._gate().enter():
+        _open(page, prompt=PROMPT, **LINKED)
+    assert "Busy" in page.text[0].value
+    _press(page, "Run")
+    assert _is_as_linked(page)
+
+
+def test_a_link_whose_model_is_not_there_keeps_what_does_not_depend_on_it(
+    page: AppTest, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "any_model_allowed", lambda: False)
+    _open(page, prompt=PROMPT, model="nosuch", **LINKED)
+    assert "'nosuch' is not offered here" in page.text[0].value
+    page.selectbox[0].set_value(folder)
+    _press(page, "Run")
+    assert page.query_params == {
+        "model": folder,
+        "prompt": PROMPT,
+        **{name: LINKED[name] for name in ("show", "sink", "measure")},
+    }
 
 
 def test_a_typed_prompt_is_run_and_stands_in_the_url(page: AppTest) -> None:
@@ -85,8 +148,8 @@ def test_a_refused_prompt_says_why_and_the_result_before_stays(page: AppTest, pr
     url = dict(page.query_params)
     _type(page, prompt)
     assert re.search(said, page.text[0].value)
-    assert "result for the previous prompt" in "".join(caption.value for caption in page.caption)
-    assert page.text[1].value == PROMPT
+    assert "Below is still the result for the previous prompt:" in [caption.value for caption in page.caption]
+    assert page.text[1].value == PROMPT.replace(" ", "␣")
     assert before in _texts(page)
     assert page.text_area[0].value == prompt
     assert page.query_params == url
@@ -111,6 +174,8 @@ def test_a_model_that_cannot_be_opened_leaves_the_old_one(
     page.selectbox[0].set_value("no such model.safetensors")
     _type(page, PROMPT)
     assert "no such model" in page.text[0].value
+    assert "Below is still the result for the previous model." in [caption.value for caption in page.caption]
+    assert not [text for text in page.text if "␣two" in text.value]
     assert before in _texts(page)
     assert page.query_params["model"] == folder
 
@@ -245,7 +310,28 @@ def test_a_second_prompt_that_is_refused_leaves_the_result_before(page: AppTest,
     page.text_area[1].set_value("word " * 200)
     _press(page, "Run")
     assert "this model's context holds 100" in page.text[0].value
+    assert "Below is still the result for the previous prompt B:" in [caption.value for caption in page.caption]
+    assert [text.value for text in page.text[1:3]] == [PROMPT.replace(" ", "␣"), "one␣two␣four"]
     assert page.query_params == before
+
+
+def test_a_b_that_is_refused_leaves_a_alone(page: AppTest) -> None:
+    _type(_open(page), PROMPT)
+    _press(page, "Compare A | B")
+    page.text_area[1].set_value("word " * 200)
+    _press(page, "Run")
+    assert "Below is still the result from before, without B." in [caption.value for caption in page.caption]
+
+
+def test_a_b_that_is_as_a_still_asks_to_be_changed(page: AppTest) -> None:
+    hint = "Change B and press Run."
+    _type(_open(page), PROMPT)
+    assert hint not in [caption.value for caption in page.caption]
+    _press(page, "Compare A | B")
+    assert hint in [caption.value for caption in page.caption]
+    page.text_area[1].set_value("one two four one two five")
+    _press(page, "Run")
+    assert hint not in [caption.value for caption in page.caption]
 
 
 def test_the_scores_table_adds_up(page: AppTest, folder: str) -> None:

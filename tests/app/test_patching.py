@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -36,7 +35,6 @@ from model.hooks import NO_TAP, Chain
 from model.hooks import Edit as Hooks
 from model.patching import LogitDifference, Patching, patching_map, path_map
 from tests.app.exports.test_code import compare, run_here
-from tests.model.conftest import unchecked_annotations
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way
 A = "one two three one four"
@@ -44,13 +42,6 @@ B = "one six three one two"
 LONGER = "one the two three one cat four"
 EDITS = (AblateHeads(((0, 1), (1, 2)), "mean", over=("one two", "six")), Steer(1, "one", "two", 1.5, (3,)))
 MAPS: tuple[PatchMap, ...] = get_args(PatchMap)
-
-
-@pytest.fixture
-def unchecked() -> Iterator[None]:
-    """Annotations are not checked while a test runs."""
-    with unchecked_annotations():
-        yield
 
 
 def chosen(folder: str, **fields: object) -> Selection:

@@ -88,10 +88,10 @@ def test_the_newest_run_stands_first_as_it_was_last_seen() -> None:
 
 def test_the_page_of_the_list_is_none_to_go_back_to() -> None:
     note(Selection(prompt="one"), LIST_PAGE)
-    assert past_runs()[0].page == ""
-    note(Selection(prompt="one"), "lens")
+    assert (past_runs()[0].page, past_runs()[0].title) == ("", "Prompts")
+    note(Selection(prompt="one"), "lens", "Logit lens")
     note(Selection(prompt="one", bos=True, statistic="entropy"), LIST_PAGE)
-    assert past_runs() == (prompt_list.PastRun(Selection(prompt="one", statistic="entropy"), "lens"),)
+    assert past_runs() == (prompt_list.PastRun(Selection(prompt="one", statistic="entropy"), "lens", "Logit lens"),)
 
 
 def test_the_oldest_runs_are_forgotten() -> None:

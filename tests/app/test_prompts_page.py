@@ -1,6 +1,7 @@
 """The page of all prompts, without a browser: upload, run, stop, list, open, go back."""
 
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import batch, jobs, runs
+from app.components import Column, row_table
 from app.limits import BusyError
 from app.prompt_list import LIST_PAGE
+from app.views import prompt_statistics, prompts
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
 SECONDS = 60  # for one script run on a busy machine
@@ -18,9 +21,26 @@ HOSTILE = ["<b>x</b>", "![i](https://e.example/p.png)", "=1+1"]
 UPLOADED = ["red blue red blue", *HOSTILE]
 FILE = "prompt;kind\n" + "".join(f"{prompt};{number}\n" for number, prompt in enumerate(UPLOADED))
 
+Tables = dict[str, tuple[Sequence[Column], int]]
+"""The page's tables as they were drawn last, by name: their columns and their epochs."""
+
 
 @pytest.fixture
-def page(settings: dict[str, object]) -> AppTest:
+def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
+    """What the page's tables are given."""
+    drawn: Tables = {}
+
+    def noting(columns: Sequence[Column], *, key: str, epoch: int = 0, **others: Any) -> int | None:
+        drawn[key.removeprefix("headlight.")] = columns, epoch
+        return row_table(columns, key=key, epoch=epoch, **others)
+
+    for view in (prompts, prompt_statistics):
+        monkeypatch.setattr(view, "row_table", noting)
+    return drawn
+
+
+@pytest.fixture
+def page(settings: dict[str, object], tables: Tables) -> AppTest:
     """The page of all prompts, with one prompt that was typed."""
     opened = AppTest.from_file(MAIN, default_timeout=SECONDS)
     opened.query_params["prompt"] = SHOWN
@@ -42,8 +62,8 @@ def _upload(page: AppTest, name: str, data: str) -> None:
     assert not page.exception
 
 
-def _tick(page: AppTest, table: str, row: int) -> None:
-    page.session_state[f"headlight.{table}"] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+def _choose(page: AppTest, tables: Tables, name: str, row: int) -> None:
+    page.session_state[f"headlight.{name}"] = {"value": {"epoch": tables[name][1], "value": row}}
     page.run()
 
 
@@ -52,25 +72,31 @@ def _press(page: AppTest, label: str) -> None:
     assert not page.exception
 
 
-def _columns(page: AppTest) -> list[list[Any]]:
-    return [column.tolist() for _, column in page.dataframe[0].value.items()]
+def _columns(tables: Tables, name: str = "prompt_table") -> list[list[Any]]:
+    return [list(column.cells) for column in tables[name][0]]
+
+
+def _can(page: AppTest, label: str) -> bool:
+    return not next(button.disabled for button in page.button if button.label == label)
 
 
 def _said(page: AppTest) -> str:
     return "\n".join(element.value for element in [*page.text, *page.caption])
 
 
-def test_the_run_that_is_shown_is_in_the_list_and_among_the_last_runs(page: AppTest, folder: str) -> None:
-    text, _, tokens, status, source = [column[0] for column in _columns(page)]
+def test_the_run_that_is_shown_is_in_the_list_and_among_the_last_runs(
+    page: AppTest, folder: str, tables: Tables
+) -> None:
+    text, _, tokens, status, source = [column[0] for column in _columns(tables)]
     assert [text, tokens, status, source] == [SHOWN, len(runs.run(folder, SHOWN, True).tokens), "run", "typed"]
-    assert page.dataframe[2].value["A"].tolist() == [SHOWN]
-    assert page.dataframe[2].value["Model"].tolist() == [folder]
+    prompt, prompt_b, model, seen_on = _columns(tables, "past_runs")
+    assert (prompt, prompt_b, model, seen_on) == ([SHOWN], [None], [folder], ["Attention"])
 
 
-def test_an_uploaded_file_is_listed_with_its_labels(page: AppTest) -> None:
+def test_an_uploaded_file_is_listed_with_its_labels(page: AppTest, tables: Tables) -> None:
     _upload(page, "a.csv", FILE)
     assert "4 new prompts from a.csv" in _said(page)
-    text, _, _, status, source, kind = _columns(page)
+    text, _, _, status, source, kind = _columns(tables)
     assert text == [SHOWN, *UPLOADED]
     assert status == ["run", *["not run"] * 4]
     assert source == ["typed", *["a.csv"] * 4]
@@ -89,11 +115,13 @@ def test_an_uploaded_file_is_listed_with_its_labels(page: AppTest) -> None:
         ("many.txt", "a\n" * 1001, "holds 1,001 prompts; at most 1,000"),
     ],
 )
-def test_a_file_that_cannot_be_read_says_why_and_the_list_stays(page: AppTest, name: str, data: str, said: str) -> None:
-    before = _columns(page)
+def test_a_file_that_cannot_be_read_says_why_and_the_list_stays(
+    page: AppTest, name: str, data: str, said: str, tables: Tables
+) -> None:
+    before = _columns(tables)
     _upload(page, name, data)
     assert said in _said(page)
-    assert _columns(page) == before
+    assert _columns(tables) == before
     _upload(page, "a.txt", "The cat\n")
     assert said not in _said(page)
 
@@ -107,16 +135,16 @@ def test_a_refused_prompt_and_a_refused_file_are_both_said(page: AppTest) -> Non
     assert "empty.csv was not taken" in _said(page)
 
 
-def test_all_prompts_are_run_and_those_that_cannot_be_say_why(page: AppTest, folder: str) -> None:
+def test_all_prompts_are_run_and_those_that_cannot_be_say_why(page: AppTest, folder: str, tables: Tables) -> None:
     _upload(page, "a.txt", "red blue red blue\n" + "long " * 200 + "\na b c\n")
     page.selectbox(key="headlight.statistic").set_value("previous_token").run()
     page.selectbox(key="headlight.statistic_head").set_value((2, 4)).run()
     _press(page, "Run 3 prompts")
-    text, value, tokens, status, _ = _columns(page)
+    text, value, tokens, status, _ = _columns(tables)
     assert status[:2] == ["run", "run"]
     assert "this model's context holds 100" in status[2]
     assert status[3] == "run"
-    assert value[2] is None or value[2] != value[2]
+    assert value[2] is None
     for place in (0, 1, 3):
         whole = runs.run(folder, text[place], True)
         assert tokens[place] == len(whole.tokens)
@@ -126,23 +154,34 @@ def test_all_prompts_are_run_and_those_that_cannot_be_say_why(page: AppTest, fol
     assert page.query_params["statistic_head"] == "2.4"
 
 
-def test_every_heads_statistics_stand_in_a_table_the_largest_mean_first(page: AppTest, folder: str) -> None:
+def test_every_heads_statistics_stand_in_a_table_the_largest_mean_first(
+    page: AppTest, folder: str, tables: Tables
+) -> None:
     _upload(page, "a.txt", "red blue red blue\na b a b a b\n")
     _press(page, "Run")
-    scores = [runs.run(folder, text, True).scores["induction"].values for text in _columns(page)[0]]
-    table = page.dataframe[1].value
-    assert sorted(table["mean"], reverse=True) == table["mean"].tolist()
-    layer, head = 2, 3
-    values = [float(score[layer, head]) for score in scores]
-    row = table[table["head"] == "L2H3"].iloc[0]
+    scores = [runs.run(folder, text, True).scores["induction"].values for text in _columns(tables)[0]]
+    heads, means, deviations, counts = _columns(tables, "heads_table")
+    assert sorted(means, reverse=True) == means
+    assert len(heads) == 15
+    place = heads.index("L2H3")
+    values = [float(score[2, 3]) for score in scores]
     # float32 carries seven digits.
-    assert row["mean"] == pytest.approx(statistics.mean(values), rel=1e-5)
-    assert row["standard deviation"] == pytest.approx(statistics.stdev(values), rel=1e-5)
-    assert row["prompts"] == 3
-    assert len(table) == 15
+    assert means[place] == pytest.approx(statistics.mean(values), rel=1e-5)
+    assert deviations[place] == pytest.approx(statistics.stdev(values), rel=1e-5)
+    assert counts[place] == 3
 
 
-def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_that_is_listed_twice_counts_once(page: AppTest) -> None:
+    assert page.header[1].value.endswith("over 1 prompt")
+    _upload(page, "a.csv", "prompt,kind\na b a b,1\na b a b,2\n")
+    _press(page, "Run")
+    assert "3 in the list, 3 run" in _said(page)
+    assert page.header[1].value.endswith("over 2 different prompts")
+
+
+def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch, tables: Tables
+) -> None:
     _upload(page, "a.txt", "a b\nc d\ne f\n")
     whole, asked = runs.head_statistics, []
 
@@ -155,13 +194,15 @@ def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(page: AppTest, monkeyp
     monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
     monkeypatch.setattr(runs, "head_statistics", stopped_after_two)
     _press(page, "Run 3 prompts")
-    assert _columns(page)[3] == ["run", "run", "run", "not run"]
+    assert _columns(tables)[3] == ["run", "run", "run", "not run"]
     _press(page, "Run 1 prompt")
-    assert _columns(page)[3] == ["run"] * 4
+    assert _columns(tables)[3] == ["run"] * 4
     assert len(asked) == len(set(asked)) == 3
 
 
-def test_a_busy_server_halts_the_batch_and_says_so(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_server_halts_the_batch_and_says_so(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch, tables: Tables
+) -> None:
     def busy(*inputs: Any) -> runs.HeadStatistics:
         raise BusyError("Busy: try again.")
 
@@ -172,45 +213,73 @@ def test_a_busy_server_halts_the_batch_and_says_so(page: AppTest, monkeypatch: p
     assert "Busy: try again." in _said(page)
     _press(page, "Run 1 prompt")
     assert "Busy" not in _said(page)
-    assert _columns(page)[3] == ["run", "run"]
+    assert _columns(tables)[3] == ["run", "run"]
 
 
-def test_another_model_or_bos_is_another_set_of_results(page: AppTest) -> None:
+def test_another_model_or_bos_is_another_set_of_results(page: AppTest, tables: Tables) -> None:
     _upload(page, "a.txt", "a b\n")
     _press(page, "Run 1 prompt")
     page.toggle[0].set_value(False)
     page.button[0].click().run()
-    assert _columns(page)[3] == ["run", "not run"]
+    assert _columns(tables)[3] == ["run", "not run"]
 
 
 @pytest.mark.parametrize(("side", "field"), [("A", "prompt"), ("B", "prompt_b")])
 @pytest.mark.parametrize("row", range(1, 5))
-def test_a_row_is_opened_as_a_or_b(page: AppTest, side: str, field: str, row: int) -> None:
+def test_a_row_is_opened_as_a_or_b(page: AppTest, side: str, field: str, row: int, tables: Tables) -> None:
     _upload(page, "a.csv", FILE)
-    _tick(page, "prompt_table", row)
+    _choose(page, tables, "prompt_table", row)
     _press(page, f"Open as {side}")
     assert page.query_params[field] == UPLOADED[row - 1]
     assert "most likely next" in _said(page)
     assert not page.file_uploader
 
 
-def test_no_prompt_is_read_as_markdown(page: AppTest) -> None:
+def test_no_prompt_is_read_as_markdown(page: AppTest, tables: Tables) -> None:
     _upload(page, "![i](https:e.example).csv", FILE.replace("kind", "<b>kind</b>"))
-    _tick(page, "prompt_table", 2)
+    _choose(page, tables, "prompt_table", 2)
     texts = [element.value for element in [*page.markdown, *page.caption, *page.header]]
     assert not [text for text in texts if "<b>" in text or "e.example" in text]
 
 
-def test_rows_can_be_removed(page: AppTest) -> None:
+def test_a_choice_lasts_as_long_as_the_list(page: AppTest, tables: Tables) -> None:
     _upload(page, "a.csv", FILE)
-    _tick(page, "prompt_table", 1)
+    assert not any(_can(page, label) for label in ("Open as A", "Open as B", "Remove"))
+    _choose(page, tables, "prompt_table", 2)
+    page.selectbox(key="headlight.statistic").set_value("entropy").run()
+    assert all(_can(page, label) for label in ("Open as A", "Open as B", "Remove"))
     _press(page, "Remove")
-    assert _columns(page)[0] == [SHOWN, *HOSTILE]
+    assert _columns(tables)[0] == [SHOWN, UPLOADED[0], *HOSTILE[1:]]
+    assert not _can(page, "Remove")
+
+
+def test_a_long_prompt_is_cut_in_the_table_and_opened_whole(page: AppTest, tables: Tables) -> None:
+    long = "a b " * 90
+    _upload(page, "a.txt", long)
+    assert _columns(tables)[0][1] == f"{long[:200]}…"
+    _choose(page, tables, "prompt_table", 1)
+    _press(page, "Open as B")
+    assert page.text_area[1].value == long
+
+
+def test_the_columns_of_numbers_say_how_they_are_shown_and_what_they_are(page: AppTest, tables: Tables) -> None:
+    page.selectbox(key="headlight.statistic").set_value("current_token").run()
+    (_, value, tokens, *_), _ = tables["prompt_table"]
+    assert (value.decimals, tokens.decimals) == (3, 0)
+    assert value.name.endswith("Current token")
+    assert value.help == "The mean weight on the token itself."
+
+
+def test_rows_can_be_removed(page: AppTest, tables: Tables) -> None:
+    _upload(page, "a.csv", FILE)
+    _choose(page, tables, "prompt_table", 1)
+    _press(page, "Remove")
+    assert _columns(tables)[0] == [SHOWN, *HOSTILE]
     _press(page, "Clear the list")
-    assert _columns(page)[0] == []
+    assert _columns(tables)[0] == []
 
 
-def test_going_back_to_a_run_restores_its_whole_selection(settings: dict[str, object]) -> None:
+def test_going_back_to_a_run_restores_its_whole_selection(settings: dict[str, object], tables: Tables) -> None:
     chosen = {"prompt": "a b a b", "heads": "2.1", "queries": "3", "scale": "linear"}
     page = AppTest.from_file(MAIN, default_timeout=SECONDS)
     page.query_params.update(chosen)
@@ -218,8 +287,12 @@ def test_going_back_to_a_run_restores_its_whole_selection(settings: dict[str, ob
     page.text_area[0].set_value("another prompt")
     page.button[0].click().run()
     _go_to(page, LIST_PAGE)
-    assert page.dataframe[-1].value["A"].tolist() == ["another prompt", "a b a b"]
-    _tick(page, "past_runs", 1)
+    assert _columns(tables, "past_runs")[0] == ["another prompt", "a b a b"]
+    assert _columns(tables, "past_runs")[3] == ["Attention", "Attention"]
+    page.text_area[0].set_value("run on this page")
+    page.button[0].click().run()
+    assert _columns(tables, "past_runs")[3] == ["Prompts", "Attention", "Attention"]
+    _choose(page, tables, "past_runs", 2)
     _press(page, "Go back to it")
     assert not page.file_uploader
     assert {name: page.query_params.get(name) for name in chosen} == chosen

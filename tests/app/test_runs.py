@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from app import limits, runs
-from app.run import THUMBNAIL, Run, attend, cost, write_norms
+from app.run import THUMBNAIL, Run, attend, cost, make_run, mean_scores, write_norms
 from app.settings import settings as server_settings
-from model import ActivationCache
+from model import ActivationCache, load
 from model.analysis import attention
 from model.errors import HeadlightError, InputError
 
@@ -150,3 +150,18 @@ def test_a_run_over_the_budget_is_refused(folder: str, settings: dict[str, objec
 def test_the_estimate_covers_what_a_run_keeps(run: Run) -> None:
     kept = limits.held_bytes(dict(run.cache))
     assert kept <= cost(run.cfg, len(run.tokens)).nbytes <= 10 * kept
+
+
+def test_thumbnails_and_scores_of_a_long_prompt_are_those_of_its_patterns() -> None:
+    """Its heads pass one at a time."""
+    model = load("mini")
+    tokens = torch.arange(256) % 7 + 100
+    with torch.inference_mode():
+        run = make_run(model, "", False, tokens)
+        _, cache = model.run_with_cache(tokens[None])
+    for layer in range(model.cfg.n_layers):
+        pattern = cache["pattern", layer][0]
+        assert torch.equal(run.thumbnails[layer], attention.max_pool(pattern, THUMBNAIL))
+        for name, score in mean_scores(pattern, tokens).items():
+            # Sums of 256 weights, in another order.
+            torch.testing.assert_close(run.scores[name].values[layer], score.values, rtol=1e-5, atol=1e-5)

@@ -231,3 +231,10 @@ def test_what_a_run_does_not_have_is_dropped() -> None:
 def test_if_no_chosen_head_exists_the_page_chooses() -> None:
     assert within(Selection(heads=((9, 9),)), n_layers=2, n_heads=2, n_places=5).heads is None
     assert within(Selection(heads=()), n_layers=2, n_heads=2, n_places=5).heads == ()
+
+
+def test_a_b_that_is_not_there_is_dropped() -> None:
+    alone = Selection(model_b="other", side="b")
+    assert within(alone, n_layers=1, n_heads=1, n_places=1) == Selection()
+    compared = replace(alone, prompt_b="b")
+    assert within(compared, n_layers=1, n_heads=1, n_places=1) == compared

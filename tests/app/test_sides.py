@@ -11,22 +11,22 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from app import runs
+from app import shown as pages
+from app.exports.numbers.lens import cell_of as lens_cell_of
+from app.exports.numbers.residual import place_of as residual_place_of
 from app.run import Run
+from app.selection import Selection
 from app.shown import Shown
 from app.views import tables
+from app.views.flows.chosen import start_of
+from app.views.reasons.chosen import place_of as why_place_of
 from app.views.sides import placed, with_difference
+from app.views.steps.chosen import query_of
 from model import Transformer, save_gpt2
 from model.analysis.alignment import align_tokens
 from tests.app.conftest import CFG
 
-PROMPT_B = "one two four one two three one"
 SECONDS = 60  # for one script run on a busy machine
-
-
-@pytest.fixture(scope="module")
-def both(run: Run, folder: str) -> Shown:
-    b = runs.run(folder, PROMPT_B, True)
-    return Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
 
 
 def page(view: str, shown: Shown, **chosen: object) -> AppTest:
@@ -109,6 +109,21 @@ def test_a_token_that_only_one_run_has_is_said_and_shown_for_that_run(both: Show
         at = page(view, both, table=True, position=place, layer=1)
         assert f"A has no token at place {place}" in "".join(caption.value for caption in at.caption)
         assert all(not re.search(r"\bA\b", column) for column in at.dataframe[-2].value.columns)
+
+
+def test_pages_begin_at_the_last_place_that_both_runs_have(run: Run, folder: str) -> None:
+    chosen = Selection(model=folder, prompt="one two three one two", prompt_b="two one four one")
+    shown = pages.of(chosen)
+    expected = max(place for place, label in enumerate(shown.labels) if label[0] not in "−+")
+    assert expected < len(shown.labels) - 1
+    assert lens_cell_of(shown, chosen)[1] == residual_place_of(shown, chosen) == why_place_of(shown, chosen) == expected
+    assert query_of(shown, chosen) == start_of(shown, chosen) == expected
+    assert page("residual", shown).selectbox[0].value == expected
+    told = [heading.value for heading in page("lens", shown).header]
+    assert [f"position {expected} in {side}" in " ".join(told) for side in "AB"] == [True, True]
+    missing = [caption.value for caption in page("lens", shown, layer=0, position=len(shown.labels) - 1).caption]
+    has = "A" if shown.labels[-1][0] == "−" else "B"
+    assert any(line.endswith(f"so only {has} is shown for it.") for line in missing)
 
 
 def test_the_lens_of_two_runs_is_that_of_their_models(both: Shown) -> None:

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from app import translations
-from app.components import decode_weights
 from app.selection import Selection, from_query, to_query
 from app.selection.chosen import Attends
 from app.translations import Translations
@@ -84,9 +83,8 @@ def test_what_the_browser_is_sent_lies_on_the_same_axes(chosen: Selection) -> No
     assert panel.b is not None
     for side, pattern in (("a", panel.a), ("b", panel.b)):
         cells = found.cells(side, "cross", "written")[1, 2]  # type: ignore[arg-type]
-        sent = torch.from_numpy(decode_weights(pattern.weights))
-        # Weights travel in 16 bits, by their logarithm.
-        torch.testing.assert_close(sent.nan_to_num(0), cells.nan_to_num(0), rtol=2e-3, atol=1e-6)
+        sent = torch.from_numpy(pattern.weights.cells)
+        torch.testing.assert_close(sent.masked_fill(sent == -1, torch.nan), cells, rtol=0, atol=0, equal_nan=True)
 
 
 def test_a_link_holds_both(chosen: Selection) -> None:
@@ -116,3 +114,9 @@ def test_two_models_are_compared_where_both_have_heads(chosen: Selection, tmp_pa
     assert found.shape("encoder") == (1, 4)  # A's random model has one layer of them, the other two
     assert found.cells("difference", "encoder", "read").shape[:2] == (1, 4)
     assert found.a.source.name != found.sides["B"].source.name
+
+
+def test_a_b_that_is_not_there_is_dropped(translator: str) -> None:
+    chosen = Selection(translator=translator, source="ba ko li", beams=1)
+    alone = replace(chosen, translator_b="nosuch", translation_b="ba")
+    assert translations.within(alone, translations.of(alone)) == chosen

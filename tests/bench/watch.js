@@ -9,7 +9,7 @@
   const markNextFrame = (name, isThere) =>
     requestAnimationFrame(() => afterPaint(() => isThere() && performance.mark(name)));
 
-  // A grid, large heatmaps, and any picture in sight: a canvas of ours or of a table, or a chart.
+  // A grid, large heatmaps, and any picture in sight: a canvas of ours or of a table.
   const PICTURES = { grid: ".board", heads: ".panel" };
   const inSight = (element) => {
     const { top, bottom } = element.getBoundingClientRect();
@@ -38,8 +38,8 @@
     };
   }
 
-  // What is drawn without a canvas: charts, lines of tokens, bars, and what a page lacks or wants to be asked for.
-  const ADDED = "svg.main-svg, .chips, .rows, .st-key-headlight-lacking, .st-key-headlight-look";
+  // What is drawn without a canvas: lines of tokens, bars, rows, and what a page lacks or wants to be asked for.
+  const ADDED = ".chips, .rows, .listed, .st-key-headlight-lacking, .st-key-headlight-look";
   const additions = new MutationObserver((changes) => {
     const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node instanceof Element);
     const drawn = added.flatMap((node) => [node.closest(ADDED), ...node.querySelectorAll(ADDED)]).filter(Boolean);

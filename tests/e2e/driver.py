@@ -19,18 +19,15 @@ HEIGHT = 1000
 STILL = 300
 DROPPED = 10_000  # milliseconds after which a question to the server is taken as one that it will not answer
 
-DRAWN = ".headlight canvas, .js-plotly-plot svg, [data-testid=data-grid-canvas], [class*=st-key-headlight-lacking]"
-# Our canvases' pixels, tables' texts, and of Plotly's figures the shapes, images and texts without their passing ids.
+DRAWN = ".headlight canvas, .headlight table, [data-testid=data-grid-canvas], [class*=st-key-headlight-lacking]"
+# Our canvases' pixels, and the texts of tables and of lists of bars.
 PICTURE = """() => {
     const main = document.querySelector("[data-testid=stMain]");
     const shadows = [...main.querySelectorAll("*")].map(element => element.shadowRoot).filter(root => root);
     const all = selector => [main, ...shadows].flatMap(root => [...root.querySelectorAll(selector)]);
     return [
         ...all(".headlight canvas").map(canvas => canvas.toDataURL()),
-        ...all("[role=gridcell]").map(cell => cell.textContent),
-        ...all("svg.main-svg").map(svg => svg.textContent),
-        ...all("svg.main-svg path").map(path => path.getAttribute("d")),
-        ...all("svg.main-svg image").map(image => image.getAttribute("href")),
+        ...all("[role=gridcell], .headlight td, .headlight [role=listitem]").map(cell => cell.textContent),
     ].join();
 }"""
 # Whether the server has yet to answer what the page last told it, or to begin the run for which it ended one: that is

@@ -118,7 +118,7 @@ def _run_list(driver: Driver) -> None:
     if run.count():  # another session may have run them all
         run.click()
     expect(driver.page.get_by_text(re.compile(r"(\d+) in the list, \1 run"))).to_be_visible()
-    driver.page.locator(".js-plotly-plot svg").nth(1).wait_for()
+    driver.page.get_by_role("application", name=re.compile("layer by head")).nth(1).wait_for()
     driver.settle()
 
 

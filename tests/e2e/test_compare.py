@@ -35,9 +35,16 @@ def test_the_tooltip_of_a_difference_gives_both_weights(app: Driver) -> None:
         weights.append(float(cache["pattern", 1][0, 2, 2, 1]))
     app.open(prompt=A, prompt_b=B, heads="1.2", queries="2", keys="1")
     told = app.point_at(query=2, key=1, panel=2, n_places=app.chips.count() // 3)
-    shown = [float(number) for number in re.findall(r"[\d.]+e?-?\d*", told) if "." in number]
+    shown = [float(number) for number in re.findall(r"[\d.]+e?-?\d*", told.replace("−", "-")) if "." in number]
     for weight in weights:
         assert min(abs(np.array(shown) - weight)) < 1e-3 * max(weight, 1e-3)  # four digits of the coded weight
+
+
+def test_three_pictures_a_head_have_the_width_of_the_page(app: Driver) -> None:
+    app.open(prompt=A, prompt_b=B, heads="1.2")
+    boxes = [plot.bounding_box() for plot in app.page.locator(".plot").all()]
+    assert len(boxes) == 3
+    assert all(box and box["width"] > 350 for box in boxes)  # of a window of 1280
 
 
 def test_compare_opens_a_second_prompt_and_close_b_ends_it(app: Driver) -> None:
@@ -100,3 +107,18 @@ def test_back_and_forward_undo_and_repeat_a_swap_and_the_closing_of_b(app: Drive
 def test_sorting_by_the_difference_puts_the_head_that_changed_most_first(app: Driver) -> None:
     app.open(prompt=A, prompt_b=B, heads="1.2", sort="divergence", top="3")
     expect(app.board).to_have_attribute("aria-label", re.compile("3"))
+
+
+def test_no_label_of_a_colour_bar_is_under_the_picture_below_it(app: Driver) -> None:
+    app.open(next(view for view in VIEWS if view.slug == "lens"), prompt=A, prompt_b=B)
+    app.page.set_viewport_size({"width": 390, "height": 900})
+    app.settle()
+    script = """(sheet) => {
+      const bottom = (tick) => tick.getBoundingClientRect().bottom;
+      const below = (legend) => legend.nextElementSibling.getBoundingClientRect().top;
+      return [...sheet.querySelectorAll(".legend")].map((legend) =>
+        below(legend) - Math.max(...[...legend.querySelectorAll(".tick")].map(bottom)));
+    }"""
+    gaps = app.page.locator(".sheet").first.evaluate(script)
+    assert len(gaps) == 2
+    assert min(gaps) >= 0

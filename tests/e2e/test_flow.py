@@ -161,3 +161,10 @@ def _likeliest(mini: Transformer, a: str, b: str) -> tuple[str, float, float]:
     of_a, of_b = (mini(mini.to_tokens(text, prepend_bos=True))[0, -1].softmax(-1) for text in (a, b))
     best = torch.maximum(of_a, of_b).argmax()
     return mini.to_str_tokens(best[None])[0], float(of_a[best]), float(of_b[best])
+
+
+def test_the_last_token_is_seen_with_the_margin_behind_it(app: Driver) -> None:
+    app.open(FLOW, prompt="The cat sat on the mat. " * 12)
+    ends = "(box) => [box.scrollLeft + box.clientWidth, box.scrollWidth]"
+    seen, whole = app.page.locator(".scroller").first.evaluate(ends)
+    assert whole - seen <= 1  # scrollLeft may lie between two pixels

@@ -1,5 +1,8 @@
 """Links: the address of a page opens the same page for somebody else."""
 
+import re
+from urllib.parse import urlencode
+
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -63,8 +66,36 @@ def test_a_long_prompt_is_compressed_in_the_link(app: Driver, browser: Browser, 
     elsewhere.close()
 
 
+@pytest.mark.parametrize("slug", ["attention", "lens"])
+def test_what_came_with_a_link_is_there_once_the_prompt_that_it_left_out_is_pasted(app: Driver, slug: str) -> None:
+    view = next(view for view in PROMPTED_VIEWS if view.slug == slug)
+    app.open(view, **COMPARED, **CHOSEN[slug])
+    link, picture = app.page.url, app.picture()
+    without = {name: value for name, value in COMPARED.items() if name != "prompt"}
+    app.page.goto(f"{app.url}/{path(view)}?{urlencode(without | CHOSEN[slug] | {'left_out': 'prompt'})}")
+    expect(app.page.get_by_text("This link does not hold prompt A")).to_be_visible()
+    expect(app.refused).to_have_count(0)
+    app.settle()
+    app.page.get_by_role("textbox", name="Prompt A").fill(COMPARED["prompt"])
+    app.page.get_by_role("button", name="Run", exact=False).first.click()
+    app.becomes(picture)
+    app.page.wait_for_url(link)
+
+
+def test_what_is_refused_is_named_and_a_long_prompt_hides_nothing(app: Driver) -> None:
+    app.open(prompt="\n\t the cat" * 50)
+    app.run("")
+    expect(app.page.get_by_text("Below is still the result for the previous prompt:")).to_be_visible()
+    quoted = app.page.get_by_test_id("stText").filter(has_text="↵⇥␣the␣cat")
+    expect(quoted).to_have_text(re.compile("^(↵⇥␣the␣cat)+.*…$"))
+    box = quoted.bounding_box()
+    assert box
+    assert box["height"] < 80  # two lines
+    expect(app.fed).to_be_in_viewport()
+
+
 @pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=path)
 def test_a_link_that_cannot_be_read_whole_says_what_is_left_out(app: Driver, view: View) -> None:
     app.open(view, prompt=COMPARED["prompt"], heads="9.9 x", scale="cubic")
-    expect(app.page.get_by_text("Not all of this link could be read; left out:")).to_contain_text("scale")
+    expect(app.page.get_by_text("Not all of this link can be used here; left out")).to_contain_text("scale")
     expect(app.fed).to_have_count(1)

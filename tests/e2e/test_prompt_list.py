@@ -15,7 +15,6 @@ SHOWN = "The keys to the cabinet"
 HOSTILE = ["<b>x</b>", "![i](https://e.example/p.png)", "=1+1", '<a href="https://e.example">']
 REPEATS = "red blue red blue red blue"
 MADE_OF_TEXT = "b, img[src*='e.example'], a[href*='e.example']"
-HEADER = ROW = 33  # pixels of a table's line at the page's font size
 
 
 def _upload(app: Driver, folder: Path, *prompts: str) -> None:
@@ -29,16 +28,16 @@ def _upload(app: Driver, folder: Path, *prompts: str) -> None:
     app.settle()
 
 
-def _table(app: Driver) -> Locator:
-    return app.page.get_by_role("region", name="All prompts with their statistic")
+def _table(app: Driver, name: str = "All prompts with their statistic") -> Locator:
+    return app.page.get_by_role("grid", name=name)
 
 
 def _column(app: Driver, place: int) -> Locator:
-    return _table(app).locator(f"td[aria-colindex='{place}']")
+    return _table(app).locator(f"tbody td:nth-child({place})")
 
 
 def _statistics(app: Driver) -> list[float]:
-    return [float(value) for value in _column(app, 2).all_inner_texts() if value not in ("–", "None", "")]
+    return [float(value) for value in _column(app, 2).all_inner_texts() if value != "–"]
 
 
 def _press(app: Driver, name: str | re.Pattern[str]) -> None:
@@ -55,22 +54,48 @@ def test_an_uploaded_file_is_run_sorted_and_opened(app: Driver, tmp_path: Path) 
     expect(_column(app, 4)).to_have_text(["run"] * 6)
     assert app.page.get_by_test_id("stMain").locator(MADE_OF_TEXT).count() == 0
 
-    app.settle()
-    surface = _table(app).locator(".dvn-scroller")
-    box = surface.bounding_box()
-    assert box
     before = _statistics(app)
     assert before != sorted(before)
-    surface.click(position={"x": box["width"] * 0.46, "y": HEADER / 2})
+    _table(app).get_by_role("button", name=re.compile(r"^L\dH\d Induction")).click()
     expect(_column(app, 1)).not_to_have_text([SHOWN, *HOSTILE, REPEATS])
     assert _statistics(app) == sorted(before)
-    row = _column(app, 1).all_inner_texts().index(HOSTILE[1])
-    surface.click(position={"x": 15, "y": HEADER + ROW * (row + 0.5)})
-    app.settle()
+    _column(app, 1).get_by_text(HOSTILE[1], exact=True).click()
     _press(app, "Open as B")
     app.page.wait_for_url(lambda url: "prompt_b=" in url)
     expect(app.page.get_by_role("textbox", name="Prompt").nth(1)).to_have_value(HOSTILE[1])
     expect(app.board.first).to_be_visible()
+
+
+def test_what_cannot_be_run_says_why_and_is_removed(app: Driver, tmp_path: Path) -> None:
+    app.open(VIEW, prompt=SHOWN)
+    _upload(app, tmp_path, "far too long " * 400)
+    _press(app, re.compile(r"^Run \d"))
+    expect(app.page.get_by_text("1 cannot be: choose it to see why")).to_be_visible()
+    expect(_column(app, 4)).to_have_text(["run", re.compile("context holds")])
+    _table(app).focus()
+    app.page.keyboard.press("End")
+    app.page.keyboard.press("Enter")
+    expect(app.refused).to_contain_text("context holds")
+    _press(app, "Remove")
+    expect(_column(app, 1)).to_have_text([SHOWN])
+    expect(app.page.get_by_role("button", name="Remove")).to_be_disabled()
+    expect(app.refused).to_have_count(0)
+    _press(app, "Clear the list")
+    expect(app.page.get_by_text("Nothing is listed.").first).to_be_visible()
+
+
+def test_one_of_the_last_runs_is_gone_back_to(app: Driver) -> None:
+    app.open(VIEWS[0], prompt=SHOWN, scale="linear")
+    app.run(REPEATS)
+    app.page.wait_for_url(lambda url: "red" in url)
+    app.settle()
+    app.go_to(VIEW)
+    runs = _table(app, "The last runs")
+    expect(runs.locator("tbody td:first-child")).to_have_text([REPEATS, SHOWN])
+    runs.get_by_role("row").last.click()
+    _press(app, "Go back to it")
+    app.page.wait_for_url(lambda url: "scale=linear" in url and "/prompts" not in url)
+    expect(app.prompt).to_have_value(SHOWN)
 
 
 def test_the_run_of_many_prompts_stops_when_asked_and_keeps_what_is_done(app: Driver, tmp_path: Path) -> None:
@@ -79,6 +104,9 @@ def test_the_run_of_many_prompts_stops_when_asked_and_keeps_what_is_done(app: Dr
     _upload(app, tmp_path, *prompts)
     _press(app, re.compile(r"^Run \d"))
     expect(app.page.get_by_text(re.compile(r"^[1-9]\d* of \d+ prompts run"))).to_be_visible()
+    streamlits_stop = app.page.locator("[data-testid=stStatusWidget] button")
+    streamlits_stop.wait_for(state="attached")
+    assert not streamlits_stop.is_visible()
     _press(app, "Stop")
     expect(app.page.get_by_role("button", name=re.compile(r"^Run \d+ prompts"))).to_be_visible()
     app.settle()

@@ -97,6 +97,21 @@ def test_a_pinned_cell_and_a_chosen_head_are_in_the_link(app: Driver, browser: B
     elsewhere.close()
 
 
+def test_what_came_with_a_link_is_there_once_the_sources_that_it_left_out_are_pasted(app: Driver) -> None:
+    other = "ba li ko su fe mo ri ta ne"
+    opened(app, source_b=other, pair_heads="1.2", pair_queries="4", pair_keys="2")
+    link, picture = app.page.url, app.picture()
+    pins = "pair_heads=1.2&pair_queries=4&pair_keys=2"
+    app.page.goto(f"{app.url}/translate?translator=reverse&{pins}&left_out=source+source_b")
+    expect(app.page.get_by_text("This link does not hold the source and source B.")).to_be_visible()
+    expect(app.refused).to_have_count(0)
+    app.page.get_by_role("textbox", name="Source A").fill(SYLLABLES)
+    app.page.get_by_role("textbox", name="Source B").fill(other)
+    app.page.get_by_role("button", name="Run", exact=False).first.click()
+    app.becomes(picture)
+    app.page.wait_for_url(link)
+
+
 @pytest.mark.parametrize("attends", ["cross", "decoder", "encoder"])
 def test_each_kind_of_attention_has_its_own_axes(app: Driver, attends: str) -> None:
     opened(app, attends=attends)

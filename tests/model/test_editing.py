@@ -1,55 +1,22 @@
 """Runs with edits, against hook functions written by hand, TransformerLens on the same weights, and runs of B."""
 
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import pytest
-import tokenizers
 import torch
 from torch import Tensor
 
-from model import Tokenizer, Transformer
-from model.cone import cone
-from model.editing import mean_z, run_with_edits, tap
-from model.edits import AblateHeads, Align, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
+from model import Transformer
+from model.editing import run_with_edits
+from model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
 from model.errors import HookError, InputError
+from tests.model.lettered import HEADS, A, B, Z, by_hand, clean, edited, words
 from tests.model.oracles import ATOL, RTOL, lens_twin, random_model
-
-A, B = "a b c d e f g", "h i c j e k g"
-IDS = {word: number for number, word in enumerate([*"abcdefghijklm", "<s>"])}
-
-
-def words(model: Transformer) -> Transformer:
-    """With a tokenizer to which each letter is a word, and that can begin a text."""
-    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel(IDS, unk_token="m"))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    model.tokenizer = Tokenizer(backend, bos="<s>")
-    return model
 
 
 @pytest.fixture
 def model() -> Transformer:
     return words(random_model())
-
-
-def edited(model: Transformer, *edits: Edit, prompt: str = A, bos: bool = False) -> Tensor:
-    with torch.inference_mode():
-        return run_with_edits(model, model.to_tokens(prompt, prepend_bos=bos), edits, prepend_bos=bos)[0]
-
-
-def clean(model: Transformer, prompt: str = A, bos: bool = False) -> Tensor:
-    with torch.inference_mode():
-        return model(model.to_tokens(prompt, prepend_bos=bos))
-
-
-def by_hand(model: Transformer, hooks: Sequence[tuple[str, Any]], prompt: str = A) -> Tensor:
-    with torch.inference_mode():
-        return model.run_with_hooks(model.to_tokens(prompt), hooks)
-
-
-HEADS = ((0, 1), (1, 2))
-Z = "blocks.{}.attn.hook_z"
 
 
 def test_no_edit_changes_nothing(model: Transformer) -> None:
@@ -188,10 +155,6 @@ def test_edits_act_in_their_order(model: Transformer) -> None:
     assert not torch.equal(edited(model, patch, steer), clean(model, B))
 
 
-def test_other_prompts_begin_as_the_edited_one_does(model: Transformer) -> None:
-    assert torch.equal(edited(model, Patch("hook_embed", B), bos=True), clean(model, B, bos=True))
-
-
 def test_heads_and_streams_are_edited_as_in_transformer_lens(model: Transformer) -> None:
     twin, tokens = lens_twin(model), model.to_tokens(A)
     with torch.inference_mode():
@@ -220,75 +183,6 @@ def test_heads_and_streams_are_edited_as_in_transformer_lens(model: Transformer)
         torch.testing.assert_close(edited(model, edit), expected, rtol=RTOL, atol=ATOL)
 
 
-LONGER = "h a b i j c d e f g"  # in A's order, with others before and between: A's 2 to 6 are its 5 to 9
-MATCHED = {0: 1, 1: 2, 2: 5, 3: 6, 4: 7, 5: 8, 6: 9}
-SHORTER = "a c g"
-
-
-@pytest.mark.parametrize(
-    ("prompt", "align", "matches"),
-    [
-        (LONGER, "tokens", MATCHED),
-        (LONGER, "position", {position: position for position in range(7)}),
-        (SHORTER, "tokens", {0: 0, 2: 1, 6: 2}),
-        (SHORTER, "position", {0: 0, 1: 1, 2: 2}),
-    ],
-)
-def test_a_prompt_of_another_length_gives_what_is_matched(
-    model: Transformer, prompt: str, align: Align, matches: dict[int, int]
-) -> None:
-    with torch.inference_mode():
-        _, there = model.run_with_cache(model.to_tokens(prompt))
-
-    def put(activation: Tensor, hook: Any, heads: list[int] | None = None) -> None:
-        for here, other in matches.items():
-            for head in heads or range(3):
-                activation[0, here, head] = there[hook.name][0, other, head]
-
-    def put_stream(activation: Tensor, hook: Any) -> None:
-        for here, other in matches.items():
-            if here in (0, 2):
-                activation[0, here] = there[hook.name][0, other]
-
-    resampled = edited(model, AblateHeads(HEADS, "resample", prompt, (), align))
-    hooks = [(Z.format(layer), partial(put, heads=[head])) for layer, head in HEADS]
-    assert torch.equal(resampled, by_hand(model, hooks))
-    name = "blocks.1.attn.hook_q"
-    assert torch.equal(edited(model, Patch(name, prompt, align=align)), by_hand(model, [(name, put)]))
-    name = "blocks.0.hook_resid_post"
-    found = edited(model, Patch(name, prompt, (0, 2), align=align))
-    assert torch.equal(found, by_hand(model, [(name, put_stream)]))
-
-
-OVER = ("a b c", "d", "h i j k l")
-
-
-@pytest.mark.parametrize("bos", [False, True])
-def test_a_mean_over_other_prompts_counts_every_token_once(model: Transformer, bos: bool) -> None:
-    with torch.inference_mode():
-        runs = [model.run_with_cache(model.to_tokens(text, prepend_bos=bos))[1] for text in OVER]
-        means = {layer: torch.cat([cache["z", layer][0] for cache in runs]).mean(0) for layer in (0, 1)}
-        found = mean_z(model, OVER, bos)
-    for layer, expected in means.items():
-        torch.testing.assert_close(found[layer].float(), expected, rtol=RTOL, atol=ATOL)
-
-    def put(z: Tensor, hook: Any, head: int) -> None:
-        z[:, :, head] = means[hook.layer()][head]
-
-    with torch.inference_mode():
-        hooks = [(Z.format(layer), partial(put, head=head)) for layer, head in HEADS]
-        expected = model.run_with_hooks(model.to_tokens(A, prepend_bos=bos), hooks)
-    edit = AblateHeads(HEADS, "mean", over=OVER)
-    torch.testing.assert_close(edited(model, edit, bos=bos), expected, rtol=RTOL, atol=ATOL)
-
-
-def test_a_mean_that_is_known_is_not_taken_again(model: Transformer) -> None:
-    tokens, zeros = model.to_tokens(A), torch.zeros(2, 3, 5)
-    with torch.inference_mode():
-        known = tap(model, tokens, [AblateHeads(HEADS, "mean", over=OVER)], means={OVER: zeros})
-        assert torch.equal(model(tokens, tap=known), edited(model, AblateHeads(HEADS)))
-
-
 WRONG: list[tuple[Edit, type[Exception], str]] = [
     (AblateHeads(((4, 0),)), InputError, "Edit 2: There is no head L4H0"),
     (Patch("hook_embde", B), HookError, "Edit 2: .*hook_embed"),
@@ -305,74 +199,3 @@ WRONG: list[tuple[Edit, type[Exception], str]] = [
 def test_what_is_wrong_is_said_of_the_edit(model: Transformer, edit: Edit, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         edited(model, Drop(0), edit)
-
-
-def test_a_tap_says_how_much_it_holds_of_other_runs(model: Transformer) -> None:
-    tokens = model.to_tokens(A)
-    with torch.inference_mode():
-        assert tap(model, tokens, [AblateHeads(HEADS)]).nbytes == 0
-        assert tap(model, tokens, [Patch("hook_embed", B)]).nbytes == 4 * tokens.shape[1] * model.cfg.d_model
-
-
-REACHING: list[Edit] = [
-    AblateHeads(((1, 2),)),
-    CutEdge((0, 1), 4, 2),
-    CutEdge((1, 1), 4, 2),
-    Steer(1, "a b", "c d", positions=(3,)),
-    Steer(0, "a b", "c d", positions=(5, 2)),
-    Drop(1, "MLP"),
-    *(Patch(name, B, (3,)) for name in random_model().hook_names if not name.startswith("ln_final")),
-]
-
-
-@pytest.mark.parametrize("edit", REACHING, ids=repr)
-@pytest.mark.parametrize("direction", ["causal", "bidirectional"])
-def test_an_edit_reaches_its_cone_and_no_further(edit: Edit, direction: str) -> None:
-    """Random weights: what can change does change, and what cannot does not in any bit."""
-    model = words(random_model(n_layers=3, attention_dir=direction))
-    other = "h i j k l m h"  # another token than A's at every position
-    edit = Patch(edit.name, other, edit.positions) if isinstance(edit, Patch) else edit
-    tokens, n_layers = model.to_tokens(A), model.cfg.n_layers
-    names = ["blocks.0.hook_resid_pre", *(f"blocks.{layer}.hook_resid_post" for layer in range(n_layers))]
-    with torch.inference_mode():
-        reference = [Patch(edit.name, A)] if isinstance(edit, Patch) and edit.name.endswith("result") else []
-        _, before = run_with_edits(model, tokens, reference, names)
-        _, after = run_with_edits(model, tokens, [edit], names)
-    changed = torch.stack([(before[name] != after[name]).any(-1)[0] for name in names])
-    same_everywhere = isinstance(edit, Patch) and edit.name == "hook_pos_embed"  # positions are those of every prompt
-    assert torch.equal(changed, torch.zeros_like(changed) if same_everywhere else cone([edit], model.cfg, 7))
-
-
-def test_cones_of_several_edits_add_up_and_freezing_has_none() -> None:
-    cfg, edits = random_model().cfg, [CutEdge((0, 1), 4, 2), Drop(1)]
-    both = cone(edits, cfg, 7)
-    assert torch.equal(both, cone(edits[:1], cfg, 7) | cone(edits[1:], cfg, 7))
-    assert not cone([FreezePatterns()], cfg, 7).any()
-
-
-WRITTEN = {
-    "zero": AblateHeads(((0, 1),)),
-    "mean": AblateHeads(((0, 1), (1, 0)), "mean"),
-    "mean over others": AblateHeads(((0, 1),), "mean", over=("c d e", "f")),
-    "resample": AblateHeads(((0, 1),), "resample", B, align="position"),
-    "cut": CutEdge((1, 0), 5, 2, True),
-    "freeze": FreezePatterns((1,)),
-    "patch": Patch("blocks.1.hook_resid_pre", B, align="position"),
-    "patterns": Patch("blocks.1.attn.hook_pattern", B, align="position"),
-    "steer": Steer(1, "a b", "c", 2.0),
-    "drop": Drop(0, "MLP"),
-}
-
-
-@pytest.mark.parametrize("kind", WRITTEN)
-def test_what_is_written_behind_a_prompt_changes_nothing_before_it(model: Transformer, kind: str) -> None:
-    """A mean over all positions would, and a prompt to patch from would have to be as long."""
-    edits = [Drop(0, "attention"), WRITTEN[kind]] if kind == "freeze" else [WRITTEN[kind]]
-    prompt = model.to_tokens(A)
-    longer = torch.cat([prompt, model.to_tokens("c a b")], 1)
-    with torch.inference_mode():
-        alone, _ = run_with_edits(model, prompt, edits)
-        behind, _ = run_with_edits(model, longer, edits, n_prompt=prompt.shape[1])
-        clean_behind = model(longer)
-    torch.testing.assert_close(behind[:, : prompt.shape[1]], alone, rtol=RTOL, atol=ATOL)
-    assert (behind - clean_behind).abs().max() > 1e-3

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from model import heads_apart
 from model.heads_apart import attend_by_head, attend_with_one_token, is_long, is_one_token
-from model.hooks import NO_TAP, Collect, Edit, Tap
+from model.hooks import NO_TAP, Chain, Collect, Edit, Tap, Watcher
 from model.layers import visible_keys
 from tests.model.oracles import random_model
 
@@ -134,3 +134,38 @@ def test_a_model_gives_the_same_logits_either_way(tap: Tap, monkeypatch: pytest.
         monkeypatch.setattr(heads_apart, "LONG", 2)
         # Logits of about 1 after two layers of float32 sums in another order.
         torch.testing.assert_close(model(tokens, tap=tap), plain, rtol=1e-5, atol=1e-5)
+
+
+class Watching(Tap):
+    """Content with one head at a time."""
+
+    def __init__(self) -> None:
+        self.heads: list[Tensor] = []
+
+    def ignores(self, name: str) -> bool:
+        return name == "hook_attn_scores"
+
+    def watcher(self, name: str) -> Watcher:
+        return lambda pattern: self.heads.append(pattern.clone())
+
+
+def test_a_tap_that_is_content_with_one_head_at_a_time_sees_each_in_turn() -> None:
+    tap = Watching()
+    with torch.inference_mode():
+        q, k, v = inputs(batch=1)
+        z = attend_by_head(q, k, v, visible(batch=1), SCALE, Chain(NO_TAP, tap))
+        exact = expected(q, k, v, visible(batch=1))
+    # Sums of a few terms of size 1.
+    torch.testing.assert_close(torch.stack(tap.heads).double(), exact["hook_pattern"][0], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(z.double(), exact["z"], rtol=1e-5, atol=1e-5)
+
+
+def test_a_pattern_that_another_tap_edits_is_shown_to_all_as_it_was_edited() -> None:
+    uniform = Edit([(["hook_pattern"], lambda pattern, hook: torch.full_like(pattern, 1 / N_POS))])
+    tap, kept = Watching(), Collect(["hook_pattern"])
+    with torch.inference_mode():
+        q, k, v = inputs(batch=1)
+        z = attend_by_head(q, k, v, visible(batch=1), SCALE, Chain(uniform, tap, kept))
+    assert not tap.heads
+    assert (kept.kept["hook_pattern"] == 1 / N_POS).all()
+    torch.testing.assert_close(z, v.mean(1, keepdim=True).expand_as(z))

@@ -1,5 +1,6 @@
 """Opening by name or path, what a source records, and damaged or hostile files."""
 
+import gc
 import hashlib
 import json
 import shutil
@@ -14,6 +15,7 @@ from safetensors.torch import save_file
 
 from model import Source, embedded_models, load, loading, save_gpt2
 from model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
+from model.families import gpt2
 from model.families.gpt2_export import reference_logits
 from model.files import read_json
 from tests.model.oracles import random_gpt2, random_model, random_tokens
@@ -273,3 +275,17 @@ def test_a_classifier_says_what_it_is_and_what_to_open_instead(tmp_path: Path) -
     for source in ("subject-number", tmp_path):
         with pytest.raises(CheckpointError, match=r"is a classifier.*open that model.*load_classifier"):
             load(source)
+
+
+def test_pythons_collector_rests_while_a_model_is_read_and_works_again_whatever_came_of_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working: list[bool] = []
+    monkeypatch.setattr(gpt2, "check_depth", lambda *given: working.append(gc.isenabled()))
+    load(folder)
+    assert working == [False]
+    assert gc.isenabled()
+    (folder / "model.safetensors").write_bytes(b"")
+    with pytest.raises(CheckpointError):
+        load(folder)
+    assert gc.isenabled()

@@ -1,46 +1,22 @@
-"""The tokenizer against transformers' own, and the labels that tokens are shown by."""
+"""The tokenizer against transformers' own, and the files and texts that it refuses."""
 
 import json
 import os
-import unicodedata
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
 from tokenizers import Tokenizer as Backend
 from transformers import GPT2Tokenizer
 
 from model import Tokenizer
 from model.errors import CheckpointError, InputError
-from model.labels import label
+from tests.model.small_tokenizer import END, TEXT, small_backend, write
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "gpt2_tokenizer"
-TEXT = ["The cat sat on the mat.", "def f(x):\n    return x + 1", "naïve café — 日本語 🤔", "the the the then them"]
-END = "<|endoftext|>"
-
-
-def small_backend() -> Backend:
-    """A byte-level BPE of 300 ids, trained on four lines."""
-    backend = Backend(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(
-        vocab_size=300, initial_alphabet=alphabet, special_tokens=[END], show_progress=False, min_frequency=2
-    )
-    backend.train_from_iterator(TEXT * 3, trainer)
-    return backend
-
-
-def write(folder: Path, backend: Backend, **settings: Any) -> Path:
-    backend.save(str(folder / "tokenizer.json"))
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -101,68 +77,6 @@ def test_tokens_join_to_the_text(pairs: list[tuple[Tokenizer, GPT2Tokenizer]], t
         assert len(ours.labels(tokens)) == tokens.shape[1]
 
 
-def unlabelled(labels: Sequence[str]) -> bytes:
-    """The bytes that labels stand for, if a label means one thing only."""
-    text, raw = "".join(labels), b""
-    while text:
-        if text.startswith("<0x"):
-            raw, text = raw + bytes([int(text[3:5], 16)]), text[6:]
-        elif text.startswith("<U+"):
-            end = text.index(">")
-            raw, text = raw + chr(int(text[3:end], 16)).encode(), text[end + 1 :]
-        else:
-            raw, text = raw + {"␣": " ", "↵": "\n", "⇥": "\t"}.get(text[0], text[0]).encode(), text[1:]
-    return raw
-
-
-@settings(deadline=None)
-@given(st.text(alphabet=st.characters(exclude_characters="<", exclude_categories=["Cs"])))
-@example("␣ ↵\n⇥\t→·")
-def test_labels_can_be_read_back(small: Tokenizer, text: str) -> None:
-    assert unlabelled(small.labels(small.to_tokens(text))) == text.encode()
-
-
-@settings(deadline=None)
-@given(st.binary())
-def test_every_character_of_a_label_can_be_seen(token: bytes) -> None:
-    for character in label(token):
-        assert unicodedata.category(character)[0] not in "CZ", f"U+{ord(character):04X}"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (" the", "␣the"),
-        ("\n", "↵"),
-        ("\t", "⇥"),
-        ("\r", "<U+000D>"),
-        ("\0", "<U+0000>"),
-        ("\u00a0", "<U+00A0>"),
-        ("\u202e", "<U+202E>"),
-        ("\u200d", "<U+200D>"),
-        ("\u200b", "<U+200B>"),
-        ("\ufeff", "<U+FEFF>"),
-        ("\u00ad", "<U+00AD>"),
-        ("\ufe0f", "<U+FE0F>"),
-        ("\u3164", "<U+3164>"),
-        ("\u2028", "<U+2028>"),
-        ("\U000e0041", "<U+E0041>"),
-        ("␣", "<U+2423>"),
-        ("<b>x</b> & $x$", "<b>x</b>␣&␣$x$"),
-        ("שלום", "שלום"),
-        ("日本", "日本"),
-        ("👨‍👩", "👨<U+200D>👩"),
-    ],
-)
-def test_labels_by_hand(text: str, expected: str) -> None:
-    assert label(text.encode()) == expected
-
-
-def test_bytes_of_a_split_character_are_shown_as_bytes() -> None:
-    assert label("🤔".encode()[:3]) == "<0xF0><0x9F><0xA4>"
-    assert label(b" \xa4x") == "␣<0xA4>x"
-
-
 def test_special_tokens_are_literal_unless_asked_for(small: Tokenizer) -> None:
     end = small.bos_token_id
     assert end not in ids(small, f"a{END}b")
@@ -180,14 +94,6 @@ def test_special_tokens_that_the_file_does_not_mark_are_literal_too(tmp_path: Pa
     assert len(ids(tokenizer, "<pad><s>")) > 2
     assert tokenizer.bos_token_id == backend.token_to_id("<s>")
     assert ids(tokenizer, "<pad>", parse_special=True) == [backend.token_to_id("<pad>")]
-
-
-def test_added_words_are_shown_as_they_are(tmp_path: Path) -> None:
-    """As a byte-level token, 'é' would be the byte 0xE9."""
-    backend = small_backend()
-    backend.add_tokens(["é", " new word"])
-    tokenizer = Tokenizer.from_folder(write(tmp_path, backend))
-    assert tokenizer.labels(tokenizer.to_tokens("é new word")) == ["é", "␣new␣word"]
 
 
 def test_the_beginning_token_is_prepended_only_when_asked(small_folder: Path, tmp_path: Path) -> None:
@@ -247,11 +153,6 @@ def test_ids_come_as_tensor_list_or_number(small: Tokenizer) -> None:
     assert (small.to_tokens("").shape, small.to_string([]), small.labels([])) == ((1, 0), "", [])
     with pytest.raises(InputError, match=r"shape \[2, 3\]; give one row"):
         small.to_string(torch.zeros(2, 3, dtype=torch.long))
-
-
-def test_ids_without_a_token_have_a_label_of_their_own(small: Tokenizer) -> None:
-    """A model's vocabulary may be larger than its tokenizer's, so the lens can meet such ids."""
-    assert small.labels([50300, -1, 2**40]) == ["<id 50300>", "<id -1>", "<id 1099511627776>"]
 
 
 def test_a_prefix_space_is_added_where_the_folder_says_so(tmp_path: Path) -> None:

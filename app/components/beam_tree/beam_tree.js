@@ -3,7 +3,7 @@ const STATES = ["kept", "finished", "dropped"];
 const FINISHED_MARK = "✓";
 
 const minus = (text) => text.replace("-", "−").replace("Infinity", "∞");
-const short = (value) => minus(value.toFixed(2));
+const short = (value) => minus(value.toFixed(2)).replace(/^−0\.00$/, "0.00");
 const exact = (value) => minus(significant(value));
 
 class BeamTree {

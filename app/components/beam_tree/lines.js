@@ -10,12 +10,7 @@ const LINE_LOOKS = {
 
 // `lines` are { from, to, look, isFirst }: two heights, and whether it comes from the start.
 function drawStep(canvas, theme, height, lines) {
-  canvas.style.width = `${LINE_ROOM}px`;
-  canvas.style.height = `${height}px`;
-  canvas.width = Math.round(LINE_ROOM * devicePixelRatio);
-  canvas.height = Math.round(height * devicePixelRatio);
-  const context = canvas.getContext("2d");
-  context.scale(devicePixelRatio, devicePixelRatio);
+  const context = sizedContext(canvas, LINE_ROOM, height);
   for (const [look, { width, dashes, colour }] of Object.entries(LINE_LOOKS)) {
     context.lineWidth = width;
     context.setLineDash(dashes);

@@ -143,7 +143,7 @@ class FlowGraph {
 
   // From where to where an edge goes and how far it bends aside, on the canvas.
   line({ depth, source, target, kind }) {
-    const aside = Math.min(BEND, this.pitch / 2 - 3);
+    const aside = Math.min(BEND, (this.pitch - THICKEST) / 2 - 1); // so that a thick one stays in its column
     const bend = source !== target ? 0 : { residual: 0, attention: -aside, mlp: aside }[kind];
     return [this.x(source), this.y(depth - 1), this.x(target), this.y(depth), bend];
   }
@@ -186,7 +186,7 @@ class FlowGraph {
   reveal(what) {
     const at = this.left + (what.position ?? what.target) * this.pitch;
     const { scrollLeft } = this.scroller;
-    this.scroller.scrollLeft = Math.min(at - this.left, Math.max(scrollLeft, at + this.pitch - this.width));
+    this.scroller.scrollLeft = Math.min(at - this.left, Math.max(scrollLeft, at + this.pitch + FLOW_MARGIN - this.width));
   }
 
   point(what, x, y) {

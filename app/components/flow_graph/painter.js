@@ -6,12 +6,7 @@ class FlowPainter {
 
   paint() {
     const { canvas, theme, width, height } = this.graph;
-    canvas.width = Math.round(width * devicePixelRatio);
-    canvas.height = Math.round(height * devicePixelRatio);
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    const context = canvas.getContext("2d");
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const context = sizedContext(canvas, width, height);
     context.fillStyle = cssColour(theme.background);
     context.fillRect(0, 0, width, height);
     this.paintRows(context);

@@ -29,15 +29,16 @@ def head_grid(
     kind: Literal["positive", "signed"] = "positive",
     legend_title: str = "attention weight",
     legend_limit: float = 1.0,
+    lacks: str = "masked",
 ) -> tuple[HeadIndex, ...]:
     """Every head's picture (row = query, column = key); returns the selected heads in the order of their slots.
 
     `thumbnails` come from `encode_thumbnails` or `encode_positive`, or, where `kind` is signed, from `encode_signed`;
-    the colour bar ends at `legend_limit`. Without `order` they stand in a table of layers and heads; with it, these
-    heads follow one another in lines, each with its name and `figures[layer][head]` under it. `captions[layer][head]`
-    is shown beside a head's name at the pointer, `marks[layer][head]` in the corner of its picture, where it is not
-    empty. A picture of a table is `largest` pixels wide at most. `selected` counts when `epoch` is new, afterwards the
-    user's own selection does.
+    the colour bar ends at `legend_limit`, and `lacks` says why cells are hatched. Without `order` they stand in a table
+    of layers and heads; with it, these heads follow one another in lines, each with its name and
+    `figures[layer][head]` under it. `captions[layer][head]` is shown beside a head's name at the pointer,
+    `marks[layer][head]` in the corner of its picture, where it is not empty. A picture of a table is `largest` pixels
+    wide at most. `selected` counts when `epoch` is new, afterwards the user's own selection does.
     """
     n_layers, n_heads = thumbnails.shape[:2]
     value = mount(
@@ -53,6 +54,7 @@ def head_grid(
             "kind": kind,
             "legendTitle": legend_title,
             "legendLimit": legend_limit,
+            "lacks": lacks,
         },
         arrays={"thumbnails": thumbnails},
         value=selected,

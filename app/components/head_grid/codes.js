@@ -29,10 +29,10 @@ const thumbnailColours = ({ share, map }, theme) => {
   return Uint32Array.from({ length: 256 }, (_, code) => colourAt(packed, share(code)));
 };
 
-function drawThumbnailLegend(legend, theme, { kind, title, limit, masked }) {
+function drawThumbnailLegend(legend, theme, { kind, title, limit, lacks }) {
   const { map, ticks } = THUMBNAIL_KINDS[kind];
   const sign = (share) => (kind === "signed" && share > 0 ? "+" : "");
   const text = (share) => `${sign(share)}${Number((share * limit).toPrecision(2))}`.replace("-", "−");
   const labelled = ticks.map(([place, share]) => [place, text(share)]);
-  drawLegend(legend, theme, { title, ticks: labelled, masked, map: map(theme) });
+  drawLegend(legend, theme, { title, ticks: labelled, lacks, map: map(theme) });
 }

@@ -67,8 +67,8 @@ class HeadGrid {
     this.board.classList.toggle("small", this.layout.pitch < SMALL_PITCH);
     this.colours = thumbnailColours(THUMBNAIL_KINDS[this.kind], theme);
     this.hatch = hatching(theme);
-    const { kind, legendTitle: title, legendLimit: limit, masked } = this;
-    drawThumbnailLegend(this.legend, theme, { kind, title, limit, masked });
+    const { kind, legendTitle: title, legendLimit: limit, masked, lacks } = this;
+    drawThumbnailLegend(this.legend, theme, { kind, title, limit, lacks: masked && lacks });
     this.drawLabels();
     this.drawThumbnails(theme);
     this.drawMarks();

@@ -12,16 +12,19 @@ function tableLayout([layerCount, headCount, ...matrix], width, largest) {
     Math.floor(index / headCount),
     index % headCount,
   ]);
-  const tallest = Math.max(SMALLEST_PITCH, TALLEST / layerCount);
-  const widest = (width - ROW_LABEL_WIDTH) / headCount;
-  const room = Math.max(SMALLEST_PITCH, Math.min(largest, tallest, widest));
-  return new GridLayout(heads, headCount, room, matrix, 0);
+  return new GridLayout(heads, headCount, tablePitch(layerCount, headCount, width, largest), matrix, 0);
 }
 
-// Lines that wrap where the width ends; so many lines of text under each thumbnail.
-function flowLayout(heads, [, , ...matrix], width, captionLines) {
-  const most = Math.max(1, Math.floor(width / FLOW_PITCH));
-  const columns = Math.min(most, Math.max(heads.length, Math.ceil(width / LARGEST_PITCH)));
+function tablePitch(layerCount, headCount, width, largest) {
+  const tallest = Math.max(SMALLEST_PITCH, TALLEST / layerCount);
+  const widest = (width - ROW_LABEL_WIDTH) / headCount;
+  return Math.max(SMALLEST_PITCH, Math.min(largest, tallest, widest));
+}
+
+// Lines that wrap where the width ends, of thumbnails no smaller than in a table; so many lines of text under each.
+function flowLayout(heads, [layerCount, headCount, ...matrix], width, captionLines) {
+  const least = Math.max(FLOW_PITCH, tablePitch(layerCount, headCount, width, LARGEST_PITCH));
+  const columns = Math.max(1, Math.floor(width / least));
   const room = Math.min(LARGEST_PITCH, width / columns);
   return new GridLayout(heads, columns, room, matrix, captionLines);
 }

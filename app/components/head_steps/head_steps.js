@@ -214,7 +214,7 @@ class HeadSteps {
 }
 
 const numberOf = (value) =>
-  value === -Infinity ? "−∞" : Number.isNaN(value) ? "–" : significant(value).replaceAll("-", "−");
+  value === -Infinity ? "−∞" : Number.isNaN(value) ? "–" : significant(value);
 
 // How long an axis is drawn: a few pixels an index, up to its longest.
 function extent(axis, count, direction) {

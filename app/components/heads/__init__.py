@@ -1,20 +1,21 @@
 """The chosen heads' attention side by side, of one run or of two with their difference; a click pins a cell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float32, UInt16
+from jaxtyping import Float32
 
-from app.components.shared.coding import WEIGHT_ABSENT
+from app.components.shared.coding import WEIGHT_ABSENT, Weights
 from app.components.shared.mount import mount, register
 
 Presence = Literal["both", "changed", "a", "b"]
 Show = Literal["weight", "score", "write", "disagreement"]
 Sink = Literal["keep", "hide", "renormalise"]
 Scale = Literal["sqrt", "linear"]
+Kind = Literal["measured", "differences"]
 
 _render = register(Path(__file__).parent)
 
@@ -37,7 +38,7 @@ class HeadPattern:
 
     layer: int
     head: int
-    weights: UInt16[np.ndarray, "query key"]
+    weights: Weights
     logsumexp: Float32[np.ndarray, "query"]
     write_norms: Float32[np.ndarray, "key"]
 
@@ -49,7 +50,9 @@ class HeadPattern:
         columns = positions if columns is None else columns
         return replace(
             self,
-            weights=_placed(_placed(self.weights, positions, 0, WEIGHT_ABSENT), columns, 1, WEIGHT_ABSENT),
+            weights=Weights.of(
+                _placed(_placed(self.weights.cells, positions, 0, WEIGHT_ABSENT), columns, 1, WEIGHT_ABSENT)
+            ),
             logsumexp=_placed(self.logsumexp, positions, 0, np.nan),
             write_norms=_placed(self.write_norms, columns, 0, np.nan),
         )
@@ -62,6 +65,16 @@ class HeadPanel:
     a: HeadPattern
     b: HeadPattern | None = None
     title: str | None = None
+
+    @property
+    def sides(self) -> tuple[HeadPattern, ...]:
+        """Its one head, or both."""
+        return (self.a,) if self.b is None else (self.a, self.b)
+
+    def rounded(self) -> "HeadPanel":
+        """The same with weights that take less room in a file; their first four digits stay."""
+        sides = [replace(side, weights=side.weights.rounded()) for side in self.sides]
+        return replace(self, a=sides[0], b=sides[1] if self.b else None)
 
 
 class Pin(NamedTuple):
@@ -84,6 +97,7 @@ def heads(
     sink: Sink = "keep",
     scale: Scale = "sqrt",
     own_scale: bool = False,
+    others: Mapping[Kind, float] | None = None,
 ) -> Pin | None:
     """Each head as a heatmap (row = query, column = key), with B as three: A, B and B - A; returns what is pinned.
 
@@ -94,7 +108,7 @@ def heads(
     `show` is the softmax weight (probability), the score before it (nats), the weight times the key's written norm (L2
     norm), or the weight less the key's share of all that the row writes. `sink` keeps the first token, hides its
     column, or lets the other keys' weights sum to 1. Colours follow the value or its square root (scores always the
-    value), on one scale for all heads or on each head's own.
+    value), on each head's own scale or on one for all, which goes as far as `others` on the page do.
     """
     value = mount(
         _render,
@@ -107,6 +121,7 @@ def heads(
             "sink": sink,
             "scale": scale,
             "ownScale": own_scale,
+            "others": others or {},
         },
         arrays={
             f"{slot}.{name}": array for slot, panel in enumerate(panels) for name, array in panel_arrays(panel).items()
@@ -128,16 +143,15 @@ def axis_props(axis: TokenAxis, columns: TokenAxis | None) -> dict[str, Any]:
 
 def panel_props(panel: HeadPanel) -> dict[str, Any]:
     """What the scripts want to know of a panel besides its arrays."""
-    sides = [panel.a] if panel.b is None else [panel.a, panel.b]
-    return {"heads": [(side.layer, side.head) for side in sides], "title": panel.title}
+    return {"heads": [(side.layer, side.head) for side in panel.sides], "title": panel.title}
 
 
 def panel_arrays(panel: HeadPanel) -> dict[str, np.ndarray]:
     """A panel's arrays by the names that the scripts give them."""
-    sides = {"a": panel.a} if panel.b is None else {"a": panel.a, "b": panel.b}
     arrays = {}
-    for name, side in sides.items():
-        arrays[f"{name}.weights"] = side.weights
+    for name, side in zip("ab", panel.sides, strict=False):
+        arrays[f"{name}.weights"] = side.weights.visible
+        arrays[f"{name}.masked"] = side.weights.masked
         arrays[f"{name}.logsumexp"] = side.logsumexp.astype(np.float32)
         arrays[f"{name}.norms"] = side.write_norms.astype(np.float32)
     return arrays

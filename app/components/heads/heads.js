@@ -64,7 +64,7 @@ class Heads {
     this.theme = theme;
     const [rows, columns] = [axes.query, axes.key].map(({ labels }) => widestLabel(probe, theme, labels));
     this.layout = panelLayout(comparisons, width, sizes, { query: rows, key: columns });
-    this.scales = colourScales(comparisons, props.scale, props.ownScale);
+    this.scales = colourScales(comparisons, props.scale, props.ownScale, props.others);
     this.drawLegend();
     const { columns: abreast, width: panelWidth, visible } = this.layout;
     this.grid.style.gridTemplateColumns = `repeat(${abreast}, ${panelWidth}px)`;

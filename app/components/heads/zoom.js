@@ -56,6 +56,12 @@ class Zoom {
     return { query: middle(this.shown.query), key: middle(this.shown.key) };
   }
 
+  // As long as `text` can become.
+  get longestText() {
+    const [query, key] = [this.sizes.query - 1, this.sizes.key - 1];
+    return `queries ${query}–${query}, keys ${key}–${key}`;
+  }
+
   get text() {
     const range = ([start, end]) => (end - start === 1 ? `${start}` : `${start}–${end - 1}`);
     return `queries ${range(this.shown.query)}, keys ${range(this.shown.key)}`;

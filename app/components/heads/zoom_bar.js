@@ -1,4 +1,5 @@
-// The buttons beside the legend: in, out, and what is shown of the whole.
+// The buttons beside the legend: in, out, and what is shown of the whole. Their room is kept whatever they say, so that
+// zooming moves no picture under the pointer.
 class ZoomBar {
   constructor(heads) {
     this.heads = heads;
@@ -22,9 +23,14 @@ class ZoomBar {
   draw() {
     const { zoom, layout, panels } = this.heads;
     const small = panels.length > 0 && layout.matrix.width / zoom.sizes.key < SMALL_CELL;
-    this.box.hidden = zoom.isWhole && !small;
+    this.box.style.visibility = zoom.isWhole && !small ? "hidden" : "";
+    this.reset.style.width = `${this.told(zoom.longestText).length}ch`;
     this.out.disabled = zoom.isWhole;
     this.reset.disabled = zoom.isWhole;
-    this.reset.textContent = zoom.isWhole ? "drag a rectangle to zoom" : `zoomed: ${zoom.text} · reset`;
+    this.reset.textContent = zoom.isWhole ? "drag a rectangle to zoom" : this.told(zoom.text);
+  }
+
+  told(text) {
+    return `zoomed: ${text} · reset`;
   }
 }

@@ -66,7 +66,9 @@ class LensGrid {
     const room = (width - this.left) / this.positions;
     const narrowest = this.difference ? NARROWEST_PAIR : NARROWEST_CELL;
     this.cellWidth = Math.floor(Math.min(WIDEST_CELL, Math.max(narrowest, room)));
-    this.sheet.style.width = `${this.left + this.positions * this.cellWidth}px`;
+    const seen = width - this.left;
+    const overhang = this.positions * this.cellWidth > seen ? seen % this.cellWidth : 0; // the last columns are whole too
+    this.sheet.style.width = `${this.left + this.positions * this.cellWidth + overhang}px`;
     this.sheet.replaceChildren(
       this.legend(),
       ...this.panels.flatMap(({ reading, canvas }) => [...this.headings(reading), canvas]),
@@ -216,11 +218,18 @@ class LensGrid {
     this.bringIntoSight();
   }
 
-  // Scroll no further than the cell looked at asks for; where none is pinned, that is the last one.
+  // The page's own choice where no cell is pinned: the last place that all runs have.
+  get defaultPosition() {
+    const inAll = (position) => this.runs.every((run) => run.has({ layer: 0, position }));
+    return upTo(this.positions).findLast(inAll) ?? this.positions - 1;
+  }
+
+  // Scroll no further than the cell looked at asks for.
   bringIntoSight() {
-    const start = (this.pinned?.position ?? this.positions - 1) * this.cellWidth;
+    const start = (this.pinned?.position ?? this.defaultPosition) * this.cellWidth;
     const shown = this.width - this.left - this.cellWidth;
-    this.scroller.scrollLeft = Math.min(start, Math.max(this.scroller.scrollLeft, start - shown));
+    const wholeColumns = Math.ceil((start - shown) / this.cellWidth) * this.cellWidth; // none is cut at the left
+    this.scroller.scrollLeft = Math.min(start, Math.max(this.scroller.scrollLeft, wholeColumns));
   }
 }
 

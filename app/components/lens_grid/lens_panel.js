@@ -17,18 +17,13 @@ class LensPanel {
   }
 
   resize() {
-    const { width } = this.grid;
     this.fitted.clear();
-    this.canvas.width = Math.round(width * devicePixelRatio);
-    this.canvas.height = Math.round(this.height * devicePixelRatio);
-    this.canvas.style.width = `${width}px`;
-    this.canvas.style.height = `${this.height}px`;
+    sizedContext(this.canvas, this.grid.width, this.height);
   }
 
   paint() {
     const context = this.canvas.getContext("2d");
     const { width, theme, left, cellWidth, scrollLeft, positions, pinned, hovered } = this.grid;
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     context.fillStyle = cssColour(theme.background);
     context.fillRect(0, 0, width, this.height);
     context.save();
@@ -56,7 +51,7 @@ class LensPanel {
   paintCell(context, cell) {
     const { theme, cellWidth, vocabulary } = this.grid;
     const shown = this.reading.has(cell);
-    const colour = shown ? this.grid.colourOf(this.reading, cell) : theme.secondary;
+    const colour = shown ? this.grid.colourOf(this.reading, cell) : theme.absent;
     const [x, y] = this.corner(cell);
     context.fillStyle = cssColour(colour);
     context.fillRect(x, y, cellWidth - 1, CELL_HEIGHT - 1);

@@ -64,8 +64,6 @@ class Difference {
   }
 
   measureText(cell) {
-    return signedText(this.value(cell));
+    return withSign(this.value(cell));
   }
 }
-
-const signedText = (value) => `${value > 0 ? "+" : ""}${significant(value)}`.replace("-", "−");

@@ -1,19 +1,16 @@
-"""Attention weights as small integers: square roots in a byte for pictures, logarithms in two bytes for figures."""
+"""Attention weights for the browser: square roots in a byte for thumbnails, float32 where their numbers are shown."""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, UInt8, UInt16
+from jaxtyping import Bool, Float, Float32, UInt8
 
 THUMBNAIL_ONE = 254
 THUMBNAIL_MASKED = 255
 THUMBNAIL_NO_CHANGE = 127
 
-WEIGHT_MASKED = 0
-WEIGHT_ABSENT = 1
-WEIGHT_ZERO = 2
-WEIGHT_LOWEST = 3
-WEIGHT_ONE = 65535
-LOWEST_LOG_WEIGHT = -24.0
-_NATS_PER_CODE = -LOWEST_LOG_WEIGHT / (WEIGHT_ONE - WEIGHT_LOWEST)
+WEIGHT_ABSENT = -1.0
+SMALLEST = 2.0**-126  # the least that float32 holds with all its digits
 
 
 def encode_thumbnails(
@@ -41,21 +38,56 @@ def encode_signed(values: Float[np.ndarray, "*batch h w"], limit: float) -> UInt
     return np.where(np.isnan(values), THUMBNAIL_MASKED, codes).astype(np.uint8)
 
 
-def encode_weights(
-    pattern: Float[np.ndarray, "query key"], masked: Bool[np.ndarray, "query key"]
-) -> UInt16[np.ndarray, "query key"]:
-    """Attention weights (probability) with their logarithm on even steps from -24 nats to 0; relative error below 2e-4.
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Attention weights (probability) as the run has them: those not masked, row by row, and a bit for each cell.
 
-    0 is masked, 1 is free for tokens that a run lacks, 2 is zero or too small for the scale, 65535 is a weight of one.
+    So half of a causal pattern is not sent. -1 is a cell of a token that the run lacks.
     """
-    with np.errstate(divide="ignore"):
-        log_weight = np.log(pattern.astype(np.float64))
-    steps = np.rint((np.clip(log_weight, LOWEST_LOG_WEIGHT, 0.0) - LOWEST_LOG_WEIGHT) / _NATS_PER_CODE)
-    codes = np.where(log_weight < LOWEST_LOG_WEIGHT, WEIGHT_ZERO, steps + WEIGHT_LOWEST)
-    return np.where(masked, WEIGHT_MASKED, codes).astype(np.uint16)
+
+    visible: Float32[np.ndarray, " cell"]
+    masked: UInt8[np.ndarray, "query bytes"]
+    n_keys: int
+
+    @classmethod
+    def of(cls, cells: Float[np.ndarray, "query key"]) -> "Weights":
+        """From all cells, NaN where masked."""
+        masked = np.isnan(cells)
+        arrays = cells[~masked].astype(np.float32), np.packbits(masked, axis=1)
+        for array in arrays:
+            array.setflags(write=False)  # it is kept for later runs of the page, as is its digest
+        return cls(*arrays, cells.shape[1])
+
+    @property
+    def cells(self) -> Float32[np.ndarray, "query key"]:
+        """All cells, NaN where masked."""
+        masked = np.unpackbits(self.masked, axis=1, count=self.n_keys).astype(bool)
+        cells = np.full(masked.shape, np.nan, np.float32)
+        cells[~masked] = self.visible
+        return cells
+
+    def rounded(self) -> "Weights":
+        """The same to 15 bits behind the point, which take less room once compressed, with the first four digits kept.
+
+        Where rounding would change a fourth digit, the next value towards the weight is taken: four digits are at least
+        three of these steps wide.
+        """
+        step = np.uint32(1 << 8)  # of the last 8 of float32's 23 bits
+        bits = self.visible.view(np.uint32)
+        below = bits // step * step
+        nearest = np.where(bits - below < step // 2, below, below + step)
+        other = np.where(nearest == below, below + step, below)
+        kept = four_digits(nearest.view(np.float32)) == four_digits(self.visible)
+        return replace(self, visible=np.where(kept, nearest, other).view(np.float32))
 
 
-def decode_weights(codes: UInt16[np.ndarray, "query key"]) -> Float32[np.ndarray, "query key"]:
-    """The weights (probability) that the browser shows for these codes; masked and zero cells are 0."""
-    weights = np.exp(LOWEST_LOG_WEIGHT + (codes.astype(np.float64) - WEIGHT_LOWEST) * _NATS_PER_CODE)
-    return np.where(codes < WEIGHT_LOWEST, 0.0, weights).astype(np.float32)
+def encode_weights(pattern: Float[np.ndarray, "query key"], masked: Bool[np.ndarray, "query key"]) -> Weights:
+    """A pattern for the browser, which shows the very numbers that it is given."""
+    return Weights.of(np.where(masked, np.nan, pattern))
+
+
+def four_digits(weights: Float[np.ndarray, " cell"]) -> Float[np.ndarray, " cell"]:
+    """The weights to four significant digits, as the page prints them."""
+    values = weights.astype(np.float64)
+    unit = 10.0 ** (np.floor(np.log10(np.maximum(values, SMALLEST))) - 3)
+    return np.rint(values / unit) * unit

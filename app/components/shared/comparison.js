@@ -1,12 +1,12 @@
 // One head alone, or two with their difference, from the arrays of one panel.
-const PATTERN_ARRAYS = ["weights", "logsumexp", "norms"];
+const PATTERN_ARRAYS = ["weights", "masked", "logsumexp", "norms"];
 const SIDES = ["A", "B", "B − A"];
 
 class Comparison {
   constructor({ heads, title }, arrays, { show, sink }) {
     const names = heads.map(headName);
     this.arrays = arrays;
-    this.patterns = upTo(heads.length).map((side) => new Pattern(...arrays.slice(3 * side, 3 * side + 3)));
+    this.patterns = upTo(heads.length).map((side) => new Pattern(...arrays.slice(4 * side, 4 * side + 4)));
     this.of = Comparison.nameOf({ heads, title }, { show, sink });
     this.places = [...heads, heads[0]];
     this.isOneHead = new Set(names).size === 1;
@@ -34,17 +34,18 @@ class Comparison {
   }
 
   get isMasked() {
-    return this.patterns.some((pattern) => pattern.codes.includes(MASKED));
+    return this.patterns.some((pattern) => pattern.isMasked);
   }
 }
 
-// Each head's colour scale: one for all comparisons or one for each, and another for their differences.
-function colourScales(comparisons, root, own) {
+// Each head's colour scale: one for all comparisons or one for each, and another for their differences. `others` says by
+// these kinds how far heads go that are not among them.
+function colourScales(comparisons, root, own, others = {}) {
   const scales = new Map();
   for (const members of own ? comparisons.map((comparison) => [comparison]) : [comparisons]) {
     for (const kind of ["measured", "differences"]) {
       const heads = members.flatMap((comparison) => comparison[kind]);
-      const scale = heads.length > 0 && ColourScale.for(heads, root, own);
+      const scale = heads.length > 0 && ColourScale.for(heads, root, own, others[kind]);
       for (const head of heads) scales.set(head, scale);
     }
   }

@@ -1,6 +1,6 @@
-// Labelled colour bars: `ticks` are [share of the bar, label] pairs; `masked` adds a swatch of the hatching.
-function drawLegend(legend, theme, { title, ticks, masked, map = theme.map }) {
-  legend.replaceChildren(legendBar({ title, ticks, map }), ...(masked ? [legendSwatch("masked")] : []));
+// Labelled colour bars: `ticks` are [share of the bar, label] pairs; `lacks` says what is hatched, where something is.
+function drawLegend(legend, theme, { title, ticks, lacks, map = theme.map }) {
+  legend.replaceChildren(legendBar({ title, ticks, map }), ...(lacks ? [legendSwatch(lacks, "masked")] : []));
 }
 
 function legendBar({ title, ticks, map }) {
@@ -34,10 +34,10 @@ function legendEntry(...parts) {
 const PRESENCE_NAMES = { a: "only in A", b: "only in B", changed: "other token in B" };
 
 // `bars` are legendBars; after them comes what else the pictures hold.
-function drawMeasureLegend(legend, { bars, sink, presence, masked }) {
+function drawMeasureLegend(legend, { bars, show, sink, presence, masked }) {
   const missing = presence.includes("a") || presence.includes("b");
   const kinds = Object.keys(PRESENCE_NAMES).filter((kind) => presence.includes(kind));
-  const note = FIRST_TOKEN_NOTES[sink];
+  const note = firstTokenNote(show, sink);
   legend.replaceChildren(
     ...bars,
     ...(masked ? [legendSwatch("masked")] : []),

@@ -1,6 +1,11 @@
-// What outlives one mount, shared by all components of the page: each one's value and arrays, and the groups that hear
-// each other.
-const PAGE = (globalThis[Symbol.for("headlight")] ??= { values: new Map(), arrays: new Map(), groups: new Map() });
+// What outlives one mount, shared by all components of the page: each one's value and arrays, the groups that hear each
+// other, and the themes that were read.
+const PAGE = (globalThis[Symbol.for("headlight")] ??= {
+  values: new Map(),
+  arrays: new Map(),
+  groups: new Map(),
+  themes: new Map(),
+});
 
 // Joins a group. `listeners` says what to do when another member sends a topic; `latest` is the last thing sent on one.
 function joinGroup(name, listeners) {

@@ -1,4 +1,5 @@
 // Matrices of integer codes painted straight into device pixels, so that every cell has sharp edges on every screen.
+const MASKED = 0; // the level of a masked cell
 
 // The largest size in `room` in which all `count` cells are equally wide, unless that would waste a quarter of it.
 function crispSize(count, room) {
@@ -20,7 +21,7 @@ function cellSpans(count, size) {
 
 // The masked part, one period by x + y: faint lines across the diagonal along which attention runs.
 function hatching(theme) {
-  const line = packedColour(mixColours(theme.background, theme.text, 0.14));
+  const line = packedColour(mixColours(theme.background, theme.text, 0.25));
   const between = packedColour(mixColours(theme.background, theme.text, 0.04));
   const length = Math.round(5 * devicePixelRatio);
   return Uint32Array.from({ length }, (_, step) => (step < Math.round(devicePixelRatio) ? line : between));

@@ -26,15 +26,16 @@ const MEASURES = {
   },
 };
 
-const FIRST_TOKEN_NOTES = {
-  keep: null,
-  hide: "first token hidden",
-  renormalise: "first token hidden, the other weights of a row sum to 1",
-};
+// What became of the first token, or null. Scores do not sum to anything, and stay as they are.
+function firstTokenNote(show, sink) {
+  if (sink === "keep") return null;
+  if (sink === "hide" || show === "score") return "first token hidden";
+  return "first token hidden, the other weights of a row sum to 1";
+}
 
 const combinedName = ({ measure }) => measure.combined ?? "sum";
 const known = (value) => (Number.isNaN(value) ? "unknown" : significant(value));
-const withSign = (value) => `${value > 0 ? "+" : ""}${significant(value)}`.replace("-", "−");
+const withSign = (value) => `${value > 0 ? "+" : ""}${significant(value)}`;
 
 class MeasuredHead {
   constructor(pattern, show, sink) {
@@ -77,15 +78,15 @@ class MeasuredHead {
 
   // NaN where the cell has none.
   value(query, key) {
-    if (this.pattern.code(query, key) <= ABSENT || (this.hides && key === this.pattern.first)) return NaN;
+    if (!this.pattern.isKnown(query, key) || (this.hides && key === this.pattern.first)) return NaN;
     return this.measure.value(this.weight(query, key), this, query, key);
   }
 
   // Why a cell has no value, or null.
   lack(query, key) {
-    const code = this.pattern.code(query, key);
-    if (code === MASKED) return "masked";
-    if (code === ABSENT) return "absent";
+    const cell = this.pattern.cell(query, key);
+    if (cell === MASKED_CELL) return "masked";
+    if (cell === ABSENT_CELL) return "absent";
     if (this.hides && key === this.pattern.first) return "hidden";
     return Number.isNaN(this.value(query, key)) ? "unknown" : null;
   }

@@ -1,75 +1,88 @@
-// One head's attention in one run: uint16 codes [query, key] as coding.py writes them, the log-sum-exp of each query's
-// scores, and the norm of what the head would write from each key.
-const MASKED = 0;
-const ABSENT = 1;
-const ZERO = 2;
-const LOWEST = 3;
-const ONE = 65535;
-const LOWEST_LOG_WEIGHT = -24;
+// One head's attention in one run: the weights of the cells that are not masked and a bit for each cell, as coding.py
+// writes them, the log-sum-exp of each query's scores, and the norm of what the head would write from each key.
+const MASKED_CELL = -2;
+const ABSENT_CELL = -1;
+const SMALLEST = 2 ** -126; // the least weight that float32 holds with all its digits
 
-const logWeight = (code) => LOWEST_LOG_WEIGHT * (1 - (code - LOWEST) / (ONE - LOWEST));
-const weightOf = (code) => (code < LOWEST ? 0 : Math.exp(logWeight(code)));
-const WEIGHTS = Float32Array.from({ length: ONE + 1 }, (_, code) => weightOf(code));
+function allCells(visible, masked, rows, columns) {
+  const cells = new Float32Array(rows * columns);
+  const bytes = Math.ceil(columns / 8);
+  let next = 0;
+  for (let row = 0, place = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++, place++) {
+      const isMasked = (masked[row * bytes + (column >> 3)] >> (7 - (column & 7))) & 1;
+      cells[place] = isMasked ? MASKED_CELL : visible[next++];
+    }
+  }
+  return cells;
+}
 
 class Pattern {
-  constructor({ values, shape }, logsumexp, norms) {
-    [this.rows, this.columns] = shape;
-    this.codes = values;
+  constructor(weights, masked, logsumexp, norms) {
+    this.rows = logsumexp.values.length;
+    this.columns = norms.values.length;
+    this.cells = allCells(weights.values, masked.values, this.rows, this.columns);
+    this.isMasked = masked.values.some(Boolean);
     this.logsumexp = logsumexp.values;
     this.norms = norms.values;
-    this.hasQuery = upTo(this.rows).map((query) => this.row(query).some((code) => code !== ABSENT));
+    this.hasQuery = upTo(this.rows).map((query) => this.row(query).some((cell) => cell !== ABSENT_CELL));
     this.first = upTo(this.columns).find((key) => this.hasKey(key)) ?? 0;
   }
 
-  code(query, key) {
-    return this.codes[query * this.columns + key];
+  // The weight, or what says that there is none.
+  cell(query, key) {
+    return this.cells[query * this.columns + key];
   }
 
   // Whether the run has a token at this place of the keys' axis; `hasQuery` says it of the queries'.
   hasKey(key) {
-    return upTo(this.rows).some((query) => this.code(query, key) !== ABSENT);
+    return upTo(this.rows).some((query) => this.cell(query, key) !== ABSENT_CELL);
   }
 
   row(query) {
-    return this.codes.subarray(query * this.columns, (query + 1) * this.columns);
+    return this.cells.subarray(query * this.columns, (query + 1) * this.columns);
   }
 
   weight(query, key) {
-    return WEIGHTS[this.code(query, key)];
+    return Math.max(0, this.cell(query, key));
   }
 
   score(query, key) {
-    return logWeight(Math.max(this.code(query, key), LOWEST)) + this.logsumexp[query];
+    return Math.log(Math.max(this.cell(query, key), SMALLEST)) + this.logsumexp[query];
   }
 
-  // Whether the weight is too small for its code, and so the score only an upper bound.
+  isKnown(query, key) {
+    return this.cell(query, key) >= 0;
+  }
+
+  // Whether the weight is too small for float32, and so the score only an upper bound.
   isBound(query, key) {
-    return this.code(query, key) === ZERO;
+    return this.isKnown(query, key) && this.cell(query, key) < SMALLEST;
   }
 
   // A sum over each row, of what `term(query, key)` says.
   sumRows(term) {
     return Float64Array.from({ length: this.rows }, (_, query) => {
       let sum = 0;
-      for (let key = 0; key < this.columns; key++) if (this.code(query, key) > ABSENT) sum += term(query, key);
+      for (let key = 0; key < this.columns; key++) if (this.isKnown(query, key)) sum += term(query, key);
       return sum;
     });
   }
 
   weightText(query, key) {
-    if (this.isBound(query, key)) return `< ${Math.exp(LOWEST_LOG_WEIGHT).toPrecision(1)}`;
+    if (this.isBound(query, key)) return `< ${withMinus(SMALLEST.toPrecision(1))}`;
     return significant(this.weight(query, key));
   }
 
   scoreText(query, key) {
     const score = this.score(query, key);
-    return Number.isNaN(score) ? "unknown" : `${this.isBound(query, key) ? "< " : ""}${score.toFixed(3)}`;
+    return Number.isNaN(score) ? "unknown" : `${this.isBound(query, key) ? "< " : ""}${withMinus(score.toFixed(3))}`;
   }
 
   // Rank 1 is the row's largest weight; equal weights share a rank.
   rankText(query, key) {
     const row = this.row(query);
-    const larger = row.filter((code) => code > this.code(query, key)).length;
-    return `${1 + larger} of ${row.filter((code) => code > ABSENT).length}`;
+    const larger = row.filter((cell) => cell > this.cell(query, key)).length;
+    return `${1 + larger} of ${row.filter((cell) => cell >= 0).length}`;
   }
 }

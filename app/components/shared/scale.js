@@ -15,6 +15,10 @@ function roundLimitUp(value) {
   return Number((Math.ceil(value / step - 1e-9) * step).toPrecision(2));
 }
 
+// The same for what is computed in float32, whose rounding is not to be coloured as if it were something.
+const NOISE = 1e-5;
+const scaleEnd = (largest) => (largest > NOISE ? roundLimitUp(largest) : 1);
+
 class ColourScale {
   // `limit` is the value at the far end, or at both ends if values are signed; these are then seen from `centre`.
   constructor({ signed = false, root, limit, centre = 0 }) {
@@ -22,11 +26,12 @@ class ColourScale {
     this.sizes = signed ? MAP_SIZE / 2 - 1 : MAP_SIZE - 1;
   }
 
-  // The scale that shows all of these heads, which have one measure: up to the most it can be, or to their own largest.
-  static for(heads, root, own = false) {
+  // The scale that shows all of these heads, which have one measure: up to the most it can be, or to their own largest,
+  // unless the other heads of the page go further.
+  static for(heads, root, own = false, others = 0) {
     const { signed, root: fixedRoot, most } = heads[0].measure;
-    const largest = () => heads.reduce((limit, head) => Math.max(limit, largestValue(head)), 0);
-    const limit = most && !own ? most : roundLimitUp(largest());
+    const largest = () => heads.reduce((limit, head) => Math.max(limit, largestValue(head)), own ? 0 : others);
+    const limit = most && !own ? most : scaleEnd(largest());
     return new ColourScale({ signed, root: fixedRoot ?? root, limit });
   }
 
@@ -74,7 +79,7 @@ class ColourScale {
   // Every level's colour, ready for ImageData; level 0 is hatched instead.
   palette(theme) {
     const values = Array.from({ length: MAP_SIZE }, (_, size) => this.levelColour(theme, FIRST_LEVEL + size));
-    return Uint32Array.from([theme.background, theme.secondary, theme.hidden, ...values], packedColour);
+    return Uint32Array.from([theme.background, theme.absent, theme.hidden, ...values], packedColour);
   }
 
   ticks() {

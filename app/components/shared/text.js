@@ -8,7 +8,8 @@ function element(tag, className, text) {
 
 const upTo = (count) => Array.from({ length: count }, (_, index) => index);
 const headName = ([layer, head]) => `L${layer}H${head}`;
-const significant = (value) => (value === 0 ? "0" : value.toPrecision(4));
+const withMinus = (text) => text.replaceAll("-", "−");
+const significant = (value) => (value === 0 ? "0" : withMinus(value.toPrecision(4)));
 
 // How many positions lie between two labels so that each has `room` pixels.
 function labelStep(pitch, room) {

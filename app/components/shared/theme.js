@@ -10,24 +10,27 @@ function resolveColour(css, background = [255, 255, 255]) {
   return Array.from(probe.getImageData(0, 0, 1, 1).data.slice(0, 3));
 }
 
+const COLOURS = ["background", "text", "border"];
+
+// Read at every look at a component, and worked out when it is another than before: its colour maps take a millisecond.
 function readTheme(element) {
   const style = getComputedStyle(element);
-  const read = (name) => style.getPropertyValue(name).trim();
-  const background = resolveColour(read("--st-background-color"));
-  const over = (name) => resolveColour(read(name), background);
-  const theme = {
-    background,
-    text: over("--st-text-color"),
-    secondary: over("--st-secondary-background-color"),
-    border: over("--st-border-color"),
-    pin: PIN_COLOURS[Number(isDark(background))],
-    font: read("--st-font"),
-    codeFont: read("--st-code-font"),
-  };
-  const faded = mixColours(theme.text, background, 0.35);
-  const hidden = mixColours(background, theme.text, 0.22); // a first token that is not shown
+  const read = (name) => style.getPropertyValue(`--st-${name}`).trim();
+  const [colours, fonts] = [COLOURS.map((name) => read(`${name}-color`)), [read("font"), read("code-font")]];
+  const id = JSON.stringify([colours, fonts]);
+  if (!PAGE.themes.has(id)) PAGE.themes.set(id, { id, ...themeOf(colours, fonts) });
+  return PAGE.themes.get(id);
+}
+
+function themeOf(colours, [font, codeFont]) {
+  const background = resolveColour(colours[0]);
+  const [text, border] = colours.slice(1).map((colour) => resolveColour(colour, background));
+  const faded = mixColours(text, background, 0.35);
+  const hidden = mixColours(background, text, 0.32); // a first token that is not shown
+  const absent = mixColours(background, text, 0.15); // a token that a run lacks: neither zero nor hidden
+  const pin = PIN_COLOURS[Number(isDark(background))];
   const diverging = divergingMap(background);
   const [onlyA, onlyB] = [diverging[MAP_SIZE / 8], diverging[(7 * MAP_SIZE) / 8]];
-  const maps = { map: colourMap(background), diverging, onlyA, onlyB };
-  return { ...theme, ...maps, id: JSON.stringify(theme), faded, hidden };
+  const plain = { background, text, border, pin, font, codeFont, faded, hidden, absent };
+  return { ...plain, map: colourMap(background), diverging, onlyA, onlyB };
 }

@@ -65,6 +65,7 @@ class View {
       const arrays = heldArrays(header, unpackArrays(data, header, start));
       clearTimeout(this.asking);
       if (arrays === null) return this.askFor(setTriggerValue);
+      this.tooltip.hide(); // what it tells is of the data before
       this.component.update(header.props, arrays);
       this.drawn = null;
     }

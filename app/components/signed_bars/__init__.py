@@ -25,10 +25,13 @@ class SignedBar:
     kind: Literal["", "sum", "rest"] = ""
 
 
-def signed_bars(bars: Sequence[SignedBar], *, title: str, series: Sequence[str] = ("",), key: str) -> None:
+def signed_bars(
+    bars: Sequence[SignedBar], *, title: str, series: Sequence[str] = ("",), reach: float = 0.0, key: str
+) -> None:
     """Rows of bars, blue to the right and orange to the left; the second of two `series` is filled, the first hollow.
 
-    `title` is what the numbers are, with their unit.
+    `title` is what the numbers are, with their unit. The scale reaches from zero to the bars' ends, and as far as
+    `reach`, which makes that of several components one.
     """
     mount(
         _render,
@@ -37,6 +40,7 @@ def signed_bars(bars: Sequence[SignedBar], *, title: str, series: Sequence[str] 
         props={
             "title": title,
             "series": list(series),
+            "reach": reach,
             "labels": [bar.label for bar in bars],
             "texts": [bar.text for bar in bars],
             "kinds": [bar.kind for bar in bars],

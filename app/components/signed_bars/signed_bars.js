@@ -29,7 +29,8 @@ class SignedBars {
     this.list.style.setProperty("--less", less);
     this.list.style.setProperty("--more", more);
     const ends = this.spans.flat(2).filter(Number.isFinite);
-    const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
+    const [low, high] = [Math.min(0, this.reach, ...ends), Math.max(0, this.reach, ...ends)];
+    this.isSigned = low < 0;
     this.share = (value) => (100 * (value - low)) / (high - low || 1);
     const names = this.series.length > 1 ? this.series.map((name, slot) => legendSwatch(name, `bar${slot}`)) : [];
     this.legend.replaceChildren(legendEntry(element("span", "title", this.title)), ...names);
@@ -60,7 +61,8 @@ class SignedBars {
   point(event) {
     const at = this.rows.indexOf(event.target.closest(".row"));
     if (at < 0) return this.view.tooltip.hide();
-    const rows = this.spans[at].map(([from, to], slot) => [this.series[slot], withSign(to - from)]);
+    const text = this.isSigned ? withSign : significant;
+    const rows = this.spans[at].map(([from, to], slot) => [this.series[slot], text(to - from)]);
     const [[from, to]] = this.spans[at];
     const soFar = from === 0 || this.series.length > 1 ? [] : [["so far", withSign(to)]];
     this.view.tooltip.show(event.clientX, event.clientY, this.labels[at], [...rows, ...soFar]);

@@ -93,12 +93,7 @@ class SignedMap {
 
   paint() {
     const { canvas, theme, wide, high } = this;
-    canvas.width = Math.round(wide * devicePixelRatio);
-    canvas.height = Math.round(high * devicePixelRatio);
-    canvas.style.width = `${wide}px`;
-    canvas.style.height = `${high}px`;
-    const context = canvas.getContext("2d");
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const context = sizedContext(canvas, wide, high);
     context.fillStyle = cssColour(theme.background);
     context.fillRect(0, 0, wide, high);
     const digits = this.digits();
@@ -128,7 +123,7 @@ class SignedMap {
   paintCell(context, cell, digits) {
     const value = this.value(cell);
     const [x, y] = this.corner(cell);
-    const colour = Number.isNaN(value) ? this.theme.secondary : this.scale.colour(this.theme, value);
+    const colour = Number.isNaN(value) ? this.theme.absent : this.scale.colour(this.theme, value);
     context.fillStyle = cssColour(colour);
     context.fillRect(x, y, this.pitch - 1, ROW_HEIGHT - 1);
     if (digits === null || Number.isNaN(value)) return;

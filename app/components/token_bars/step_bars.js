@@ -232,7 +232,7 @@ class StepBars {
     return [
       ["the model's own", significant(before)],
       ["drawn with", after === 0 ? "cut" : significant(after)],
-      ["log-probability", `${significant(Math.log(before)).replace("-", "−")} nats`],
+      ["log-probability", `${significant(Math.log(before))} nats`],
       ["rank", String(rank)],
     ];
   }

@@ -62,7 +62,7 @@ def shows(chosen: Selection, heads: tuple[Head, ...]) -> dict[str, object]:
         "unit": UNITS[how.show],
         "heads": [name(head) for head in heads],
         "places are": f"{chosen.unit}s",
-        "first token": {"keep": "shown", "hide": "hidden", "renormalise": "hidden, rows rescaled"}[how.sink],
+        "first token": fields.first_token_note(how) or "shown",
         "scores": [score.title for score in OF_A_RUN.values()],
     }
 

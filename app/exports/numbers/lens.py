@@ -50,7 +50,7 @@ def followed_token(shown: Shown, chosen: Selection) -> int:
 def cell_of(shown: Shown, chosen: Selection) -> tuple[int, int]:
     """The layer and place looked at: the final prediction, unless another cell was chosen."""
     if chosen.layer is None or chosen.position is None:
-        return len(layer_labels(shown)) - 1, len(shown.labels) - 1
+        return len(layer_labels(shown)) - 1, shown.default_place
     return chosen.layer, chosen.position
 
 

@@ -30,8 +30,8 @@ def data(shown: Shown, chosen: Selection) -> Data:
 
 
 def place_of(shown: Shown, chosen: Selection) -> int:
-    """The place looked at: the last, unless another was chosen."""
-    return len(shown.labels) - 1 if chosen.position is None else chosen.position
+    """The place looked at: the last that all runs have, unless another was chosen."""
+    return shown.default_place if chosen.position is None else chosen.position
 
 
 def positions_of(shown: Shown) -> dict[str, tuple[int | None, ...]]:

@@ -29,17 +29,18 @@ function start([grid, line, patterns]) {
   for (const [name, [title, options]] of Object.entries(CHOICES)) {
     const choice = dropDown(title, options, held.props[name], (value) => {
       held.props[name] = value;
+      if (name !== "scale") held.props.others = {}; // the grid, whose limit that is, shows something else
       choose(chosen);
     });
     if (held.allows(name)) bar.append(choice);
   }
-  const left = element("div");
-  left.append(small.section);
-  const right = element("div");
-  right.append(note, bar, large.section);
+  const chosenHeads = element("div");
+  chosenHeads.append(note, bar, large.section);
   const columns = element("div", "columns");
-  columns.append(left, right);
-  page.append(strip.section, columns);
+  // With a B there are three pictures a head, which need the width.
+  const [beside, others] = held.compares ? [strip.section, [columns, chosenHeads]] : [chosenHeads, [strip.section, columns]];
+  columns.append(small.section, beside);
+  page.append(...others);
   small.show(grid.data);
   choose(chosen);
 }
@@ -69,6 +70,10 @@ class HeldHeads {
 
   has(head) {
     return this.slots.has(headName(head));
+  }
+
+  get compares() {
+    return this.header.props.panels[0].heads.length > 1;
   }
 
   get held() {

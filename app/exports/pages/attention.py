@@ -1,21 +1,18 @@
 """The attention page as a file: the grid of all heads, and their patterns as many as are not too much."""
 
 import numpy as np
-from jaxtyping import UInt8
 
 from app import fields
 from app.axis import Axis, axis_of
-from app.components import TokenAxis, encode_positive, encode_signed, head_grid, heads, token_strip
-from app.components.shared.mount import recorded
-from app.exports.numbers.attention import UNITS, heads_of, how_of
+from app.components import TokenAxis
+from app.exports.numbers.attention import heads_of, how_of
 from app.exports.pages.document import document
-from app.fields import Thumbnails
+from app.exports.pages.grid import opened_from_grid
 from app.selection.chosen import Head, Selection, Side
 from app.shown import Shown
 from app.views.panels import panel
 from app.views.scores import score
 
-GROUP = "attention"
 MOST_CODES = 720_000  # cells of patterns, with which the file stays below 1.5 MB even where no two are alike
 
 
@@ -24,40 +21,20 @@ def page(shown: Shown, chosen: Selection) -> bytes:
     axis, how, selected = axis_of(shown, chosen.unit, chosen.align), how_of(chosen), heads_of(shown, chosen)
     side: Side = (chosen.side or "difference") if shown.b is not None else "a"
     pooled = fields.thumbnails(shown, side, how, axis)
-    title = f"{fields.TITLES[how.show][0]} ({UNITS[how.show]})"
     tokens = TokenAxis(axis.labels, axis.presence)
     panels = [panel(shown, head, axis, chosen.unit) for head in _held(shown, selected, axis)]
-    with recorded() as mounted:
-        head_grid(
-            _codes(pooled),
-            selected=selected,
-            epoch=0,
-            key="grid",
-            group=GROUP,
-            kind="signed" if pooled.signed else "positive",
-            legend_title=f"B − A: {title}" if side == "difference" else title,
-            legend_limit=pooled.limit,
-        )
-        token_strip(tokens, panels[0], key="strip", group=GROUP, show=how.show, sink=how.sink, scale=chosen.scale)
-        heads(
-            panels,
-            tokens,
-            pinned=None,
-            epoch=0,
-            key="heads",
-            group=GROUP,
-            show=how.show,
-            sink=how.sink,
-            scale=chosen.scale,
-            own_scale=chosen.own_scale,
-        )
+    mounted = opened_from_grid(
+        pooled,
+        panels,
+        tokens,
+        None,
+        chosen,
+        selected=selected,
+        title=fields.title(how.show),
+        side=side,
+        how=how,
+    )
     return document("Attention", shown, mounted, "attention")
-
-
-def _codes(pooled: Thumbnails) -> UInt8[np.ndarray, "layer head h w"]:
-    if pooled.signed:
-        return encode_signed(pooled.values, pooled.limit)
-    return encode_positive(np.nan_to_num(pooled.values), pooled.limit, np.isnan(pooled.values))
 
 
 def _held(shown: Shown, selected: tuple[Head, ...], axis: Axis) -> list[Head]:

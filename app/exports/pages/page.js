@@ -3,10 +3,16 @@
 async function unpackedPage() {
   const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const bytes = together(new Uint8Array(await new Response(stream).arrayBuffer()));
   const { header, start } = unpackHeader(bytes);
   const arrays = unpackArrays(bytes, header, start);
   return header.components.map((component, slot) => ({ component, data: arrays[slot].values }));
+}
+
+// Bytes in their order again, of which every fourth comes first and so on.
+function together(apart) {
+  const quarter = apart.length / 4;
+  return apart.map((_, place) => apart[(place % 4) * quarter + Math.floor(place / 4)]);
 }
 
 // A titled place for one component. `show(data)` draws it, again and again; `heard` gets each value that it reports.

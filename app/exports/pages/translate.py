@@ -1,14 +1,12 @@
 """The page *Translate and reverse* as a file: all heads of one kind of attention, each to be opened from the grid."""
 
-from app.components import head_grid, heads, token_strip
-from app.components.shared.mount import recorded
 from app.exports.pages.document import document
-from app.selection.chosen import Selection
+from app.exports.pages.grid import opened_from_grid
+from app.fields import How
+from app.selection.chosen import Selection, Side
 from app.translations import Translations
 from app.views.translate import ATTENDS
-from app.views.translated.heads import chosen_of, codes, panel, thumbnails, token_axes
-
-GROUP = "attention"
+from app.views.translated.heads import chosen_of, panel, thumbnails, token_axes
 
 
 def page(found: Translations, chosen: Selection) -> bytes:
@@ -19,29 +17,10 @@ def page(found: Translations, chosen: Selection) -> bytes:
     shown = (*selected, *(head for head in every if head not in selected))
     panels = [panel(found, head, attends, chosen.rows) for head in shown]
     rows, columns = token_axes(found, attends, chosen.rows)
-    side = "a" if found.b is None else chosen.side or "difference"
+    side: Side = "a" if found.b is None else chosen.side or "difference"
     seen = thumbnails(found, side, attends, chosen.rows)
-    with recorded() as mounted:
-        head_grid(
-            codes(seen),
-            selected=selected,
-            epoch=0,
-            key="grid",
-            group=GROUP,
-            kind="signed" if seen.signed else "positive",
-            legend_title="B − A: attention weight" if side == "difference" else "attention weight",
-            legend_limit=seen.limit,
-        )
-        token_strip(rows, panels[0], columns=columns, key="strip", group=GROUP, scale=chosen.scale)
-        heads(
-            panels,
-            rows,
-            columns=columns,
-            pinned=None,
-            epoch=0,
-            key="heads",
-            group=GROUP,
-            scale=chosen.scale,
-            own_scale=chosen.own_scale,
-        )
+    title = "attention weight"
+    mounted = opened_from_grid(
+        seen, panels, rows, columns, chosen, selected=selected, title=title, side=side, how=How()
+    )
     return document(f"Attention, {ATTENDS[attends]},", found, mounted, "attention")

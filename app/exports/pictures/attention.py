@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app import fields
 from app.axis import Axis, axis_of
-from app.exports.numbers.attention import UNITS, cells_of, heads_of, how_of, name
+from app.exports.numbers.attention import cells_of, heads_of, how_of, name
 from app.exports.numbers.sides import DIFFERENCE
 from app.exports.pictures.parts import colour_bar, flat, hatched, label_axis, matrix, origin
 from app.exports.pictures.scales import largest, scale, ticks
 from app.exports.pictures.style import Palette
-from app.fields import SIGNED, TITLES, How
+from app.fields import SIGNED, How
 from app.selection.chosen import Selection
 from app.shown import Shown
 from app.views.attention import clearest
@@ -110,7 +111,7 @@ class _Scales:
 
     def bars(self, figure: "Figure") -> None:
         for its, drawn in self._drawn.items():
-            title = f"{'B − A: ' if its.difference else ''}{TITLES[self._how.show][0]} ({UNITS[self._how.show]})"
+            title = f"{'B − A: ' if its.difference else ''}{fields.title(self._how.show)}"
             marks = ticks(its.limit, its.signed, self._root)
             colour_bar(figure, drawn[0][1], [axes for axes, _ in drawn], title, marks)
 

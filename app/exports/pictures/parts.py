@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from app.exports.facts import Found, fed, sources
+from app.exports.facts import Found, called, fed, sources
 from app.exports.pictures.style import Palette
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def colour_bar(
 
 def origin(figure: "Figure", found: Found, palette: Palette) -> None:
     """A small line that says which weights this is of, and which edits were made."""
-    models = {name: source.sha256[:12] for name, source in sources(found).items()}
-    text = "   ".join(f"{name} (sha256 {digest}…)" for name, digest in models.items())
+    text = "   ".join(f"{called(each)} (sha256 {each.sha256[:12]}…)" for each in sources(found).values())
     text += "".join(f"   {each.called} is edited: {'; '.join(each.edits)}" for each in fed(found) if each.edits)
     figure.supxlabel(text, fontsize=6, color=palette.faded, x=0.995, ha="right")
 

@@ -3,10 +3,10 @@
 import numpy as np
 import streamlit as st
 
-from app import runs
+from app import runs, selection
+from app.components import CellAxis, cell_map
 from app.run import Run
 from app.shown import Shown
-from app.views.parts import chart
 from model.analysis.attribution import kl_divergence
 from model.analysis.residual import stream_change
 from model.cone import cone
@@ -18,14 +18,19 @@ def draw(shown: Shown) -> None:
         return
     for line in said(shown.a, shown.b):
         st.text(line)
-    from app.figures import edits as figures
-
     changed, reached = changes(shown.a, shown.b)
     st.caption(
-        "What the edits can reach is shaded, and the darker the more the stream is really changed there "
-        "(‖B − A‖ / ‖A‖): from an edit on up, and to other tokens only by attention."
+        "What the edits cannot reach is grey; elsewhere the colour is the stronger the more the stream is changed "
+        "there (‖B − A‖ / ‖A‖): from an edit on up, and to other tokens only by attention."
     )
-    chart("cone", figures.cone(changed, reached, shown.a.layer_labels, shown.a.labels))
+    cell_map(
+        np.where(reached, changed, np.nan)[::-1],  # the embedding at the bottom
+        CellAxis("after", shown.a.layer_labels[::-1]),
+        CellAxis("token", shown.a.labels, numbered=True),
+        title="change, as a share of A's length",
+        lacks="not reached",
+        key=selection.widget_key("cone"),
+    )
 
 
 def said(a: Run, b: Run) -> list[str]:

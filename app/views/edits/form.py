@@ -8,6 +8,7 @@ from typing import get_args
 
 import streamlit as st
 
+from app.bars import ALIGN
 from app.glossary import TERMS
 from app.run import Run
 from app.selection import Selection
@@ -41,7 +42,6 @@ KINDS = {
 }
 BY: dict[str, str] = {"zero": "zero", "mean": "mean over this prompt", "resample": "another prompt's"}
 LISTED = "listed"  # a mean too, over the prompts of the session's list
-ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
 MEAN = "of_edit"
 MODES: dict[Steering, str] = {"add": "add it, times", "scale": "scale the part along it, by"}
 WITH_HEADS = ("q", "k", "v", "z", "result", "attn_scores", "pattern")

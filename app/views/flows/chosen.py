@@ -12,10 +12,7 @@ from model.analysis.flow_change import EdgePair, FlowChange
 
 def start_of(shown: Shown, chosen: Selection) -> int:
     """The place that is started from: the one chosen, or the last that all runs have."""
-    if chosen.position is not None:
-        return chosen.position
-    everywhere = [place for place in range(len(shown.labels)) if len(positions_at(shown, place)) == len(shown.runs)]
-    return everywhere[-1] if everywhere else len(shown.labels) - 1
+    return shown.default_place if chosen.position is None else chosen.position
 
 
 def found_in(shown: Shown, side: str, chosen: Selection) -> Flow:

@@ -25,11 +25,7 @@ class Pair:
 
 def place_of(shown: Shown, chosen: Selection) -> int:
     """The place at which the prediction is measured: the one chosen, or the last that all runs have."""
-    if chosen.position is not None:
-        return chosen.position
-    places = enumerate(zip(*(shown.positions(run) for run in shown.runs), strict=True))
-    common = [place for place, positions in places if None not in positions]
-    return common[-1] if common else len(shown.labels) - 1
+    return shown.default_place if chosen.position is None else chosen.position
 
 
 def pair_of(shown: Shown, chosen: Selection) -> Pair:

@@ -16,13 +16,15 @@ MOST = 2  # heads of a side
 LEAST = 0.04  # of the score's size: what a head must add to be worth going on with
 LISTS_HEADS = "heads"
 
+Half = Literal["query", "key"]
+
 
 @dataclass(frozen=True)
 class Source:
     """An earlier head, the position at which it wrote, and the sum of its parts in a cell's score (nats)."""
 
     head: Head
-    side: Literal["query", "key"]
+    side: Half
     position: int
     score: float
 
@@ -31,12 +33,13 @@ def sources(at: Explained) -> list[Source]:
     """The earlier heads that raise the score most, the key's before the query's."""
     matrix = at.why.found.matrix.values
     least = LEAST * abs(float(at.why.found.score.values))
+    positions: dict[Half, int] = {"key": at.cell.key, "query": at.cell.query}
     found: list[Source] = []
-    for side, position, sums in (("key", at.cell.key, matrix.sum(0)), ("query", at.cell.query, matrix.sum(1))):
+    for others, (side, position) in enumerate(positions.items()):  # rows are the query's parts, columns the key's
         parts = explained.parts_at(at.run, position, at.cell.layer).parts
         heads = [
-            Source((part.layer, part.head), side, position, score)  # type: ignore[arg-type]
-            for part, score in zip(parts, sums.tolist(), strict=False)  # biases follow the parts
+            Source((part.layer, part.head), side, position, score)
+            for part, score in zip(parts, matrix.sum(others).tolist(), strict=False)  # biases follow the parts
             if part.layer is not None and part.head is not None and score > least
         ]
         found += sorted(heads, key=lambda source: -source.score)[:MOST]

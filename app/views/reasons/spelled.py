@@ -9,13 +9,18 @@ from app.views.sides import DIFFERENCE
 from app.views.steps.spelled import number
 
 
+def _rounding(value: float) -> str:
+    """What rounding has left over: of these, only the size means something."""
+    return f"{value:.1e}".replace("-", "−")
+
+
 def score(at: Explained) -> str:
     """The score, the weight that it becomes, and how exactly its parts add up to it."""
     found = at.why.found
     names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
     return (
         f"{' looks at '.join(names)}:  score {number(float(found.score.values))} nats, weight {number(at.why.weight)}. "
-        f"The parts' sum is off by {number(float(found.residual.values))}."
+        f"The parts' sum is off by {_rounding(float(found.residual.values))}."
     )
 
 
@@ -79,6 +84,6 @@ def effects(at: Explained) -> str:
     effects = at.effects
     return (
         f"All parts together: {number(float(effects.values.values.sum()))} logits; the model's own difference: "
-        f"{number(float(effects.difference.values))}; off by {number(float(effects.residual.values))}. "
+        f"{number(float(effects.difference.values))}; off by {_rounding(float(effects.residual.values))}. "
         "At the final LayerNorm scale of this run."
     )

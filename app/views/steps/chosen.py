@@ -50,11 +50,7 @@ def head_of(shown: Shown, chosen: Selection) -> Head:
 
 def query_of(shown: Shown, chosen: Selection) -> int:
     """The place of the query: the first that is pinned, or the last that all runs have."""
-    if chosen.queries:
-        return chosen.queries[0]
-    places = enumerate(zip(*(shown.positions(run) for run in shown.runs), strict=True))
-    common = [place for place, positions in places if None not in positions]
-    return common[-1] if common else len(shown.labels) - 1
+    return chosen.queries[0] if chosen.queries else shown.default_place
 
 
 def inside_of(shown: Shown, chosen: Selection, side: str) -> Inside | None:

@@ -22,7 +22,7 @@ def draw(found: Translations) -> None:
 
 def _tree(found: Translation, side: str) -> None:
     assert found.search is not None  # asked before
-    st.caption("From left to right, a token a step. Click a token: the page then shows the branch that ends there.")
+    st.caption("From left to right, a token a step. Choose a token: the page then shows the branch that ends there.")
     named = labels(found.model, "target", [each.token for each in found.search.tree])
     nodes = [
         BeamNode(

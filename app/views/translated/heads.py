@@ -2,7 +2,6 @@
 
 import numpy as np
 import streamlit as st
-from jaxtyping import UInt8
 
 from app import selection
 from app.axis import Axis
@@ -11,17 +10,16 @@ from app.components import (
     HeadPattern,
     Pin,
     TokenAxis,
-    encode_positive,
-    encode_signed,
     encode_weights,
     head_grid,
     heads,
     token_strip,
 )
-from app.fields import NOISE, Thumbnails, farthest_from_zero, largest
+from app.fields import Thumbnails, farthest_from_zero, largest, scale_end
 from app.selection.chosen import Attends, Head, Rows, Selection, Side
 from app.translation import Translation
 from app.translations import Translations, clearest
+from app.views import grid
 from app.views.cell_tables import CELL, SIDES
 from app.views.parts import heading
 
@@ -51,7 +49,7 @@ def pictures(found: Translations) -> None:
     with right:
         heading("Chosen heads", "attention")
         if not chosen:
-            st.info("No head is chosen. Click one in the grid to see its pattern here.")
+            st.info("No head is chosen. Choose one in the grid to see its pattern here.")
             return
         panels = [panel(found, head, now.attends, now.rows) for head in chosen]
         _heads(panels, rows, across, group)
@@ -62,12 +60,14 @@ def pictures(found: Translations) -> None:
 
 def _grid(found: Translations, group: str) -> tuple[Head, ...]:
     heading("All heads", "attention", "head")
-    now, side = selection.current(), _side(found)
+    if found.b is None:
+        st.caption(grid.HOW_TO_CHOOSE)
+    now, side = selection.current(), grid.side_of(found.b is not None)
     before = chosen_of(found, now)
     order, captions = (None, None) if found.b is None else _by_divergence(found)
     seen = thumbnails(found, side, now.attends, now.rows)
     chosen = head_grid(
-        codes(seen),
+        grid.pictures(seen),
         selected=before,
         epoch=selection.epoch(),
         key=selection.widget_key(f"grid.{group}"),
@@ -76,28 +76,12 @@ def _grid(found: Translations, group: str) -> tuple[Head, ...]:
         figures=captions if order else None,
         captions=None if captions is None else [[f"A and B apart {each} nats" for each in line] for line in captions],
         kind="signed" if seen.signed else "positive",
-        legend_title=f"{'B − A: ' if side == 'difference' else ''}attention weight",
+        legend_title=grid.legend("attention weight", side),
         legend_limit=seen.limit,
     )
     if chosen != before:
         selection.update(pair_heads=chosen)
     return chosen
-
-
-def _side(found: Translations) -> Side:
-    """Whose heads the grid shows."""
-    if found.b is None:
-        st.caption("One picture a head, one row a layer. Click those to see large.")
-        return "a"
-    st.segmented_control(
-        "Grid shows",
-        list(SIDES),
-        format_func=SIDES.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **selection.bind("side", default="difference"),
-    )
-    return selection.current().side or "difference"
 
 
 def _by_divergence(found: Translations) -> tuple[list[Head] | None, list[list[str]]]:
@@ -117,14 +101,7 @@ def thumbnails(found: Translations, side: Side, attends: Attends, rows: Rows) ->
     """Every head's picture: of each bin the largest cell, of a difference the one farthest from zero."""
     signed = side == "difference"
     values = (farthest_from_zero if signed else largest)(found.cells(side, attends, rows)).numpy()
-    return Thumbnails(values, float(np.nanmax(np.abs(values), initial=NOISE)) if signed else 1.0, signed)
-
-
-def codes(seen: Thumbnails) -> UInt8[np.ndarray, "layer head h w"]:
-    """Pictures as the browser draws them."""
-    if seen.signed:
-        return encode_signed(seen.values, seen.limit)
-    return encode_positive(np.nan_to_num(seen.values), seen.limit, np.isnan(seen.values))
+    return Thumbnails(values, scale_end(float(np.nanmax(np.abs(values), initial=0))) if signed else 1.0, signed)
 
 
 def panel(found: Translations, head: Head, attends: Attends, rows: Rows) -> HeadPanel:
@@ -147,7 +124,7 @@ def _coded(found: Translation, head: Head, attends: Attends, down: Axis, across:
 def _heads(panels: list[HeadPanel], rows: TokenAxis, across: TokenAxis | None, group: str) -> None:
     now = selection.current()
     side = "source" if now.attends != "decoder" else "target"
-    st.caption(f"Row: the token that looks. Column: the {side} token looked at. Click a cell to pin it, drag to zoom.")
+    st.caption(f"Row: the token that looks. Column: the {side} token looked at. Choose a cell to pin it, drag to zoom.")
     before = Pin(now.pair_queries, now.pair_keys) if now.pair_queries or now.pair_keys else None
     pin = heads(
         panels,

@@ -1,15 +1,14 @@
 """Where the heads looked while writing, in A, in B and by how much B differs."""
 
-import numpy as np
 import streamlit as st
 
 from app import fields, selection
 from app import shown as pages
-from app.components import Pin, encode_positive, encode_signed, head_grid, heads, token_strip
+from app.components import Pin, head_grid, heads, token_strip
 from app.continuations import Continuations
 from app.fields import How, Thumbnails
-from app.selection.chosen import Head, Side
-from app.views.cell_tables import SIDES
+from app.selection.chosen import Head
+from app.views import grid
 from app.views.parts import heading
 from app.views.writing.steps import key
 from app.views.written import axis, heads_of, panel, step_of, token_axis
@@ -54,41 +53,20 @@ def draw(found: Continuations, group: str) -> None:
 
 def _grid(found: Continuations, group: str) -> tuple[Head, ...]:
     before = heads_of(found, selection.current())
-    side = _side(found)
-    pictures: Thumbnails = pages.kept(
+    side = grid.side_of(found.b is not None)
+    pooled: Thumbnails = pages.kept(
         found.shown, ("writing", side), lambda: fields.thumbnails(found.shown, side, How(), axis(found))
     )
     chosen = head_grid(
-        _codes(pictures),
+        grid.pictures(pooled),
         selected=before,
         epoch=selection.epoch(),
         key=key("grid"),
         group=group,
-        kind="signed" if pictures.signed else "positive",
-        legend_title=f"{'B − A: ' if side == 'difference' else ''}attention weight",
-        legend_limit=pictures.limit,
+        kind="signed" if pooled.signed else "positive",
+        legend_title=grid.legend("attention weight", side),
+        legend_limit=pooled.limit,
     )
     if chosen != before:
         selection.update(heads=chosen)
     return chosen
-
-
-def _side(found: Continuations) -> Side:
-    """Whose heads the grid shows."""
-    if found.b is None:
-        return "a"
-    st.segmented_control(
-        "Grid shows",
-        list(SIDES),
-        format_func=SIDES.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **selection.bind("side", default="difference"),
-    )
-    return selection.current().side or "difference"
-
-
-def _codes(pictures: Thumbnails) -> np.ndarray:
-    if pictures.signed:
-        return encode_signed(pictures.values, pictures.limit)
-    return encode_positive(np.nan_to_num(pictures.values), pictures.limit, np.isnan(pictures.values))

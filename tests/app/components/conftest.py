@@ -1,9 +1,9 @@
 """A Streamlit process that shows a test file's components, and a screen to see them on."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.serving import served
 
@@ -24,3 +24,17 @@ def desktop(browser: Browser) -> Iterator[BrowserContext]:
     context = browser.new_context(viewport={"width": 1280, "height": 1000}, color_scheme="light")
     yield context
     context.close()
+
+
+@pytest.fixture
+def open_heads(desktop: BrowserContext, address: str) -> Iterator[Callable[[str], Page]]:
+    """Opens a page of heads with a query string."""
+    page = desktop.new_page()
+
+    def opened(query: str) -> Page:
+        page.goto(f"{address}/?{query}")
+        expect(page.locator(".panels .panel canvas").first).not_to_have_js_property("width", 0, timeout=FIRST_DRAWING)
+        return page
+
+    yield opened
+    page.close()

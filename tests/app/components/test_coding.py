@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.components import decode_weights, encode_positive, encode_signed, encode_thumbnails, encode_weights
+from app.components import encode_positive, encode_signed, encode_thumbnails, encode_weights
 
 NOTHING = np.zeros((1, 1), bool)
 
@@ -32,27 +32,38 @@ def test_thumbnail_error_is_half_a_step_of_the_square_root(weight: float) -> Non
     assert encode_thumbnails(np.array([[1 / 1024]]), NOTHING)[0, 0] == 8
 
 
-@given(st.floats(float(np.exp(-23.99)), 1))
-def test_weight_error_is_below_two_in_ten_thousand(weight: float) -> None:
-    """24 nats on 65532 steps: half a step is 1.83e-4 nats, which bounds the relative error."""
-    decoded = decode_weights(encode_weights(np.array([[weight]]), NOTHING))[0, 0]
-    assert abs(decoded - weight) <= 2e-4 * weight
+WEIGHTS = st.just(0.0) | st.floats(2.0**-126, 1, width=32)  # what is less is shown as that
+PATTERN = np.random.default_rng(0).dirichlet(np.full(64, 0.1), 64).astype(np.float32)  # down to 1e-30
+CAUSAL = np.triu(np.ones((64, 64), bool), 1)
 
 
-def test_weights_keep_masked_zero_and_one_exactly() -> None:
-    """0 is masked, 2 is zero or under e^-24, the lowest weight on the scale is 3 and one is 65535."""
-    pattern = np.array([[0.9, 0.0, np.exp(-24.1), np.exp(-24.0), 1.0]])
-    masked = np.array([[True, False, False, False, False]])
-    codes = encode_weights(pattern, masked)
-    assert codes.tolist() == [[0, 2, 2, 3, 65535]]
-    assert decode_weights(codes)[0, [0, 1, 2, 4]].tolist() == [0, 0, 0, 1]
+def test_weights_travel_as_they_are_and_masked_ones_not_at_all() -> None:
+    """2 080 of 4 096 cells at four bytes, and a bit for each: as many bytes as two for every cell."""
+    sent = encode_weights(PATTERN, CAUSAL)
+    np.testing.assert_array_equal(sent.cells, np.where(CAUSAL, np.nan, PATTERN))
+    assert sent.visible.nbytes + sent.masked.nbytes == 64 * 65 // 2 * 4 + 64 * 64 // 8
 
 
-def test_float32_patterns_are_coded_as_well() -> None:
-    """The library's patterns are float32; their own rounding (6e-8) is far below the code's step."""
-    pattern = np.random.default_rng(0).dirichlet(np.ones(64), 64).astype(np.float32)
-    decoded = decode_weights(encode_weights(pattern, np.zeros((64, 64), bool)))
-    np.testing.assert_allclose(decoded, pattern, rtol=2e-4)
+def test_masks_of_any_shape_come_back() -> None:
+    """Thirteen keys do not fill their bytes."""
+    masked = np.random.default_rng(1).random((5, 13)) < 0.5
+    np.testing.assert_array_equal(np.isnan(encode_weights(PATTERN[:5, :13], masked).cells), masked)
+
+
+@given(WEIGHTS)
+def test_rounded_weights_keep_four_digits(weight: float) -> None:
+    """15 of 23 bits, so half a step is 2^-16 of the weight, and a whole one where a digit is at stake."""
+    (rounded,) = encode_weights(np.array([[weight]], np.float32), NOTHING).rounded().visible
+    assert f"{rounded:.3e}" == f"{np.float32(weight):.3e}"
+    assert abs(rounded - weight) <= 2.0**-15 * weight
+    assert rounded.view(np.uint32) % 256 == 0
+
+
+def test_rounding_is_to_the_nearest_where_no_digit_is_at_stake() -> None:
+    rounded = encode_weights(PATTERN, CAUSAL).rounded().cells
+    error = np.abs(rounded / PATTERN - 1)[~CAUSAL]
+    assert (error <= 2.0**-16).mean() > 0.75
+    np.testing.assert_array_equal(np.isnan(rounded), CAUSAL)
 
 
 def test_values_of_any_unit_are_coded_as_shares_of_their_limit() -> None:

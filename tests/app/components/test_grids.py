@@ -116,9 +116,10 @@ def test_a_pixel_over_many_changes_shows_the_largest_of_either_sign(browser: Bro
 def test_heads_in_an_order_have_colours_up_to_the_limit_and_text_under_them(page: Page) -> None:
     canvas = show(page, "sizes", "norm")
     assert page.locator(".tick").all_text_contents()[-1] == "12"
-    pitch = box_of(canvas)["width"] / len(ORDER)  # they fit on one line
-    middles = [pitch * (index + 0.13) for index in range(len(ORDER))]  # in the first of eight columns
-    found = colours(canvas, [(x, pitch / 2) for x in middles])
+    pitch = box_of(canvas)["width"] / N_HEADS  # they stand as close as in the table, and so on two lines
+    places = [divmod(index, N_HEADS) for index in range(len(ORDER))]
+    down = box_of(canvas)["height"] / 2
+    found = colours(canvas, [(pitch * (at + 0.13), down * line + pitch / 2) for line, at in places])  # the first column
     darkness = distances(found, WHITE)
     assert np.argsort(darkness, stable=True).tolist() == np.argsort([head[0] for head in ORDER], stable=True).tolist()
     assert colours(canvas, [(pitch * 0.4, pitch * 0.6)]) == [WHITE]  # zero
@@ -130,7 +131,7 @@ def test_heads_in_an_order_are_chosen_by_click_and_by_keyboard(page: Page) -> No
     canvas = show(page, "sizes", "norm")
     canvas.click(position={"x": 20, "y": 30})
     expect(page.get_by_text("selected ((0, 1), (5, 3))")).to_be_visible()
-    page.locator(".board").press("End")
+    page.locator(".board").press("Control+End")
     layer, head = ORDER[-1]
     live = f"L{layer}H{head} {FIGURES[layer][head]} {CAPTIONS[layer][head]}"
     expect(page.locator(".live").first).to_have_text(live)

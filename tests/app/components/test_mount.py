@@ -58,3 +58,18 @@ def test_what_a_stopped_run_did_not_send_the_next_one_sends(browser: _Browser) -
         _mount(browser)
     browser.stops = False
     assert _mount(browser) == list(ARRAYS)
+
+
+def test_an_array_that_cannot_change_is_read_once_and_any_other_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[int]()
+    digest = mounting._digest_anew
+    monkeypatch.setattr(mounting, "_digest_anew", lambda array: read.append(id(array)) or digest(array))
+    fixed, open_ = np.arange(3.0), np.arange(3.0)
+    fixed.setflags(write=False)
+    assert mounting._digest(fixed) == mounting._digest(fixed) == mounting._digest(open_)
+    open_[0] = 1
+    assert mounting._digest(open_) != mounting._digest(fixed)
+    assert read == [id(fixed), id(open_), id(open_)]
+    place = id(fixed)
+    del fixed
+    assert place not in mounting._digests  # what takes its place in memory is another array

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from app import components
-from app.components import HeadPanel, decode_weights, encode_weights
+from app import components, fields
+from app.components import HeadPanel, encode_weights
 from app.components.heads import panel_arrays, panel_props
+from app.components.shared.coding import Weights
 from app.components.shared.packing import pack
+from app.selection.chosen import Show, Sink
 from tests.app.components import compared, crossed
 
 SHARED = Path(components.__file__).parent / "shared"
@@ -32,7 +34,7 @@ def test_the_browser_reads_what_python_packs(scripts: Page) -> None:
     """Sizes that leave the second and third array off their alignment."""
     arrays = {
         "codes": np.arange(5, dtype=np.uint8),
-        "weights": np.array([[1, 65535]], np.uint16),
+        "codes of two bytes": np.array([[1, 65535]], np.uint16),
         "measure": np.array([-0.5, 1e-7], np.float32),
         "top": np.array([[[-3]]], np.int32),
     }
@@ -51,10 +53,14 @@ def test_the_browser_reads_what_python_packs(scripts: Page) -> None:
         np.testing.assert_array_equal(np.array(values, array.dtype), array.ravel())
 
 
-def test_the_browser_decodes_weights_as_python_does(scripts: Page) -> None:
-    codes = np.array([[0, 1, 2, 3, 4, 30000, 65534, 65535]], np.uint16)
-    decoded = scripts.evaluate("codes => codes.map(weightOf)", codes[0].tolist())
-    np.testing.assert_allclose(decoded, decode_weights(codes)[0], rtol=1e-6)  # Python rounds to float32
+def test_the_browser_reads_the_weights_that_python_sent(scripts: Page) -> None:
+    """Eleven keys, so that a row's bits do not fill its bytes; -2 is masked and -1 absent."""
+    cells = np.random.default_rng(0).random((5, 11)).astype(np.float32)
+    cells[:, 3], cells[2, 7:], cells[4] = np.nan, np.nan, -1
+    sent = Weights.of(cells)
+    script = "([visible, masked]) => Array.from(allCells(visible, masked, 5, 11))"
+    read = scripts.evaluate(script, [sent.visible.tolist(), sent.masked.ravel().tolist()])
+    np.testing.assert_array_equal(np.array(read, np.float32).reshape(5, 11), np.nan_to_num(cells, nan=-2))
 
 
 @pytest.mark.parametrize("background", [LIGHT, DARK])
@@ -143,13 +149,13 @@ def test_masked_cells_are_hatched_unless_a_weight_shares_their_pixel(scripts: Pa
 def test_ranks_count_larger_weights_of_the_row_and_leave_masked_keys_out(scripts: Page) -> None:
     pattern = np.array([[0.2, 0.5, 0.2, 0.1, 0.0]])
     masked = np.array([[False, False, False, False, True]])
-    codes = encode_weights(pattern, masked)
-    script = """codes => {
-      const one = { values: [0] };
-      const pattern = new Pattern({ values: Uint16Array.from(codes), shape: [5, 5] }, one, one);
+    sent = encode_weights(pattern, masked)
+    script = """([visible, masked]) => {
+      const pattern = new Pattern({ values: visible }, { values: masked }, { values: [0] }, { values: upTo(5) });
       return [0, 1, 2, 3].map((key) => pattern.rankText(0, key));
     }"""
-    assert scripts.evaluate(script, codes[0].tolist()) == ["2 of 4", "1 of 4", "2 of 4", "4 of 4"]
+    told = scripts.evaluate(script, [sent.visible.tolist(), sent.masked[0].tolist()])
+    assert told == ["2 of 4", "1 of 4", "2 of 4", "4 of 4"]
 
 
 def measures(scripts: Page, panel: HeadPanel, show: str, sink: str) -> list[np.ndarray]:
@@ -183,15 +189,35 @@ def measures(scripts: Page, panel: HeadPanel, show: str, sink: str) -> list[np.n
     return [np.array(values, float) for values, _ in found]
 
 
+def test_every_cells_number_is_right_to_its_last_digit(scripts: Page) -> None:
+    """Down to 1e-30, as the tooltip writes it; and the sum of two of a column to its fourth."""
+    weights = np.maximum(np.random.default_rng(3).dirichlet(np.full(40, 0.1), 40), 1e-30).astype(np.float32)
+    sent = encode_weights(weights, np.zeros((40, 40), bool))
+    script = """([visible, masked]) => {
+      const [logsumexp, norms] = [{ values: Array(40).fill(0.5) }, { values: Array(40).fill(1) }];
+      const pattern = new Pattern({ values: visible }, { values: masked }, logsumexp, norms);
+      const head = new MeasuredHead(pattern, "weight", "keep");
+      const cells = upTo(40).flatMap((query) => upTo(40).map((key) => Object.fromEntries(head.describe(query, key))));
+      const sums = upTo(40).map((key) => head.format(combinedValue(head, [22, 23], [key])));
+      return [cells.map(({ weight, score }) => [weight, score]), sums];
+    }"""
+    cells, sums = scripts.evaluate(script, [sent.visible.tolist(), sent.masked.ravel().tolist()])
+    for (weight, score), value in zip(cells, weights.ravel().astype(np.float64), strict=True):
+        assert float(weight.replace("−", "-")) == float(f"{value:.3e}")
+        assert score.replace("−", "-") == f"{np.log(value) + 0.5:.3f}"
+    for told, value in zip(sums, weights[[22, 23]].astype(np.float64).sum(0), strict=True):
+        assert float(told.replace("−", "-")) == float(f"{value:.3e}")
+
+
 @pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
 @pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
 def test_every_measure_and_its_difference_are_those_of_numpy(scripts: Page, show: str, sink: str) -> None:
-    """Weights come as codes with a relative error below 2e-4, scores with as large an absolute one, differences two."""
+    """Weights come as float32: six digits of numbers of size 1 to 10."""
     a, b, difference = measures(scripts, compared.panel(0, compare=True), show, sink)
     for found, run in ((a, "a"), (b, "b")):
         expected = compared.on_axis(run, compared.measured(run, 0, show, sink))
-        np.testing.assert_allclose(found, expected, atol=1e-3)
-    np.testing.assert_allclose(difference, compared.difference(0, show, sink), atol=2e-3)
+        np.testing.assert_allclose(found, expected, atol=2e-6)
+    np.testing.assert_allclose(difference, compared.difference(0, show, sink), atol=4e-6)
 
 
 @pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
@@ -209,7 +235,7 @@ def test_two_runs_with_other_tokens_on_both_axes_are_compared(scripts: Page) -> 
     _, b, difference = measures(scripts, panel, "weight", "keep")
     expected = crossed.measured(1, "weight", "keep")
     expected[1], expected[:, 0] = np.nan, np.nan
-    np.testing.assert_allclose(b, expected, atol=1e-3)
+    np.testing.assert_allclose(b, expected, atol=2e-6)
     expected[:, 0], expected[1] = 0, np.nan
     np.testing.assert_allclose(difference, expected - crossed.measured(0, "weight", "keep"), atol=2e-3)
 
@@ -246,3 +272,60 @@ def test_colours_of_a_scale_follow_the_size_and_tell_the_sign(scripts: Page, roo
     }[root]
     assert [place for place, _ in ticks] == [0, 0.25, 0.5, 0.75, 1]
     assert limits == [0.013, 3.8, 1]
+
+
+def test_pages_and_scripts_call_measures_alike_and_end_scales_alike(scripts: Page) -> None:
+    titles = scripts.evaluate("Object.fromEntries(Object.entries(MEASURES).map(([name, { title }]) => [name, title]))")
+    assert titles == {show: fields.title(show) for show in fields.TITLES}
+    limits = [0.2649, 0.26, 19.2, 0.0123, 3.71, 100.1, 7]
+    assert scripts.evaluate("limits => limits.map(roundLimitUp)", limits) == list(map(fields.scale_end, limits))
+
+
+@pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
+@pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
+def test_only_of_weights_is_it_said_that_they_sum_to_one(scripts: Page, show: Show, sink: Sink) -> None:
+    note = scripts.evaluate("([show, sink]) => firstTokenNote(show, sink)", [show, sink]) or ""
+    assert note == fields.first_token_note(fields.How(show, sink))
+    assert ("sum to 1" in note) == (sink == "renormalise" and show != "score")
+    assert ("hidden" in note) == (sink != "keep")
+
+
+@pytest.mark.parametrize("background", [LIGHT, DARK])
+def test_zero_masked_absent_and_hidden_cells_are_told_apart(scripts: Page, background: list[int]) -> None:
+    script = """background => {
+      const text = isDark(background) ? [250, 250, 250] : [49, 51, 63];
+      const css = [background, text, text].map((colour) => cssColour(colour));
+      const theme = themeOf(css, ["", ""]);
+      const line = hatching(theme)[0];
+      const lines = [line & 255, (line >> 8) & 255, (line >> 16) & 255];
+      return [theme.map[0], lines, theme.absent, theme.hidden].map((colour) => oklabFromRgb(colour)[0]);
+    }"""
+    lightness = sorted(scripts.evaluate(script, background))
+    assert min(np.diff(lightness)) > 0.04  # twice a just noticeable difference of OKLab's lightness
+
+
+@pytest.mark.parametrize(("n_heads", "n_layers", "width"), [(4, 4, 460), (4, 4, 354), (12, 12, 460), (1, 2, 460)])
+def test_sorted_heads_are_no_smaller_than_in_their_own_places(
+    scripts: Page, n_heads: int, n_layers: int, width: int
+) -> None:
+    scripts.add_script_tag(content=(SHARED.parent / "head_grid" / "layout.js").read_text(encoding="utf-8"))
+    script = """([layers, heads, width]) => {
+      const shape = [layers, heads, 24, 24];
+      const all = tableLayout(shape, width, LARGEST_PITCH);
+      return [all.pitch, upTo(layers * heads).map((count) => {
+        const some = flowLayout(all.heads.slice(0, count + 1), shape, width, 2);
+        return [some.pitch, some.columns];
+      })];
+    }"""
+    own, found = scripts.evaluate(script, [n_layers, n_heads, width])
+    assert all(pitch >= own - 4 and columns * pitch <= width for pitch, columns in found)  # whole pixels a cell
+    assert found[n_heads - 1][1] == min(n_heads, width // 66)  # a full line, of names that fit under their pictures
+
+
+def test_a_scale_goes_as_far_as_other_heads_do_but_not_that_of_one_alone_and_not_for_noise(scripts: Page) -> None:
+    script = """([largest, own, others]) => {
+      const measure = { signed: true };
+      return ColourScale.for([{ measure, largest }], "sqrt", own, others).limit;
+    }"""
+    cases = {(0.2, False, 0.2649): 0.27, (0.2, True, 0.2649): 0.2, (0.3, False, 0.27): 0.3, (1e-6, False, 0.0): 1}
+    assert {case: scripts.evaluate(script, list(case)) for case in cases} == cases

@@ -175,3 +175,17 @@ def test_a_thousand_prompts_fit_into_one_small_file(alone: Shown, folder: str) -
     )
     long = tuple(replace(LISTED[-1], prompt=Prompt(f"{n} {HOSTILE * 100}", "typed")) for n in range(980))
     assert len(listing(many + long).page(alone, chosen(folder))) < LIMIT
+
+
+def test_with_a_b_the_large_pictures_have_the_width_and_the_limits_of_the_grid(
+    two: Shown, folder: str, opened: Opened
+) -> None:
+    page = opened.open(ATTENTION.page(two, chosen(folder, prompt_b=OTHER, show="write", heads=((0, 0),))))
+    named = "all => all.map(scale => scale.ariaLabel)"
+    _, of_panels = page.locator(".bars .legend .scale").evaluate_all(named)
+    name = "B − A: value-weighted norm (L2 norm)"
+    grids = [label for label in page.locator(".legend .scale").evaluate_all(named) if name in label]
+    assert [label.replace(name, "B − A") for label in grids] == [of_panels]
+    boxes = [plot.bounding_box() for plot in page.locator(".plot").all()]
+    assert len(boxes) == 3
+    assert all(box and box["width"] > 350 for box in boxes)  # a third of the window, and not of its right side

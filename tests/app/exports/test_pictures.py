@@ -1,5 +1,7 @@
 """Pictures: what they hold, that no token is read as markup, and that their colours are the page's."""
 
+import base64
+import gzip
 import re
 import tomllib
 from pathlib import Path
@@ -10,11 +12,13 @@ import pytest
 from playwright.sync_api import Browser
 
 from app import components
+from app.exports import facts
 from app.exports.export import ATTENTION, FLOW, GENERATE, INSIDE, LENS, RESIDUAL, Export
 from app.exports.pictures import style
 from app.exports.pictures.style import DARK, LIGHT, Palette
 from app.run import attend
 from app.shown import Shown
+from model.source import Source
 from tests.app.exports.conftest import LISTED, OTHER, PROMPTS, chosen, listing
 
 ROOT = Path(__file__).parents[3]
@@ -114,3 +118,29 @@ def test_colours_are_the_pages_own(palette: Palette, theme: str, browser: Browse
         ours = np.rint(255 * palette.colours(signed)(shares)[:, :3])
         # Straight lines between 17 colours, and a diverging map whose middle two are one: within 6 of 255.
         assert np.abs(ours - np.array(colours)).max() <= 6
+
+
+def test_neither_the_picture_nor_the_page_says_where_on_this_machine_a_model_lies(alone: Shown, folder: str) -> None:
+    """A typed path is the user's own to know; the script needs it."""
+    parent, name = folder.rsplit("/", 1)
+    svg = style.file(lambda: ATTENTION.draw(alone, chosen(folder), LIGHT), LIGHT, "svg")
+    assert f"{name} (sha256" in "".join(texts(svg))
+    page = ATTENTION.page(alone, chosen(folder)).decode()
+    assert f"<title>Attention of {name}</title>" in page
+    (data,) = re.findall(r'id="data">([^<]+)<', page)
+    assert parent.encode() not in svg + page.encode() + gzip.decompress(base64.b64decode(data))
+    assert folder in ATTENTION.script(alone, chosen(folder))
+
+
+@pytest.mark.parametrize(
+    ("name", "revision", "called"),
+    [
+        ("mini", None, "mini"),
+        ("/srv/models/gpt2-shaped", None, "gpt2-shaped"),
+        ("~/models/gpt2-shaped/", None, "gpt2-shaped"),
+        ("/srv/gpt2-shaped/model.safetensors", None, "gpt2-shaped/model.safetensors"),
+        ("openai-community/gpt2", "0" * 40, "openai-community/gpt2"),
+    ],
+)
+def test_a_model_is_called_by_its_folder(name: str, revision: str | None, called: str) -> None:
+    assert facts.called(Source(name, Path(name), "gpt2", (), revision)) == called

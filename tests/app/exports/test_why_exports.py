@@ -1,7 +1,6 @@
 """What can be taken along of the page *Why*: the script prints its numbers, parts add up, tokens stay text."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,8 @@ from tests.app.exports.conftest import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.exports.test_pages import Opened
 from tests.app.exports.test_pictures import texts
-from tests.model.conftest import unchecked_annotations
 
+pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows on the way where interventions run side by side
 QUERY, KEY = 9, 3
 CASES: list[dict[str, object]] = [
     {},
@@ -33,13 +32,6 @@ CASES: list[dict[str, object]] = [
     {"prompt_b": OTHER, "align": "position", "mean_over": ("one two", "'''three\"\"\"")},
     {"edits": (AblateHeads(((0, 1),), "mean"), CutEdge((1, 2), 9, 4, True), Steer(1, "one", "two", -1.5, (3, 5)))},
 ]
-
-
-@pytest.fixture(autouse=True)
-def _unchecked() -> Iterator[None]:
-    """A batch grows on the way where interventions run side by side."""
-    with unchecked_annotations():
-        yield
 
 
 @pytest.mark.parametrize("fields", CASES)

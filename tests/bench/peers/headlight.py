@@ -46,6 +46,11 @@ class Peer:
     def cached(self, n_tokens: int, n_prompts: int = 1, n_layers: int | None = None) -> Any:
         return self.model.run_with_cache(self.prompt(n_tokens, n_prompts), stop_at_layer=n_layers)
 
+    def cached_and_read(self, n_tokens: int) -> Any:
+        """The same, and then a look at every activation, so that those computed when first read are there too."""
+        _, cache = self.cached(n_tokens)
+        return list(cache.values())
+
     def generate(self, n_tokens: int, n_new: int) -> list[int]:
         return greedy(self.model, self.prompt(n_tokens), max_new_tokens=n_new)[0].tokens.tolist()
 

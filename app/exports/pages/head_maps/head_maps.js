@@ -46,7 +46,7 @@ class HeadMaps {
     grid.ariaLabel = `${MAPS[name]} of every head, a square each; the table of heads has the numbers`;
     this.cells[name] = Array.from(values, (value, place) => {
       const cell = element("div", "cell");
-      cell.style.background = cssColour(Number.isNaN(value) ? theme.secondary : colourAt(theme.map, value / limit));
+      cell.style.background = cssColour(Number.isNaN(value) ? theme.absent : colourAt(theme.map, value / limit));
       cell.onpointermove = (event) => this.hover(place, event);
       cell.onpointerleave = () => this.leave(place);
       return cell;

@@ -83,7 +83,7 @@ class ResidualMap {
       label(context, theme, this.layers[layer], left - 8, y + ROW / 2, "right");
       for (let place = 0; place < places; place++) {
         const value = values[layer * places + place];
-        context.fillStyle = cssColour(Number.isNaN(value) ? theme.secondary : colour(value));
+        context.fillStyle = cssColour(Number.isNaN(value) ? theme.absent : colour(value));
         context.fillRect(left + place * column, y, column - (column > 12), ROW - 1);
       }
     }

@@ -17,5 +17,5 @@ def sorted_table(title: str, columns: Mapping[str, Sequence[Cell]], *, falling: 
         group="prompts",
         props={"title": title, "columns": [{"name": name, "cells": list(cells)} for name, cells in columns.items()]},
         arrays={},
-        value=None if falling is None else [falling, True],
+        value=falling,
     )

@@ -1,5 +1,4 @@
-// Rows of text and numbers. A click on a column's name sorts by it, the next one the other way round; what is missing
-// comes last either way.
+// Rows of text and numbers, all of them on the page, so that it can be searched and printed.
 const LONG = 30; // letters of a text that wants a wide column
 
 const cellKind = (cell) => (typeof cell === "number" ? "number" : cell?.length > LONG ? "long" : "");
@@ -9,66 +8,47 @@ function cellText(cell) {
   return typeof cell === "string" || Number.isInteger(cell) ? String(cell) : significant(cell);
 }
 
-const inOrder = (one, other) => (typeof one === "number" ? one - other : one.localeCompare(other));
-
 class SortedTable {
   listeners = {};
 
   constructor(view) {
     this.view = view;
     this.heading = element("h3");
-    this.table = element("table");
-    this.head = element("thead");
+    this.head = new SortableHead((said) => this.sort(said));
     this.body = element("tbody");
-    this.table.append(this.head, this.body);
+    this.table = element("table");
+    this.table.append(this.head.element, this.body);
     const scroller = element("div", "scroller");
     scroller.tabIndex = 0;
     scroller.append(this.table);
     view.root.append(this.heading, scroller);
   }
 
-  update(props) {
-    Object.assign(this, props);
-    this.heading.textContent = this.title;
-    this.table.ariaLabel = this.title;
-    const names = element("tr");
-    names.append(...this.columns.map(({ name }, place) => this.named(name, place)));
-    this.head.replaceChildren(names);
-    this.rows = this.columns[0].cells.map((_, row) => {
+  update({ title, columns }) {
+    this.heading.textContent = this.table.ariaLabel = title;
+    this.head.show(columns);
+    this.rows = columns[0].cells.map((_, row) => {
       const line = element("tr");
-      line.append(...this.columns.map(({ cells }) => element("td", cellKind(cells[row]), cellText(cells[row]))));
+      line.append(...columns.map(({ cells }) => element("td", cellKind(cells[row]), cellText(cells[row]))));
       return line;
     });
   }
 
-  named(name, place) {
-    const cell = element("th");
-    cell.scope = "col";
-    const button = element("button", "", name);
-    button.onclick = () => this.sort(place, this.by === place && !this.falling);
-    cell.append(button);
-    return cell;
-  }
-
-  setValue(value) {
-    if (value) this.sort(...value);
-    else this.body.replaceChildren(...this.rows);
+  // The column by which it falls at first, if there is one.
+  setValue(falling) {
+    if (falling !== null) this.head.sort(falling, "descending");
+    this.arrange();
   }
 
   draw() {}
 
-  sort(place, falling) {
-    Object.assign(this, { by: place, falling });
-    const { name, cells } = this.columns[place];
-    const known = [...cells.keys()].filter((row) => cells[row] !== null);
-    known.sort((one, other) => (falling ? -1 : 1) * inOrder(cells[one], cells[other]));
-    const missing = [...cells.keys()].filter((row) => cells[row] === null);
-    this.body.replaceChildren(...[...known, ...missing].map((row) => this.rows[row]));
-    const direction = falling ? "descending" : "ascending";
-    for (const [column, cell] of [...this.head.rows[0].cells].entries()) {
-      cell.ariaSort = column === place ? direction : "none";
-    }
-    this.view.announce(`${this.title} by ${name}, ${direction}`);
+  sort(said) {
+    this.arrange();
+    this.view.announce(`${this.table.ariaLabel} ${said}`);
+  }
+
+  arrange() {
+    this.body.replaceChildren(...this.head.places.map((place) => this.rows[place]));
   }
 }
 

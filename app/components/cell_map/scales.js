@@ -1,0 +1,40 @@
+// From values to colours: linear and signed scales are those of all pictures; lengths that differ by powers of ten have
+// a logarithmic one.
+const TICKS_OF_BAR = 5;
+const NEAREST_TICK = 0.14; // as a share of the bar
+
+class LinearScale extends ColourScale {
+  level(value) {
+    return super.level(Math.max(0, value));
+  }
+}
+
+class LogScale extends ColourScale {
+  constructor([low, high]) {
+    super({ root: "linear", limit: high });
+    [this.low, this.high] = [Math.log(low), Math.log(high)];
+  }
+
+  share(value) {
+    const share = (Math.log(value) - this.low) / (this.high - this.low || 1);
+    return Math.min(1, Math.max(0, share));
+  }
+
+  level(value) {
+    return FIRST_LEVEL + Math.round(this.sizes * this.share(value));
+  }
+
+  // Both ends, and the round numbers that are not too near to them.
+  ticks() {
+    const [low, high] = [this.low, this.high].map(Math.exp);
+    const between = logTicks(low, high, TICKS_OF_BAR).map((tick) => [this.share(tick), plainNumber(tick)]);
+    const free = between.filter(([share]) => share > NEAREST_TICK && share < 1 - NEAREST_TICK);
+    return [[0, this.tickText(low)], ...free, [1, this.tickText(high)]];
+  }
+}
+
+const MAP_SCALES = {
+  linear: ([, high]) => new LinearScale({ root: "linear", limit: roundLimitUp(high) }),
+  log: (ends) => new LogScale(ends),
+  signed: ([, high]) => new ColourScale({ signed: true, root: "sqrt", limit: roundLimitUp(high) }),
+};

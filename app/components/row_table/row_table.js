@@ -1,0 +1,206 @@
+// A table that is sorted by its columns' names, and of which one row is chosen. Only the rows in sight are on the page, so
+// that a thousand cost no more than ten.
+const LINE = 32; // CSS pixels of a row
+const IN_SIGHT = 11; // rows, the last one half
+const AROUND = 12; // rows above and below these, for a scroll that is quicker than the drawing
+const WIDEST = 36; // letters of a column but the first
+const ROOM = { cell: 3, name: 6 }; // letters beside their own: the room around them, and the arrow behind a name
+const MOVES = { ArrowUp: -1, ArrowDown: 1, PageUp: 1 - IN_SIGHT, PageDown: IN_SIGHT - 1, Home: -Infinity, End: Infinity };
+const MOVES_HELP = "Arrow keys, Page Up and Down, Home and End move";
+const CHOICE_HELP = ", Enter chooses a row, Escape none";
+
+class RowTable {
+  listeners = {};
+  places = []; // in the list, in the order of the rows
+  chosen = null; // a row's place in the list
+  cursor = null; // the same of the row where the keyboard is
+  top = 0; // how far it is scrolled
+
+  constructor(view) {
+    this.view = view;
+    this.head = new SortableHead((said) => this.sort(said));
+    this.widths = element("colgroup");
+    this.body = element("tbody");
+    this.table = element("table", "listed");
+    this.table.append(this.widths, this.head.element, this.body);
+    this.table.tabIndex = 0;
+    this.table.setAttribute("role", "grid");
+    this.sheet = element("div", "sheet");
+    this.sheet.append(this.table);
+    this.scroller = element("div", "scroller");
+    this.scroller.style.setProperty("--line", `${LINE}px`);
+    this.scroller.style.setProperty("--lines", IN_SIGHT - 0.5);
+    this.scroller.append(this.sheet);
+    this.empty = element("p", "empty", "Nothing is listed.");
+    view.root.append(this.scroller, this.empty);
+    this.listen();
+  }
+
+  listen() {
+    this.scroller.onscroll = () => this.scroll();
+    this.table.onkeydown = (event) => this.press(event);
+    this.table.onfocus = () => this.markCursor(this.cursor ?? this.chosen ?? this.places[Math.ceil(this.top / LINE)]);
+    this.body.onclick = (event) => this.click(event);
+    this.table.onpointerover = (event) => this.hover(event);
+    this.table.onpointermove = (event) => this.view.tooltip.move(event.clientX, event.clientY);
+    this.table.onpointerleave = () => this.view.tooltip.hide();
+  }
+
+  update({ title, columns, choosable }, arrays) {
+    this.choosable = choosable;
+    this.table.classList.toggle("choosable", choosable);
+    const read = ({ values }) => JSON.parse(new TextDecoder().decode(values));
+    this.columns = columns.map((column, place) => {
+      const cells = read(arrays[`cells${place}`]);
+      const isNumber = column.decimals > 0 || cells.some((cell) => typeof cell === "number");
+      return { ...column, cells, kind: isNumber ? "number" : "" };
+    });
+    const count = this.columns[0].cells.length;
+    this.table.ariaLabel = `${title}. ${MOVES_HELP}${choosable ? CHOICE_HELP : ""}.`;
+    this.table.ariaRowCount = String(count + 1);
+    this.empty.hidden = count > 0;
+    if (this.cursor >= count) this.cursor = null;
+    this.sheet.style.setProperty("--rows", count);
+    this.setWidths();
+    this.head.show(this.columns);
+    this.places = this.head.places;
+    this.columns.forEach(({ kind, help }, place) => {
+      const cell = this.head.names.cells[place];
+      cell.className = kind;
+      cell.firstChild.className = help && "explained";
+      cell.firstChild.ariaDescription = help;
+    });
+  }
+
+  // A column is as wide as its longest cell, and no wider as rows come into sight.
+  setWidths() {
+    const letters = this.columns.slice(1).map((column) => {
+      const longest = column.cells.reduce((most, cell) => Math.max(most, this.text(column, cell).length), 0);
+      return Math.max(ROOM.cell + Math.min(WIDEST, longest), ROOM.name + Math.min(WIDEST, column.name.length));
+    });
+    const others = letters.map((count) => {
+      const width = element("col");
+      width.style.width = `${count}ch`;
+      return width;
+    });
+    this.widths.replaceChildren(element("col"), ...others);
+    this.table.style.setProperty("--others", `${letters.reduce((sum, count) => sum + count, 0)}ch`);
+  }
+
+  setValue(chosen) {
+    this.chosen = chosen !== null && chosen < this.places.length ? chosen : null;
+    this.paint();
+    if (this.chosen !== null) this.bringIntoSight(this.chosen);
+  }
+
+  draw() {}
+
+  text({ decimals }, cell) {
+    return typeof cell === "number" ? cell.toFixed(decimals).replace("-", "−") : (cell ?? "–");
+  }
+
+  paint() {
+    const count = this.places.length;
+    const first = Math.max(0, Math.min(Math.floor(this.top / LINE), count - IN_SIGHT) - AROUND);
+    const shown = this.places.slice(first, first + IN_SIGHT + 2 * AROUND);
+    this.table.style.marginTop = `${first * LINE}px`;
+    this.body.replaceChildren(...shown.map((place, at) => this.row(place, first + at)));
+    this.first = first;
+    this.mark();
+  }
+
+  row(place, at) {
+    const row = element("tr");
+    row.id = `row-${place}`;
+    row.ariaRowIndex = String(at + 2); // the names are the first
+    row.append(...this.columns.map((column) => element("td", column.kind, this.text(column, column.cells[place]))));
+    return row;
+  }
+
+  mark() {
+    [...this.body.rows].forEach((row, at) => {
+      const place = this.places[this.first + at];
+      row.ariaSelected = this.choosable ? String(place === this.chosen) : null;
+      row.classList.toggle("cursor", place === this.cursor);
+    });
+  }
+
+  scroll() {
+    this.top = this.scroller.scrollTop;
+    this.view.tooltip.hide();
+    this.paint();
+  }
+
+  sort(said) {
+    this.places = this.head.places;
+    this.paint();
+    this.view.announce(`sorted ${said}`);
+  }
+
+  placeOf(element) {
+    return this.places[this.first + [...this.body.rows].indexOf(element.closest("tr"))];
+  }
+
+  click(event) {
+    this.markCursor(this.placeOf(event.target));
+    this.choose(this.cursor);
+  }
+
+  // The chosen row, chosen again, is so no more.
+  choose(place) {
+    if (!this.choosable) return;
+    this.chosen = place === this.chosen ? null : place;
+    this.mark();
+    this.view.report(this.chosen);
+    this.view.announce(this.chosen === null ? "no row chosen" : this.spoken(place));
+  }
+
+  press(event) {
+    if (event.target !== this.table) return; // but a column's name
+    if (event.key in MOVES) this.move(MOVES[event.key]);
+    else if ((event.key === "Enter" || event.key === " ") && this.cursor !== null) this.choose(this.cursor);
+    else if (event.key === "Escape" && this.chosen !== null) this.choose(this.chosen);
+    else return;
+    event.preventDefault();
+  }
+
+  move(by) {
+    if (this.places.length === 0) return;
+    const at = Math.max(0, Math.min(this.places.length - 1, this.places.indexOf(this.cursor) + by));
+    this.bringIntoSight(this.places[at]);
+    this.markCursor(this.places[at]);
+    this.view.announce(this.spoken(this.cursor));
+  }
+
+  markCursor(place = null) {
+    this.cursor = place;
+    this.mark();
+    if (place !== null) this.table.setAttribute("aria-activedescendant", `row-${place}`);
+  }
+
+  // Scroll no further than the row asks for; the line of names covers the first one's room.
+  bringIntoSight(place) {
+    const at = this.places.indexOf(place) * LINE;
+    const shown = (IN_SIGHT - 0.5) * LINE;
+    this.scroller.scrollTop = Math.min(at, Math.max(this.top, at + LINE - shown));
+    this.scroll();
+  }
+
+  spoken(place) {
+    const cells = this.columns.map((column) => `${column.name} ${this.text(column, column.cells[place])}`);
+    const row = `row ${this.places.indexOf(place) + 1} of ${this.places.length}`;
+    return [row, ...(place === this.chosen ? ["chosen"] : []), ...cells].join(", ");
+  }
+
+  // What explains a column, or the whole of a cell that is cut off.
+  hover(event) {
+    const cell = event.target.closest("th, td");
+    const column = this.columns[cell?.cellIndex];
+    const cutOff = cell?.matches("td") && cell.scrollWidth > cell.clientWidth;
+    const told = cell?.matches("th") ? column.help : cutOff ? cell.textContent : "";
+    if (!told) return this.view.tooltip.hide();
+    this.view.tooltip.show(event.clientX, event.clientY, column.name, [["", told]]);
+  }
+}
+
+export default (component) => mountView(component, RowTable);

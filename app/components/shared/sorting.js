@@ -1,0 +1,63 @@
+// The order of a table's rows, and the line of its columns' names that changes it.
+const collator = new Intl.Collator();
+const NEXT_ORDER = { none: "ascending", ascending: "descending", descending: "none" };
+
+const inOrder = (one, other) => (typeof one === "number" ? one - other : collator.compare(one, other));
+
+// Where the cells stand in the list, in that order; what is missing comes last either way.
+function sortedPlaces(cells, order) {
+  const places = [...cells.keys()];
+  if (order === "none") return places;
+  const sign = order === "descending" ? -1 : 1;
+  const known = places.filter((place) => cells[place] !== null);
+  known.sort((one, other) => sign * inOrder(cells[one], cells[other]));
+  return [...known, ...places.filter((place) => cells[place] === null)];
+}
+
+// A click on a column's name sorts by it, the next one the other way round, the third gives the list's own order again.
+// An order that the user chose stays while the columns have the same names.
+class SortableHead {
+  by = 0;
+  order = "none";
+
+  // `sorted` is called when the user has chosen another order, with what to say of it.
+  constructor(sorted) {
+    this.sorted = sorted;
+    this.names = element("tr");
+    this.element = element("thead");
+    this.element.append(this.names);
+  }
+
+  // Columns are `{ name, cells }`.
+  show(columns) {
+    const same = columns.map(({ name }) => name).join("\0") === this.columns?.map(({ name }) => name).join("\0");
+    this.columns = columns;
+    if (same) return;
+    this.names.replaceChildren(...columns.map(({ name }, place) => this.named(name, place)));
+    this.sort(0, "none");
+  }
+
+  named(name, place) {
+    const cell = element("th");
+    cell.scope = "col";
+    const button = element("button", "", name);
+    button.onclick = () => this.press(place);
+    cell.append(button);
+    return cell;
+  }
+
+  press(place) {
+    this.sort(place, NEXT_ORDER[this.by === place ? this.order : "none"]);
+    const { name } = this.columns[place];
+    this.sorted(this.order === "none" ? "in the list's own order" : `by ${name}, ${this.order}`);
+  }
+
+  sort(place, order) {
+    Object.assign(this, { by: place, order });
+    [...this.names.cells].forEach((cell, column) => (cell.ariaSort = column === place ? order : "none"));
+  }
+
+  get places() {
+    return sortedPlaces(this.columns[this.by].cells, this.order);
+  }
+}

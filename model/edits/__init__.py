@@ -1,0 +1,55 @@
+"""Edits of a run as plain data: what is changed on the way, where, whether that fits a run, and the same as a text.
+
+`model.editing` makes taps of them.
+"""
+
+from model.edits.checks import MOST_FACTOR, check
+from model.edits.kinds import (
+    KINDS,
+    MOST_EDITS,
+    AblateHeads,
+    Ablation,
+    Align,
+    CutEdge,
+    Drop,
+    Edit,
+    FreezePatterns,
+    Head,
+    Part,
+    Patch,
+    Steer,
+    Steering,
+    describe,
+    layer_of,
+    sources,
+    touches,
+)
+from model.edits.texts import MOST_PROMPTS, from_text, prompts_from_text, prompts_to_text, to_text
+
+__all__ = [
+    "KINDS",
+    "MOST_EDITS",
+    "MOST_FACTOR",
+    "MOST_PROMPTS",
+    "AblateHeads",
+    "Ablation",
+    "Align",
+    "CutEdge",
+    "Drop",
+    "Edit",
+    "FreezePatterns",
+    "Head",
+    "Part",
+    "Patch",
+    "Steer",
+    "Steering",
+    "check",
+    "describe",
+    "from_text",
+    "layer_of",
+    "prompts_from_text",
+    "prompts_to_text",
+    "sources",
+    "to_text",
+    "touches",
+]

@@ -1,0 +1,47 @@
+"""Whether an edit fits a model and a prompt."""
+
+from model.config import TransformerConfig
+from model.edits.kinds import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
+from model.errors import InputError
+from model.interventions import check_cell, check_head
+
+MOST_FACTOR = 1000.0
+
+
+def check(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> None:
+    """Refuse an edit that names what this model or this prompt does not have.
+
+    Raises:
+        InputError: it says what was named, and what there is.
+    """
+    match edit:
+        case AblateHeads(heads=heads):
+            if not heads:
+                raise InputError("No head is named that is to be ablated. Choose at least one.")
+            for head in heads:
+                check_head(cfg, *head)
+        case CutEdge(head=head, query=query, key=key):
+            check_head(cfg, *head)
+            check_cell(cfg, n_tokens, query, key)
+        case FreezePatterns(layers=layers):
+            _check_indices("layer", layers, cfg.n_layers, "model")
+        case Patch(positions=positions, one_head=patched):
+            _check_indices("position", positions, n_tokens, "prompt")
+            _check_indices("head", () if patched is None else (patched,), cfg.n_heads, "layer")
+        case Steer(layer=layer, positions=positions, factor=factor):
+            _check_indices("layer", (layer,), cfg.n_layers, "model")
+            _check_indices("position", positions, n_tokens, "prompt")
+            if not abs(factor) <= MOST_FACTOR:
+                raise InputError(f"The factor is {factor}; it can be from -{MOST_FACTOR:g} to {MOST_FACTOR:g}.")
+        case Drop(layer=layer, part=part):
+            _check_indices("layer", (layer,), cfg.n_layers, "model")
+            if part == "MLP" and cfg.attn_only:
+                raise InputError("This model has no MLPs to drop, only attention. Drop a layer instead.")
+
+
+def _check_indices(called: str, indices: tuple[int, ...], count: int, owner: str) -> None:
+    for index in indices:
+        if not 0 <= index < count:
+            raise InputError(
+                f"There is no {called} {index}: this {owner} has {called}s 0 to {count - 1}. Choose one of these."
+            )

@@ -1,0 +1,22 @@
+"""The rows that the page of the table shows; the tests compute what must be seen from the same ones."""
+
+from app.components import Column
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+LONG = "two\nlines " + "and on " * 40
+NAMES = ["pear", HOSTILE, "Apple", "שלום", LONG, "banana"]
+VALUES = [0.5, None, 0.12345, 10.0, 2.0, -0.25]
+COUNTS = [7, 30, None, 200, 1, 30]
+NOTES = [None, "b", "a", None, "c", "a"]
+HELP = "What it is worth."
+COLUMNS = [
+    Column("fruit", NAMES),
+    Column("value", VALUES, decimals=3, help=HELP),
+    Column("count", COUNTS),
+    Column("<b>note</b>", NOTES),
+]
+
+
+def many(count: int) -> list[Column]:
+    """So many rows, numbered, with a number that falls from the first to the last."""
+    return [Column("name", [f"row {place}" for place in range(count)]), Column("left", [*range(count, 0, -1)])]
