@@ -42,7 +42,7 @@ class Given:
 
     def can_resample(self, run: Run) -> bool:
         """Whether the other run has something in a head's place: the same model, and positions that match."""
-        return self.other is not None and self.other.model is run.model and bool(self.matches)
+        return self.other is not None and self.other.same_model(run) and bool(self.matches)
 
 
 ITS_OWN = Given()

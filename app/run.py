@@ -69,6 +69,10 @@ class Run:
         assert self.model.source is not None  # set by load
         return self.model.source
 
+    def same_model(self, other: "Run") -> bool:
+        """Whether both are of one model; that may have been closed and opened again between them."""
+        return self.source == other.source
+
     @property
     def key(self) -> tuple[Hashable, ...]:
         """What tells it from every other run."""

@@ -111,7 +111,7 @@ def check_comparable(a: Run, b: Run) -> None:
     Raises:
         InputError: their tokenizers differ.
     """
-    if a.model is not b.model and not a.tokenizer.same_vocabulary(b.tokenizer):
+    if not a.same_model(b) and not a.tokenizer.same_vocabulary(b.tokenizer):
         raise InputError(
             f"{a.source.name} and {b.source.name} have different tokenizers, so their tokens cannot be laid side by "
             f"side. Choose as model B one with the tokenizer of {a.source.name}."

@@ -230,7 +230,7 @@ def said_of_b(shown: Shown, chosen: Selection) -> list[str]:
             "B is A with its edits. A's own activations go into the edited run, where edits further on are made again, "
             "or the edited ones into A. Paths are followed into A alone."
         )
-    if shown.b.model is not shown.a.model:
+    if not shown.b.same_model(shown.a):
         told.append(
             f"B is run by {shown.b.source.name}. Its parts have the same shapes; they mean the same only if one of the "
             "two models was trained from the other."

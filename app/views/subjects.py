@@ -73,7 +73,7 @@ def _subject(run: Run, texts: Sequence[str], repeats: Repeats, chosen: Selection
 
 def why_alone(shown: Shown, chosen: Selection) -> str:
     """Why there is nothing to show of B that is not shown of A; empty where there is, or no B."""
-    if shown.b is None or shown.b.model is not shown.a.model:
+    if shown.b is None or not shown.b.same_model(shown.a):
         return ""
     if shown.b.edits:
         if detection.edits_anywhere(shown.b.edits):
@@ -92,7 +92,7 @@ def why_alone(shown: Shown, chosen: Selection) -> str:
 
 def prompt_against_prompt(shown: Shown, chosen: Selection) -> bool:
     """Whether A and B are one model on two prompts, so that the heads are compared on these two alone."""
-    same_model = shown.b is not None and shown.b.model is shown.a.model and not shown.b.edits
+    same_model = shown.b is not None and shown.b.same_model(shown.a) and not shown.b.edits
     return same_model and chosen.finder_data == "prompts"
 
 

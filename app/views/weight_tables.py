@@ -77,7 +77,7 @@ class Weights:
 
 def weights_of(shown: Shown, chosen: Selection) -> Weights:
     """The chosen head's circuit in A's model, beside B's where that is another."""
-    two = shown.b is not None and shown.b.model is not shown.a.model
+    two = shown.b is not None and not shown.b.same_model(shown.a)
     sides = shown.sides if two else {"A": shown.a}
     head, kind = head_of(shown, chosen), chosen.circuit
     asked = {side: Asked(run.source.name, head, kind) for side, run in sides.items()}
@@ -88,7 +88,7 @@ def weights_of(shown: Shown, chosen: Selection) -> Weights:
 
 def unchanged(shown: Shown) -> str:
     """Why B's weights are not shown, where there is a B of the same model."""
-    if shown.b is None or shown.b.model is not shown.a.model:
+    if shown.b is None or not shown.b.same_model(shown.a):
         return ""
     if shown.b.edits:
         return (

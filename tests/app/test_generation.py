@@ -131,8 +131,8 @@ def test_attention_is_that_of_the_written_tokens_and_not_of_the_prompts_cached_r
     """The run of prompt and tokens has the prompt's text: its pictures must not be taken for the prompt's."""
     short = panels.panel(Shown(run), (1, 2), axis_of(Shown(run), "token", "tokens"), "token").a
     coded = written.panel(Continuations(found), (1, 2)).a
-    assert short.weights.shape == (len(run.tokens),) * 2
-    assert coded.weights.shape == (len(found.run.tokens),) * 2
+    assert short.weights.cells.shape == (len(run.tokens),) * 2
+    assert coded.weights.cells.shape == (len(found.run.tokens),) * 2
     pattern = attend(found.run, 1, 2).pattern[: len(run.tokens), : len(run.tokens)]
     # Sums of other lengths: float32's rounding.
     torch.testing.assert_close(pattern, attend(run, 1, 2).pattern, rtol=1e-4, atol=1e-6)

@@ -173,8 +173,7 @@ def _fed_to_the_lens(window: Driver) -> list[str]:
 
 
 def _last_run(window: Driver) -> list[str]:
-    cells = window.page.get_by_role("region", name="The last runs").locator("td[aria-colindex='1']")
-    return cells.all_text_contents()[:1]
+    return window.page.get_by_role("grid", name="The last runs").locator("tbody td").all_text_contents()[:1]
 
 
 AXES = {

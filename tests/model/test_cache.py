@@ -67,12 +67,13 @@ def test_patterns_are_computed_when_first_read_and_are_those_of_the_pass(
     n_tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, tokens = random_model(n_ctx=300), random_tokens(n_pos=n_tokens)
+    names = [name for name in model.hook_names if not name.endswith("result")]
     attend, passes = Attention._attend, []
     monkeypatch.setattr(Attention, "_attend", lambda *given: passes.append(given) or attend(*given))
     with torch.inference_mode():
         _, kept = model.run_with_cache(tokens, lambda name: name.endswith(("attn_scores", "pattern")))
         _, cache = model.run_with_cache(tokens)
-    assert list(cache) == [name for name in model.hook_names if not name.endswith("result")]
+    assert list(cache) == names
     assert len(passes) == 2 * model.cfg.n_layers  # the two runs
     for name in kept:
         assert torch.equal(cache[name], kept[name])

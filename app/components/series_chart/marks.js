@@ -29,15 +29,24 @@ class LineMarks {
     const points = upTo(values.length).filter((place) => !Number.isNaN(values[place]));
     for (const place of points) this.marker(context, this.chart.x(place), this.chart.y(values[place]), dashed);
     context.font = labelFont(this.chart.theme);
-    [context.textAlign, context.textBaseline] = ["center", dashed ? "top" : "bottom"];
+    context.textAlign = "center";
     context.fillStyle = cssColour(this.chart.theme.text);
     let end = -Infinity; // of the last word, which no other may touch
     for (const place of points.filter((place) => words[place])) {
       const half = context.measureText(words[place]).width / 2;
       if (this.chart.x(place) - half < end + 4) continue;
       end = this.chart.x(place) + half;
-      context.fillText(words[place], this.chart.x(place), this.chart.y(values[place]) + (dashed ? 7 : -6));
+      const above = this.isAbove(place, values, dashed);
+      context.textBaseline = above ? "bottom" : "top";
+      context.fillText(words[place], this.chart.x(place), this.chart.y(values[place]) + (above ? -6 : 7));
     }
+  }
+
+  // Whether a line's words stand above it: those of the lower one of two stand below, so that they do not meet.
+  isAbove(place, values, dashed) {
+    const other = this.chart.series.find((each) => each.dashed !== dashed);
+    const ahead = other ? values[place] - other.values[place] : NaN;
+    return ahead ? ahead > 0 : !dashed;
   }
 
   stroke(context, values) {

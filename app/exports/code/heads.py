@@ -213,7 +213,7 @@ def _models(sides: Mapping[str, Subject]) -> str:
     lines = [f"from model.edits import {', '.join(kinds)}", ""] if kinds else []
     lines.append(f'models = {{"A": {loading(sides["A"].run)}}}')
     if "B" in sides:
-        same = sides["B"].run.model is sides["A"].run.model
+        same = sides["B"].run.same_model(sides["A"].run)
         lines.append('models["B"] = ' + ('models["A"]' if same else loading(sides["B"].run)))
     lines.append(f"edits = { ({side: list(subject.edits) for side, subject in sides.items()})!r}")
     return "\n".join(lines)

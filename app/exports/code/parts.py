@@ -78,7 +78,7 @@ def opened(shown: Shown, name: str) -> list[str]:
     """Lines that open the models, and make token ids of the prompts under this name."""
     lines = [f'models = {{"A": {loading(shown.a)}}}']
     if shown.b is not None:
-        same = shown.b.model is shown.a.model
+        same = shown.b.same_model(shown.a)
         lines.append(f'models["B"] = {_SAME if same else loading(shown.b)}')
     lines.append(f"{name} = {{")
     for side, run in shown.sides.items():

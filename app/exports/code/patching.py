@@ -67,7 +67,7 @@ def script(shown: Shown, chosen: Selection) -> str:
     blocks = [
         RUNS.substitute(
             model=loading(shown.a),
-            model_b="model" if shown.b.model is shown.a.model else loading(shown.b),
+            model_b="model" if shown.b.same_model(shown.a) else loading(shown.b),
             align=repr(asked.align),
             position_b=asked.position_b,
             edits=_edits(asked),

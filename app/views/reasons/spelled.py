@@ -62,7 +62,7 @@ def resampled(at: Explained) -> str:
         n_matched = len(at.given.matches)
         told = f"It is given what it gives there at {n_matched:,} of {n_own:,} positions, which are matched."
         return told if n_matched < n_own else ""
-    if other.model is not at.run.model:
+    if not other.same_model(at.run):
         return "The other run is another model's: what a head gives there means nothing to this one."
     return "None of the other run's tokens is matched with one of this one's: match them by position."
 

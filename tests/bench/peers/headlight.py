@@ -49,7 +49,7 @@ class Peer:
     def cached_and_read(self, n_tokens: int) -> Any:
         """The same, and then a look at every activation, so that those computed when first read are there too."""
         _, cache = self.cached(n_tokens)
-        return list(cache.values())
+        return tuple(cache.values())
 
     def generate(self, n_tokens: int, n_new: int) -> list[int]:
         return greedy(self.model, self.prompt(n_tokens), max_new_tokens=n_new)[0].tokens.tolist()
