@@ -40,10 +40,9 @@ def attend_by_head(q: Queries, k: Keys, v: Values, visible: Visible, attn_scale:
     pattern = scores.masked_fill(~visible, -inf).softmax(-1)
     return einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head")
     """
-    hidden = torch.zeros(visible.shape).masked_fill_(~visible, -torch.inf)
     watch = tap.watcher("hook_pattern") if len(q) == 1 else None
     if tap.ignores("hook_attn_scores") and (watch or tap.ignores("hook_pattern")):
-        z = q.new_empty(*q.shape[:3], v.shape[-1])
+        z, hidden = q.new_empty(*q.shape[:3], v.shape[-1]), _hidden(visible)
         for row, head in _heads(q):
             scores = _scores_of_one(q, k, hidden, attn_scale, row, head)
             pattern = torch.softmax(scores, -1, out=scores)
@@ -51,14 +50,20 @@ def attend_by_head(q: Queries, k: Keys, v: Values, visible: Visible, attn_scale:
                 watch(pattern)
             z[row, :, head] = _mix(pattern, v, row, head)
         return z
-    scores = q.new_empty(q.shape[0], q.shape[2], q.shape[1], k.shape[1])
-    for row, head in _heads(q):
-        scores[row, head] = _scores_of_one(q, k, hidden, attn_scale, row, head)
-    scores = tap("hook_attn_scores", scores)
+    scores = tap("hook_attn_scores", scores_by_head(q, k, visible, attn_scale))
     unseen = tap.ignores("hook_attn_scores")
     pattern = torch.softmax(scores, -1, out=scores) if unseen else scores.softmax(-1)
     del scores  # as large as the pattern, and not needed while the tap looks at that
     return _mixture(tap("hook_pattern", pattern), v)
+
+
+def scores_by_head(q: Queries, k: Keys, visible: Visible, attn_scale: float) -> Float[Tensor, "batch head query key"]:
+    """Every head's scores as `attend_by_head` has them."""
+    hidden = _hidden(visible)
+    scores = q.new_empty(q.shape[0], q.shape[2], q.shape[1], k.shape[1])
+    for row, head in _heads(q):
+        scores[row, head] = _scores_of_one(q, k, hidden, attn_scale, row, head)
+    return scores
 
 
 def is_one_token(q: Queries, tap: Tap) -> bool:
@@ -71,6 +76,11 @@ def attend_with_one_token(q: Queries, k: Keys, v: Values, visible: Visible, attn
     """The same of one query, in torch's one step: there the time goes into calling steps, not into arithmetic."""
     q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     return F.scaled_dot_product_attention(q, k, v, visible, scale=1 / attn_scale).transpose(1, 2)
+
+
+def _hidden(visible: Visible) -> Float[Tensor, "#batch 1 query key"]:
+    """What is added to scores: -inf where the key is not visible to the query."""
+    return torch.zeros(visible.shape).masked_fill_(~visible, -torch.inf)
 
 
 def _heads(q: Queries) -> Iterator[tuple[int, int]]:

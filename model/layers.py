@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.config import TransformerConfig
-from model.heads_apart import attend_by_head, attend_with_one_token, is_long, is_one_token
-from model.hooks import Collect, Tap
+from model.heads_apart import attend_by_head, attend_with_one_token, is_long, is_one_token, scores_by_head
+from model.hooks import Tap
 from model.product import product, products
 
 INIT_STD = 0.02  # GPT-2's initializer_range
@@ -196,10 +196,12 @@ class Attention(nn.Module):
         visible: Bool[Tensor, "#batch 1 query key"],
     ) -> Float[Tensor, "batch head query key"]:
         """The scores or the pattern, in the steps of the pass."""
-        tap = Collect([name])
         with torch.inference_mode():
-            self._attend(q, k, v, visible, tap)
-        return tap.kept[name]
+            long = is_long(q, k, v, visible)
+            scores = (scores_by_head if long else attention_scores)(q, k, visible, self.attn_scale)
+            if name == "hook_attn_scores":
+                return scores
+            return torch.softmax(scores, -1, out=scores) if long else attention_pattern(scores, visible)
 
     def _attend(
         self,

@@ -64,7 +64,7 @@ class Peer:
 
     def lens(self, n_tokens: int) -> Any:
         unembed = self.model.unembed
-        return logit_lens(self.streams(n_tokens), self._normalize, unembed.W_U, unembed.b_U, multiply=affine)
+        return logit_lens(self.streams(n_tokens=n_tokens), self._normalize, unembed.W_U, unembed.b_U, multiply=affine)
 
     def _normalize(self, rows: Tensor) -> Tensor:
         return self.model.ln_final(rows[None], Tap())[0]
