@@ -18,7 +18,7 @@ from model.analysis import Measure
 from model.errors import HeadlightError
 
 # A tile of logits: 8 MB in float32, so that the passes over it after the matrix product find it in the cache.
-ROWS, WORDS = 1024, 2048
+ROWS, WORDS = 512, 2048
 GROUPS = 64  # of a tile's words, whose largest logits tell where words among the best may be
 CANDIDATES = 40  # words that are noted of a row, on average, before they are cut to the best
 
