@@ -17,7 +17,7 @@ from torch import Tensor
 from model.analysis import Measure
 from model.errors import HeadlightError
 
-# A tile of logits: 8 MB in float32, so that the passes over it after the matrix product find it in the cache.
+# A tile of logits: 4 MB in float32, so that the passes over it after the matrix product find it in the cache.
 ROWS, WORDS = 512, 2048
 GROUPS = 64  # of a tile's words, whose largest logits tell where words among the best may be
 CANDIDATES = 40  # words that are noted of a row, on average, before they are cut to the best
@@ -243,13 +243,13 @@ class _Best:
         n_groups = GROUPS if n_words % GROUPS == 0 else n_words
         grouped = logits.view(n_rows, -1, n_groups)  # every `n_groups`th word is in the same group
         peaks = grouped.amax(dim=1)
-        rows, groups = (peaks >= self.least[:, None]).nonzero(as_tuple=True)
+        rows, groups = _not_below(peaks, self.least[:, None])
         if len(rows) > self.k * n_rows and n_groups >= self.k:
             # As in the first tile. Each row's k best groups have a word each that is as good as their peak.
             self.least = self.least.maximum(peaks.topk(self.k).values[:, -1])
-            rows, groups = (peaks >= self.least[:, None]).nonzero(as_tuple=True)
+            rows, groups = _not_below(peaks, self.least[:, None])
         words = grouped[rows, :, groups]
-        which, places = (words >= self.least[rows, None]).nonzero(as_tuple=True)
+        which, places = _not_below(words, self.least[rows, None])
         self.rows.append(rows[which])
         self.ids.append(first + places * n_groups + groups[which])
         self.logits.append(words[which, places])
@@ -272,6 +272,11 @@ class _Best:
         self.rows, self.ids, self.logits = [rows[kept]], [ids[kept]], [logits[kept]]
         # The words to come have higher ids: they must be better than the last of the best, not as good.
         self.least[rows[last]] = logits[last].nextafter(logits.new_tensor(torch.inf))
+
+
+def _not_below(values: Float[Tensor, "row place"], least: Float[Tensor, "row 1"]) -> tuple[Tensor, ...]:
+    """Rows and places of the values that are not below the least; also of those that are no number."""
+    return (values < least).logical_not().nonzero(as_tuple=True)
 
 
 def _summarise(

@@ -210,6 +210,17 @@ def test_the_last_row_is_the_prediction_of_the_model_itself() -> None:
     torch.testing.assert_close(result.top_probs.values[-1], probs)
 
 
+@pytest.mark.usefixtures("tiles")
+def test_a_stream_that_is_no_number_leaves_the_other_positions_as_they_are() -> None:
+    resid, W_U, b_U, _ = random_case()
+    expected = logit_lens(resid, normalize, W_U, b_U, k=7).top_tokens.values
+    resid[:, 3] = torch.nan
+    result = logit_lens(resid, normalize, W_U, b_U, k=7)
+    others = torch.arange(11) != 3
+    assert torch.equal(result.top_tokens.values[:, others], expected[:, others])
+    assert result.top_probs.values[:, 3].isnan().all()
+
+
 def test_parameters_that_want_gradients_get_none() -> None:
     resid, W_U, b_U, _ = random_case()
     result = logit_lens(resid, normalize, W_U.requires_grad_(), b_U.requires_grad_())
