@@ -14,18 +14,9 @@ class CellMap {
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
-    this.stage = element("div", "stage");
-    [this.canvas, this.marks] = [element("canvas"), element("canvas", "marks")];
-    this.stage.append(this.canvas, this.marks);
-    view.root.append(this.legend, this.stage);
-    this.stage.tabIndex = 0;
-    this.stage.setAttribute("role", "application");
+    Object.assign(this, pointedStage(this));
     this.stage.setAttribute("aria-roledescription", "map of numbers");
-    this.stage.onkeydown = (event) => this.press(event);
-    this.stage.onblur = () => this.point(null);
-    const point = (event) => this.point(this.under(event), event.clientX, event.clientY);
-    [this.canvas.onpointermove, this.canvas.onclick] = [point, point]; // a finger does not move over it
-    this.canvas.onpointerleave = () => this.point(null);
+    view.root.append(this.legend, this.stage);
   }
 
   update(props, arrays) {

@@ -15,17 +15,8 @@ class SeriesChart {
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
-    this.stage = element("div", "stage");
-    [this.canvas, this.marks] = [element("canvas"), element("canvas", "marks")];
-    this.stage.append(this.canvas, this.marks);
+    Object.assign(this, pointedStage(this));
     view.root.append(this.legend, this.stage);
-    this.stage.tabIndex = 0;
-    this.stage.setAttribute("role", "application");
-    this.stage.onkeydown = (event) => this.press(event);
-    this.stage.onblur = () => this.point(null);
-    const point = (event) => this.point(this.under(event), event.clientX, event.clientY);
-    [this.canvas.onpointermove, this.canvas.onclick] = [point, point]; // a finger does not move over it
-    this.canvas.onpointerleave = () => this.point(null);
   }
 
   update(props, { values, faint }) {
