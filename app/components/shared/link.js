@@ -1,12 +1,3 @@
-// What outlives one mount, shared by all components of the page: each one's value and arrays, the groups that hear each
-// other, and the themes that were read.
-const PAGE = (globalThis[Symbol.for("headlight")] ??= {
-  values: new Map(),
-  arrays: new Map(),
-  groups: new Map(),
-  themes: new Map(),
-});
-
 // Joins a group. `listeners` says what to do when another member sends a topic; `latest` is the last thing sent on one.
 function joinGroup(name, listeners) {
   if (!PAGE.groups.has(name)) PAGE.groups.set(name, { members: new Set(), latest: new Map() });

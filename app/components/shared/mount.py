@@ -1,6 +1,6 @@
 """Registers a component and mounts it; the browser owns the value, the server begins it and may force it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -11,17 +11,20 @@ from weakref import ref
 
 import numpy as np
 import streamlit as st
+from jaxtyping import UInt8
 
 from app.components.shared.packing import pack
 
 SHARED = Path(__file__).parent
+STARTS = (SHARED / "packing.js", SHARED / "page.js", SHARED / "start" / "start.js")
 
 
 @dataclass(frozen=True)
 class Component:
-    """The folder of a component's scripts and styles, and what shows it in Streamlit."""
+    """The folder of a component's scripts and styles, its whole script, and what shows it in Streamlit."""
 
     folder: Path
+    script: UInt8[np.ndarray, " bytes"]
     render: Callable[..., Any]
 
 
@@ -40,15 +43,22 @@ def register(folder: Path) -> Component:
     """The component whose scripts and styles are in that folder.
 
     Its scripts and the shared ones become one, because Streamlit serves files only of installed packages. They declare
-    functions, classes and constants and run nothing at once, so their order does not matter.
+    functions, classes and constants and run nothing at once, so their order does not matter. Streamlit itself gets the
+    script that starts them: one that it has to send with each message should be short.
     """
-    js, css = joined("*.js", SHARED, folder), joined("*.css", SHARED, folder)
-    return Component(folder, st.components.v2.component(f"headlight.{folder.name}", js=js, css=css))
+    name = f"headlight.{folder.name}"
+    script = f"{joined('*.js', SHARED, folder)}\n//# sourceURL={name}.js\n"
+    render = st.components.v2.component(name, js=_texts(STARTS), css=joined("*.css", SHARED, folder))
+    return Component(folder, np.frombuffer(script.encode(), np.uint8), render)
 
 
 def joined(pattern: str, *folders: Path) -> str:
     """The contents of all files of a kind in these folders, one after the other."""
-    return "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.glob(pattern)))
+    return _texts(path for folder in folders for path in sorted(folder.glob(pattern)))
+
+
+def _texts(paths: Iterable[Path]) -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
 @contextmanager
@@ -75,8 +85,8 @@ def mount(
     """Show the component and return its value: the user's if there is one of this epoch, else the one given.
 
     The value travels in `data` only as it was when its epoch began: a newer one would make `data` differ at each click.
-    Arrays that were part of the last `data` are held by the browser and not sent again. One that has lost them, as when
-    a message was overtaken by the next, says so and gets all.
+    The component's script, and arrays that were part of the last `data`, are held by the browser and not sent again.
+    One that has lost them, as when a message was overtaken by the next, says so and gets all.
     """
     digests = {name: _digest(array) for name, array in arrays.items()}
     content = blake2b(pack({"props": props, "digests": digests}, {}), digest_size=8).hexdigest()
@@ -90,14 +100,17 @@ def mount(
     held_key = f"{key}.held"
     held = st.session_state.get(held_key, ())
     new = {name: array for name, array in arrays.items() if digests[name] not in held}
-    data = pack({**header, "value": st.session_state[begun_key][1]}, new)
+    script = _digest(component.script)
+    if script not in held:
+        new["script"] = component.script
+    data = pack({**header, "script": script, "value": st.session_state[begun_key][1]}, new)
     state = component.render(
         key=key,
         data=data,
         on_value_change=lambda: None,
         on_lost_change=lambda: st.session_state.pop(held_key, None),
     ).value
-    st.session_state[held_key] = frozenset(digests.values())  # not before: a run that is stopped has sent nothing
+    st.session_state[held_key] = {script, *digests.values()}  # not before: a run that is stopped has sent nothing
     return state["value"] if state is not None and state["epoch"] == epoch else value
 
 

@@ -1,4 +1,4 @@
-"""Which arrays travel: those that the browser does not hold yet, and none is taken as held that never left."""
+"""Which arrays and scripts travel: those that the browser does not hold, and none is taken as held that never left."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -12,6 +12,8 @@ from app.components.shared import mount as mounting
 from app.components.shared.packing import unpack
 
 ARRAYS: dict[str, np.ndarray] = {"pattern": np.eye(3, dtype=np.float32), "scores": np.arange(4)}
+SCRIPT = np.frombuffer(b"export default () => {};", np.uint8)
+ALL = [*ARRAYS, "script"]
 
 
 class _Stopped(BaseException):
@@ -40,16 +42,16 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> _Browser:
 
 
 def _mount(browser: _Browser) -> list[str]:
-    component = mounting.Component(mounting.SHARED, browser.render)
+    component = mounting.Component(mounting.SHARED, SCRIPT, browser.render)
     mounting.mount(component, key="map", group="map", props={}, arrays=ARRAYS)
     return browser.arrived
 
 
-def test_arrays_travel_once_and_again_when_they_were_lost(browser: _Browser) -> None:
-    assert _mount(browser) == list(ARRAYS)
+def test_arrays_and_the_script_travel_once_and_again_when_they_were_lost(browser: _Browser) -> None:
+    assert _mount(browser) == ALL
     assert _mount(browser) == []
     browser.lose()
-    assert _mount(browser) == list(ARRAYS)
+    assert _mount(browser) == ALL
 
 
 def test_what_a_stopped_run_did_not_send_the_next_one_sends(browser: _Browser) -> None:
@@ -57,7 +59,7 @@ def test_what_a_stopped_run_did_not_send_the_next_one_sends(browser: _Browser) -
     with pytest.raises(_Stopped):
         _mount(browser)
     browser.stops = False
-    assert _mount(browser) == list(ARRAYS)
+    assert _mount(browser) == ALL
 
 
 def test_an_array_that_cannot_change_is_read_once_and_any_other_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
