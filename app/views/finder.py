@@ -1,10 +1,12 @@
 """Heads of this model: a score of every head as a coloured map, the first by it as a table, and their labels."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from app import detection, jobs, prompt_list, selection
+from app.components import Column, row_table
+from app.csv_files import Cell
 from app.detection import ABLATIONS
 from app.glossary import TERMS
 from app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, FinderData, Head, Selection
@@ -206,46 +208,42 @@ def _open(clicked: tuple[Head, ...], numbered: str) -> None:
 
 
 def _table(found: Found, chosen: Selection) -> None:
-    columns = table(found, chosen.finder_top or FIRST)
-    score = SCORES[found.score].title
-    number = {each: st.column_config.NumberColumn(each, format="%.3f") for each in (score, "95% from", "95% to")}
-    changes = [f"{done} (nats)" for done in ABLATIONS.values()]
-    effects = {each: st.column_config.NumberColumn(each, format="%+.3f", help=TERMS["effect"]) for each in changes}
-    st.dataframe(
-        columns,
-        column_config={
-            "head": st.column_config.TextColumn("head", pinned=True),
-            "rank": st.column_config.NumberColumn("rank", format=f"%d of {found.n_ranked}"),
-            "label": st.column_config.TextColumn("label", help=TERMS["head_label"], width=140),
-            "evidence": st.column_config.TextColumn("evidence", width="large"),
-            **number,
-            **effects,
-        },
-        hide_index=True,
-        placeholder="–",
+    explained = {"label": TERMS["head_label"]} | {f"{done} (nats)": TERMS["effect"] for done in ABLATIONS.values()}
+    signed = [f"{done} (nats)" for done in ABLATIONS.values()]
+    row_table(
+        _columns(table(found, chosen.finder_top or FIRST), found.n_ranked, explained, signed),
+        title="The first heads by the score, with interval, rank, label and what supports it",
         key=selection.widget_key("finder_table"),
-        alt="The first heads by the score, with interval, rank, label and what supports it",
+        choosable=False,
     )
 
 
 def _changes(change: Change, chosen: Selection) -> None:
-    columns = changes_table(change, chosen.finder_top or FIRST)
-    told = TERMS["finder_change"]
-    scores = {each: st.column_config.NumberColumn(each, format="%.3f") for each in ("A", "B")}
-    changes = {
-        each: st.column_config.NumberColumn(each, format="%+.3f", help=told)
-        for each in (DIFFERENCE, "95% from", "95% to")
-    }
-    st.dataframe(
-        columns,
-        column_config={
-            "head": st.column_config.TextColumn("head", pinned=True),
-            "rank": st.column_config.NumberColumn("rank", format=f"%d of {change.n_ranked}", help=told),
-            **scores,
-            **changes,
-        },
-        hide_index=True,
-        placeholder="–",
+    signed = [DIFFERENCE, "95% from", "95% to"]
+    row_table(
+        _columns(
+            changes_table(change, chosen.finder_top or FIRST),
+            change.n_ranked,
+            dict.fromkeys([*signed, "rank"], TERMS["finder_change"]),
+            signed,
+        ),
+        title=f"The heads whose score changes most: A, B and {DIFFERENCE} with intervals, rank and labels",
         key=selection.widget_key("finder_changes"),
-        alt=f"The heads whose score changes most: A, B and {DIFFERENCE} with intervals, rank and labels",
+        choosable=False,
     )
+
+
+def _columns(
+    cells: Mapping[str, Sequence[Cell]], n_ranked: int, explained: Mapping[str, str], signed: Sequence[str]
+) -> list[Column]:
+    """The table's columns: scores with three decimals, the rank with how many there are."""
+    return [
+        Column(called, each, 0, explained.get(called, ""), after=f" of {n_ranked}")
+        if called == "rank"
+        else Column(called, each, 3 if _measured(each) else None, explained.get(called, ""), called in signed)
+        for called, each in cells.items()
+    ]
+
+
+def _measured(cells: Sequence[Cell]) -> bool:
+    return any(isinstance(cell, float) for cell in cells)

@@ -106,7 +106,7 @@ def _table(mean: PerHead, sd: PerHead, count: PerHead) -> None:
         **{name: [None if value != value else value for value in values] for name, values in known.items()},
     }
     row_table(
-        [Column(name, cells, decimals=0 if name in ("head", "prompts") else 3) for name, cells in columns.items()],
+        [Column(name, cells, decimals=None if name in ("head", "prompts") else 3) for name, cells in columns.items()],
         title="Every head's mean and standard deviation over the prompts, the largest mean first",
         key=selection.widget_key("heads_table"),
         choosable=False,

@@ -1,14 +1,13 @@
 """What a head's weights do with tokens: its strongest pairs, its singular directions, and which heads it reads."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
 from app import jobs, notices, selection, weights
-from app.components import MapAxis, signed_map
+from app.components import Column, MapAxis, row_table, signed_map
 from app.glossary import TERMS
 from app.jobs import Jobs
 from app.selection.chosen import CircuitKind, Head
@@ -149,7 +148,8 @@ def _strengths(of: Weights) -> None:
     """The singular values side by side, where there are two models."""
     if of.compares:
         heading("Singular values", "directions")
-        _table(strengths_table(of), f"Singular values of {name(of.head)} ({VALUES[of.kind].lower()})")
+        title = f"Singular values of {name(of.head)} ({VALUES[of.kind].lower()})"
+        _table(strengths_table(of), title, "singular_values")
 
 
 def _pairs(of: Weights, work: Jobs) -> None:
@@ -205,7 +205,7 @@ def draw_pairs(of: Weights, found: Ends, n_pairs: int) -> None:
         with column:
             unit = f" ({VALUES[of.kind].lower()})" if of.compares else ""
             st.caption(f"{title}{where} of {n_pairs:,}{unit}")
-            _table(pairs_table(of, each), f"{title} pairs of {name(of.head)}")
+            _table(pairs_table(of, each), f"{title} pairs of {name(of.head)}", f"pairs_{title}")
 
 
 def _token(of: Weights) -> None:
@@ -218,10 +218,11 @@ def _token(of: Weights) -> None:
     if token is None:
         return
     heading(f"Of {of.run.tokenizer.labels([token])[0]} alone", "circuit")
-    for column, (title, columns) in zip(st.columns(2, gap="large"), partners_tables(of, token).items(), strict=True):
+    both = partners_tables(of, token).items()
+    for place, (column, (title, columns)) in enumerate(zip(st.columns(2, gap="large"), both, strict=True)):
         with column:
             st.caption(title)
-            _table(columns, f"{title}, {name(of.head)}")
+            _table(columns, f"{title}, {name(of.head)}", f"partners_{place}")
 
 
 def _directions(of: Weights, found: Directions) -> None:
@@ -231,8 +232,7 @@ def _directions(of: Weights, found: Directions) -> None:
         f"{rows} and {columns.lower()} at the same end (+ with +, − with −) raise {_what(of)}; at opposite ends they "
         "lower it."
     )
-    texts = {side: st.column_config.ListColumn(side, width="large") for side in SIDES[of.kind]}
-    _table(directions_table(of, found), f"Singular directions of {name(of.head)}", texts, "content")
+    _table(directions_table(of, found), f"Singular directions of {name(of.head)}", "directions", whole=True)
 
 
 def _what(of: Weights) -> str:
@@ -248,7 +248,8 @@ def _composition(of: Weights) -> None:
     with st.spinner("Multiplying circuits…"):
         found = compositions_of(of)
     if selection.current().table:
-        _table(composition_table(found), f"Composition of {name(of.head)} with earlier heads")
+        title = f"Composition of {name(of.head)} with earlier heads"
+        _table(composition_table(found), title, "composition_table")
         return
     above = above_random(found)
     for side, maps in above.items():
@@ -274,24 +275,7 @@ def draw_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, 
     signed_map(values, rows, columns, title=title, limit=limit or None, key=key)
 
 
-def _table(
-    columns: tables.Columns,
-    alt: str,
-    config: Mapping[str, Any] | None = None,
-    height: Literal["auto", "content"] = "auto",
-) -> None:
-    """Tokens with their numbers; texts are drawn on a canvas, never as markup."""
-    numbers = [each for each, values in columns.items() if _is_number(values)]
-    st.dataframe(
-        columns,
-        height=height,
-        column_config={each: st.column_config.NumberColumn(each, format="%.4g") for each in numbers}
-        | dict(config or {}),
-        hide_index=True,
-        placeholder="–",
-        alt=alt,
-    )
-
-
-def _is_number(values: Sequence[Any] | np.ndarray) -> bool:
-    return bool(len(values)) and isinstance(values[0], float)
+def _table(columns: tables.Columns, title: str, key: str, whole: bool = False) -> None:
+    """Tokens with their numbers, to four digits."""
+    shown = [Column(each, list(cells)) for each, cells in columns.items()]
+    row_table(shown, title=title, key=selection.widget_key(key), choosable=False, whole=whole)

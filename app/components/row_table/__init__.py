@@ -13,22 +13,41 @@ from app.components.shared.mount import mount, register
 _render = register(Path(__file__).parent)
 
 
+Cell = str | int | float | Sequence[str] | None
+
+
 @dataclass(frozen=True)
 class Column:
-    """A name, the cells under it (None where nothing is known), the decimals of its numbers, and what explains it."""
+    """A name and the cells under it, with what explains them.
+
+    A cell is text, several texts side by side, a number, or None or NaN where nothing is known. Numbers have so many
+    `decimals`, or four digits where that is None; a plus sign above zero if they are `signed`; and text `after` them.
+    """
 
     name: str
-    cells: Sequence[str | int | float | None]
-    decimals: int = 0
+    cells: Sequence[Cell]
+    decimals: int | None = None
     help: str = ""
+    signed: bool = False
+    after: str = ""
 
 
-def row_table(columns: Sequence[Column], *, title: str, epoch: int = 0, key: str, choosable: bool = True) -> int | None:
+def row_table(
+    columns: Sequence[Column],
+    *,
+    title: str,
+    epoch: int = 0,
+    key: str,
+    choosable: bool = True,
+    whole: bool = False,
+) -> int | None:
     """A table that the user sorts by its columns' names; returns the place of the chosen row in the order given.
 
     The choice, and with it the place, lasts as long as `epoch` does; rows that are not `choosable` are only sorted. The
-    first column is the one that gets the room that the others leave.
+    column with the longest texts gets the room that the others leave. Beyond ten rows it scrolls, unless all of it, the
+    `whole`, is to be seen.
     """
+    looks = ("name", "decimals", "help", "signed", "after")
     chosen = mount(
         _render,
         key=key,
@@ -36,7 +55,8 @@ def row_table(columns: Sequence[Column], *, title: str, epoch: int = 0, key: str
         props={
             "title": title,
             "choosable": choosable,
-            "columns": [{"name": each.name, "decimals": each.decimals, "help": each.help} for each in columns],
+            "whole": whole,
+            "columns": [{look: getattr(each, look) for look in looks} for each in columns],
         },
         arrays={f"cells{place}": _json(each.cells) for place, each in enumerate(columns)},
         epoch=epoch,
@@ -44,6 +64,7 @@ def row_table(columns: Sequence[Column], *, title: str, epoch: int = 0, key: str
     return chosen if chosen is not None and chosen < len(columns[0].cells) else None
 
 
-def _json(cells: Sequence[str | int | float | None]) -> UInt8[np.ndarray, " byte"]:
+def _json(cells: Sequence[Cell]) -> UInt8[np.ndarray, " byte"]:
     """As an array, because the browser holds arrays: a column is sent again only when a cell of it has changed."""
-    return np.frombuffer(json.dumps(list(cells), allow_nan=False).encode(), np.uint8)
+    known = [None if cell != cell else cell for cell in cells]  # NaN is no JSON
+    return np.frombuffer(json.dumps(known, allow_nan=False).encode(), np.uint8)

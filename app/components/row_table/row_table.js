@@ -3,9 +3,17 @@
 const LINE = 32; // CSS pixels of a row
 const IN_SIGHT = 11; // rows, the last one half
 const AROUND = 12; // rows above and below these, for a scroll that is quicker than the drawing
-const WIDEST = 36; // letters of a column but the first
-const ROOM = { cell: 3, name: 6 }; // letters beside their own: the room around them, and the arrow behind a name
-const MOVES = { ArrowUp: -1, ArrowDown: 1, PageUp: 1 - IN_SIGHT, PageDown: IN_SIGHT - 1, Home: -Infinity, End: Infinity };
+const LONG = 60; // letters of a cell that has the room which the other columns leave
+const WIDEST = 36; // letters of any other column beside it
+const ROOM = { cell: 3, name: 5 }; // letters beside their own: the room around them, and the arrow behind a name
+const MOVES = {
+  ArrowUp: () => -1,
+  ArrowDown: () => 1,
+  PageUp: (page) => -page,
+  PageDown: (page) => page,
+  Home: () => -Infinity,
+  End: () => Infinity,
+};
 const MOVES_HELP = "Arrow keys, Page Up and Down, Home and End move";
 const CHOICE_HELP = ", Enter chooses a row, Escape none";
 
@@ -29,7 +37,6 @@ class RowTable {
     this.sheet.append(this.table);
     this.scroller = element("div", "scroller");
     this.scroller.style.setProperty("--line", `${LINE}px`);
-    this.scroller.style.setProperty("--lines", IN_SIGHT - 0.5);
     this.scroller.append(this.sheet);
     this.empty = element("p", "empty", "Nothing is listed.");
     view.root.append(this.scroller, this.empty);
@@ -46,16 +53,18 @@ class RowTable {
     this.table.onpointerleave = () => this.view.tooltip.hide();
   }
 
-  update({ title, columns, choosable }, arrays) {
+  update({ title, columns, choosable, whole }, arrays) {
     this.choosable = choosable;
     this.table.classList.toggle("choosable", choosable);
     const read = ({ values }) => JSON.parse(new TextDecoder().decode(values));
     this.columns = columns.map((column, place) => {
       const cells = read(arrays[`cells${place}`]);
-      const isNumber = column.decimals > 0 || cells.some((cell) => typeof cell === "number");
+      const isNumber = column.decimals !== null || cells.some((cell) => typeof cell === "number");
       return { ...column, cells, kind: isNumber ? "number" : "" };
     });
     const count = this.columns[0].cells.length;
+    this.inSight = whole ? Math.max(1, count) : IN_SIGHT;
+    this.scroller.style.setProperty("--lines", whole ? count + 1 : IN_SIGHT - 0.5);
     this.table.ariaLabel = `${title}. ${MOVES_HELP}${choosable ? CHOICE_HELP : ""}.`;
     this.table.ariaRowCount = String(count + 1);
     this.empty.hidden = count > 0;
@@ -72,19 +81,28 @@ class RowTable {
     });
   }
 
-  // A column is as wide as its longest cell, and no wider as rows come into sight.
+  // A column is as wide as its longest cell, and no wider as rows come into sight. All share the room that is left, but
+  // where there are long texts the column of the longest has it.
   setWidths() {
-    const letters = this.columns.slice(1).map((column) => {
-      const longest = column.cells.reduce((most, cell) => Math.max(most, this.text(column, cell).length), 0);
-      return Math.max(ROOM.cell + Math.min(WIDEST, longest), ROOM.name + Math.min(WIDEST, column.name.length));
-    });
-    const others = letters.map((count) => {
+    const longest = (column) => column.cells.reduce((most, cell) => Math.max(most, this.text(column, cell).length), 0);
+    const lengths = this.columns.map(longest);
+    const roomy = lengths.indexOf(Math.max(...lengths));
+    const shared = lengths[roomy] <= LONG;
+    const most = shared ? LONG : WIDEST;
+    const letters = this.columns.map(({ name }, place) =>
+      Math.max(ROOM.cell + Math.min(most, lengths[place]), ROOM.name + Math.min(most, name.length)),
+    );
+    const all = letters.reduce((sum, count) => sum + count, 0);
+    const widths = letters.map((count, place) => {
       const width = element("col");
-      width.style.width = `${count}ch`;
+      if (shared) width.style.width = `${(100 * count) / all}%`;
+      else if (place !== roomy) width.style.width = `${count}ch`;
       return width;
     });
-    this.widths.replaceChildren(element("col"), ...others);
-    this.table.style.setProperty("--others", `${letters.reduce((sum, count) => sum + count, 0)}ch`);
+    this.widths.replaceChildren(...widths);
+    this.table.style.setProperty("--roomy", shared ? `${letters[roomy]}ch` : "min(40ch, 55vw)");
+    this.table.style.setProperty("--others", `${all - letters[roomy]}ch`);
+    this.table.classList.toggle("pinned", shared || roomy > 0);
   }
 
   setValue(chosen) {
@@ -95,14 +113,16 @@ class RowTable {
 
   draw() {}
 
-  text({ decimals }, cell) {
-    return typeof cell === "number" ? cell.toFixed(decimals).replace("-", "−") : (cell ?? "–");
+  text({ decimals, signed, after }, cell) {
+    if (typeof cell !== "number") return Array.isArray(cell) ? cell.join("  ") : (cell ?? "–");
+    const digits = Number.isInteger(cell) ? withMinus(String(cell)) : plainNumber(cell);
+    return `${signed && cell > 0 ? "+" : ""}${decimals === null ? digits : withMinus(cell.toFixed(decimals))}${after}`;
   }
 
   paint() {
     const count = this.places.length;
-    const first = Math.max(0, Math.min(Math.floor(this.top / LINE), count - IN_SIGHT) - AROUND);
-    const shown = this.places.slice(first, first + IN_SIGHT + 2 * AROUND);
+    const first = Math.max(0, Math.min(Math.floor(this.top / LINE), count - this.inSight) - AROUND);
+    const shown = this.places.slice(first, first + this.inSight + 2 * AROUND);
     this.table.style.marginTop = `${first * LINE}px`;
     this.body.replaceChildren(...shown.map((place, at) => this.row(place, first + at)));
     this.first = first;
@@ -113,8 +133,15 @@ class RowTable {
     const row = element("tr");
     row.id = `row-${place}`;
     row.ariaRowIndex = String(at + 2); // the names are the first
-    row.append(...this.columns.map((column) => element("td", column.kind, this.text(column, column.cells[place]))));
+    row.append(...this.columns.map((column) => this.cell(column, column.cells[place])));
     return row;
+  }
+
+  cell(column, value) {
+    if (!Array.isArray(value)) return element("td", column.kind, this.text(column, value));
+    const cell = element("td");
+    cell.append(...value.map((text) => element("span", "one", text)));
+    return cell;
   }
 
   mark() {
@@ -157,7 +184,7 @@ class RowTable {
 
   press(event) {
     if (event.target !== this.table) return; // but a column's name
-    if (event.key in MOVES) this.move(MOVES[event.key]);
+    if (event.key in MOVES) this.move(MOVES[event.key](this.inSight - 1));
     else if ((event.key === "Enter" || event.key === " ") && this.cursor !== null) this.choose(this.cursor);
     else if (event.key === "Escape" && this.chosen !== null) this.choose(this.chosen);
     else return;
@@ -181,7 +208,7 @@ class RowTable {
   // Scroll no further than the row asks for; the line of names covers the first one's room.
   bringIntoSight(place) {
     const at = this.places.indexOf(place) * LINE;
-    const shown = (IN_SIGHT - 0.5) * LINE;
+    const shown = (this.inSight - 0.5) * LINE;
     this.scroller.scrollTop = Math.min(at, Math.max(this.top, at + LINE - shown));
     this.scroll();
   }
@@ -197,7 +224,7 @@ class RowTable {
     const cell = event.target.closest("th, td");
     const column = this.columns[cell?.cellIndex];
     const cutOff = cell?.matches("td") && cell.scrollWidth > cell.clientWidth;
-    const told = cell?.matches("th") ? column.help : cutOff ? cell.textContent : "";
+    const told = cell?.matches("th") ? column.help : cutOff ? this.text(column, column.cells[this.placeOf(cell)]) : "";
     if (!told) return this.view.tooltip.hide();
     this.view.tooltip.show(event.clientX, event.clientY, column.name, [["", told]]);
   }
