@@ -240,10 +240,11 @@ def _columns(
     return [
         Column(called, each, 0, explained.get(called, ""), after=f" of {n_ranked}")
         if called == "rank"
-        else Column(called, each, 3 if _measured(each) else None, explained.get(called, ""), called in signed)
+        else Column(called, each, _decimals(called, each, signed), explained.get(called, ""), called in signed)
         for called, each in cells.items()
     ]
 
 
-def _measured(cells: Sequence[Cell]) -> bool:
-    return any(isinstance(cell, float) for cell in cells)
+def _decimals(called: str, cells: Sequence[Cell], signed: Sequence[str]) -> int | None:
+    """Three for measures, also for those that are not known yet; none for text."""
+    return 3 if called in signed or any(isinstance(cell, float) for cell in cells) else None

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app.registry import View
-from tests.e2e.driver import DRAWN, PROMPTED_VIEWS, Driver, Theme, path
+from tests.e2e.driver import DRAWN, PICTURE, PROMPTED_VIEWS, Driver, Theme, path
 
 EACH_VIEW = pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
@@ -31,6 +31,12 @@ OVERLAPS = """() => {
 # By how many pixels the page and its body are wider than their windows.
 EXCESS = """() => [document.scrollingElement, document.querySelector('[data-testid="stMain"]')]
     .map(element => element.scrollWidth - element.clientWidth)"""
+# What the browser holds for the components.
+LOSE = """() => {
+    const { scripts, arrays } = globalThis[Symbol.for("headlight")];
+    scripts.clear();
+    arrays.clear();
+}"""
 # What a screen reader lists of a page.
 OUTLINE = "headings => headings.map(heading => [heading.tagName, heading.innerText])"
 
@@ -51,6 +57,16 @@ def test_a_screen_reader_hears_what_is_shown_and_what_is_refused(app: Driver) ->
     expect(heard).to_have_text(f"Shown: {PROMPT}")
     app.run("  ")
     expect(heard).to_contain_text("2 spaces")
+
+
+def test_a_browser_that_lost_scripts_and_arrays_gets_them_again(app: Driver) -> None:
+    """As when the message that they came with was overtaken by the next one."""
+    app.open(prompt=PROMPT)
+    drawn = app.picture()
+    app.go_to(PROMPTED_VIEWS[2])
+    app.page.evaluate(LOSE)
+    app.go_to(PROMPTED_VIEWS[0])
+    app.page.wait_for_function(f"drawn => ({PICTURE})() === drawn", arg=drawn)
 
 
 def test_the_prompt_goes_along_from_page_to_page(app: Driver) -> None:
