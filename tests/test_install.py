@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PIN = re.compile(r"[\w-]+==[\w.]+(  #.*)?")
+PIN = re.compile(r"[\w-]+==[\w.]+(; sys_platform [^#]+)?(  #.*)?")
 
 
 @pytest.fixture
