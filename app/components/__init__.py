@@ -15,6 +15,7 @@ from app.components.head_grid import HeadIndex, head_grid
 from app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
 from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
 from app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
+from app.components.options import Button, Choice, Listed, Number, Option, Slider, Switch, Text, option_row
 from app.components.row_table import Column, row_table
 from app.components.series_chart import Bars, Colour, Line, bar_chart, line_chart
 from app.components.shared.coding import (
@@ -34,7 +35,9 @@ __all__ = [
     "BeamNode",
     "BeamState",
     "Beside",
+    "Button",
     "CellAxis",
+    "Choice",
     "Colour",
     "Column",
     "FlowChoice",
@@ -49,14 +52,20 @@ __all__ = [
     "LensColours",
     "LensPin",
     "Line",
+    "Listed",
     "MapAxis",
     "MapCell",
+    "Number",
+    "Option",
     "Pin",
     "SignedBar",
+    "Slider",
     "Step",
     "StepClick",
     "StepKeys",
     "StepMatrix",
+    "Switch",
+    "Text",
     "TokenAxis",
     "TokenChoice",
     "WritingStep",
@@ -78,6 +87,7 @@ __all__ = [
     "heads",
     "lens_grid",
     "line_chart",
+    "option_row",
     "row_table",
     "signed_bars",
     "signed_map",

@@ -1,5 +1,6 @@
 """Every head's attention over the prompt, and the chosen heads side by side."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,13 @@ from app import detection, fields, selection
 from app import shown as pages
 from app.axis import Axis, axis_of
 from app.components import (
+    Choice,
     HeadPanel,
+    Listed,
+    Option,
     Pin,
+    Slider,
+    Switch,
     TokenAxis,
     head_grid,
     heads,
@@ -23,9 +29,9 @@ from app.glossary import TERMS
 from app.run import Run
 from app.selection.chosen import Head, Side
 from app.shown import Shown
-from app.views import cell_tables, grid, head_tables, labels
+from app.views import cell_tables, grid, head_tables, labels, options
 from app.views.panels import panel
-from app.views.parts import heading
+from app.views.parts import heading, name
 from app.views.scores import SCORES, score
 from app.views.subjects import drawn
 
@@ -92,32 +98,16 @@ def how() -> How:
 
 
 def _options() -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
-        _choice("show", "Cells show", SHOW)
-        _choice("scale", "Colour scale", SCALES)
-        _list("sink", "First token", SINK, 220)
-        _list("unit", "Tokens grouped by", UNITS, 140)
-        st.toggle("Own scale each", help=TERMS["own_scale"], **selection.bind("own_scale"))
-        st.toggle("As tables", help=TERMS["table"], **selection.bind("table"))
+    options.row(
+        options.bind(Choice, "show", "Cells show", options=SHOW),
+        options.bind(Choice, "scale", "Colour scale", options=SCALES),
+        options.bind(Listed, "sink", "First token", options=SINK, width=220),
+        options.bind(Listed, "unit", "Tokens grouped by", options=UNITS, width=130),
+        options.bind(Switch, "own_scale", "Own scale each"),
+        options.as_tables(),
+    )
     if selection.current().unit != "token" and selection.current().show != "weight":
         st.caption("Words and sentences have weights alone: a score or a write belongs to a single token.")
-
-
-def _choice(name: str, label: str, options: dict[str, str]) -> None:
-    st.segmented_control(
-        label,
-        list(options),
-        format_func=options.__getitem__,
-        required=True,
-        help=TERMS[name],
-        **selection.bind(name),
-    )
-
-
-def _list(name: str, label: str, options: dict[str, str], width: int) -> None:
-    st.selectbox(
-        label, list(options), format_func=options.__getitem__, help=TERMS[name], width=width, **selection.bind(name)
-    )
 
 
 def _grid(shown: Shown, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:
@@ -125,9 +115,8 @@ def _grid(shown: Shown, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]
     heading("All heads", "attention", "head")
     if shown.b is None:
         st.caption(grid.HOW_TO_CHOOSE)
-    side = grid.side_of(shown.b is not None)
-    order = _order(shown, axis)
-    now = selection.current()
+    options.row(*grid.side_options(shown.b is not None), *_sorting(shown), name="grid")
+    now, side, order = selection.current(), grid.side_of(shown.b is not None), _order(shown, axis)
     before = clearest(shown.a) if now.heads is None else now.heads
     pictures = pages.kept(shown, ("pictures", side, how(), now.unit), lambda: _pictures(shown, side, axis))
     codes, limit, signed = pictures
@@ -154,26 +143,33 @@ def _grid(shown: Shown, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]
     return chosen, grid.limits(side, limit)
 
 
+def _sorting(shown: Shown) -> Iterator[Option]:
+    """By what the heads are sorted, and how many of them are shown then."""
+    titles = {each: "layer and head" if each == "place" else SCORES[each].title for each in _sorts(shown)}
+    yield options.bind(Listed, "sort", "Sort by", options=titles, width=220)
+    n_heads = shown.n_layers * shown.n_heads
+    if _sort(shown) is not None and n_heads > 1:
+        yield options.bind(Slider, "top", "Show the first", n_heads, least=1, most=n_heads)
+
+
+def _sorts(shown: Shown) -> list[str]:
+    return ["place", *(each for each in SCORES if SCORES[each].needs_b <= (shown.b is not None))]
+
+
+def _sort(shown: Shown) -> str | None:
+    """The score by which the heads are sorted; None where they stand in their own places."""
+    now = selection.current().sort
+    return now if now != "place" and now in _sorts(shown) else None
+
+
 def _order(shown: Shown, axis: Axis) -> list[Head] | None:
     """The heads from the largest score down, as many as asked for; None for their own places."""
-    offered = ["place", *(name for name, each in SCORES.items() if each.needs_b <= (shown.b is not None))]
-    n_heads = shown.n_layers * shown.n_heads
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Sort by",
-            offered,
-            format_func=lambda name: "layer and head" if name == "place" else SCORES[name].title,
-            help=TERMS["sort"],
-            width=220,
-            **selection.bind("sort"),
-        )
-        if selection.current().sort not in offered or selection.current().sort == "place":
-            return None
-        if n_heads > 1:
-            st.slider("Show the first", 1, n_heads, width=200, **selection.bind("top", default=n_heads))
-    values = score(shown, selection.current().sort, axis).flatten()
+    by = _sort(shown)
+    if by is None:
+        return None
+    values = score(shown, by, axis).flatten()
     order = [int(index) for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    return [divmod(index, shown.n_heads) for index in order[: selection.current().top or n_heads]]
+    return [divmod(index, shown.n_heads) for index in order[: selection.current().top or len(order)]]
 
 
 def _figures(shown: Shown, axis: Axis) -> list[list[str]]:
@@ -255,7 +251,7 @@ def _ask_why(chosen: tuple[Head, ...]) -> None:
             others = tuple(other for other in chosen if other != head)
             asked = replace(now, heads=(head, *others))
             st.button(
-                head_tables.name(head),
+                name(head),
                 icon=":material/help_center:",
                 key=selection.widget_key(f"why_{head}"),
                 on_click=selection.ask,

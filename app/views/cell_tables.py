@@ -10,8 +10,8 @@ from app.axis import Axis
 from app.fields import How
 from app.selection.chosen import Head, Side
 from app.shown import Shown
-from app.views.head_tables import draw_scores, name
-from app.views.parts import heading
+from app.views.head_tables import draw_scores
+from app.views.parts import heading, name
 
 CELL_WIDTH = 95  # all of it fits: a number cut off is another one
 MOST_WIDTH = 400

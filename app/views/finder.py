@@ -5,18 +5,17 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from app import detection, jobs, prompt_list, selection
-from app.components import Column, row_table
+from app.components import Choice, Column, Listed, Number, Slider, Switch, row_table
 from app.csv_files import Cell
 from app.detection import ABLATIONS
 from app.glossary import TERMS
 from app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, FinderData, Head, Selection
 from app.shown import Shown
-from app.views import finding
+from app.views import finding, options
 from app.views.found import Change, Found, Scored, changed, changes_table, find, table
 from app.views.head_map import FIRST, draw_map, limit_of
-from app.views.head_tables import name
 from app.views.labels import SCORES, by_kind, words
-from app.views.parts import heading
+from app.views.parts import heading, name
 from app.views.sides import DIFFERENCE
 from app.views.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
 
@@ -54,43 +53,23 @@ def texts() -> tuple[str, ...]:
 
 def _options(shown: Shown) -> None:
     now, n_heads = selection.current(), shown.n_layers * shown.n_heads
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(
-            "Look at the heads on",
-            list(DATA),
-            format_func=DATA.__getitem__,
-            required=True,
-            help=TERMS["finder_data"],
-            **selection.bind("finder_data"),
-        )
-        st.selectbox(
-            "Score",
-            list(SCORES),
-            format_func=lambda score: SCORES[score].title,
-            help=TERMS[now.finder_score],
-            width=200,
-            **selection.bind("finder_score"),
-        )
-        if n_heads > 1:
-            st.slider(
-                "Show the first",
-                1,
-                n_heads,
-                width=200,
-                help=TERMS["finder_top"],
-                **selection.bind("finder_top", default=min(FIRST, n_heads)),
-            )
-        st.toggle("Ablate all heads", help=TERMS["every_head"], **selection.bind("every_head"))
-    _repeats()
+    titles = {score: each.title for score, each in SCORES.items()}
+    top = options.bind(Slider, "finder_top", "Show the first", min(FIRST, n_heads), least=1, most=n_heads)
+    options.row(
+        options.bind(Choice, "finder_data", "Look at the heads on", options=DATA),
+        options.bind(Listed, "finder_score", "Score", options=titles, help=TERMS[now.finder_score]),
+        top if n_heads > 1 else None,
+        options.bind(Switch, "every_head", "Ablate all heads"),
+        _repeats("finder_count", "Sequences", FINDER_COUNTS),
+        _repeats("finder_half", "Tokens, each twice", FINDER_HALVES),
+        _repeats("finder_seed", "Seed", (0, 999_999)),
+    )
 
 
-def _repeats() -> None:
+def _repeats(field: str, label: str, limits: tuple[int, int]) -> Number:
     """How the random repeats are drawn."""
-    fields = {"finder_count": ("Sequences", FINDER_COUNTS), "finder_half": ("Tokens, each twice", FINDER_HALVES)}
-    fields["finder_seed"] = ("Seed", (0, 999_999))
-    with st.container(horizontal=True):
-        for field, (title, (least, most)) in fields.items():
-            st.number_input(title, least, most, step=1, width=150, help=TERMS[field], **selection.bind(field))
+    least, most = limits
+    return options.bind(Number, field, label, least=least, most=most, width=110)
 
 
 def _about(shown: Shown, sides: Mapping[str, Subject], chosen: Selection) -> None:

@@ -3,17 +3,17 @@
 import streamlit as st
 
 from app import selection
-from app.components import FlowChoice, flow_choice
+from app.components import FlowChoice, Slider, flow_choice
 from app.glossary import TERMS
 from app.run import Run
 from app.selection.chosen import FLOW_THRESHOLDS
 from app.shown import Shown
-from app.views import tables
+from app.views import options, tables
 from app.views.flows import numbers, told
 from app.views.flows.chosen import change_in, chosen_in, found_in, lacks_change, start_of
 from app.views.flows.graph import draw, draw_change
 from app.views.parts import heading
-from app.views.sides import DIFFERENCE, as_tables, positions_at, say_what_is_common, say_what_is_missing
+from app.views.sides import DIFFERENCE, positions_at, say_what_is_common, say_what_is_missing
 from model.analysis.flow import Flow
 from model.analysis.flow_change import FlowChange
 
@@ -22,10 +22,7 @@ def render(shown: Shown) -> None:
     """The choices, the graph of each run and of the change, and what is told of the node or edge chosen."""
     _take_click(shown)
     place = start_of(shown, selection.current())
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        heading("What flows into a token", "flow")
-        st.space("stretch")
-        as_tables()
+    heading("What flows into a token", "flow")
     _options(shown, place)
     say_what_is_common(shown)
     say_what_is_missing(shown, place)
@@ -40,32 +37,20 @@ def render(shown: Shown) -> None:
 
 
 def _options(shown: Shown, place: int) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
-        st.selectbox(
+    least, most = FLOW_THRESHOLDS
+    clear = options.button("flow_clear", "Clear the choice", lambda: selection.choose(flow_chosen=()))
+    options.row(
+        options.place(
+            "flow_start",
             "Start from",
-            list(range(len(shown.labels))),
-            format_func=lambda each: f"{each}  {shown.labels[each]}",
-            help=TERMS["flow_start"],
-            width=200,
-            **selection.tie("flow_start", place, lambda each: selection.choose(position=each, flow_chosen=())),
-        )
-        least, most = FLOW_THRESHOLDS
-        st.slider(
-            "Least share of a line",
-            least,
-            most,
-            step=0.005,
-            format="%.3f",
-            help=TERMS["flow_threshold"],
-            width=260,
-            **selection.bind("flow_threshold"),
-        )
-        if selection.current().flow_chosen:
-            st.button("Clear the choice", key=selection.widget_key("flow_clear"), on_click=_clear)
-
-
-def _clear() -> None:
-    selection.choose(flow_chosen=())
+            shown.labels,
+            place,
+            lambda at: selection.choose(position=at, flow_chosen=()),
+        ),
+        options.bind(Slider, "flow_threshold", "Least share of a line", least=least, most=most, step=0.005, width=220),
+        clear if selection.current().flow_chosen else None,
+        options.as_tables(),
+    )
 
 
 def _key(side: str) -> str:

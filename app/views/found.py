@@ -15,8 +15,8 @@ from app import detection
 from app.csv_files import Cell
 from app.detection import ABLATIONS, Detected, Effects
 from app.selection.chosen import FinderScore, Head, Selection
-from app.views.head_tables import name
 from app.views.labels import SCORES, words
+from app.views.parts import name
 from app.views.sides import DIFFERENCE
 from app.views.subjects import Subject
 from model.analysis import Measure, Unit

@@ -3,33 +3,28 @@
 from collections.abc import Sequence
 
 import numpy as np
-import streamlit as st
 from jaxtyping import UInt8
 
 from app import selection
-from app.components import encode_positive, encode_signed
+from app.components import Choice, Option, encode_positive, encode_signed
 from app.components.heads import Kind
 from app.fields import Thumbnails
 from app.selection.chosen import Side
+from app.views import options
 from app.views.cell_tables import SIDES
 from model.analysis.alignment import Presence
 
 HOW_TO_CHOOSE = "One picture a head, one row a layer. Choose those to see large."
 
 
+def side_options(compares: bool) -> tuple[Option, ...]:
+    """Where there are A and B, whose heads it shows."""
+    return (options.bind(Choice, "side", "Grid shows", "difference", options=SIDES),) if compares else ()
+
+
 def side_of(compares: bool) -> Side:
-    """Whose heads it shows: where there are A and B, those to be chosen."""
-    if not compares:
-        return "a"
-    st.segmented_control(
-        "Grid shows",
-        list(SIDES),
-        format_func=SIDES.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **selection.bind("side", default="difference"),
-    )
-    return selection.current().side or "difference"
+    """Whose heads it shows."""
+    return (selection.current().side or "difference") if compares else "a"
 
 
 def legend(title: str, side: Side) -> str:

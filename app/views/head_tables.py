@@ -11,7 +11,7 @@ from app.glossary import TERMS
 from app.selection.chosen import Head
 from app.shown import Shown
 from app.views.panels import panel
-from app.views.parts import heading
+from app.views.parts import heading, name
 from app.views.scores import SCORES, of_head, score
 
 MOST_ALIKE = 8
@@ -28,11 +28,6 @@ def draw(shown: Shown, chosen: tuple[Head, ...], axis: Axis) -> None:
     with right:
         heading("Heads most like one", "js")
         _alike(shown, chosen)
-
-
-def name(head: Head) -> str:
-    """What a head is called: L2H1."""
-    return f"L{head[0]}H{head[1]}"
 
 
 def draw_scores(shown: Shown, chosen: tuple[Head, ...], axis: Axis, alt: str) -> None:

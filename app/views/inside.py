@@ -1,21 +1,19 @@
 """Inside one head: every step from the stream to what the head writes, with one number followed through all of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
 from app import selection
-from app.components import Followed, StepKeys, followed, head_steps
+from app.components import Choice, Followed, Listed, Option, StepKeys, followed, head_steps
 from app.glossary import TERMS
-from app.selection.chosen import Convention, Head, Side
+from app.selection.chosen import Convention, Side
 from app.shown import Shown
-from app.views import tables
+from app.views import options, tables
 from app.views.cell_tables import SIDES
-from app.views.head_tables import name
-from app.views.parts import heading
-from app.views.sides import DIFFERENCE, as_tables
+from app.views.parts import heading, name
+from app.views.sides import DIFFERENCE
 from app.views.steps.chosen import Inside, head_of, on_common_keys, query_of, sides_of
 from app.views.steps.equations import difference, steps_of
 from app.views.steps.spelled import number
@@ -119,60 +117,34 @@ def _take_click(shown: Shown, side: str) -> None:
 
 def _options(shown: Shown, at: Inside | None) -> None:
     now = selection.current()
-    heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
-    places = list(range(len(shown.labels)))
-
-    def token(place: int) -> str:
-        return f"{place}  {shown.labels[place]}"
-
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
-        _list("head", "Head", heads, head_of(shown, now), name, _choose_head, 110)
-        _list("query", "Query token", places, query_of(shown, now), token, lambda place: {"queries": (place,)}, 190)
-        if at is not None:
-            key, component = _followed(shown, at)
-            _list("key", "Follow key", places, key, token, lambda place: {"keys": (place,)}, 190)
-            components = list(range(len(at.steps.q.values)))
-            _list("component", "and component", components, component, str, lambda i: {"component": i}, 140)
-        _switch("convention", "One token is", CONVENTIONS, "row")
-        if shown.b is not None:
-            _switch("side", "Steps of", SIDES, "a")
-        as_tables()
-
-
-def _list(
-    field: str,
-    label: str,
-    options: list[Any],
-    value: Any,
-    shown_as: Callable[[Any], str],
-    chosen: Callable[[Any], dict[str, Any]],
-    width: int,
-) -> None:
-    st.selectbox(
-        label,
-        options,
-        format_func=shown_as,
-        help=TERMS[f"inside_{field}"],
-        width=width,
-        **selection.tie(f"inside_{field}", value, lambda option: selection.choose(**chosen(option))),
+    options.row(
+        options.first_head("inside_head", shown, head_of(shown, now)),
+        options.place("inside_query", "Query token", shown.labels, query_of(shown, now), _look_from),
+        *(_to_follow(shown, at) if at is not None else ()),
+        options.bind(Choice, "convention", "One token is", "row", options=CONVENTIONS, help=TERMS["inside_convention"]),
+        _side() if shown.b is not None else None,
+        options.as_tables(),
     )
 
 
-def _switch(field: str, label: str, options: Mapping[Any, str], default: str) -> None:
-    st.segmented_control(
-        label,
-        list(options),
-        format_func=options.__getitem__,
-        required=True,
-        help=TERMS[f"inside_{field}"],
-        **selection.bind(field, default=default),
-    )
+def _to_follow(shown: Shown, at: Inside) -> Iterator[Option]:
+    """The key and the component whose numbers are spelled out."""
+    key, component = _followed(shown, at)
+    components = {each: str(each) for each in range(len(at.steps.q.values))}
+
+    def change(new: int) -> None:
+        selection.choose(component=new)
+
+    yield options.place("inside_key", "Follow key", shown.labels, key, lambda at: selection.choose(keys=(at,)))
+    yield options.tie(Listed, "inside_component", "and component", component, change, options=components, width=80)
 
 
-def _choose_head(head: Head) -> dict[str, Any]:
-    """The head in the first place of those chosen; the attention page keeps the others."""
-    others = (selection.current().heads or ())[1:]
-    return {"heads": (head, *(other for other in others if other != head))}
+def _look_from(place: int) -> None:
+    selection.choose(queries=(place,))
+
+
+def _side() -> Choice:
+    return options.bind(Choice, "side", "Steps of", "a", options=SIDES, help=TERMS["inside_side"])
 
 
 def _say_which_keys(sides: Mapping[str, Inside], side: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.selection.chosen import FinderScore, Head
-from app.views.head_tables import name
+from app.views.parts import name
 from model.analysis.detectors import KINDS, Kind
 
 Labels = Mapping[Head, tuple[Kind, ...]]

@@ -8,14 +8,14 @@ from jaxtyping import Float, Int
 
 from app import notices, runs, selection
 from app import shown as pages
-from app.components import LensCells, LensColours, LensPin, lens_grid
+from app.components import Choice, LensCells, LensColours, LensPin, Text, lens_grid
 from app.glossary import TERMS
 from app.run import Run
 from app.selection import chosen
 from app.shown import Shown
-from app.views import lens_cell, tables
+from app.views import lens_cell, options, tables
 from app.views.parts import heading
-from app.views.sides import as_tables, layer_labels, named, on_places, placed, say_what_is_common, with_difference
+from app.views.sides import layer_labels, named, on_places, placed, say_what_is_common, with_difference
 from model.analysis import Measure
 from model.errors import HeadlightError
 
@@ -64,33 +64,28 @@ def render(shown: Shown) -> None:
 
 def _followed(run: Run) -> int:
     """The id of the token to follow: the one typed, or the model's own prediction."""
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        heading("What each layer would say", "lens")
-        st.segmented_control(
-            "Colour by",
-            list(MEASURES),
-            format_func=MEASURES.__getitem__,
-            required=True,
-            wrap=True,
-            help=TERMS[f"lens_{selection.current().measure}"],
-            **selection.bind("measure"),
-        )
+    heading("What each layer would say", "lens")
     predicted = int(run.next_logits.argmax())
-    with right:
-        as_tables()
-        st.text_input(
+    options.row(
+        options.bind(
+            Choice, "measure", "Colour by", options=MEASURES, help=TERMS[f"lens_{selection.current().measure}"]
+        ),
+        options.bind(
+            Text,
+            "target",
             "Follow a token",
             placeholder=f"the prediction, “{run.tokenizer.labels([predicted])[0]}”",
             help="Type one token. Inside a sentence most begin with a space: type the space too.",
-            **selection.bind("target"),
-        )
-        try:
-            typed = selection.current().target
-            return run.tokenizer.to_single_token(typed) if typed else predicted
-        except HeadlightError as error:
-            notices.refused(str(error), "target")
-            return predicted
+            width=240,
+        ),
+        options.as_tables(),
+    )
+    try:
+        typed = selection.current().target
+        return run.tokenizer.to_single_token(typed) if typed else predicted
+    except HeadlightError as error:
+        notices.refused(str(error), "target")
+        return predicted
 
 
 def _measure(run: Run, measure: chosen.Measure, token: int) -> Measure:

@@ -10,7 +10,7 @@ from app.explained import logits_at
 from app.patching import PATHS, Asked
 from app.selection.chosen import Head, PatchInto, PatchMap, Selection
 from app.shown import Shown, place_label
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.reasons.chosen import Pair, pair_of
 from app.views.reasons.numbers import Matrix
 from model.analysis.alignment import Matches, match_positions

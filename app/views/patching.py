@@ -1,20 +1,19 @@
 """Patching: which parts of one prompt's run, put into another, make that predict as the other does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from app import jobs, notices, patching, prompts, selection
-from app.components import MapAxis, signed_map
+from app.components import Choice, Listed, MapAxis, Option, Switch, Text, signed_map
 from app.glossary import TERMS
 from app.jobs import Jobs
 from app.patching import PATHS, Piece
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views import tables, why
-from app.views.head_tables import name
-from app.views.parts import heading
+from app.views import options, tables, why
+from app.views.parts import heading, name
 from app.views.patches import (
     INTO,
     MOST_LISTED,
@@ -36,7 +35,6 @@ from app.views.patches import (
     title,
 )
 from app.views.reasons.numbers import Matrix
-from app.views.sides import as_tables
 from app.views.steps.spelled import number
 from model.errors import HeadlightError
 
@@ -95,78 +93,62 @@ def _refuse(shown: Shown, reason: str) -> None:
 
 def _options(shown: Shown) -> None:
     now = selection.current()
-    maps = maps_of(shown, now.patch_into)
-    which = now.patch_map if now.patch_map in maps else "z"
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
-        st.selectbox(
+    titles = {each: TITLES[each] for each in maps_of(shown, now.patch_into)}
+    which = now.patch_map if now.patch_map in titles else "z"
+    options.row(
+        options.tie(
+            Listed,
+            "patch_map",
             "What is patched",
-            maps,
-            format_func=TITLES.__getitem__,
-            help=TERMS["patch_map"],
+            which,
+            lambda new: selection.update(patch_map=new),
+            options=titles,
             width=320,
-            **selection.tie("patch_map", which, lambda chosen: selection.update(patch_map=chosen)),
-        )
-        _where(shown, now)
-        st.segmented_control(
-            "Direction",
-            list(INTO),
-            format_func=INTO.__getitem__,
-            required=True,
-            help=TERMS["patch_into"],
-            **selection.bind("patch_into"),
-        )
-        if which in PATHS:
-            st.toggle("Through MLPs", help=TERMS["patch_mlps"], **selection.bind("patch_mlps"))
-        else:
-            st.toggle("Estimate beside it", help=TERMS["patch_estimate"], **selection.bind("patch_estimate"))
-        as_tables()
+        ),
+        *_where(shown, now),
+        options.bind(Choice, "patch_into", "Direction", options=INTO),
+        options.bind(Switch, "patch_mlps", "Through MLPs")
+        if which in PATHS
+        else options.bind(Switch, "patch_estimate", "Estimate beside it"),
+        options.as_tables(),
+    )
     _question(shown, now)
 
 
-def _where(shown: Shown, now: Selection) -> None:
+def _where(shown: Shown, now: Selection) -> Iterator[Option]:
     """The layer or the receiver, where the map is of one."""
     cfg = shown.a.cfg
     if now.patch_map == "z_by_position":
-        st.selectbox(
-            "Layer",
-            range(cfg.n_layers),
-            format_func=lambda layer: f"L{layer}",
-            width=90,
-            **selection.tie("patch_layer", layer_of(shown, now), lambda chosen: selection.update(patch_layer=chosen)),
-        )
+        layers = {layer: f"L{layer}" for layer in range(cfg.n_layers)}
+        yield options.bind(Listed, "patch_layer", "Layer", layer_of(shown, now), options=layers, width=80)
     elif now.patch_map in PATHS:
-        st.selectbox(
-            "Receiver",
-            [(layer, head) for layer in range(1, cfg.n_layers) for head in range(cfg.n_heads)],
-            format_func=name,
-            width=110,
-            help=TERMS["patch_receiver"],
-            **selection.tie("patch_head", receiver_of(shown, now), lambda chosen: selection.update(patch_head=chosen)),
-        )
+        later = {(layer, head): name((layer, head)) for layer in range(1, cfg.n_layers) for head in range(cfg.n_heads)}
+        receiver = receiver_of(shown, now)
+        help = TERMS["patch_receiver"]
+        yield options.bind(Listed, "patch_head", "Receiver", receiver, options=later, help=help, width=100)
 
 
 def _question(shown: Shown, now: Selection) -> None:
     """The two tokens and the position."""
     found = pair(shown, now)
     labels = shown.a.tokenizer.labels([found.target, found.distractor])
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-question"):
-        for field, label in zip(("target", "distractor"), labels, strict=True):
-            st.text_input(
-                field.capitalize(),
-                placeholder=f"“{label}”",
-                help=TERMS[f"patch_{field}"],
-                width=170,
-                **selection.bind(field),
-            )
-        places = _places(shown, now)
-        st.selectbox(
+    options.row(
+        *(
+            options.bind(Text, field, field.capitalize(), placeholder=f"“{label}”", help=TERMS[f"patch_{field}"])
+            for field, label in zip(("target", "distractor"), labels, strict=True)
+        ),
+        options.tie(
+            Listed,
+            "patch_position",
             "Predicted after",
-            places,
-            format_func=lambda place: _token(shown, place),
+            _place(shown, now),
+            lambda new: selection.choose(position=new),
+            options={place: _token(shown, place) for place in _places(shown, now)},
             help=TERMS["why_position"],
             width=180,
-            **selection.tie("patch_position", _place(shown, now), lambda chosen: selection.choose(position=chosen)),
-        )
+        ),
+        name="question",
+    )
     for slot, remark in enumerate(found.remarks):
         notices.refused(remark, f"pair_{slot}")
 

@@ -8,44 +8,38 @@ import streamlit as st
 from jaxtyping import Shaped
 
 from app import selection
-from app.components import CellAxis, Column, cell_map, row_table
+from app.components import CellAxis, Column, Listed, cell_map, row_table
 from app.csv_files import Cell, csv_bytes
 from app.glossary import TERMS
 from app.run import Run
 from app.runs import HeadStatistics
 from app.selection.chosen import Head, Selection, Statistic
-from app.views.parts import heading
+from app.views import options
+from app.views.parts import heading, name
 from app.views.scores import SCORES
 from model.analysis.spread import Spread, spread
 
 PerHead = Shaped[np.ndarray, "layer head"]
 
 
-def head_name(head: Head) -> str:
-    """What a head is called, layer and head counted from 0."""
-    return f"L{head[0]}H{head[1]}"
-
-
 def choose(run: Run, known: Sequence[HeadStatistics]) -> None:
     """The boxes that choose a statistic, and the head whose values the table of prompts lists."""
-    heads = [(layer, head) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Statistic",
-            get_args(Statistic),
-            format_func=lambda name: SCORES[name].title,
-            help=TERMS[SCORES[selection.current().statistic].term],
-            width=220,
-            **selection.bind("statistic"),
-        )
-        st.selectbox(
+    now = selection.current()
+    titles = {each: SCORES[each].title for each in get_args(Statistic)}
+    heads = {(layer, head): name((layer, head)) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)}
+    options.row(
+        options.bind(
+            Listed, "statistic", "Statistic", options=titles, help=TERMS[SCORES[now.statistic].term], width=220
+        ),
+        options.bind(
+            Listed,
+            "statistic_head",
             "Head listed in the table",
-            heads,
-            format_func=head_name,
+            strongest(run, known, now.statistic),
+            options=heads,
             help=TERMS["head"],
-            width=220,
-            **selection.bind("statistic_head", default=strongest(run, known, selection.current().statistic)),
-        )
+        ),
+    )
 
 
 def listed_head(run: Run, known: Sequence[HeadStatistics], chosen: Selection) -> Head:
@@ -102,7 +96,7 @@ def _table(mean: PerHead, sd: PerHead, count: PerHead) -> None:
     numbers = {"mean": mean, "standard deviation": sd, "prompts": count}
     known = {name: values.ravel()[order].tolist() for name, values in numbers.items()}
     columns: dict[str, list[Cell]] = {
-        "head": [head_name(divmod(int(place), n_heads)) for place in order],
+        "head": [name(divmod(int(place), n_heads)) for place in order],
         **{name: [None if value != value else value for value in values] for name, values in known.items()},
     }
     row_table(

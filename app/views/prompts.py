@@ -16,8 +16,7 @@ from app.selection.chosen import Head, Statistic
 from app.settings import settings
 from app.shown import Shown
 from app.views import prompt_statistics
-from app.views.parts import heading
-from app.views.prompt_statistics import head_name
+from app.views.parts import heading, name
 from app.views.scores import SCORES
 
 CELL = 200  # characters of a prompt or label in the table; the prompt is opened, and the csv file written, in full
@@ -191,7 +190,7 @@ def _own_columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[
     """What every prompt has: text, statistic of the head, number of tokens, status and source."""
     return {
         prompt_files.PROMPT: [row.prompt.text for row in rows],
-        f"{head_name(head)} {SCORES[statistic].title}": [row.value(head, statistic) for row in rows],
+        f"{name(head)} {SCORES[statistic].title}": [row.value(head, statistic) for row in rows],
         "tokens": [row.known.n_tokens if row.known else None for row in rows],
         "status": [row.status for row in rows],
         "from": [row.prompt.source for row in rows],

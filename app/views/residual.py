@@ -8,14 +8,13 @@ import streamlit as st
 from jaxtyping import Float
 
 from app import runs, selection
-from app.components import Bars, CellAxis, Colour, Line, bar_chart, cell_map, line_chart
+from app.components import Bars, CellAxis, Colour, Line, Listed, bar_chart, cell_map, line_chart
 from app.run import Run
 from app.shown import Shown
-from app.views import tables
+from app.views import options, tables
 from app.views.parts import heading
 from app.views.sides import (
     DIFFERENCE,
-    as_tables,
     layer_labels,
     named,
     on_places,
@@ -32,14 +31,13 @@ KINDS: dict[str, Colour] = {"attention": "blue", "MLP": "orange"}
 
 def render(shown: Shown) -> None:
     """Norms by layer and place, what each part of the model adds, and how the direction changes."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        heading("Length of the stream", "residual", "norm")
-        st.space("stretch")
-        as_tables()
+    heading("Length of the stream", "residual", "norm")
+    chosen = selection.current().position
+    place = shown.default_place if chosen is None else chosen
+    options.row(_token(shown, place), options.as_tables())
     say_what_is_common(shown)
     norms = on_places(shown, lambda run: runs.kept(run, "norms", lambda: residual.stream_norms(run.streams())))
     _norm_maps(shown, norms)
-    place = _place(shown)
     say_what_is_missing(shown, place)
     left, right = st.columns(2, gap="large")
     with left:
@@ -98,17 +96,16 @@ def _ends(norms: Norms) -> tuple[float, float]:
     return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 1.0)
 
 
-def _place(shown: Shown) -> int:
-    default = shown.default_place
-    chosen = st.selectbox(
+def _token(shown: Shown, place: int) -> Listed:
+    return options.place(
+        "position",
         "Token shown below",
-        range(len(shown.labels)),
-        format_func=lambda place: f"{place}  {shown.labels[place]}",
+        shown.labels,
+        place,
+        lambda at: selection.update(position=at),
         help="The next token is read off the last one.",
-        width=280,
-        **selection.bind("position", default=default),
+        width=220,
     )
-    return default if chosen is None else chosen
 
 
 def _norm_lines(shown: Shown, norms: Norms, place: int) -> None:

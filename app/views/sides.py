@@ -7,8 +7,6 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float, Shaped
 
-from app import selection
-from app.glossary import TERMS
 from app.run import Run
 from app.shown import Shown
 from model.analysis import Measure
@@ -75,9 +73,3 @@ def say_what_is_missing(shown: Shown, place: int) -> None:
     here = positions_at(shown, place)
     for side in shown.sides.keys() - here.keys():
         st.caption(f"{side} has no token at place {place}, so only {''.join(here)} is shown for it.")
-
-
-def as_tables() -> bool:
-    """The switch from pictures to numbers."""
-    st.toggle("As tables", help=TERMS["table"], **selection.bind("table"))
-    return selection.current().table

@@ -1,14 +1,12 @@
 """What encoder-decoders wrote, where their heads looked while writing, and the trees of beams it was found in."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
 from app import selection
-from app.glossary import TERMS
+from app.components import Choice, Switch
 from app.selection.chosen import Attends, Rows
 from app.translations import Translations
+from app.views import options
 from app.views.translated import beams, heads, text
 
 ATTENDS: dict[Attends, str] = {
@@ -42,22 +40,11 @@ def _say_what_is_common(found: Translations) -> None:
 
 
 def _options() -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
-        _choice("attends", "Attention", ATTENDS)
-        if selection.current().attends == "cross":
-            _choice("rows", "A row is called by the", ROWS)
-        _choice("scale", "Colour scale", SCALES)
-        st.toggle("Own scale each", help=TERMS["own_scale"], **selection.bind("own_scale"))
-        st.toggle("As tables", help=TERMS["table"], **selection.bind("table"))
-
-
-def _choice(name: str, label: str, options: Mapping[Any, str]) -> None:
-    st.segmented_control(
-        label,
-        list(options),
-        format_func=options.__getitem__,
-        required=True,
-        wrap=True,
-        help=TERMS[name],
-        **selection.bind(name),
+    rows = options.bind(Choice, "rows", "A row is called by the", options=ROWS)
+    options.row(
+        options.bind(Choice, "attends", "Attention", options=ATTENDS),
+        rows if selection.current().attends == "cross" else None,
+        options.bind(Choice, "scale", "Colour scale", options=SCALES),
+        options.bind(Switch, "own_scale", "Own scale each"),
+        options.as_tables(),
     )

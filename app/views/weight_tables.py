@@ -10,7 +10,7 @@ from app import weights
 from app.run import Run
 from app.selection.chosen import CircuitKind, Head, Selection, Side
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.sides import DIFFERENCE, with_difference
 from app.views.steps.chosen import head_of
 from app.views.steps.spelled import number

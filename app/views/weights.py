@@ -7,15 +7,14 @@ import streamlit as st
 from jaxtyping import Float
 
 from app import jobs, notices, selection, weights
-from app.components import Column, MapAxis, row_table, signed_map
+from app.components import Choice, Column, MapAxis, Text, row_table, signed_map
 from app.glossary import TERMS
 from app.jobs import Jobs
-from app.selection.chosen import CircuitKind, Head
+from app.selection.chosen import CircuitKind
 from app.shown import Shown
-from app.views import lens, tables
-from app.views.head_tables import name
-from app.views.parts import heading
-from app.views.sides import DIFFERENCE, as_tables
+from app.views import lens, options, tables
+from app.views.parts import heading, name
+from app.views.sides import DIFFERENCE
 from app.views.weight_tables import (
     COMPOSITION,
     LETTERS,
@@ -101,47 +100,14 @@ def _says_nothing(of: Weights) -> str:
 
 
 def _options(shown: Shown, of: Weights) -> None:
-    heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
-        st.selectbox(
-            "Head",
-            heads,
-            format_func=name,
-            help=TERMS["head"],
-            width=110,
-            **selection.tie("weights_head", of.head, _choose_head),
-        )
-        st.segmented_control(
-            "Circuit",
-            list(CIRCUITS),
-            format_func=CIRCUITS.__getitem__,
-            required=True,
-            help=TERMS["circuit"],
-            **selection.bind("circuit"),
-        )
-        st.text_input(
-            "Look up a token",
-            placeholder="one token",
-            help=TERMS["circuit_token"],
-            width=170,
-            **selection.bind("circuit_token"),
-        )
-        if of.compares:
-            st.segmented_control(
-                "Strongest in",
-                list(PLACES),
-                format_func=PLACES.__getitem__,
-                required=True,
-                help=TERMS["circuit_side"],
-                **selection.bind("side", default="difference"),
-            )
-        as_tables()
-
-
-def _choose_head(head: Head) -> None:
-    """The head in the first place of those chosen; the attention page keeps the others."""
-    others = (selection.current().heads or ())[1:]
-    selection.choose(heads=(head, *(other for other in others if other != head)))
+    side = options.bind(Choice, "side", "Strongest in", "difference", options=PLACES, help=TERMS["circuit_side"])
+    options.row(
+        options.first_head("weights_head", shown, of.head),
+        options.bind(Choice, "circuit", "Circuit", options=CIRCUITS),
+        options.bind(Text, "circuit_token", "Look up a token", placeholder="one token"),
+        side if of.compares else None,
+        options.as_tables(),
+    )
 
 
 def _strengths(of: Weights) -> None:

@@ -2,24 +2,23 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
 from app import notices, selection
-from app.components import MapCell, chosen_cell
+from app.components import Button, Choice, Listed, MapCell, Text, chosen_cell
 from app.explained import logits_at
 from app.glossary import TERMS
-from app.selection.chosen import Head, Selection, Side
+from app.run import Run
+from app.selection.chosen import Selection, Side
 from app.shown import Shown
-from app.views import lens
+from app.views import lens, options
 from app.views.cell_tables import SIDES
-from app.views.head_tables import name
-from app.views.parts import heading
+from app.views.parts import heading, name
 from app.views.reasons import as_numbers, follow, means, numbers, panels, spelled
 from app.views.reasons.chosen import Explained, Pair, pair_of, place_of, query_place, sides_of, typeable
 from app.views.reasons.numbers import effect_by_name
-from app.views.sides import DIFFERENCE, as_tables
+from app.views.sides import DIFFERENCE
 from app.views.steps.chosen import head_of
 from app.views.steps.spelled import number
 
@@ -85,22 +84,14 @@ def _question(shown: Shown, pair: Pair) -> None:
     run, place = shown.a, place_of(shown, selection.current())
     target, distractor = run.tokenizer.labels([pair.target, pair.distractor])
     heading("Why this token, and not that one?", "why")
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-options"):
-        _text("target", "Target", target)
-        _text("distractor", "Distractor", distractor)
-        texts = [typeable(run, token) for token in (pair.distractor, pair.target)]
-        st.button(
-            "Swap",
-            icon=":material/swap_horiz:",
-            disabled=None in texts,
-            help=None if None not in texts else "One of these tokens stands for no text that could be typed.",
-            key=selection.widget_key("swap_pair"),
-            on_click=lambda: selection.choose(target=texts[0], distractor=texts[1]),
-        )
-        _list("position", "Predicted after", shown, place, lambda chosen: {"position": chosen})
-        if shown.b is not None:
-            _sides()
-        as_tables()
+    options.row(
+        _text("target", "Target", target),
+        _text("distractor", "Distractor", distractor),
+        _swap(pair, run),
+        _place("position", "Predicted after", shown, place, lambda at: selection.choose(position=at)),
+        _sides() if shown.b is not None else None,
+        options.as_tables(),
+    )
     for slot, remark in enumerate(pair.remarks):
         notices.refused(remark, f"pair_{slot}")
     _say_difference(shown, pair, place)
@@ -121,62 +112,48 @@ def _say_difference(shown: Shown, pair: Pair, place: int) -> None:
         st.text(f"{named}after {position} {run.labels[position]}:  {told};  difference {number(difference)} logits")
 
 
-def _text(field: str, label: str, stands: str) -> None:
-    st.text_input(label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"], width=170, **selection.bind(field))
+def _text(field: str, label: str, stands: str) -> Text:
+    return options.bind(Text, field, label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"])
 
 
-def _sides() -> None:
-    st.segmented_control(
-        "Explain",
-        list(SIDES),
-        format_func=SIDES.__getitem__,
-        required=True,
-        help=TERMS["why_side"],
-        **selection.bind("side", default="a"),
-    )
+def _swap(pair: Pair, run: Run) -> Button:
+    """Each of the two tokens in the place of the other, as far as they can be typed."""
+    texts = [typeable(run, token) for token in (pair.distractor, pair.target)]
+    reason = "One of these tokens stands for no text that could be typed." if None in texts else ""
+
+    def swap() -> None:
+        selection.choose(target=texts[0], distractor=texts[1])
+
+    return options.button("swap_pair", "⇄ Swap", swap, reason, disabled=None in texts)
+
+
+def _sides() -> Choice:
+    return options.bind(Choice, "side", "Explain", "a", options=SIDES, help=TERMS["why_side"])
 
 
 def _cell(shown: Shown, sides: Mapping[str, Explained]) -> None:
     """The head, query and key, to be changed; the key is the query's strongest until one is chosen."""
-    now = selection.current()
-    heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
-    at = next(iter(sides.values()), None)
+    now, at = selection.current(), next(iter(sides.values()), None)
+    key = shown.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
     heading("A cell explained", "why_cell")
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-cell"):
-        st.selectbox(
-            "Head",
-            heads,
-            format_func=name,
-            help=TERMS["head"],
-            width=110,
-            **selection.tie("why_head", head_of(shown, now), lambda head: selection.choose(heads=_first(head))),
-        )
-        _list("query", "Query token", shown, query_place(shown, now), lambda chosen: {"queries": (chosen,)})
-        key = shown.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
-        _list("key", "Key token", shown, key, lambda chosen: {"keys": (chosen,)})
-        if now.keys or now.queries:
-            st.button(
-                "Strongest cell",
-                help=TERMS["why_strongest"],
-                key=selection.widget_key("why_strongest"),
-                on_click=lambda: selection.choose(queries=(), keys=()),
-            )
-
-
-def _list(field: str, label: str, shown: Shown, value: int, chosen: Callable[[int], dict[str, Any]]) -> None:
-    st.selectbox(
-        label,
-        list(range(len(shown.labels))),
-        format_func=lambda place: f"{place}  {shown.labels[place]}",
-        help=TERMS[f"why_{field}"],
-        width=180,
-        **selection.tie(f"why_{field}", value, lambda place: selection.choose(**chosen(place))),
+    options.row(
+        options.first_head("why_head", shown, head_of(shown, now)),
+        _place("query", "Query token", shown, query_place(shown, now), lambda at: selection.choose(queries=(at,))),
+        _place("key", "Key token", shown, key, lambda at: selection.choose(keys=(at,))),
+        _strongest() if now.keys or now.queries else None,
+        name="cell",
     )
 
 
-def _first(head: Head) -> tuple[Head, ...]:
-    """The head in the first place of those chosen; the attention page keeps the others."""
-    return (head, *(other for other in (selection.current().heads or ())[1:] if other != head))
+def _strongest() -> Button:
+    def choose() -> None:
+        selection.choose(queries=(), keys=())
+
+    return options.button("why_strongest", "Strongest cell", choose, TERMS["why_strongest"])
+
+
+def _place(field: str, label: str, shown: Shown, value: int, change: Callable[[int], None]) -> Listed:
+    return options.place(f"why_{field}", label, shown.labels, value, change)
 
 
 def _summaries(sides: Mapping[str, Explained]) -> None:
@@ -271,4 +248,4 @@ def _take_click(shown: Shown) -> None:
     clicked = chosen_cell(MapCell(layer, head), selection.epoch(), selection.widget_key(MAP))
     is_head = clicked and clicked.row < shown.n_layers and clicked.column < shown.n_heads
     if clicked and is_head and clicked != (layer, head):
-        selection.choose(heads=_first((clicked.row, clicked.column)), keys=())
+        selection.choose(heads=options.with_first((clicked.row, clicked.column)), keys=())

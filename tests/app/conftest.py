@@ -1,15 +1,19 @@
 """A small random model as a folder, opened as the page opens it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import streamlit as st
 import torch
+from streamlit.testing.v1 import AppTest
 
+import app.views.options
 from app import models, runs
 from app import settings as settings_module
+from app.components import Option
 from app.run import Run
 from app.settings import Settings
 from app.shown import Shown
@@ -80,6 +84,38 @@ def both(run: Run, folder: str) -> Shown:
     """That run, and one of another prompt beside it."""
     b = runs.run(folder, PROMPT_B, True)
     return Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+
+
+class Options:
+    """The options of the page as it was drawn last, and what the user makes of one."""
+
+    def __init__(self) -> None:
+        self.drawn: dict[str, Option] = {}
+        self._wanted: dict[str, object] = {}
+
+    def row(self, options: Sequence[Option], *, key: str) -> None:
+        """What stands in for the component: the change comes before the script runs again, as the browser's does."""
+        self.drawn |= {option.name: option for option in options}
+        if wanted := [option for option in options if option.name in self._wanted]:
+            for option in wanted:
+                option.change(option.read(self._wanted.pop(option.name)))
+            self.drawn.clear()
+            st.rerun()
+
+    def change(self, page: AppTest, name: str, shown: object) -> None:
+        """The user's new value, as the browser shows it."""
+        self._wanted[name] = shown
+        page.run()
+        assert not page.exception
+        assert not self._wanted, f"{name} is not on the page"
+
+
+@pytest.fixture
+def options(monkeypatch: pytest.MonkeyPatch) -> Options:
+    """What there is to set on the pages, which only a browser draws."""
+    made = Options()
+    monkeypatch.setattr(app.views.options, "option_row", made.row)
+    return made
 
 
 @pytest.fixture

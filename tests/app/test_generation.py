@@ -21,6 +21,7 @@ from app.views import generate, panels, written
 from model import load
 from model.decoding import Sampling, sample
 from model.errors import ConfigError, HeadlightError, InputError
+from tests.app.conftest import Options
 from tests.app.test_page import MAIN, SECONDS
 from tests.app.test_sides import page as view
 
@@ -232,7 +233,7 @@ def _button(at: AppTest, label: str) -> None:
     assert not at.exception
 
 
-def test_the_tables_hold_the_same_numbers(run: Run) -> None:
+def test_the_tables_hold_the_same_numbers(run: Run, options: Options) -> None:
     at = _generate(run, table=True, step=2, temperature=0.5, top_k=3)
     found = generation.of(run, _chosen(at))
     steps, choices, weights = (table.value for table in at.dataframe)
@@ -243,16 +244,17 @@ def test_the_tables_hold_the_same_numbers(run: Run) -> None:
     np.testing.assert_array_equal(
         weights["L1H2"], attend(found.run, 1, 2).pattern[found.query(2), : found.query(2) + 1]
     )
-    at.number_input[-1].set_value(5).run()
+    options.change(at, "step", 5)
     assert _chosen(at).step == 4
 
 
-def test_a_re_roll_takes_the_next_seed_and_greedy_has_none(run: Run) -> None:
+def test_a_re_roll_takes_the_next_seed_and_greedy_has_none(run: Run, options: Options) -> None:
     at = _generate(run, seed=999_999)
-    _button(at, "Re-roll")
+    assert not options.drawn["reroll"].look()["disabled"]
+    options.change(at, "reroll", None)
     assert _chosen(at).seed == 0
-    at = _generate(run, temperature=0.0)
-    assert next(button for button in at.button if button.label == "Re-roll").disabled
+    _generate(run, temperature=0.0)
+    assert options.drawn["reroll"].look()["disabled"]
 
 
 def test_a_typed_token_is_written_at_the_step_and_taken_back(run: Run) -> None:

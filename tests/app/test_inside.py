@@ -19,6 +19,7 @@ from app.views.steps.chosen import MOST_KEYS, Inside, inside_of, on_common_keys,
 from app.views.steps.equations import difference, steps_of
 from app.views.steps.spelled import number
 from app.views.steps.tables import by_component, by_entry, by_key, with_difference
+from tests.app.conftest import Options
 from tests.app.test_sides import page
 
 HEAD = (1, 2)
@@ -176,16 +177,16 @@ def test_tables_hold_the_same_numbers(both: Shown) -> None:
     assert chain.iloc[-1].tolist()[1:3] == weight
 
 
-def test_choices_are_kept_by_the_selection(run: Run) -> None:
+def test_choices_are_kept_by_the_selection(run: Run, options: Options) -> None:
     at = page("inside", Shown(run), heads=(HEAD, (0, 0)), queries=(4,), keys=(1,), component=3)
-    boxes = {box.label: box for box in at.selectbox}
-    assert [boxes[label].value for label in ("Head", "Query token", "Follow key", "and component")] == [HEAD, 4, 1, 3]
-    boxes["Head"].set_value((2, 1)).run()
+    shown = {option.label: option.value for option in options.drawn.values()}
+    assert [shown[label] for label in ("Head", "Query token", "Follow key", "and component")] == [HEAD, 4, 1, 3]
+    options.change(at, "inside_head", "L2H1")
     _said(at, "Inside L2H1")
-    {box.label: box for box in at.selectbox}["Query token"].set_value(6).run()
+    options.change(at, "inside_query", f"6  {run.labels[6]}")
+    options.change(at, "inside_component", "2")
     chosen = at.session_state["headlight"].shown
-    assert (chosen.heads, chosen.queries, chosen.keys) == (((2, 1), (0, 0)), (6,), (1,))
-    assert not at.exception
+    assert (chosen.heads, chosen.queries, chosen.keys, chosen.component) == (((2, 1), (0, 0)), (6,), (1,), 2)
 
 
 def _said(at: AppTest, heading: str) -> None:

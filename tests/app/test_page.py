@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from app import fields, models, runs, selection
 from app.prompts import examples
 from app.selection import links
+from tests.app.conftest import Options
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
 SECONDS = 60  # for one script run on a busy machine
@@ -274,11 +275,11 @@ def test_the_url_gone_to_is_written_though_it_is_the_same(page: AppTest, monkeyp
     assert sent == [url]
 
 
-def test_a_click_that_left_before_the_url_was_heard_undoes_nothing(page: AppTest) -> None:
+def test_a_click_that_left_before_the_url_was_heard_undoes_nothing(page: AppTest, options: Options) -> None:
     _type(_open(page), PROMPT)
     _type(page, "another prompt")
     page.query_params["prompt"] = PROMPT  # what the browser had before the answer
-    page.segmented_control[0].set_value("score").run()
+    options.change(page, "show", "Score")
     assert page.text_area[0].value == page.query_params["prompt"] == "another prompt"
     assert page.query_params["show"] == "score"
 
@@ -340,9 +341,13 @@ def test_the_scores_table_adds_up(page: AppTest, folder: str) -> None:
     assert entropy["B − A"] == pytest.approx(entropy["B"] - entropy["A"])
 
 
-def test_sorting_puts_the_largest_first_and_shows_as_many_as_asked(page: AppTest, folder: str) -> None:
-    _open(page, model=folder, prompt=PROMPT, sort="entropy", top="4")
-    assert page.slider[0].value == 4
+def test_the_sorted_grid_shows_as_many_heads_as_asked(page: AppTest, folder: str, options: Options) -> None:
+    _open(page, model=folder, prompt=PROMPT)
+    assert "top" not in options.drawn
+    options.change(page, "sort", "Entropy (nats)")
+    assert (options.drawn["top"].value, page.query_params["sort"]) == (15, "entropy")  # 3 layers of 5 heads
+    options.change(page, "top", 4)
+    assert options.drawn["top"].value == 4
     assert page.query_params["top"] == "4"
 
 

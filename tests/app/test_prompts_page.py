@@ -13,6 +13,7 @@ from app.components import Column, row_table
 from app.limits import BusyError
 from app.prompt_list import LIST_PAGE
 from app.views import prompt_statistics, prompts
+from tests.app.conftest import Options
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
 SECONDS = 60  # for one script run on a busy machine
@@ -135,10 +136,12 @@ def test_a_refused_prompt_and_a_refused_file_are_both_said(page: AppTest) -> Non
     assert "empty.csv was not taken" in _said(page)
 
 
-def test_all_prompts_are_run_and_those_that_cannot_be_say_why(page: AppTest, folder: str, tables: Tables) -> None:
+def test_all_prompts_are_run_and_those_that_cannot_be_say_why(
+    page: AppTest, folder: str, tables: Tables, options: Options
+) -> None:
     _upload(page, "a.txt", "red blue red blue\n" + "long " * 200 + "\na b c\n")
-    page.selectbox(key="headlight.statistic").set_value("previous_token").run()
-    page.selectbox(key="headlight.statistic_head").set_value((2, 4)).run()
+    options.change(page, "statistic", "Previous token")
+    options.change(page, "statistic_head", "L2H4")
     _press(page, "Run 3 prompts")
     text, value, tokens, status, _ = _columns(tables)
     assert status[:2] == ["run", "run"]
@@ -242,11 +245,11 @@ def test_no_prompt_is_read_as_markdown(page: AppTest, tables: Tables) -> None:
     assert not [text for text in texts if "<b>" in text or "e.example" in text]
 
 
-def test_a_choice_lasts_as_long_as_the_list(page: AppTest, tables: Tables) -> None:
+def test_a_choice_lasts_as_long_as_the_list(page: AppTest, tables: Tables, options: Options) -> None:
     _upload(page, "a.csv", FILE)
     assert not any(_can(page, label) for label in ("Open as A", "Open as B", "Remove"))
     _choose(page, tables, "prompt_table", 2)
-    page.selectbox(key="headlight.statistic").set_value("entropy").run()
+    options.change(page, "statistic", "Entropy (nats)")
     assert all(_can(page, label) for label in ("Open as A", "Open as B", "Remove"))
     _press(page, "Remove")
     assert _columns(tables)[0] == [SHOWN, UPLOADED[0], *HOSTILE[1:]]
@@ -262,8 +265,10 @@ def test_a_long_prompt_is_cut_in_the_table_and_opened_whole(page: AppTest, table
     assert page.text_area[1].value == long
 
 
-def test_the_columns_of_numbers_say_how_they_are_shown_and_what_they_are(page: AppTest, tables: Tables) -> None:
-    page.selectbox(key="headlight.statistic").set_value("current_token").run()
+def test_the_columns_of_numbers_say_how_they_are_shown_and_what_they_are(
+    page: AppTest, tables: Tables, options: Options
+) -> None:
+    options.change(page, "statistic", "Current token")
     (_, value, tokens, *_), _ = tables["prompt_table"]
     assert (value.decimals, tokens.decimals) == (3, None)
     assert value.name.endswith("Current token")

@@ -24,7 +24,7 @@ from app.views.sides import placed, with_difference
 from app.views.steps.chosen import query_of
 from model import Transformer, save_gpt2
 from model.analysis.alignment import align_tokens
-from tests.app.conftest import CFG
+from tests.app.conftest import CFG, Options
 
 SECONDS = 60  # for one script run on a busy machine
 
@@ -111,14 +111,15 @@ def test_a_token_that_only_one_run_has_is_said_and_shown_for_that_run(both: Show
         assert all(not re.search(r"\bA\b", column) for column in at.dataframe[-2].value.columns)
 
 
-def test_pages_begin_at_the_last_place_that_both_runs_have(run: Run, folder: str) -> None:
+def test_pages_begin_at_the_last_place_that_both_runs_have(run: Run, folder: str, options: Options) -> None:
     chosen = Selection(model=folder, prompt="one two three one two", prompt_b="two one four one")
     shown = pages.of(chosen)
     expected = max(place for place, label in enumerate(shown.labels) if label[0] not in "−+")
     assert expected < len(shown.labels) - 1
     assert lens_cell_of(shown, chosen)[1] == residual_place_of(shown, chosen) == why_place_of(shown, chosen) == expected
     assert query_of(shown, chosen) == start_of(shown, chosen) == expected
-    assert page("residual", shown).selectbox[0].value == expected
+    page("residual", shown)
+    assert options.drawn["position"].value == expected
     told = [heading.value for heading in page("lens", shown).header]
     assert [f"position {expected} in {side}" in " ".join(told) for side in "AB"] == [True, True]
     missing = [caption.value for caption in page("lens", shown, layer=0, position=len(shown.labels) - 1).caption]

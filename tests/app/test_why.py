@@ -12,18 +12,19 @@ from app.views.reasons.chosen import pair_of, sides_of, typeable
 from app.views.steps.spelled import number
 from model.analysis.alignment import align_tokens
 from model.errors import InputError
+from tests.app.conftest import Options
 from tests.app.test_sides import page
 from tests.app.why import HEAD, SUM, at_cell
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows on the way where interventions run side by side
 
 
-def test_a_cell_above_the_diagonal_says_so(run: Run) -> None:
+def test_a_cell_above_the_diagonal_says_so(run: Run, options: Options) -> None:
     with pytest.raises(InputError, match="Query 2 cannot look at key 5, which comes after it"):
         at_cell(Shown(run), queries=(2,), keys=(5,))
     at = page("why", Shown(run), queries=(2,), keys=(5,))
     assert "Choose a key from 0 to 2" in at.info[0].value
-    assert [box.label for box in at.selectbox][-3:] == ["Head", "Query token", "Key token"]
+    assert {"why_head", "why_query", "why_key"} <= options.drawn.keys()
 
 
 def test_a_place_that_only_one_run_has(folder: str, run: Run) -> None:
@@ -108,28 +109,26 @@ def test_every_side_is_drawn(both: Shown, side: str, table: bool) -> None:
     assert columns["B − A"].tolist() == expected
 
 
-def test_choices_are_kept_by_the_selection(run: Run) -> None:
+def test_choices_are_kept_by_the_selection(run: Run, options: Options) -> None:
     at = page("why", Shown(run), heads=(HEAD, (0, 0)))
-    boxes = {box.label: box for box in at.selectbox}
-    boxes["Head"].set_value((2, 1)).run()
-    {box.label: box for box in at.selectbox}["Predicted after"].set_value(5).run()
-    {box.label: box for box in at.selectbox}["Key token"].set_value(2).run()
-    at.text_input[0].set_value(" two").run()
+    options.change(at, "why_head", "L2H1")
+    options.change(at, "why_position", f"5  {run.labels[5]}")
+    options.change(at, "why_key", f"2  {run.labels[2]}")
+    options.change(at, "target", " two")
     chosen = at.session_state["headlight"].shown
     assert (chosen.heads, chosen.position, chosen.keys, chosen.target) == (((2, 1), (0, 0)), 5, (2,), " two")
-    next(button for button in at.button if button.label == "Strongest cell").click().run()
+    options.change(at, "why_strongest", None)
     assert at.session_state["headlight"].shown.keys == ()
-    assert not at.exception
+    assert "why_strongest" not in options.drawn
 
 
-def test_swapping_turns_the_difference(run: Run) -> None:
+def test_swapping_turns_the_difference(run: Run, options: Options) -> None:
     at = page("why", Shown(run), target=" two", distractor=" one")
     before = float(pair_difference(at))
-    next(button for button in at.button if button.label == "Swap").click().run()
+    options.change(at, "swap_pair", None)
     chosen = at.session_state["headlight"].shown
     assert (chosen.target, chosen.distractor) == (" one", " two")
     assert float(pair_difference(at)) == -before
-    assert not at.exception
 
 
 def pair_difference(at: AppTest) -> str:

@@ -197,8 +197,11 @@ class Driver:
         box = self.page.get_by_role("combobox", name=name, exact=True)
         box.scroll_into_view_if_needed()
         self.settle()
-        box.click()
-        self.page.get_by_role("option", name=option, exact=True).click()
+        if box.evaluate("box => box.localName === 'select'"):  # the browser's own, or Streamlit's
+            box.select_option(option)
+        else:
+            box.click()
+            self.page.get_by_role("option", name=option, exact=True).click()
 
     def take_away(self) -> dict[str, Download]:
         """Every file that the row under the view offers, by its ending."""

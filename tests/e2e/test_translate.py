@@ -58,7 +58,7 @@ def test_reverse_writes_the_source_backwards_and_both_lines_show_it(app: Driver)
     opened(app)
     expect(app.page.get_by_text(MIRRORED, exact=True)).to_be_visible()
     assert strip(app) == [*SYLLABLES.split(), "</s>", *MIRRORED.split(), "</s>"]
-    app.page.get_by_text("token it reads", exact=True).click()
+    app.page.get_by_role("radio", name="token it reads").click()
     expect(app.chips.nth(11)).to_have_text("<s>")
     assert strip(app) == [*SYLLABLES.split(), "</s>", "<s>", *MIRRORED.split()]
 

@@ -1,14 +1,11 @@
 """Rows under named columns: sorted by any of them, one row chosen."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from jaxtyping import UInt8
-
 from app.components.shared.mount import mount, register
+from app.components.shared.packing import json_array
 
 _render = register(Path(__file__).parent)
 
@@ -58,13 +55,12 @@ def row_table(
             "whole": whole,
             "columns": [{look: getattr(each, look) for look in looks} for each in columns],
         },
-        arrays={f"cells{place}": _json(each.cells) for place, each in enumerate(columns)},
+        arrays={f"cells{place}": json_array(_known(each.cells)) for place, each in enumerate(columns)},
         epoch=epoch,
     )
     return chosen if chosen is not None and chosen < len(columns[0].cells) else None
 
 
-def _json(cells: Sequence[Cell]) -> UInt8[np.ndarray, " byte"]:
-    """As an array, because the browser holds arrays: a column is sent again only when a cell of it has changed."""
-    known = [None if cell != cell else cell for cell in cells]  # NaN is no JSON
-    return np.frombuffer(json.dumps(known, allow_nan=False).encode(), np.uint8)
+def _known(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells with None in place of NaN, which is no JSON."""
+    return [None if cell != cell else cell for cell in cells]

@@ -81,8 +81,11 @@ def mount(
     arrays: Mapping[str, np.ndarray],
     value: Any = None,
     epoch: int = 0,
+    changed: Callable[[], None] = lambda: None,
 ) -> Any:
     """Show the component and return its value: the user's if there is one of this epoch, else the one given.
+
+    When the user makes it another, `changed` is called before the script runs again.
 
     The value travels in `data` only as it was when its epoch began: a newer one would make `data` differ at each click.
     The component's script, and arrays that were part of the last `data`, are held by the browser and not sent again.
@@ -107,7 +110,7 @@ def mount(
     state = component.render(
         key=key,
         data=data,
-        on_value_change=lambda: None,
+        on_value_change=changed,
         on_lost_change=lambda: st.session_state.pop(held_key, None),
     ).value
     st.session_state[held_key] = {script, *digests.values()}  # not before: a run that is stopped has sent nothing

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import UInt8
 
 _LENGTH_BYTES = 4
 
@@ -16,6 +17,11 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     text = json.dumps({**header, "arrays": described}, allow_nan=False).encode()
     length = len(text).to_bytes(_LENGTH_BYTES, "little")
     return b"".join([length, text, *(array.tobytes() for array in little.values())])
+
+
+def json_array(value: Any) -> UInt8[np.ndarray, " byte"]:
+    """What is no array as one, because the browser holds arrays: it is sent again only when it has changed."""
+    return np.frombuffer(json.dumps(value, allow_nan=False).encode(), np.uint8)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

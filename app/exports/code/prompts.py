@@ -8,7 +8,7 @@ from app.exports.code.parts import PRINTING, loading, whole
 from app.exports.numbers.prompts import HEADS, found_of
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.prompt_statistics import head_name
+from app.views.parts import name
 from app.views.prompts import Listed
 from app.views.scores import SCORES as TITLES
 
@@ -52,7 +52,7 @@ def script(listed: Sequence[Listed], shown: Shown, chosen: Selection) -> str:
             unit=repr(measure.unit),
         ),
         PROMPTS_TABLE.substitute(
-            bos=shown.a.bos, layer=found.head[0], head=found.head[1], title=repr(f"{head_name(found.head)} {title}")
+            bos=shown.a.bos, layer=found.head[0], head=found.head[1], title=repr(f"{name(found.head)} {title}")
         ),
         HEADS_TABLE.substitute(heading=list(HEADS)),
     ]

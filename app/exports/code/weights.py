@@ -16,7 +16,7 @@ from app.exports.numbers.weights import (
 )
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.weight_tables import weights_of
 from app.weights import N_DIRECTIONS, N_PAIRS, N_TOKENS, THROUGH
 

@@ -12,7 +12,7 @@ from app.exports.numbers.sides import DIFFERENCE, columns, finite, tokens_table
 from app.fields import How
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.written import axis, heads_of, step_of, steps_of
 from model.analysis import Measure
 

@@ -14,8 +14,8 @@ from app.exports.numbers.sides import DIFFERENCE, columns, named, number
 from app.selection.chosen import FinderScore, Selection
 from app.shown import Shown
 from app.views.found import Found, Scored, changed, changed_effects, find
-from app.views.head_tables import name
 from app.views.labels import SCORES
+from app.views.parts import name
 from app.views.subjects import Subject, subjects
 from model.analysis import Measure
 from model.analysis.detectors import KINDS

@@ -11,7 +11,7 @@ from app.exports.numbers.residual import positions_of
 from app.exports.numbers.sides import DIFFERENCE, columns, number, tokens_table
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.sides import DIFFERENCE as SHOWN_DIFFERENCE
 from app.views.steps.chosen import Inside, head_of, query_of, sides_of
 from app.views.steps.tables import Columns, by_component, by_entry, by_key, with_difference

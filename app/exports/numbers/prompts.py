@@ -13,7 +13,7 @@ from app.runs import HeadStatistics
 from app.selection.chosen import Head, Selection
 from app.shown import Shown
 from app.views import prompt_statistics, prompts
-from app.views.prompt_statistics import head_name
+from app.views.parts import name
 from app.views.prompts import Listed, Row
 from app.views.scores import SCORES
 from model.analysis import Measure
@@ -64,7 +64,7 @@ def data(listed: Sequence[Listed], shown: Shown, chosen: Selection) -> Data:
     shows = {
         "statistic": SCORES[chosen.statistic].title,
         "unit": spread.mean.unit,
-        "head listed in prompts.csv": head_name(found.head),
+        "head listed in prompts.csv": name(found.head),
         "model": "A's; every prompt begins as A's does",
         "prompts run": found.n_prompts,
         "prompt axis": "the rows of prompts.csv; NaN where one was not run",
@@ -83,7 +83,7 @@ def heads_table(spread: Spread) -> Table:
     n_heads = spread.count.shape[1]
     values = (each.flatten().tolist() for each in (spread.mean.values, spread.sd.values, spread.count))
     for place, (mean, sd, count) in enumerate(zip(*values, strict=True)):
-        rows.append((head_name(divmod(place, n_heads)), number(mean), number(sd), count))
+        rows.append((name(divmod(place, n_heads)), number(mean), number(sd), count))
     return columns(HEADS, rows)
 
 

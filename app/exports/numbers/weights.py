@@ -9,7 +9,7 @@ from app.exports.numbers.sides import DIFFERENCE, columns, named, number
 from app.run import Run
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.weight_tables import Weights, folded, token_of, weights_of
 from model.analysis import Measure
 from model.analysis.circuits import Directions, Pairs

@@ -9,7 +9,7 @@ from app.exports.numbers.residual import positions_of
 from app.exports.numbers.sides import DIFFERENCE, columns, tokens_table
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.reasons import numbers, spelled
 from app.views.reasons.chosen import Explained, pair_of, place_of, query_place, sides_of
 from app.views.reasons.numbers import Change, effect_by_name

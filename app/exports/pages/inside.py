@@ -4,8 +4,8 @@ from app.components.shared.mount import recorded
 from app.exports.pages.document import document
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.head_tables import name
 from app.views.inside import draw
+from app.views.parts import name
 from app.views.sides import DIFFERENCE
 from app.views.steps.chosen import head_of, sides_of
 

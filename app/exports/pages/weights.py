@@ -11,7 +11,7 @@ from app.exports.pages.document import document
 from app.exports.pages.sorted_table import sorted_table
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.tables import Columns
 from app.views.weight_tables import (
     above_random,

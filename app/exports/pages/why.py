@@ -7,7 +7,7 @@ from app.components.shared.mount import recorded
 from app.exports.pages.document import document
 from app.selection.chosen import Head, Selection
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.reasons import numbers, panels
 from app.views.reasons.chosen import Explained, pair_of, sides_of
 from app.views.reasons.numbers import Matrix, effect_by_name

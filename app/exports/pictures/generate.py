@@ -17,7 +17,7 @@ from app.fields import How
 from app.selection.chosen import Head, Selection
 from app.shown import Shown
 from app.views.attention import clearest
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.written import axis, heads_of, step_of, steps_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from app.exports.pictures.scales import largest, scale, ticks
 from app.exports.pictures.style import Palette
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.weight_tables import (
     COMPOSITION,
     LETTERS,

@@ -8,7 +8,7 @@ from app.exports.pictures.scales import scale, ticks
 from app.exports.pictures.style import Palette
 from app.selection.chosen import Selection
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.reasons import numbers
 from app.views.reasons.chosen import pair_of, place_of, sides_of
 from app.views.reasons.numbers import SUM, Matrix, condensed, effect_by_name, fall, limit_of

@@ -13,7 +13,7 @@ from app.glossary import TERMS
 from app.run import Run
 from app.selection import Selection
 from app.selection.chosen import Head
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.reasons import means
 from model.analysis.alignment import match_positions
 from model.edits import (

@@ -4,7 +4,7 @@ from app.flow import readout_of, readouts_of, state_names
 from app.run import Run
 from app.shown import Shown
 from app.views import tables
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.sides import DIFFERENCE
 from model.analysis.flow import ROUNDING, Edge, Flow, Kind, Place
 from model.analysis.flow_change import EdgePair, FlowChange

@@ -12,8 +12,7 @@ from app.shown import Shown
 from app.views import lens
 from app.views.flows import numbers
 from app.views.flows.chosen import chosen_in, edge_of, edge_pair_of, found_in
-from app.views.head_tables import name
-from app.views.parts import heading
+from app.views.parts import heading, name
 from app.views.sides import DIFFERENCE
 from app.views.tables import draw
 from model.analysis.flow import Edge, Flow, Place

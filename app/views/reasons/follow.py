@@ -9,7 +9,7 @@ from app import explained, selection
 from app.glossary import TERMS
 from app.selection.chosen import Head
 from app.shown import Shown
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.reasons.chosen import Explained
 
 MOST = 2  # heads of a side

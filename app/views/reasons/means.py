@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app import jobs, notices, prompt_list, runs, selection
-from app.glossary import TERMS
+from app.components import Listed
 from app.jobs import Jobs
 from app.run import Run
+from app.views import options
 from model.errors import HeadlightError
 
 Inputs = tuple[str, str, bool]
@@ -53,14 +54,8 @@ def choose(found: Sequence[Run]) -> None:
         if chosen != THESE:
             selection.choose(mean_over=taken(found) if chosen == LISTED else ())
 
-    st.selectbox(
-        "Mean over",
-        list(names),
-        format_func=names.__getitem__,
-        help=TERMS["mean_over"],
-        width=220,
-        **selection.tie("mean_over", THESE if over else THIS, change),
-    )
+    mean = options.tie(Listed, "mean_over", "Mean over", THESE if over else THIS, change, options=names, width=220)
+    options.row(mean, name="mean")
 
 
 def _prompts(count: int) -> str:

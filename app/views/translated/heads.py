@@ -9,6 +9,7 @@ from app.components import (
     HeadPanel,
     HeadPattern,
     Pin,
+    Switch,
     TokenAxis,
     encode_weights,
     head_grid,
@@ -19,7 +20,7 @@ from app.fields import Thumbnails, farthest_from_zero, largest, scale_end
 from app.selection.chosen import Attends, Head, Rows, Selection, Side
 from app.translation import Translation
 from app.translations import Translations, clearest
-from app.views import grid
+from app.views import grid, options
 from app.views.cell_tables import CELL, SIDES
 from app.views.parts import heading
 
@@ -62,6 +63,8 @@ def _grid(found: Translations, group: str) -> tuple[Head, ...]:
     heading("All heads", "attention", "head")
     if found.b is None:
         st.caption(grid.HOW_TO_CHOOSE)
+    else:
+        options.row(*grid.side_options(True), _sorting(), name="grid")
     now, side = selection.current(), grid.side_of(found.b is not None)
     before = chosen_of(found, now)
     order, captions = (None, None) if found.b is None else _by_divergence(found)
@@ -84,17 +87,22 @@ def _grid(found: Translations, group: str) -> tuple[Head, ...]:
     return chosen
 
 
+def _sorting() -> Switch:
+    return options.tie(
+        Switch,
+        "pair_sort",
+        "Sort by how far A and B are apart",
+        selection.current().sort == "divergence",
+        lambda on: selection.update(sort="divergence" if on else "place"),
+    )
+
+
 def _by_divergence(found: Translations) -> tuple[list[Head] | None, list[list[str]]]:
     """The heads by how differently they attend in A and B, if that is asked for, and how differently each does."""
     now = selection.current()
-    by = now.sort == "divergence"
-    st.toggle(
-        "Sort by how far A and B are apart",
-        **selection.tie("pair_sort", by, lambda on: selection.update(sort="divergence" if on else "place")),
-    )
     values = found.divergence(now.attends, now.rows).values.numpy()
     order = [divmod(int(place), values.shape[1]) for place in np.argsort(-values, axis=None, kind="stable")]
-    return order if by else None, [[f"{value:.3g}" for value in layer] for layer in values]
+    return order if now.sort == "divergence" else None, [[f"{value:.3g}" for value in layer] for layer in values]
 
 
 def thumbnails(found: Translations, side: Side, attends: Attends, rows: Rows) -> Thumbnails:

@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import streamlit as st
 
 from app import fields, selection
-from app.components import WritingStep
+from app.components import Number, WritingStep
 from app.continuations import Continuations
 from app.fields import How
-from app.views import tables
+from app.views import options, tables
 from app.views.cell_tables import SIDES
-from app.views.head_tables import name
+from app.views.parts import name
 from app.views.sides import with_difference
 from app.views.written import axis, heads_of, step_of, steps_of
 
@@ -20,15 +19,16 @@ def draw(found: Continuations) -> None:
     """Every step in a row, and the tokens that the one looked at chose from."""
     tables.draw(_every_step(found), "Every written token, step by step")
     n_steps, step = len(found.a.labels), step_of(found, selection.current())
-    st.number_input(
-        "Step",
-        min_value=1,
-        max_value=n_steps,
-        width=130,
-        **selection.tie("step", step + 1, lambda chosen: selection.choose(step=chosen - 1)),
+    options.row(
+        options.tie(Number, "step", "Step", step + 1, _look_at, least=1, most=n_steps, width=90),
+        name="step",
     )
     steps = {side: each[step] for side, each in steps_of(found).items() if step < len(each)}
     tables.draw(_choices(steps), "The likeliest tokens of this step, before and after temperature and cuts")
+
+
+def _look_at(number: int) -> None:
+    selection.choose(step=number - 1)
 
 
 def draw_heads(found: Continuations) -> None:

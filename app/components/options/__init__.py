@@ -1,0 +1,65 @@
+"""A row of options: choices, lists, switches, numbers, sliders, texts and buttons.
+
+Streamlit has a widget for each, but with six of them a browser needs half as long again for a change of page. Here they
+are the browser's own controls, and all of a row are one component.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.components.options.kinds import Button, Choice, Listed, Number, Option, Slider, Switch, Text
+from app.components.shared.mount import held, mount, register
+from app.components.shared.packing import json_array
+
+__all__ = ["Button", "Choice", "Listed", "Number", "Option", "Slider", "Switch", "Text", "option_row"]
+
+_render = register(Path(__file__).parent)
+
+
+def option_row(options: Sequence[Option], *, key: str) -> None:
+    """The options side by side; what the user makes of one is told to its `change` before the script runs again.
+
+    The browser shows a change at once, and goes on showing it until the server has heard of it. So it reports all that
+    it is not sure of, each with its time (ms), and is told up to which time the server has heard.
+    """
+    known = {option.name: option for option in options}
+
+    def note() -> None:
+        before = _heard(key)
+        for name, (shown, time) in _reported(key).items():
+            if time > before and name in known:
+                _change(known[name], shown)
+        _hear(key)
+
+    _hear(key)  # of what came without a call, as after the server has lost the session
+    mount(
+        _render,
+        key=key,
+        group=key,
+        props={"values": {option.name: option.shown for option in options}, "heard": _heard(key)},
+        arrays={"looks": json_array([option.look() for option in options])},
+        changed=note,
+    )
+
+
+def _change(option: Option, shown: Any) -> None:
+    try:
+        value = option.read(shown)
+    except ValueError:  # it was on offer when it was chosen, and is so no more
+        return
+    option.change(value)
+
+
+def _reported(key: str) -> dict[str, tuple[Any, int]]:
+    return held(key, 0, None) or {}
+
+
+def _heard(key: str) -> int:
+    return int(st.session_state.get(f"{key}.heard", 0))
+
+
+def _hear(key: str) -> None:
+    st.session_state[f"{key}.heard"] = max([_heard(key), *(time for _, time in _reported(key).values())])

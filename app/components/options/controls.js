@@ -1,0 +1,207 @@
+// The browser's own controls, each with a label and what explains it.
+const HELD = 250; // milliseconds in which a key that is held, or a button of a number, goes on
+
+class Control {
+  delay = 0;
+
+  constructor(look, choose) {
+    this.look = JSON.stringify(look);
+    this.choose = (value) => {
+      this.shown = value;
+      choose(value);
+    };
+    this.element = element("div", `option ${look.kind}`);
+    this.label = element("label", "", look.label);
+    this.input = this.make(look);
+    this.input.id = this.label.htmlFor = `option-${look.name}`;
+    this.title = element("div", "title");
+    this.title.append(this.label);
+    this.mark = element("button", "explanation", "?");
+    this.mark.type = "button";
+    this.mark.ariaLabel = `What is “${look.label}”?`;
+    this.place();
+  }
+
+  place() {
+    this.element.append(this.title, this.input);
+  }
+
+  explain(help, tooltip) {
+    if (help === this.help) return;
+    this.help = help;
+    this.input.ariaDescription = help;
+    if (!help) return this.mark.remove();
+    const tell = () => {
+      const { right, bottom } = this.mark.getBoundingClientRect();
+      tooltip.show(right, bottom, this.label.textContent, [["", help]]);
+    };
+    this.mark.onpointerenter = this.mark.onfocus = this.mark.onclick = tell;
+    this.mark.onpointerleave = this.mark.onblur = tooltip.hide;
+    this.label.after(this.mark);
+  }
+
+  // What the user is typing stays, unless something else than before is to be shown.
+  show(value) {
+    if (value === this.shown) return;
+    this.shown = value;
+    this.set(value);
+  }
+}
+
+class Choice extends Control {
+  make({ name, options }) {
+    const group = element("div", "segments");
+    group.setAttribute("role", "radiogroup");
+    this.radios = options.map((text) => {
+      const radio = element("input");
+      Object.assign(radio, { type: "radio", name, value: text, onchange: () => this.choose(text) });
+      const segment = element("label", "segment");
+      segment.append(radio, element("span", "", text));
+      group.append(segment);
+      return radio;
+    });
+    return group;
+  }
+
+  // The label is of the group, which has no value of its own.
+  place() {
+    this.label.id = `${this.input.id}-label`;
+    this.input.setAttribute("aria-labelledby", this.label.id);
+    super.place();
+  }
+
+  set(value) {
+    for (const radio of this.radios) radio.checked = radio.value === value;
+  }
+}
+
+class List extends Control {
+  make({ options, placeholder, width }) {
+    const list = element("select");
+    list.style.width = `${width}px`;
+    list.onchange = () => this.choose(list.value);
+    if (placeholder) list.append(this.nothing(placeholder));
+    list.append(...options.map((text) => new Option(text, text)));
+    return list;
+  }
+
+  nothing(placeholder) {
+    const option = new Option(placeholder, "");
+    option.disabled = option.hidden = true;
+    return option;
+  }
+
+  set(value) {
+    this.input.value = value ?? "";
+  }
+}
+
+class Switch extends Control {
+  make() {
+    const box = element("input");
+    box.type = "checkbox";
+    box.setAttribute("role", "switch");
+    box.onchange = () => this.choose(box.checked);
+    return box;
+  }
+
+  place() {
+    this.element.append(this.title);
+    this.title.prepend(this.input);
+  }
+
+  set(value) {
+    this.input.checked = value;
+  }
+}
+
+class Line extends Control {
+  make({ placeholder, width }) {
+    const line = element("input");
+    Object.assign(line, { type: "text", placeholder, autocomplete: "off", spellcheck: false });
+    line.style.width = `${width}px`;
+    line.onchange = () => this.choose(line.value);
+    return line;
+  }
+
+  set(value) {
+    this.input.value = value;
+  }
+}
+
+class Numeral extends Control {
+  delay = HELD;
+
+  make({ least, most, step, placeholder, width }) {
+    const numeral = element("input");
+    Object.assign(numeral, { type: "number", min: least, max: most, step, placeholder, required: !placeholder });
+    numeral.style.width = `${width}px`;
+    numeral.onchange = () => numeral.reportValidity() && this.choose(numeral.value === "" ? null : numeral.valueAsNumber);
+    return numeral;
+  }
+
+  set(value) {
+    this.input.value = value ?? "";
+  }
+}
+
+class Slider extends Control {
+  delay = HELD;
+
+  make({ least, most, step, width }) {
+    const slider = element("input");
+    Object.assign(slider, { type: "range", min: least, max: most, step });
+    slider.style.width = `${width}px`;
+    slider.oninput = () => this.tell();
+    slider.onchange = () => this.choose(slider.valueAsNumber);
+    this.decimals = String(step).split(".")[1]?.length ?? 0;
+    return slider;
+  }
+
+  place() {
+    this.number = element("output");
+    super.place();
+    this.title.append(this.number);
+  }
+
+  set(value) {
+    this.input.value = value;
+    this.tell();
+  }
+
+  tell() {
+    this.number.textContent = this.input.valueAsNumber.toFixed(this.decimals);
+  }
+}
+
+class Button extends Control {
+  make({ label, disabled }) {
+    const button = element("button", "", label);
+    Object.assign(button, { type: "button", disabled, onclick: () => this.choose(null) });
+    return button;
+  }
+
+  place() {
+    this.element.append(this.input);
+  }
+
+  explain(help, tooltip) {
+    if (help === this.help) return;
+    this.help = help;
+    this.input.ariaDescription = help;
+    this.input.onpointerenter = ({ clientX, clientY }) => help && tooltip.show(clientX, clientY, help, []);
+    this.input.onpointerleave = tooltip.hide;
+  }
+
+  set() {}
+}
+
+const CONTROLS = {
+  choice: Choice,
+  list: List,
+  switch: Switch,
+  text: Line,
+  number: Numeral,
+  slider: Slider,
+  button: Button,
+};

@@ -1,0 +1,140 @@
+"""The kinds of options: what each holds, and which reported values it takes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+_HERE = ("value", "change")  # what is not sent with an option's look
+
+
+@dataclass(frozen=True)
+class Option:
+    """What can be set: its name, which no other of its row has, its label, its value, and what a new one changes."""
+
+    kind: ClassVar[str]
+    name: str
+    label: str
+    value: Any
+    change: Callable[[Any], None]
+    help: str = ""
+
+    @property
+    def shown(self) -> Any:
+        """The value as the browser has it."""
+        return self.value
+
+    def read(self, shown: Any) -> Any:
+        """The value that the browser reports.
+
+        Raises:
+            ValueError: the option has no such value.
+        """
+        raise NotImplementedError
+
+    def look(self) -> dict[str, Any]:
+        """All that the browser needs but the value."""
+        names = (each.name for each in fields(self) if each.name not in _HERE)
+        return {"kind": self.kind, **{name: getattr(self, name) for name in names}}
+
+
+@dataclass(frozen=True)
+class Choice(Option):
+    """One of a few values, side by side, each by the text that stands for it."""
+
+    kind = "choice"
+    options: Mapping[Any, str] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str | None:
+        """The text of the value."""
+        return self.options.get(self.value)
+
+    def read(self, shown: Any) -> Any:
+        """The first value of that text."""
+        for value, text in self.options.items():
+            if text == shown:
+                return value
+        raise ValueError(f"{shown!r} is not on offer.")
+
+    def look(self) -> dict[str, Any]:
+        """The texts, for the browser has no use for the values."""
+        return {**super().look(), "options": list(self.options.values())}
+
+
+@dataclass(frozen=True)
+class Listed(Choice):
+    """One of many values, in a list of that width (CSS pixels); what stands there before one is chosen."""
+
+    kind = "list"
+    placeholder: str = ""
+    width: int = 200
+
+
+@dataclass(frozen=True)
+class Switch(Option):
+    """On or off."""
+
+    kind = "switch"
+
+    def read(self, shown: Any) -> bool:
+        """Whether it is on."""
+        if not isinstance(shown, bool):
+            raise ValueError(f"{shown!r} is neither on nor off.")
+        return shown
+
+
+@dataclass(frozen=True)
+class Text(Option):
+    """A line of text; what stands there while it is empty."""
+
+    kind = "text"
+    placeholder: str = ""
+    width: int = 170
+
+    def read(self, shown: Any) -> str:
+        """Any text."""
+        if not isinstance(shown, str):
+            raise ValueError(f"{shown!r} is no text.")
+        return shown
+
+
+@dataclass(frozen=True)
+class Number(Option):
+    """A number from `least` to `most`, whole if the step is; None where it is empty, if something stands there then."""
+
+    kind = "number"
+    least: float = 0
+    most: float = 1
+    step: float = 1
+    placeholder: str = ""
+    width: int = 130
+
+    def read(self, shown: Any) -> float | None:
+        """A number within the limits, or None."""
+        if shown is None and self.placeholder:
+            return None
+        if isinstance(shown, bool) or not isinstance(shown, int | float) or not self.least <= shown <= self.most:
+            raise ValueError(f"{shown!r} is no number from {self.least} to {self.most}.")
+        if not isinstance(self.step, int):
+            return float(shown)
+        if shown != int(shown):
+            raise ValueError(f"{shown!r} is no whole number.")
+        return int(shown)
+
+
+@dataclass(frozen=True)
+class Slider(Number):
+    """The same number, to be slid."""
+
+    kind = "slider"
+
+
+@dataclass(frozen=True)
+class Button(Option):
+    """Something to do at once: it has no value, and `change` gets None."""
+
+    kind = "button"
+    disabled: bool = False
+
+    def read(self, shown: Any) -> None:
+        """Nothing."""

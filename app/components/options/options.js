@@ -1,0 +1,49 @@
+// A row of options. A change is shown at once and told to the server; until the server says that it has heard of it, what
+// the server sends may be older and does not undo it.
+class OptionRow {
+  listeners = {};
+  controls = new Map(); // by name
+  unheard = {}; // by name: a value and when (ms) it was chosen
+  latest = 0;
+
+  constructor(view) {
+    this.view = view;
+    this.row = element("div", "options");
+    view.root.append(this.row);
+  }
+
+  update({ values, heard }, { looks }) {
+    this.setLooks(JSON.parse(new TextDecoder().decode(looks.values)));
+    this.unheard = Object.fromEntries(Object.entries(this.unheard).filter(([, [, time]]) => time > heard));
+    for (const [name, control] of this.controls) control.show(name in this.unheard ? this.unheard[name][0] : values[name]);
+  }
+
+  // A control that looks the same as before stays where it is, and with it the keyboard's focus and what is half typed.
+  setLooks(looks) {
+    const before = this.controls;
+    this.controls = new Map(looks.map((look) => [look.name, this.control(look, before.get(look.name))]));
+    for (const [name, control] of before) if (this.controls.get(name) !== control) control.element.remove();
+    [...this.controls.values()].forEach(({ element }, at) => {
+      if (this.row.children[at] !== element) this.row.insertBefore(element, this.row.children[at] ?? null);
+    });
+  }
+
+  control({ help, ...look }, before) {
+    const same = before?.look === JSON.stringify(look);
+    const control = same ? before : new CONTROLS[look.kind](look, (value) => this.choose(look.name, value));
+    control.explain(help, this.view.tooltip);
+    return control;
+  }
+
+  choose(name, value) {
+    this.latest = Math.max(Date.now(), this.latest + 1);
+    this.unheard[name] = [value, this.latest];
+    this.view.report({ ...this.unheard }, this.controls.get(name).delay);
+  }
+
+  setValue() {}
+
+  draw() {}
+}
+
+export default (component) => mountView(component, OptionRow);

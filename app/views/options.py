@@ -1,0 +1,76 @@
+"""A page's options: tied to the selection, and explained by the glossary."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from app import selection
+from app.components import Button, Choice, Listed, Number, Option, Slider, Switch, Text, option_row
+from app.glossary import TERMS
+from app.selection.chosen import Head
+from app.shown import Shown
+from app.views import parts
+
+Kind = TypeVar("Kind", Choice, Listed, Number, Slider, Switch, Text)
+
+
+def row(*options: Option | None, name: str = "options") -> None:
+    """The options side by side, None among them left out; the name tells two rows of a page apart."""
+    heard = [replace(option, change=_unless_forgotten(option.change)) for option in options if option is not None]
+    option_row(heard, key=selection.widget_key(f"{name}.{selection.page()}"))
+
+
+def _unless_forgotten(change: Callable[[Any], None]) -> Callable[[Any], None]:
+    return lambda value: None if selection.forgotten() else change(value)
+
+
+def tie(kind: type[Kind], name: str, label: str, value: Any, change: Callable[[Any], None], **look: Any) -> Kind:
+    """An option that shows a value and calls `change` with a new one; what the glossary has of its name explains it."""
+    return kind(name, label, value, change, **{"help": TERMS.get(name, ""), **look})
+
+
+def bind(kind: type[Kind], field: str, label: str, default: Any = None, **look: Any) -> Kind:
+    """An option that holds a field of the selection, or the default where that is None."""
+    value = getattr(selection.current(), field)
+    shown = default if value is None else value
+    return tie(kind, field, label, shown, lambda new: selection.update(**{field: new}), **look)
+
+
+def button(name: str, label: str, do: Callable[[], None], help: str = "", disabled: bool = False) -> Button:
+    """Something to do at once."""
+    return Button(name, label, None, lambda _: do(), help, disabled)
+
+
+def as_tables() -> Switch:
+    """The switch from pictures to numbers."""
+    return bind(Switch, "table", "As tables")
+
+
+def head(name: str, label: str, heads: Iterable[Head], value: Head | None, change: Callable[[Head], None]) -> Listed:
+    """A head to be chosen of several."""
+    named = {each: parts.name(each) for each in heads}
+    return tie(Listed, name, label, value, change, help=TERMS["head"], options=named, width=100)
+
+
+def first_head(name: str, shown: Shown, value: Head) -> Listed:
+    """The first of the chosen heads, which a page of one head is about; the attention page keeps the others."""
+
+    heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
+    return head(name, "Head", heads, value, lambda new: selection.choose(heads=with_first(new)))
+
+
+def with_first(head: Head) -> tuple[Head, ...]:
+    """The chosen heads with another one as the first."""
+    return (head, *(other for other in (selection.current().heads or ())[1:] if other != head))
+
+
+def place(
+    name: str, label: str, labels: Iterable[str], value: int, change: Callable[[int], None], **look: Any
+) -> Listed:
+    """A token to be chosen of all."""
+    return tie(Listed, name, label, value, change, options=numbered(labels), **{"width": 180, **look})
+
+
+def numbered(labels: Iterable[str]) -> dict[int, str]:
+    """Each place's label with its number, by which equal tokens are told apart."""
+    return {place: f"{place}  {label}" for place, label in enumerate(labels)}

@@ -1,0 +1,17 @@
+"""What the page with options begins with."""
+
+from typing import Any
+
+HELP = "How <b>large</b> it is."
+SIZES = {1: "small", 2: "medium", 3: "<b>large</b>"}
+FRUIT = {"a": "apple", "b": "<img src=x>", "k": "kiwi \u202e", **{each: f"fruit {each}" for each in range(200)}}
+BEGUN: dict[str, Any] = {
+    "size": 2,
+    "fruit": "b",
+    "ripe": False,
+    "name": "",
+    "count": 3,
+    "most": None,
+    "weight": 0.5,
+    "press": 0,
+}
