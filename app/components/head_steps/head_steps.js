@@ -2,6 +2,7 @@
 // number's arithmetic. Matrices with few numbers are tables, the others pictures that tell their numbers at the pointer.
 const CELL = 17; // CSS pixels of a key or of a vector's one row
 const LONGEST = { d_model: [260, 230], d_head: [150, 150], d_value: [150, 150], key: [400, 400] }; // across, down
+const FRAME = 10; // milliseconds
 const NAMES = { key: "key", d_model: "entry", d_head: "component", d_value: "component" };
 const CHOSEN_BY = { key: "key", d_head: "component", d_value: "component" };
 
@@ -32,7 +33,20 @@ class HeadSteps {
     this.theme = theme;
     const scale = new ColourScale({ signed: true, root: "sqrt", limit: 1 });
     this.legend.replaceChildren(scale.bar(theme, "each matrix on its own scale", true));
-    this.cards.replaceChildren(...this.steps.map((step, index) => this.card(step, index)));
+    this.drawCards(0);
+  }
+
+  // One after the other, each in the place of the one before it, as many as a frame has time for: the first are in sight.
+  drawCards(index) {
+    cancelAnimationFrame(this.drawing);
+    const end = performance.now() + FRAME;
+    for (; index < this.steps.length && performance.now() < end; index++) {
+      const card = this.card(this.steps[index], index);
+      const before = this.cards.children[index];
+      before ? before.replaceWith(card) : this.cards.append(card);
+    }
+    if (index < this.steps.length) this.drawing = requestAnimationFrame(() => this.drawCards(index));
+    else while (this.cards.children.length > index) this.cards.lastChild.remove();
   }
 
   card(step, index) {
@@ -149,7 +163,8 @@ class HeadSteps {
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
     const context = canvas.getContext("2d");
-    const levels = Uint16Array.from(matrix.values, (value) => matrix.scale.level(value));
+    const levels = new Uint16Array(matrix.values.length);
+    for (let at = 0; at < levels.length; at++) levels[at] = matrix.scale.level(matrix.values[at]);
     const painted = { codes: levels, rows, columns, colours: matrix.scale.palette(this.theme), hatch: hatching(this.theme) };
     paintMatrix(context, painted, 0, 0, canvas.width, canvas.height);
     this.frame(context, matrix, width, height);
@@ -223,9 +238,13 @@ function extent(axis, count, direction) {
 }
 
 function scaleOf(values) {
-  const known = values.filter(Number.isFinite);
-  const limit = known.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
-  return new ColourScale({ signed: known.some((value) => value < 0), root: "sqrt", limit });
+  let [least, most] = [0, 0];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return new ColourScale({ signed: least < 0, root: "sqrt", limit: Math.max(-least, most) || 1 });
 }
 
 // Text in which what follows "_" up to the next space stands below the line.
