@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import selection, trust
+from app import runs, selection, trust
 from app.run import Run
 from app.selection import widget_key
 from app.shown import Shown
@@ -46,7 +46,11 @@ def _edits(run: Run) -> str:
     return f"{len(run.edits)} edits" if len(run.edits) > MOST_NAMED else ", ".join(map(describe, run.edits))
 
 
-def _next_tokens(run: Run, count: int = 3) -> str:
+def _next_tokens(run: Run) -> str:
+    return runs.kept(run, "next tokens", lambda: _likeliest(run))
+
+
+def _likeliest(run: Run, count: int = 3) -> str:
     top = run.next_logits.softmax(-1).topk(count)
     labels = run.tokenizer.labels(top.indices)
     return "  ".join(f"“{label}” {_percent(share)}" for label, share in zip(labels, top.values.tolist(), strict=True))

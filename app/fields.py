@@ -59,25 +59,30 @@ def title(show: Show) -> str:
 class Attention:
     """One head's attention over the units of one run: weights, scores (-inf where masked), and per key ‖v W_O‖.
 
-    Words and sentences have weights alone: a score or a write belongs to a token.
+    Words and sentences have weights alone: a score or a write belongs to a token. Weights that were `edited` may be
+    another softmax than the scores'.
     """
 
     weights: Cells
     scores: Cells
     write_norms: Float[Tensor, " key"]
+    edited: bool = False
 
     @property
     def logsumexp(self) -> Float[Tensor, " query"]:
         """What makes scores of a row's weights (nats); not a number where an edit has parted them."""
+        normalizer = self.scores.logsumexp(-1)
+        if not self.edited:
+            return normalizer
         parted = (self.scores.softmax(-1) - self.weights).abs().amax(-1) > ROUNDING
-        return self.scores.logsumexp(-1).masked_fill(parted, torch.nan)
+        return normalizer.masked_fill(parted, torch.nan)
 
 
 def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
     """One head's attention on the run's own tokens, or on the units that `group` makes of them."""
     attended = attend(run, *head)
     if group is None:
-        return Attention(attended.pattern, attended.scores, write_norms(run, *head))
+        return Attention(attended.pattern, attended.scores, write_norms(run, *head), attended.edited)
     weights = grouped(attended.pattern, group)
     # Groups are tokens in a row: one is seen from another exactly as a token from a token.
     masked = torch.full_like(weights, run.cfg.attention_dir == "causal", dtype=torch.bool).triu(1)

@@ -141,10 +141,14 @@ def run_key(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = (
 
 @dataclass(frozen=True)
 class HeadAttention:
-    """One head's attention on demand, row = query and column = key: scores (-inf where masked) and their softmax."""
+    """One head's attention on demand, row = query and column = key: scores (-inf where masked) and their softmax.
+
+    Where an edit has changed the pattern it need not be that any more.
+    """
 
     scores: Float[Tensor, "query key"]
     pattern: Float[Tensor, "query key"]
+    edited: bool = False
 
 
 def make_run(
@@ -264,7 +268,8 @@ def attend(made: Run, layer: int, head: int) -> HeadAttention:
     visible = visible_keys(made.cfg.attention_dir, None, len(made.tokens), q.device)
     with torch.inference_mode():
         scores = made.tap(edited[0], attention_scores(q, k, visible, attention_scale(made.cfg, layer)))
-        return HeadAttention(scores[0, at], made.tap(edited[1], attention_pattern(scores, visible))[0, at])
+        pattern = made.tap(edited[1], attention_pattern(scores, visible))
+        return HeadAttention(scores[0, at], pattern[0, at], made.tap.wants(edited[1]))
 
 
 def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:

@@ -52,8 +52,12 @@ class Weights:
     @classmethod
     def of(cls, cells: Float[np.ndarray, "query key"]) -> "Weights":
         """From all cells, NaN where masked."""
-        masked = np.isnan(cells)
-        arrays = cells[~masked].astype(np.float32), np.packbits(masked, axis=1)
+        return cls.of_visible(cells, np.isnan(cells))
+
+    @classmethod
+    def of_visible(cls, cells: Float[np.ndarray, "query key"], masked: Bool[np.ndarray, "query key"]) -> "Weights":
+        """From all cells and which of them are masked."""
+        arrays = cells[~masked].astype(np.float32, copy=False), np.packbits(masked, axis=1)
         for array in arrays:
             array.setflags(write=False)  # it is kept for later runs of the page, as is its digest
         return cls(*arrays, cells.shape[1])
@@ -83,7 +87,7 @@ class Weights:
 
 def encode_weights(pattern: Float[np.ndarray, "query key"], masked: Bool[np.ndarray, "query key"]) -> Weights:
     """A pattern for the browser, which shows the very numbers that it is given."""
-    return Weights.of(np.where(masked, np.nan, pattern))
+    return Weights.of_visible(pattern, masked)
 
 
 def four_digits(weights: Float[np.ndarray, " cell"]) -> Float[np.ndarray, " cell"]:

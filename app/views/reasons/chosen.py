@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app import explained, measured
+from app import explained, measured, runs
 from app.explained import Cell, Effects, Question, Why, Written
 from app.measured import Given, Outcomes
 from app.run import Run, attend
@@ -142,7 +142,7 @@ def explained_of(shown: Shown, chosen: Selection, side: str) -> Explained:
         raise HeadlightError(f"{side} has no token at the {which}. Choose another, or show the other run.")
     key = positions[chosen.keys[0] if chosen.keys else _strongest(shown, chosen)]
     if key is None:
-        key = int(attend(run, layer, head).pattern[query].argmax())
+        key = _strongest_key(run, layer, head, query)
     cell = Cell(layer, head, query, key)
     explained.check(run, cell)
     pair = pair_of(shown, chosen)
@@ -153,7 +153,12 @@ def _strongest(shown: Shown, chosen: Selection) -> int:
     """The place of the query's strongest key, in the first run that has the query."""
     place, (layer, head) = query_place(shown, chosen), head_of(shown, chosen)
     run, query = next((run, at) for run in shown.runs if (at := shown.positions(run)[place]) is not None)
-    return shown.positions(run).index(int(attend(run, layer, head).pattern[query].argmax()))
+    return shown.positions(run).index(_strongest_key(run, layer, head, query))
+
+
+def _strongest_key(run: Run, layer: int, head: int, query: int) -> int:
+    name = "strongest key", layer, head, query
+    return runs.kept(run, name, lambda: int(attend(run, layer, head).pattern[query].argmax()))
 
 
 def _given(shown: Shown, chosen: Selection, run: Run) -> Given:
