@@ -13,6 +13,7 @@ from app.components.cell_map import CellAxis, cell_map
 from app.components.flow_graph import FlowChoice, GraphEdge, GraphNode, flow_choice, flow_graph
 from app.components.head_grid import HeadIndex, head_grid
 from app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
+from app.components.heading import heading
 from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
 from app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
 from app.components.options import Button, Choice, Listed, Number, Option, Slider, Switch, Text, option_row
@@ -84,6 +85,7 @@ __all__ = [
     "followed",
     "head_grid",
     "head_steps",
+    "heading",
     "heads",
     "lens_grid",
     "line_chart",

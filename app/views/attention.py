@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import detection, fields, selection
+from app import detection, fields, runs, selection
 from app import shown as pages
 from app.axis import Axis, axis_of
 from app.components import (
@@ -27,7 +27,7 @@ from app.components.heads import Kind
 from app.fields import How
 from app.glossary import TERMS
 from app.run import Run
-from app.selection.chosen import Head, Side
+from app.selection.chosen import Head
 from app.shown import Shown
 from app.views import cell_tables, grid, head_tables, labels, options
 from app.views.panels import panel
@@ -118,8 +118,12 @@ def _grid(shown: Shown, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]
     options.row(*grid.side_options(shown.b is not None), *_sorting(shown), name="grid")
     now, side, order = selection.current(), grid.side_of(shown.b is not None), _order(shown, axis)
     before = clearest(shown.a) if now.heads is None else now.heads
-    pictures = pages.kept(shown, ("pictures", side, how(), now.unit), lambda: _pictures(shown, side, axis))
-    codes, limit, signed = pictures
+    drawn_as = how()
+    codes, limit, signed = pages.kept(
+        shown,
+        ("pictures", side, drawn_as, now.unit),
+        lambda: grid.pictures(fields.thumbnails(shown, side, drawn_as, axis)),
+    )
     found = detection.supported_labels(shown.a.source.name, shown.a.bos, drawn(shown, now))
     chosen = head_grid(
         codes,
@@ -177,17 +181,15 @@ def _figures(shown: Shown, axis: Axis) -> list[list[str]]:
     return [["–" if np.isnan(value) else f"{value:.3g}" for value in layer] for layer in values]
 
 
-def _pictures(shown: Shown, side: Side, axis: Axis) -> tuple[np.ndarray, float, bool]:
-    """All heads' thumbnails as codes, with the limit of their colours and whether these are signed."""
-    pooled = fields.thumbnails(shown, side, how(), axis)
-    return grid.pictures(pooled), pooled.limit, pooled.signed
-
-
 def clearest(run: Run) -> tuple[Head, ...]:
     """The heads worth a first look on this prompt: the best two at induction and the best at the previous token.
 
     Where no token occurs twice there is no induction, and the best three at the previous token are taken.
     """
+    return runs.kept(run, "clearest heads", lambda: _clearest(run))
+
+
+def _clearest(run: Run) -> tuple[Head, ...]:
     repeats = not bool(run.scores["induction"].values.isnan().any())
     first = _ranked(run, "induction")[:2] if repeats else []
     return tuple(dict.fromkeys([*first, *_ranked(run, "previous_token")]))[:FIRST_HEADS]

@@ -1,6 +1,7 @@
 """The grid of all heads: whose heads it shows, and each one's picture as the browser draws it."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import UInt8
@@ -42,8 +43,18 @@ def lacks(presence: Sequence[Presence]) -> str:
     return "masked or absent" if {"a", "b"} & set(presence) else "masked"
 
 
-def pictures(pooled: Thumbnails) -> UInt8[np.ndarray, "layer head h w"]:
-    """Every head's picture as codes, signed or not."""
+class Pictures(NamedTuple):
+    """Every head's picture as codes, signed or not, and the limit of their colours."""
+
+    codes: UInt8[np.ndarray, "layer head h w"]
+    limit: float
+    signed: bool
+
+
+def pictures(pooled: Thumbnails) -> Pictures:
+    """The heads' cells as the browser draws them."""
     if pooled.signed:
-        return encode_signed(pooled.values, pooled.limit)
-    return encode_positive(np.nan_to_num(pooled.values), pooled.limit, np.isnan(pooled.values))
+        codes = encode_signed(pooled.values, pooled.limit)
+    else:
+        codes = encode_positive(np.nan_to_num(pooled.values), pooled.limit, np.isnan(pooled.values))
+    return Pictures(codes, pooled.limit, pooled.signed)

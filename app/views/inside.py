@@ -26,7 +26,7 @@ NAMES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
 
 def render(shown: Shown) -> None:
     """The choices, and the steps of A, of B or of their difference."""
-    heading(f"Inside {name(head_of(shown, selection.current()))}", "inside", "head")
+    heading(f"Inside {name(head_of(shown, selection.current()))}", "inside", "head", key="inside")
     side = NAMES[selection.current().side or "a"] if shown.b is not None else "A"
     _take_click(shown, side)
     sides = sides_of(shown, selection.current())

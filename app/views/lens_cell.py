@@ -33,14 +33,14 @@ def draw(shown: Shown, pin: LensPin, token: int) -> None:
         with column:
             _best(shown, side, pin)
     with columns[1] if shown.b is None else st.container():
-        heading(f"The followed token at position {pin.position}", "lens_target", "lens_rank")
+        heading(f"The followed token at position {pin.position}", "lens_target", "lens_rank", key="followed")
         st.text(shown.a.tokenizer.labels([token])[0])
         _way(shown, pin.position, token)
 
 
 def _best(shown: Shown, side: str, pin: LensPin) -> None:
     run, (label, suffix) = shown.sides[side], (layer_labels(shown)[pin.layer], "" if shown.b is None else f" in {side}")
-    heading(f"Ten best after {label}, position {pin.position}{suffix}", "lens_top")
+    heading(f"Ten best after {label}, position {pin.position}{suffix}", "lens_top", key=f"best{suffix}")
     if pin.layer >= len(run.layer_labels):
         st.caption(f"{side} has no {label}. Its last layer is {run.layer_labels[-1]}.")
         return

@@ -1,14 +1,14 @@
 """What several pages have in common."""
 
-import streamlit as st
-
+from app import components, selection
 from app.glossary import TERMS
 from app.selection.chosen import Head
 
 
-def heading(text: str, *terms: str) -> None:
-    """A heading with the glossary's entries for its terms behind a question mark."""
-    st.header(text, help=" ".join(TERMS[term] for term in terms), anchor=False, width="content")
+def heading(text: str, *terms: str, key: str = "") -> None:
+    """A heading with the glossary's entries for its terms behind a question mark; one that changes has a key."""
+    help = " ".join(TERMS[term] for term in terms)
+    components.heading(text, help, key=selection.widget_key(f"heading.{key or text}"))
 
 
 def name(head: Head) -> str:

@@ -65,7 +65,7 @@ def draw(run: Run, known: Sequence[HeadStatistics]) -> None:
     count = found.count.numpy()
     title = SCORES[selection.current().statistic].title
     many = "1 prompt" if len(known) == 1 else f"{len(known):,} different prompts"
-    heading(f"{title} over {many}", "over_prompts")
+    heading(f"{title} over {many}", "over_prompts", key="over")
     left, right = st.columns(2, gap="large")
     with left:
         _map("mean", found.mean.unit, mean, {"standard deviation": sd, "prompts": count})

@@ -61,7 +61,7 @@ def is_complete(shown: Shown) -> bool:
 def render(shown: Shown) -> None:
     """The choices, the pairs of the circuit, one token's, the directions, and the composition with earlier heads."""
     of, work = weights_of(shown, selection.current()), jobs.of("weights")
-    heading(f"Weights of {name(of.head)}", "weights", "head")
+    heading(f"Weights of {name(of.head)}", "weights", "head", key="of")
     _options(shown, of)
     if said := unchanged(shown):
         st.info(said)
@@ -183,7 +183,7 @@ def _token(of: Weights) -> None:
         return
     if token is None:
         return
-    heading(f"Of {of.run.tokenizer.labels([token])[0]} alone", "circuit")
+    heading(f"Of {of.run.tokenizer.labels([token])[0]} alone", "circuit", key="alone")
     both = partners_tables(of, token).items()
     for place, (column, (title, columns)) in enumerate(zip(st.columns(2, gap="large"), both, strict=True)):
         with column:

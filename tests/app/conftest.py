@@ -10,6 +10,7 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
+import app.components
 import app.views.options
 from app import models, runs
 from app import settings as settings_module
@@ -116,6 +117,14 @@ def options(monkeypatch: pytest.MonkeyPatch) -> Options:
     made = Options()
     monkeypatch.setattr(app.views.options, "option_row", made.row)
     return made
+
+
+@pytest.fixture
+def headings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The headings of the page, in the order in which they were drawn, which only a browser shows."""
+    drawn: list[str] = []
+    monkeypatch.setattr(app.components, "heading", lambda text, help, *, key: drawn.append(text))
+    return drawn
 
 
 @pytest.fixture

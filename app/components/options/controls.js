@@ -16,9 +16,6 @@ class Control {
     this.input.id = this.label.htmlFor = `option-${look.name}`;
     this.title = element("div", "title");
     this.title.append(this.label);
-    this.mark = element("button", "explanation", "?");
-    this.mark.type = "button";
-    this.mark.ariaLabel = `What is “${look.label}”?`;
     this.place();
   }
 
@@ -27,17 +24,10 @@ class Control {
   }
 
   explain(help, tooltip) {
-    if (help === this.help) return;
-    this.help = help;
+    this.explanation ??= new Explanation(tooltip);
+    this.explanation.tell(this.label.textContent, help);
+    this.label.after(this.explanation.mark);
     this.input.ariaDescription = help;
-    if (!help) return this.mark.remove();
-    const tell = () => {
-      const { right, bottom } = this.mark.getBoundingClientRect();
-      tooltip.show(right, bottom, this.label.textContent, [["", help]]);
-    };
-    this.mark.onpointerenter = this.mark.onfocus = this.mark.onclick = tell;
-    this.mark.onpointerleave = this.mark.onblur = tooltip.hide;
-    this.label.after(this.mark);
   }
 
   // What the user is typing stays, unless something else than before is to be shown.

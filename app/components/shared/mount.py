@@ -1,5 +1,6 @@
 """Registers a component and mounts it; the browser owns the value, the server begins it and may force it."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -43,12 +44,16 @@ def register(folder: Path) -> Component:
     """The component whose scripts and styles are in that folder.
 
     Its scripts and the shared ones become one, because Streamlit serves files only of installed packages. They declare
-    functions, classes and constants and run nothing at once, so their order does not matter. Streamlit itself gets the
-    script that starts them: one that it has to send with each message should be short.
+    functions, classes and constants and run nothing at once, so their order does not matter. Its styles are one more
+    constant. Streamlit itself gets the script that starts them: it sends that with each message, and the browser reads
+    it again each time, so it should be short.
     """
     name = f"headlight.{folder.name}"
-    script = f"{joined('*.js', SHARED, folder)}\n//# sourceURL={name}.js\n"
-    render = st.components.v2.component(name, js=_texts(STARTS), css=joined("*.css", SHARED, folder))
+    style = (
+        f"export const style = new CSSStyleSheet();\nstyle.replaceSync({json.dumps(joined('*.css', SHARED, folder))});"
+    )
+    script = f"{joined('*.js', SHARED, folder)}\n{style}\n//# sourceURL={name}.js\n"
+    render = st.components.v2.component(name, js=_texts(STARTS))
     return Component(folder, np.frombuffer(script.encode(), np.uint8), render)
 
 

@@ -30,7 +30,7 @@ def opened_from_grid(
         panels = [panel.rounded() for panel in panels]
     with recorded() as mounted:
         head_grid(
-            pictures(pooled),
+            pictures(pooled).codes,
             selected=selected,
             epoch=0,
             key="grid",

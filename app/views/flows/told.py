@@ -50,7 +50,7 @@ def _told_of_none(chosen: tuple[int, ...]) -> None:
 
 def _node_of_both(shown: Shown, place: Place) -> None:
     here = f"{place.position} {shown.labels[place.position]}"
-    heading(f"What {state_names(shown.a)[place.depth]} says at {here}", "flow_node_both")
+    heading(f"What {state_names(shown.a)[place.depth]} says at {here}", "flow_node_both", key="told")
     if reason := lens.needs(shown):
         st.info(reason)
         return
@@ -60,7 +60,7 @@ def _node_of_both(shown: Shown, place: Place) -> None:
 def _edge_of_both(shown: Shown, edge: EdgePair) -> None:
     source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(shown.a, edge.target)
     ends = f"{source} {shown.labels[source]} to {target} {shown.labels[target]}"
-    heading(f"Who carries layer {layer} from {ends}", "flow_edge_both")
+    heading(f"Who carries layer {layer} from {ends}", "flow_edge_both", key="told")
     st.text(f"A {edge.a:.3f}    B {edge.b:.3f}    {DIFFERENCE} {edge.change:+.3f}".replace("-", "−"))
     draw(numbers.heads_of_both(shown.a, edge), f"Heads of the chosen line {DIFFERENCE}")
     _why((layer, edge.heads[0][0]), target, source, DIFFERENCE)
@@ -79,7 +79,8 @@ def of_one(shown: Shown, side: str, found: Flow) -> None:
 
 def _node(shown: Shown, side: str, place: Place) -> None:
     run = shown.sides[side]
-    heading(f"What {state_names(run)[place.depth]} says at {place.position} {run.labels[place.position]}", "flow_node")
+    here = f"{place.position} {run.labels[place.position]}"
+    heading(f"What {state_names(run)[place.depth]} says at {here}", "flow_node", key=f"told {side}")
     if reason := lens.needs(shown):
         st.info(reason)
         return
@@ -89,7 +90,7 @@ def _node(shown: Shown, side: str, place: Place) -> None:
 def _edge(shown: Shown, side: str, run: Run, edge: Edge) -> None:
     source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(run, edge.target)
     ends = f"{source} {run.labels[source]} to {target} {run.labels[target]}"
-    heading(f"Who carries layer {layer} from {ends}", "flow_edge")
+    heading(f"Who carries layer {layer} from {ends}", "flow_edge", key=f"told {side}")
     draw(numbers.heads_of(run, edge), f"Heads of the chosen line {side}")
     places = shown.positions(run)
     _why((layer, edge.heads[0][0]), places.index(target), places.index(source), side)

@@ -70,7 +70,7 @@ def _grid(found: Translations, group: str) -> tuple[Head, ...]:
     order, captions = (None, None) if found.b is None else _by_divergence(found)
     seen = thumbnails(found, side, now.attends, now.rows)
     chosen = head_grid(
-        grid.pictures(seen),
+        grid.pictures(seen).codes,
         selected=before,
         epoch=selection.epoch(),
         key=selection.widget_key(f"grid.{group}"),

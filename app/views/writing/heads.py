@@ -6,9 +6,9 @@ from app import fields, selection
 from app import shown as pages
 from app.components import Pin, head_grid, heads, token_strip
 from app.continuations import Continuations
-from app.fields import How, Thumbnails
+from app.fields import How
 from app.selection.chosen import Head
-from app.views import grid
+from app.views import grid, options
 from app.views.parts import heading
 from app.views.writing.steps import key
 from app.views.written import axis, heads_of, panel, step_of, token_axis
@@ -52,20 +52,23 @@ def draw(found: Continuations, group: str) -> None:
 
 
 def _grid(found: Continuations, group: str) -> tuple[Head, ...]:
-    before = heads_of(found, selection.current())
-    side = grid.side_of(found.b is not None)
-    pooled: Thumbnails = pages.kept(
-        found.shown, ("writing", side), lambda: fields.thumbnails(found.shown, side, How(), axis(found))
+    if found.b is not None:
+        options.row(*grid.side_options(True), name="grid")
+    before, side = heads_of(found, selection.current()), grid.side_of(found.b is not None)
+    codes, limit, signed = pages.kept(
+        found.shown,
+        ("writing", side),
+        lambda: grid.pictures(fields.thumbnails(found.shown, side, How(), axis(found))),
     )
     chosen = head_grid(
-        grid.pictures(pooled),
+        codes,
         selected=before,
         epoch=selection.epoch(),
         key=key("grid"),
         group=group,
-        kind="signed" if pooled.signed else "positive",
+        kind="signed" if signed else "positive",
         legend_title=grid.legend("attention weight", side),
-        legend_limit=pooled.limit,
+        legend_limit=limit,
     )
     if chosen != before:
         selection.update(heads=chosen)

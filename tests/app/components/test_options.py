@@ -14,11 +14,14 @@ from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
 
 PAGE = "options_page.py"
-# Lets all that the server says arrive so many milliseconds later.
+# Lets all that the server says arrive so many milliseconds later, and notes when it came.
 LATE = """(() => {
     const listen = WebSocket.prototype.addEventListener;
     WebSocket.prototype.addEventListener = function (kind, hear, ...others) {
-        const late = (event) => setTimeout(() => hear.call(this, event), window.late ?? 0);
+        const late = (event) => {
+            window.came = performance.now();
+            setTimeout(() => hear.call(this, event), window.late ?? 0);
+        };
         return listen.call(this, kind, kind === "message" ? late : hear, ...others);
     };
 })()"""
@@ -112,10 +115,11 @@ def test_a_button_is_pressed_once_a_click_and_not_again_by_other_changes(opened:
 def test_an_older_answer_undoes_no_later_change(opened: Open) -> None:
     page = opened()
     ripe = page.get_by_role("switch", name="Ripe")
-    page.evaluate("window.late = 500")
+    page.evaluate("window.late = 1000")
+    begun = page.evaluate("performance.now()")
     page.get_by_role("radio", name="small").click()
-    page.wait_for_timeout(200)  # the server has answered, and the answer is on its way
-    ripe.click()
+    page.wait_for_function("begun => window.came > begun && performance.now() - window.came > 200", arg=begun)
+    ripe.click()  # the server has answered, and the answer is on its way
     ripe.evaluate("box => { window.seen = []; setInterval(() => window.seen.push(box.checked), 5); }")
     expect(_heard(page)).to_have_text(_said(size=1))
     expect(_heard(page)).to_have_text(_said(size=1, ripe=True))

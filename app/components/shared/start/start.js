@@ -1,6 +1,6 @@
 // All that Streamlit has of a component: the script itself comes with the component's data, once, as its arrays do.
 // Streamlit would send it with every message and read it again each time, which took the browser 3 ms a component.
-export default async function ({ data, setTriggerValue, ...rest }) {
+export default async function ({ parentElement, data, setTriggerValue, ...rest }) {
   const { header, start } = unpackHeader(data);
   if (!PAGE.scripts.has(header.script)) {
     const { script } = unpackArrays(data, header, start);
@@ -8,6 +8,8 @@ export default async function ({ data, setTriggerValue, ...rest }) {
     const address = URL.createObjectURL(new Blob([script.values], { type: "text/javascript" }));
     PAGE.scripts.set(header.script, import(address));
   }
-  const { default: mount } = await PAGE.scripts.get(header.script);
-  return mount({ data, setTriggerValue, ...rest });
+  const { default: mount, style } = await PAGE.scripts.get(header.script);
+  const shadow = parentElement.getRootNode();
+  if (!shadow.adoptedStyleSheets.includes(style)) shadow.adoptedStyleSheets = [style];
+  return mount({ parentElement, data, setTriggerValue, ...rest });
 }

@@ -1,0 +1,12 @@
+"""A heading of a part of the page, with what explains it behind a question mark."""
+
+from pathlib import Path
+
+from app.components.shared.mount import mount, register
+
+_render = register(Path(__file__).parent)
+
+
+def heading(text: str, help: str = "", *, key: str) -> None:
+    """One of the second level. Streamlit's takes a browser 1.5 ms each, and a page has up to seven."""
+    mount(_render, key=key, group=key, props={"text": text, "help": help}, arrays={})

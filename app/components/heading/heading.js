@@ -1,0 +1,20 @@
+class Heading {
+  listeners = {};
+
+  constructor(view) {
+    this.heading = element("h2");
+    this.explanation = new Explanation(view.tooltip);
+    view.root.append(this.heading, this.explanation.mark);
+  }
+
+  update({ text, help }) {
+    this.heading.textContent = text;
+    this.explanation.tell(text, help);
+  }
+
+  setValue() {}
+
+  draw() {}
+}
+
+export default (component) => mountView(component, Heading);

@@ -1,0 +1,21 @@
+// A question mark that explains what it stands beside, to the pointer, the finger and the keyboard.
+class Explanation {
+  constructor(tooltip) {
+    this.mark = element("button", "explanation", "?");
+    this.mark.type = "button";
+    this.mark.hidden = true;
+    const tell = () => {
+      const { right, bottom } = this.mark.getBoundingClientRect();
+      tooltip.show(right, bottom, this.title, [["", this.help]]);
+    };
+    this.mark.onpointerenter = this.mark.onfocus = this.mark.onclick = tell;
+    this.mark.onpointerleave = this.mark.onblur = tooltip.hide;
+  }
+
+  tell(title, help) {
+    this.title = title;
+    this.help = help;
+    this.mark.hidden = !help;
+    this.mark.ariaLabel = `What is “${title}”?`;
+  }
+}

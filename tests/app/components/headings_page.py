@@ -1,0 +1,9 @@
+"""A Streamlit page with a heading that is explained and one that is not."""
+
+import streamlit as st
+
+from app.components import heading
+
+renamed = st.toggle("another text")
+heading("Another" if renamed else "<b>First</b>", "What it <i>is</i>.", key="first")
+heading("Plain", key="plain")

@@ -1,0 +1,34 @@
+"""Headings in a browser: of the second level for every reader, explained, and never markup."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.app.components.conftest import FIRST_DRAWING
+
+PAGE = "headings_page.py"
+
+
+@pytest.fixture
+def page(desktop: BrowserContext, address: str) -> Iterator[Page]:
+    opened = desktop.new_page()
+    opened.goto(address)
+    expect(opened.get_by_role("heading", name="Plain")).to_be_visible(timeout=FIRST_DRAWING)
+    yield opened
+    opened.close()
+
+
+def test_a_heading_is_one_of_the_second_level_and_its_text_no_markup(page: Page) -> None:
+    assert page.get_by_role("heading", level=2).all_inner_texts() == ["<b>First</b>", "Plain"]
+    page.get_by_text("another text").click()
+    expect(page.get_by_role("heading", level=2)).to_have_text(["Another", "Plain"])
+
+
+def test_a_question_mark_explains_it_where_there_is_something_to_explain(page: Page) -> None:
+    mark = page.get_by_role("button", name="What is “<b>First</b>”?")
+    assert page.locator(".explanation:visible").count() == 1
+    mark.focus()
+    expect(page.locator(".tooltip:popover-open")).to_contain_text("What it <i>is</i>.")
+    page.keyboard.press("Tab")
+    expect(page.locator(".tooltip:popover-open")).to_have_count(0)
