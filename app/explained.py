@@ -91,13 +91,22 @@ def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
     Of a run with edits one more part is what these have changed beside what is written.
     """
     n_layers = run.cfg.n_layers if layer is None else layer
-    parts, vectors = runs.kept(run, ("parts", position), lambda: _all_parts(run, position))
-    n_parts = 2 + n_layers * (run.cfg.n_heads + (1 if run.cfg.attn_only else 2))
-    parts, vectors = parts[:n_parts], vectors[:n_parts]
+    parts, vectors = _written_before(run, position, n_layers)
     stream = next(islice(run.streams(), n_layers, None))[position]
     if run.edits:
         parts, vectors = (*parts, Part(EDITS)), torch.cat([vectors, (stream - vectors.sum(0))[None]])
     return Parts(parts, vectors, stream)
+
+
+def names_at(run: Run, position: int, layer: int) -> tuple[Part, ...]:
+    """The same parts without their vectors, nor what edits have changed."""
+    return _written_before(run, position, layer)[0]
+
+
+def _written_before(run: Run, position: int, layer: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
+    parts, vectors = runs.kept(run, ("parts", position), lambda: _all_parts(run, position))
+    n_parts = 2 + layer * (run.cfg.n_heads + (1 if run.cfg.attn_only else 2))
+    return parts[:n_parts], vectors[:n_parts]
 
 
 def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:

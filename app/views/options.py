@@ -46,17 +46,16 @@ def as_tables() -> Switch:
     return bind(Switch, "table", "As tables")
 
 
-def head(name: str, label: str, heads: Iterable[Head], value: Head | None, change: Callable[[Head], None]) -> Listed:
-    """A head to be chosen of several."""
-    named = {each: parts.name(each) for each in heads}
-    return tie(Listed, name, label, value, change, help=TERMS["head"], options=named, width=100)
-
-
 def first_head(name: str, shown: Shown, value: Head) -> Listed:
     """The first of the chosen heads, which a page of one head is about; the attention page keeps the others."""
 
     heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
-    return head(name, "Head", heads, value, lambda new: selection.choose(heads=with_first(new)))
+    named = {head: parts.name(head) for head in heads}
+
+    def change(head: Head) -> None:
+        selection.choose(heads=with_first(head))
+
+    return tie(Listed, name, "Head", value, change, help=TERMS["head"], options=named, width=100)
 
 
 def with_first(head: Head) -> tuple[Head, ...]:

@@ -10,7 +10,7 @@ from app.components import Choice, Listed, MapAxis, Option, Switch, Text, signed
 from app.glossary import TERMS
 from app.jobs import Jobs
 from app.patching import PATHS, Piece
-from app.selection.chosen import Selection
+from app.selection.chosen import Head, Selection
 from app.shown import Shown
 from app.views import options, tables, why
 from app.views.parts import heading, name
@@ -120,12 +120,19 @@ def _where(shown: Shown, now: Selection) -> Iterator[Option]:
     cfg = shown.a.cfg
     if now.patch_map == "z_by_position":
         layers = {layer: f"L{layer}" for layer in range(cfg.n_layers)}
-        yield options.bind(Listed, "patch_layer", "Layer", layer_of(shown, now), options=layers, width=80)
+        yield options.tie(Listed, "patch_layer", "Layer", layer_of(shown, now), _patch_layer, options=layers, width=80)
     elif now.patch_map in PATHS:
         later = {(layer, head): name((layer, head)) for layer in range(1, cfg.n_layers) for head in range(cfg.n_heads)}
         receiver = receiver_of(shown, now)
-        help = TERMS["patch_receiver"]
-        yield options.bind(Listed, "patch_head", "Receiver", receiver, options=later, help=help, width=100)
+        yield options.tie(Listed, "patch_receiver", "Receiver", receiver, _receive_in, options=later, width=100)
+
+
+def _patch_layer(layer: int) -> None:
+    selection.update(patch_layer=layer)
+
+
+def _receive_in(head: Head) -> None:
+    selection.update(patch_head=head)
 
 
 def _question(shown: Shown, now: Selection) -> None:

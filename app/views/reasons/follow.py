@@ -36,7 +36,7 @@ def sources(at: Explained) -> list[Source]:
     positions: dict[Half, int] = {"key": at.cell.key, "query": at.cell.query}
     found: list[Source] = []
     for others, (side, position) in enumerate(positions.items()):  # rows are the query's parts, columns the key's
-        parts = explained.parts_at(at.run, position, at.cell.layer).parts
+        parts = explained.names_at(at.run, position, at.cell.layer)
         heads = [
             Source((part.layer, part.head), side, position, score)
             for part, score in zip(parts, matrix.sum(others).tolist(), strict=False)  # biases follow the parts
