@@ -48,7 +48,6 @@ def as_tables() -> Switch:
 
 def first_head(name: str, shown: Shown, value: Head) -> Listed:
     """The first of the chosen heads, which a page of one head is about; the attention page keeps the others."""
-
     heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
     named = {head: parts.name(head) for head in heads}
 

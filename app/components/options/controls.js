@@ -24,9 +24,11 @@ class Control {
   }
 
   explain(help, tooltip) {
-    this.explanation ??= new Explanation(tooltip);
+    if (!this.explanation) {
+      this.explanation = new Explanation(tooltip);
+      this.label.after(this.explanation.mark);
+    }
     this.explanation.tell(this.label.textContent, help);
-    this.label.after(this.explanation.mark);
     this.input.ariaDescription = help;
   }
 
