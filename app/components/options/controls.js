@@ -68,19 +68,12 @@ class Choice extends Control {
 }
 
 class List extends Control {
-  make({ options, placeholder, width }) {
+  make({ options, width }) {
     const list = element("select");
     list.style.width = `${width}px`;
     list.onchange = () => this.choose(list.value);
-    if (placeholder) list.append(this.nothing(placeholder));
     list.append(...options.map((text) => new Option(text, text)));
     return list;
-  }
-
-  nothing(placeholder) {
-    const option = new Option(placeholder, "");
-    option.disabled = option.hidden = true;
-    return option;
   }
 
   set(value) {

@@ -1,5 +1,6 @@
 """The kinds of options: what each holds, and which reported values it takes."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -8,7 +9,7 @@ _HERE = ("value", "change")  # what is not sent with an option's look
 
 
 @dataclass(frozen=True)
-class Option:
+class Option(ABC):
     """What can be set: its name, which no other of its row has, its label, its value, and what a new one changes."""
 
     kind: ClassVar[str]
@@ -23,13 +24,13 @@ class Option:
         """The value as the browser has it."""
         return self.value
 
+    @abstractmethod
     def read(self, shown: Any) -> Any:
         """The value that the browser reports.
 
         Raises:
             ValueError: the option has no such value.
         """
-        raise NotImplementedError
 
     def look(self) -> dict[str, Any]:
         """All that the browser needs but the value."""
@@ -63,10 +64,9 @@ class Choice(Option):
 
 @dataclass(frozen=True)
 class Listed(Choice):
-    """One of many values, in a list of that width (CSS pixels); what stands there before one is chosen."""
+    """One of many values, in a list of that width (CSS pixels)."""
 
     kind = "list"
-    placeholder: str = ""
     width: int = 200
 
 
