@@ -36,11 +36,18 @@ def _nothing_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
-    """Chromium; without one its tests are skipped, unless HEADLIGHT_REQUIRE_BROWSER is set."""
-    from tests.serving import chromium, chromium_path  # here: Playwright is much to import for the other tests
+def with_chromium() -> None:
+    """Tests without an installed Chromium are skipped, unless HEADLIGHT_REQUIRE_BROWSER is set."""
+    from tests.serving import chromium_path
 
     if chromium_path() is None and "HEADLIGHT_REQUIRE_BROWSER" not in os.environ:
         pytest.skip("no Chromium on the path")
+
+
+@pytest.fixture(scope="session")
+def browser(with_chromium: None) -> Iterator["Browser"]:
+    """Chromium, driven by Playwright."""
+    from tests.serving import chromium  # here: Playwright is much to import for the other tests
+
     with chromium() as started:
         yield started

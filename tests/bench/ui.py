@@ -18,74 +18,26 @@ import shutil
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, cycle, islice
 from pathlib import Path
 
-from playwright.sync_api import Browser, WebSocket
-
 from app.registry import PROMPTED, VIEWS, View
 from model import load
 from tests.bench import ui_table
 from tests.bench.sessions import random_model
 from tests.bench.ui_table import Figure, Goal, Times
-from tests.e2e.driver import HEIGHT, Driver
-from tests.serving import chromium, headlight, served
+from tests.bench.window import HEIGHT, WIDTH, Browser, Window, browser
+from tests.serving import headlight, served
 from tests.sessions.client import Client
 
-WATCH, FLOOR = (Path(__file__).parent / name for name in ("watch.js", "floor.py"))
-WIDTH = 1280  # of a window, in CSS pixels
-TALL = 1600  # where the fourth head, under the first ones, has to be in sight to be drawn
-STILL = 200  # milliseconds after the script's end in which nothing more is drawn
-PATIENCE = 300_000  # milliseconds that a page's first round may compute
+FLOOR = Path(__file__).parent / "floor.py"
+TALL = 1600  # CSS pixels, where the fourth head, under the first ones, has to be in sight to be drawn
+PAUSE = 0.06  # seconds for a crosshair to be drawn
 LONG = 256  # tokens; longer prompts have goals of their own
-
-
-class Watched(Driver):
-    """A window whose page marks what it draws and when, and that counts what it says to the server."""
-
-    def __init__(self, browser: Browser, url: str) -> None:
-        super().__init__(browser, url)
-        self.page.set_default_timeout(PATIENCE)
-        self.page.add_init_script(path=WATCH)
-        self.sent = 0
-        self.page.on("websocket", self._count)
-
-    def _count(self, socket: WebSocket) -> None:
-        def count(payload: str | bytes) -> None:
-            self.sent += len(payload)
-
-        socket.on("framesent", count)
-
-    def last(self, mark: str) -> float:
-        """When a mark was set last, in milliseconds since the page began to load; before any, 0."""
-        return float(self.page.evaluate("name => performance.getEntriesByName(name).at(-1)?.startTime ?? 0", mark))
-
-    def wait(self, drawn: str, since: float) -> None:
-        """Wait for a mark and then until the page is still."""
-        newer = "([name, since]) => performance.getEntriesByName(name).some((mark) => mark.startTime > since)"
-        self.page.wait_for_function(newer, arg=[drawn, since])
-        self.rest()
-
-    def rest(self) -> None:
-        """Wait until the server's script has ended and the page is still."""
-        self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-        self.page.wait_for_timeout(STILL)
-
-    def answer(self, act: Callable[[], None], drawn: str) -> float:
-        """Milliseconds from the click that the act ends with to the last frame that draws the answer."""
-        self.page.bring_to_front()  # one that is not in front is drawn seldom
-        act()
-        self.wait(drawn, self.last("click"))
-        return self.last(drawn) - self.last("click")
-
-    def load(self, query: str) -> float:
-        """Milliseconds from the beginning of the page to its grid; the window has seen none of it before."""
-        self.page.goto(f"{self.url}/?{query}")
-        self.wait("grid", 0)
-        return self.last("grid")
 
 
 @dataclass(frozen=True)
@@ -113,11 +65,11 @@ def prompts(n_tokens: int) -> Iterator[str]:
 
 
 Timed = tuple[str, float]  # what was timed, if an act has several parts or pages, and the milliseconds it took
-Act = Callable[[Watched, Subject], Iterator[Timed]]  # again and again
+Act = Callable[[Window, Subject], Iterator[Timed]]  # again and again
 Sides = list[list[Timed]]  # of Headlight's page and of the floor's
 
 
-def in_turns(act: Act, pair: list[tuple[Watched, Subject]], times: int, first: int = 0) -> Sides:
+def in_turns(act: Act, pair: list[tuple[Window, Subject]], times: int, first: int = 0) -> Sides:
     """What an act takes on Headlight's page and on the floor's, one after the other, without the first few times."""
     ours, floor = (act(window, subject) for window, subject in pair)
     found = list(islice(zip(ours, floor, strict=False), first, first + times))
@@ -128,9 +80,7 @@ def measure(browser: Browser, subject: Subject, floor: Subject, n_tokens: int) -
     """All figures for one model and length of prompt."""
     long = n_tokens > LONG
     times = 8 if long else 16
-    pair = [(Watched(browser, each.url), each) for each in (subject, floor)]
-    for window, _ in pair:
-        window.load("")
+    pair = [(opened(browser, each), each) for each in (subject, floor)]
     figure = partial(figure_of, subject.name, n_tokens)
 
     submitted = in_turns(partial(submit, prompts=prompts(n_tokens)), pair, times)
@@ -140,17 +90,34 @@ def measure(browser: Browser, subject: Subject, floor: Subject, n_tokens: int) -
     goal = Goal(140, 220) if long else Goal(110, 180)
     yield figure("click on a head → its large heatmap", goal, only("heads", clicked))
     (window, _), _ = pair
-    sent = window.sent
+    sent = window.ask("watched.sent")
     yield figure("pointer on a cell → crosshair and numbers", Goal(1000 / 60, 1000 / 30), in_turns(hover, pair, 40))
-    print(f"{subject.name}, {n_tokens} tokens: hovering sent {window.sent - sent} bytes over the websocket (goal: 0)")
+    sent = window.ask("watched.sent") - sent
+    print(f"{subject.name}, {n_tokens} tokens: hovering sent {sent} bytes over the websocket (goal: 0)")
     pages = len(subject.views)
     changed = in_turns(change_pages, pair, (2 if long else 3) * pages, first=pages)
     yield figure("page change → its pictures in sight", Goal(120, 200), changed)
-    query = window.page.url.partition("?")[2]
+    query = str(window.ask("() => location.search"))
     for each, _ in pair:
         each.close()
     loaded = in_turns(lambda _, of: first_load(browser, of, query), pair, 6)
     yield figure("first load → grid drawn", Goal(1200, 2000), loaded)
+
+
+def opened(browser: Browser, subject: Subject, query: str = "") -> Window:
+    """A new window with its grid drawn."""
+    window = Window(browser)
+    window.open(f"{subject.url}/{query}")
+    window.drawn("grid", 0)
+    return window
+
+
+def answer(window: Window, act: Callable[[], None], drawn: str) -> float:
+    """Milliseconds from the click that the act ends with to the last frame that draws the answer."""
+    window.to_front()
+    act()
+    clicked = window.last("click")
+    return window.drawn(drawn, clicked) - clicked
 
 
 def only(name: str, sides: Sides) -> Sides:
@@ -168,65 +135,64 @@ def figure_of(model: str, n_tokens: int, what: str, goal: Goal, sides: Sides) ->
     return Figure(model, n_tokens, what, goal, ours, floor, by_page)
 
 
-def submit(window: Watched, subject: Subject, prompts: Iterator[str]) -> Iterator[Timed]:
+def submit(window: Window, subject: Subject, prompts: Iterator[str]) -> Iterator[Timed]:
     """A prompt that another session has just run, on the page that asks least of it."""
-    run = window.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run")
     for prompt in prompts:
         if subject.name:
-            with Client(window.url) as other:
+            with Client(subject.url) as other:
                 other.go_to("residual")
                 other.submit(prompt)
-        window.prompt.fill(prompt)
-        yield "", window.answer(run.click, "grid")
+        window.fill("textarea", prompt)
+        yield "", answer(window, lambda: window.click(".st-key-headlight-bar button", "Run"), "grid")
 
 
-def click_heads(window: Watched, subject: Subject) -> Iterator[Timed]:
+def click_heads(window: Window, subject: Subject) -> Iterator[Timed]:
     """Each time another head beside those that the page begins with, and away with it again."""
-    window.page.set_viewport_size({"width": WIDTH, "height": TALL})
-    window.rest()
+    window.resize(WIDTH, TALL)
+    window.ask("watched.still")
     layers, heads = subject.grid
-    chosen = set(window.page.locator("figure.panel figcaption strong").all_inner_texts())
+    chosen = set(window.ask("watched.texts", "figure.panel figcaption strong"))
     others = [divmod(index, heads) for index in range(layers * heads)]
-    for head in cycle([head for head in others if "L{}H{}".format(*head) not in chosen]):
-        click = partial(window.click_head, *head, subject.grid)
-        seen_large = window.answer(click, "heads")
+    for layer, head in cycle([each for each in others if "L{}H{}".format(*each) not in chosen]):
+        across, down = (head + 0.5) / heads, (layer + 0.5) / layers
+        click = partial(window.click, ".board canvas", across=across, down=down)
+        seen_large = answer(window, click, "heads")
         yield "ring", window.last("ring") - window.last("click")
         yield "heads", seen_large
         click()
-        window.page.wait_for_timeout(STILL)  # the script has begun
-        window.rest()
+        time.sleep(PAUSE)  # the script has begun
+        window.ask("watched.still")
 
 
-def hover(window: Watched, subject: Subject) -> Iterator[Timed]:
+def hover(window: Window, subject: Subject) -> Iterator[Timed]:
     """Over cell after cell along the first heatmap's diagonal."""
-    picture = window.panels.first.locator("canvas").first
-    picture.scroll_into_view_if_needed()
-    box = picture.bounding_box()
-    assert box
+    left, top, width, height = window.ask("watched.box", ".panel canvas")
     for step in cycle(range(40)):
-        window.page.bring_to_front()
+        window.to_front()
         share = 0.4 + 0.01 * step
         before = window.last("crosshair")
-        window.page.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] * (share + 0.02) * 0.8)
-        window.page.wait_for_timeout(60)
-        if window.last("crosshair") > before:
-            yield "", window.last("crosshair") - window.last("hover")
+        window.move(left + width * share, top + height * (share + 0.02) * 0.8)
+        time.sleep(PAUSE)
+        if (seen := window.last("crosshair")) > before:
+            yield "", seen - window.last("hover")
 
 
-def change_pages(window: Watched, subject: Subject) -> Iterator[Timed]:
+def change_pages(window: Window, subject: Subject) -> Iterator[Timed]:
     """From page to page by the navigation."""
-    window.page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    window.rest()
+    window.resize(WIDTH, HEIGHT)
+    window.ask("watched.still")
     for view in cycle((*subject.views[1:], subject.views[0])):
-        link = window.link(view)
-        yield view.slug, window.answer(link.click, "picture")
+        if view.group:
+            window.click("[data-testid=stTopNavSection]", view.group)
+        link = "[data-testid=stTopNavDropdownLink]" if view.group else "[data-testid=stTopNavLink]"
+        yield view.slug, answer(window, partial(window.click, link, view.title), "picture")
 
 
 def first_load(browser: Browser, subject: Subject, query: str) -> Iterator[Timed]:
     """In a new window each time."""
     while True:
-        window = Watched(browser, subject.url)
-        yield "", window.load(query)
+        window = opened(browser, subject, query)
+        yield "", window.last("grid")
         window.close()
 
 
@@ -241,8 +207,8 @@ def use_tokenizer(model: Path, tokenizer: Path) -> None:
 def main(arguments: list[str]) -> None:
     """Measure the embedded model and one of GPT-2-small's shape, and report."""
     figures: list[Figure] = []
-    with tempfile.TemporaryDirectory() as made, chromium() as browser, served(str(FLOOR), Path(made)) as floor:
-        ui_table.begin(browser.version)
+    with tempfile.TemporaryDirectory() as made, browser() as chromium, served(str(FLOOR), Path(made)) as floor:
+        ui_table.begin(chromium.version)
         shaped = random_model(Path(made) / "gpt2-shaped")
         if arguments:
             use_tokenizer(shaped, Path(arguments[0]))
@@ -251,10 +217,10 @@ def main(arguments: list[str]) -> None:
             with headlight(Path(made), "--model", model) as url:
                 for n_tokens in lengths:
                     subject = Subject(name, url, (cfg.n_layers, cfg.n_heads))
-                    for figure in measure(browser, subject, floor_at(floor), n_tokens):
+                    for figure in measure(chromium, subject, floor_at(floor), n_tokens):
                         figures.append(figure)
                         ui_table.show(figure)
-        ui_table.write(figures, browser.version)
+        ui_table.write(figures, chromium.version)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,10 @@
-// Marks, on the page's own clock, when the user did something and when the frame that answers it was on the screen.
+// Marks, on the page's own clock, when the user did something and when the frame that answers it was on the screen; and
+// tells who measures of them, and of what is on the page, as `watched`.
 (() => {
+  const STILL = 200; // milliseconds after the script's end in which nothing more is drawn
+  const GLANCE = 20; // milliseconds between looks, which take no frame
+  const PATIENCE = 300_000; // milliseconds
+
   // A message posted while a frame is prepared arrives when that frame has been painted.
   const afterPaint = (then) => {
     const { port1, port2 } = new MessageChannel();
@@ -45,7 +50,11 @@
     const drawn = added.flatMap((node) => [node.closest(ADDED), ...node.querySelectorAll(ADDED)]).filter(Boolean);
     if (drawn.length > 0) markNextFrame("picture", () => drawn.some(inSight));
   });
-  const observe = (root) => additions.observe(root, { childList: true, subtree: true });
+  const roots = [];
+  const observe = (root) => {
+    roots.push(root);
+    additions.observe(root, { childList: true, subtree: true });
+  };
   observe(document);
   const { attachShadow } = Element.prototype;
   Element.prototype.attachShadow = function (options) {
@@ -75,4 +84,56 @@
     },
     true,
   );
+
+  let sent = 0; // bytes
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function (data) {
+    sent += data.byteLength ?? data.length;
+    send.call(this, data);
+  };
+
+  const until = async (found) => {
+    const giveUp = performance.now() + PATIENCE;
+    for (;;) {
+      const value = found();
+      if (value) return value;
+      if (performance.now() > giveUp) throw new Error(`Nothing came of ${found}`);
+      await new Promise((done) => setTimeout(done, GLANCE));
+    }
+  };
+  const last = (mark) => performance.getEntriesByName(mark).at(-1)?.startTime ?? 0;
+  const still = () => {
+    let busy = performance.now();
+    return until(() => {
+      const { testScriptState } = document.querySelector("[data-testid=stApp]")?.dataset ?? {};
+      if (testScriptState !== "notRunning") busy = performance.now();
+      return performance.now() - Math.max(busy, last("picture")) > STILL;
+    });
+  };
+  // All that match, also in components, and of these what has the text in a line of its own, if there is one.
+  const all = (selector, text) => {
+    const found = roots.filter(({ host }) => !host || host.isConnected).flatMap((root) => [...root.querySelectorAll(selector)]);
+    return text ? found.filter(({ innerText }) => innerText.split("\n").includes(text)) : found;
+  };
+  const find = (selector, text) => until(() => all(selector, text)[0]);
+
+  globalThis.watched = {
+    last,
+    still,
+    find,
+    sent: () => sent,
+    texts: (selector) => all(selector).map(({ innerText }) => innerText),
+    async drawn(mark, since) {
+      await until(() => last(mark) > since);
+      await still();
+      return last(mark);
+    },
+    // Where it is on the screen; scrolled there, if it was outside.
+    async box(selector, text) {
+      const element = await find(selector, text);
+      element.scrollIntoView({ block: "nearest" });
+      const { x, y, width, height } = element.getBoundingClientRect();
+      return [x, y, width, height];
+    },
+  };
 })();

@@ -4,14 +4,26 @@ const MASKED_CELL = -2;
 const ABSENT_CELL = -1;
 const SMALLEST = 2 ** -126; // the least weight that float32 holds with all its digits
 
+const isSet = (bits, place) => (bits[place >> 3] >> (7 - (place & 7))) & 1;
+
+// One past the last bit that is like the one at `start`; bytes of like bits are passed whole.
+function runEnd(bits, start, count) {
+  const bit = isSet(bits, start);
+  const whole = bit ? 255 : 0;
+  let end = start + 1;
+  while (end < count && isSet(bits, end) === bit) end += end % 8 === 0 && bits[end / 8] === whole ? 8 : 1;
+  return Math.min(end, count);
+}
+
 function allCells(visible, masked, rows, columns) {
-  const cells = new Float32Array(rows * columns);
+  const cells = new Float32Array(rows * columns).fill(MASKED_CELL);
   const bytes = Math.ceil(columns / 8);
   let next = 0;
-  for (let row = 0, place = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++, place++) {
-      const isMasked = (masked[row * bytes + (column >> 3)] >> (7 - (column & 7))) & 1;
-      cells[place] = isMasked ? MASKED_CELL : visible[next++];
+  for (let row = 0; row < rows; row++) {
+    const bits = masked.subarray(row * bytes, (row + 1) * bytes);
+    for (let start = 0, end; start < columns; start = end) {
+      end = runEnd(bits, start, columns);
+      if (!isSet(bits, start)) cells.set(visible.subarray(next, (next += end - start)), row * columns + start);
     }
   }
   return cells;

@@ -53,14 +53,20 @@ def test_the_browser_reads_what_python_packs(scripts: Page) -> None:
         np.testing.assert_array_equal(np.array(values, array.dtype), array.ravel())
 
 
-def test_the_browser_reads_the_weights_that_python_sent(scripts: Page) -> None:
-    """Eleven keys, so that a row's bits do not fill its bytes; -2 is masked and -1 absent."""
-    cells = np.random.default_rng(0).random((5, 11)).astype(np.float32)
-    cells[:, 3], cells[2, 7:], cells[4] = np.nan, np.nan, -1
+@pytest.mark.parametrize("n_keys", [11, 16, 43])
+@pytest.mark.parametrize("masks", ["here and there", "causal"])
+def test_the_browser_reads_the_weights_that_python_sent(scripts: Page, n_keys: int, masks: str) -> None:
+    """A row's bits fill its bytes or do not, and are masked in runs of any length; -2 is masked, -1 absent."""
+    random = np.random.default_rng(0)
+    cells = random.random((n_keys, n_keys)).astype(np.float32)
+    cells[3] = -1
+    causal = np.triu(np.ones_like(cells, bool), 1)
+    cells[causal if masks == "causal" else random.random(cells.shape) < np.linspace(0, 1, n_keys)] = np.nan
     sent = Weights.of(cells)
-    script = "([visible, masked]) => Array.from(allCells(visible, masked, 5, 11))"
-    read = scripts.evaluate(script, [sent.visible.tolist(), sent.masked.ravel().tolist()])
-    np.testing.assert_array_equal(np.array(read, np.float32).reshape(5, 11), np.nan_to_num(cells, nan=-2))
+    script = """([visible, masked, size]) =>
+      Array.from(allCells(Float32Array.from(visible), Uint8Array.from(masked), size, size))"""
+    read = scripts.evaluate(script, [sent.visible.tolist(), sent.masked.ravel().tolist(), n_keys])
+    np.testing.assert_array_equal(np.array(read, np.float32).reshape(cells.shape), np.nan_to_num(cells, nan=-2))
 
 
 @pytest.mark.parametrize("background", [LIGHT, DARK])

@@ -1,0 +1,72 @@
+"""What `make bench-ui` does to a page, done once to Headlight's and to the floor's."""
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+
+import pytest
+
+from tests.bench import ui
+from tests.bench.window import Browser, browser
+from tests.serving import headlight, served
+
+ACTS = {
+    "submit": lambda: partial(ui.submit, prompts=ui.prompts(8)),
+    "click_heads": lambda: ui.click_heads,
+    "hover": lambda: ui.hover,
+    "change_pages": lambda: ui.change_pages,
+}
+
+
+@pytest.fixture(scope="module")
+def chromium(with_chromium: None) -> Iterator[Browser]:
+    """A browser that is driven without Playwright."""
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=["Headlight", "floor"])
+def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ui.Subject]:
+    """The embedded model's page, or the floor's."""
+    folder = tmp_path_factory.mktemp("server")
+    if request.param == "Headlight":
+        with headlight(folder) as url:
+            yield ui.Subject("mini", url, (2, 4))
+    else:
+        with served(str(ui.FLOOR), folder) as url:
+            yield ui.floor_at(url)
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_an_act_takes_time_that_the_page_has_marked(chromium: Browser, subject: ui.Subject, act: str) -> None:
+    """Twice, so that it begins where it ended. A page that was not drawn anew would take less than nothing."""
+    window = ui.opened(chromium, subject)
+    took = [milliseconds for _, milliseconds in islice(ACTS[act]()(window, subject), 4)]
+    window.close()
+    assert len(took) == 4
+    assert all(0 < each < 60_000 for each in took)
+
+
+def test_the_first_load_takes_longer_than_the_script_alone(chromium: Browser, subject: ui.Subject) -> None:
+    """100 ms: Streamlit's own scripts take several times that to be read."""
+    _, took = next(ui.first_load(chromium, subject, ""))
+    assert took > 100
+
+
+def test_a_page_counts_what_it_says_to_the_server(chromium: Browser, subject: ui.Subject) -> None:
+    """A change of page sends something, so that a count of zero after hovering means something."""
+    window = ui.opened(chromium, subject)
+    before = window.ask("watched.sent")
+    next(ui.change_pages(window, subject))
+    assert window.ask("watched.sent") > before > 0
+    window.close()
+
+
+def test_what_a_page_cannot_do_is_an_error(chromium: Browser, subject: ui.Subject) -> None:
+    """Both by the page's own word, which would else pass for an empty answer."""
+    window = ui.opened(chromium, subject)
+    with pytest.raises(RuntimeError, match="nowhere"):
+        window.ask("() => nowhere")
+    with pytest.raises(RuntimeError, match=r"No\.such"):
+        window.call("No.such")
+    window.close()
