@@ -1,10 +1,13 @@
 // What is shown of a head: one measure of each cell, with the first token kept, hidden or left out; or the difference
 // of two heads in that measure. Cells without a number say in words why.
+//
+// A measure makes its values out of a row's weights, in their place; those that are NaN stay so. A row at a time, because
+// a call for each of a million cells would take most of the time.
 const MEASURES = {
   weight: {
     title: "attention weight",
     most: 1,
-    value: (weight) => weight,
+    fill: () => {},
     text: (head, query, key) => head.pattern.weightText(query, key),
   },
   score: {
@@ -12,17 +15,27 @@ const MEASURES = {
     signed: true,
     root: "linear", // a score is a logarithm already,
     combined: "mean", // and a sum of logarithms is none of anything
-    value: (_, head, query, key) => head.pattern.score(query, key),
+    fill(values, { pattern }, query) {
+      const cells = pattern.row(query);
+      const logsumexp = pattern.logsumexp[query];
+      for (let key = 0; key < values.length; key++) {
+        if (!Number.isNaN(values[key])) values[key] = Math.log(Math.max(cells[key], SMALLEST)) + logsumexp;
+      }
+    },
     text: (head, query, key) => head.pattern.scoreText(query, key),
   },
   write: {
     title: "value-weighted norm (L2 norm)",
-    value: (weight, { pattern }, _, key) => weight * pattern.norms[key],
+    fill(values, { pattern }) {
+      for (let key = 0; key < values.length; key++) values[key] *= pattern.norms[key];
+    },
   },
   disagreement: {
     title: "weight − share of the written norm",
     signed: true,
-    value: (weight, { pattern, written }, query, key) => weight - (weight * pattern.norms[key]) / written[query],
+    fill(values, { pattern, written }, query) {
+      for (let key = 0; key < values.length; key++) values[key] -= (values[key] * pattern.norms[key]) / written[query];
+    },
   },
 };
 
@@ -46,16 +59,21 @@ class MeasuredHead {
     this.renormalises = sink === "renormalise";
   }
 
-  // Each row's weights without the first token's.
+  // The sum of each row's weights without the first token's.
   get rest() {
     const { pattern } = this;
-    const others = (query, key) => (key === pattern.first ? 0 : pattern.weight(query, key));
-    return (this.rests ??= pattern.sumRows(others));
+    return (this.rests ??= pattern.sumRows(new Float32Array(this.columns).fill(1), pattern.first));
   }
 
-  // All that each row writes.
+  // All that each row writes; without the first token, if that is left out.
   get written() {
-    return (this.writtens ??= this.pattern.sumRows((query, key) => this.writtenFrom(query, key)));
+    const { pattern } = this;
+    if (!this.renormalises) return (this.writtens ??= pattern.sumRows(pattern.norms));
+    return (this.writtens ??= pattern.sumRows(pattern.norms, pattern.first).map((sum, query) => sum / this.rest[query]));
+  }
+
+  get patterns() {
+    return [this.pattern];
   }
 
   get rows() {
@@ -66,20 +84,31 @@ class MeasuredHead {
     return this.pattern.columns;
   }
 
-  writtenFrom(query, key) {
-    return this.renormalises && key === this.pattern.first ? 0 : this.weight(query, key) * this.pattern.norms[key];
-  }
-
   // The weight, as a share of the row without its first token if that is left out.
   weight(query, key) {
-    const weight = this.pattern.weight(query, key);
-    return this.renormalises ? weight / this.rest[query] : weight;
+    return this.pattern.weight(query, key) / this.share(query);
   }
 
-  // NaN where the cell has none.
+  share(query) {
+    return this.renormalises ? this.rest[query] : 1;
+  }
+
+  // The values of a query's cells, NaN where one has none; until another row is asked for.
+  row(query) {
+    if (this.filled === query) return this.values;
+    const { pattern, columns, hides } = this;
+    const values = (this.values ??= new Float64Array(columns));
+    const cells = pattern.row(query);
+    const share = this.share(query);
+    for (let key = 0; key < columns; key++) values[key] = cells[key] >= 0 ? cells[key] / share : NaN;
+    if (hides) values[pattern.first] = NaN;
+    this.measure.fill(values, this, query);
+    this.filled = query;
+    return values;
+  }
+
   value(query, key) {
-    if (!this.pattern.isKnown(query, key) || (this.hides && key === this.pattern.first)) return NaN;
-    return this.measure.value(this.weight(query, key), this, query, key);
+    return this.row(query)[key];
   }
 
   // Why a cell has no value, or null.
@@ -128,6 +157,10 @@ class HeadDifference {
     this.measure = { ...a.measure, signed: true, most: undefined };
   }
 
+  get patterns() {
+    return [this.a.pattern, this.b.pattern];
+  }
+
   get rows() {
     return this.a.rows;
   }
@@ -136,13 +169,27 @@ class HeadDifference {
     return this.a.columns;
   }
 
-  value(query, key) {
-    const before = this.a.value(query, key);
-    const after = this.b.value(query, key);
-    const difference = after - before;
-    if (!Number.isNaN(difference)) return this.isBound(query, key) ? NaN : difference;
-    if ((Number.isNaN(before) && Number.isNaN(after)) || this.lack(query, key)) return NaN;
+  // As of one head.
+  row(query) {
+    if (this.filled === query) return this.values;
+    const [before, after] = [this.a.row(query), this.b.row(query)];
+    const values = (this.values ??= new Float64Array(this.columns));
+    for (let key = 0; key < values.length; key++) {
+      const isInOne = Number.isNaN(before[key]) !== Number.isNaN(after[key]);
+      values[key] = isInOne ? this.alone(query, key, before[key], after[key]) : after[key] - before[key];
+    }
+    if (this.a.show === "score") for (const key of values.keys()) if (this.isBound(query, key)) values[key] = NaN;
+    this.filled = query;
+    return values;
+  }
+
+  alone(query, key, before, after) {
+    if (this.lack(query, key)) return NaN;
     return Number.isNaN(after) ? -before : after;
+  }
+
+  value(query, key) {
+    return this.row(query)[key];
   }
 
   // A score that is only known to be below something has no difference.
@@ -193,10 +240,7 @@ function largestValue(head) {
   if (head.largest !== undefined) return head.largest;
   head.largest = 0;
   for (let query = 0; query < head.rows; query++) {
-    for (let key = 0; key < head.columns; key++) {
-      const size = Math.abs(head.value(query, key));
-      if (size > head.largest) head.largest = size;
-    }
+    for (const value of head.row(query)) if (Math.abs(value) > head.largest) head.largest = Math.abs(value);
   }
   return head.largest;
 }

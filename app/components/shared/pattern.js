@@ -72,11 +72,12 @@ class Pattern {
     return this.isKnown(query, key) && this.cell(query, key) < SMALLEST;
   }
 
-  // A sum over each row, of what `term(query, key)` says.
-  sumRows(term) {
+  // The sum over each row of its weights times the keys' factors, one key left out if there is one `without`.
+  sumRows(factors, without = -1) {
     return Float64Array.from({ length: this.rows }, (_, query) => {
+      const cells = this.row(query);
       let sum = 0;
-      for (let key = 0; key < this.columns; key++) if (this.isKnown(query, key)) sum += term(query, key);
+      for (let key = 0; key < cells.length; key++) if (cells[key] >= 0 && key !== without) sum += cells[key] * factors[key];
       return sum;
     });
   }

@@ -2,7 +2,7 @@
 // the value, so that of many cells under one pixel the largest shows, whatever its sign.
 const LACK_LEVELS = { masked: MASKED, absent: 1, unknown: 1, hidden: 2 };
 const FIRST_LEVEL = 3;
-const SCALES = { sqrt: Math.sqrt, linear: (share) => share };
+const shaped = (root, share) => (root === "sqrt" ? Math.sqrt(share) : share);
 const TICK_SHARES = {
   sqrt: { positive: [0, 0.01, 0.1, 0.25, 0.5, 1], signed: [-1, -0.25, 0, 0.25, 1] },
   linear: { positive: [0, 0.25, 0.5, 0.75, 1], signed: [-1, -0.5, 0, 0.5, 1] },
@@ -37,7 +37,7 @@ class ColourScale {
 
   level(value) {
     const away = value - this.centre;
-    const size = Math.round(this.sizes * SCALES[this.root](Math.min(1, Math.abs(away) / this.limit)));
+    const size = Math.round(this.sizes * shaped(this.root, Math.min(1, Math.abs(away) / this.limit)));
     return FIRST_LEVEL + (this.signed ? 2 * size + Number(away > 0) : size);
   }
 
@@ -52,11 +52,14 @@ class ColourScale {
   }
 
   levelsOf(head) {
-    const levels = new Uint16Array(head.rows * head.columns);
-    for (let query = 0; query < head.rows; query++) {
-      for (let key = 0; key < head.columns; key++) {
-        const value = head.value(query, key);
-        levels[query * head.columns + key] = Number.isNaN(value) ? LACK_LEVELS[head.lack(query, key)] : this.level(value);
+    const { rows, columns, patterns } = head;
+    const levels = new Uint16Array(rows * columns).fill(MASKED);
+    const [one, other] = [patterns.at(0).cells, patterns.at(-1).cells];
+    for (let query = 0, place = 0; query < rows; query++) {
+      const values = head.row(query);
+      for (let key = 0; key < columns; key++, place++) {
+        if (!Number.isNaN(values[key])) levels[place] = this.level(values[key]);
+        else if (one[place] !== MASKED_CELL || other[place] !== MASKED_CELL) levels[place] = LACK_LEVELS[head.lack(query, key)];
       }
     }
     return levels;
@@ -85,7 +88,7 @@ class ColourScale {
   ticks() {
     const shares = TICK_SHARES[this.root][this.signed ? "signed" : "positive"];
     return shares.map((share) => {
-      const size = SCALES[this.root](Math.abs(share));
+      const size = shaped(this.root, Math.abs(share));
       const place = this.signed ? (1 + Math.sign(share) * size) / 2 : size;
       return [place, this.tickText(this.centre + share * this.limit)];
     });

@@ -29,8 +29,10 @@ def _content(seen: Selection) -> None:
     st.caption(TERMS["edits"])
     if seen.prompt_b is not None:
         st.caption("B is a prompt of its own now, and edits wait. Adding or switching on an edit closes prompt B.")
-    for place, edit in enumerate(seen.edits):
-        _row(place, edit, seen)
+    if seen.edits:
+        with st.container(key="headlight-edits"):
+            for place, edit in enumerate(seen.edits):
+                _row(place, edit, seen)
     found = pages.of(seen)
     if added := form.draw(found.a, seen):
         change((*seen.edits, added), seen.edits_off)

@@ -157,21 +157,38 @@ def test_ranks_count_larger_weights_of_the_row_and_leave_masked_keys_out(scripts
     masked = np.array([[False, False, False, False, True]])
     sent = encode_weights(pattern, masked)
     script = """([visible, masked]) => {
-      const pattern = new Pattern({ values: visible }, { values: masked }, { values: [0] }, { values: upTo(5) });
+      const sent = [Float32Array.from(visible), Uint8Array.from(masked)].map((values) => ({ values }));
+      const pattern = new Pattern(...sent, { values: [0] }, { values: upTo(5) });
       return [0, 1, 2, 3].map((key) => pattern.rankText(0, key));
     }"""
     told = scripts.evaluate(script, [sent.visible.tolist(), sent.masked[0].tolist()])
     assert told == ["2 of 4", "1 of 4", "2 of 4", "4 of 4"]
 
 
-def measures(scripts: Page, panel: HeadPanel, show: str, sink: str) -> list[np.ndarray]:
-    """A's, B's and the difference's values of a head as the browser computes them; NaN where there is none."""
-    script = """([props, panel, show, sink]) => {
+def compare(scripts: Page, panel: HeadPanel, show: str, sink: str, script: str) -> Any:
+    """What a script makes of the `comparison` that the browser has of a panel."""
+    arrays = {
+        name: {
+            "dtype": array.dtype.name,
+            "values": [None if value != value else value for value in array.ravel().tolist()],
+            "shape": array.shape,
+        }
+        for name, array in panel_arrays(panel).items()
+    }
+    compared = """([props, panel, show, sink]) => {
       const arrays = {};
       for (const [name, { dtype, values, shape }] of Object.entries(panel)) {
         arrays[name] = { values: new ARRAY_TYPES[dtype](values.map((value) => value ?? NaN)), shape };
       }
-      const { heads } = Comparison.from(props, arrays, "", { show, sink });
+      const comparison = Comparison.from(props, arrays, "", { show, sink });
+    """
+    return scripts.evaluate(compared + script + "}", [panel_props(panel), arrays, show, sink])
+
+
+def measures(scripts: Page, panel: HeadPanel, show: str, sink: str) -> list[np.ndarray]:
+    """A's, B's and the difference's values of a head as the browser computes them; NaN where there is none."""
+    script = """
+      const { heads } = comparison;
       const [queries, keys] = [heads[0].rows, heads[0].columns].map(upTo);
       const number = (value) => (Number.isNaN(value) ? null : value);
       const table = (cell) => queries.map((query) => keys.map((key) => cell(query, key)));
@@ -179,17 +196,8 @@ def measures(scripts: Page, panel: HeadPanel, show: str, sink: str) -> list[np.n
         table((query, key) => number(head.value(query, key))),
         table((query, key) => head.lack(query, key)),
       ]);
-    }"""
-    arrays = panel_arrays(panel)
-    described = {
-        name: {
-            "dtype": array.dtype.name,
-            "values": [None if value != value else value for value in array.ravel().tolist()],
-            "shape": array.shape,
-        }
-        for name, array in arrays.items()
-    }
-    found = scripts.evaluate(script, [panel_props(panel), described, show, sink])
+    """
+    found = compare(scripts, panel, show, sink, script)
     for values, lacks in found:
         np.testing.assert_array_equal(np.equal(values, None), np.not_equal(lacks, None))  # each lack has a reason
     return [np.array(values, float) for values, _ in found]
@@ -200,8 +208,8 @@ def test_every_cells_number_is_right_to_its_last_digit(scripts: Page) -> None:
     weights = np.maximum(np.random.default_rng(3).dirichlet(np.full(40, 0.1), 40), 1e-30).astype(np.float32)
     sent = encode_weights(weights, np.zeros((40, 40), bool))
     script = """([visible, masked]) => {
-      const [logsumexp, norms] = [{ values: Array(40).fill(0.5) }, { values: Array(40).fill(1) }];
-      const pattern = new Pattern({ values: visible }, { values: masked }, logsumexp, norms);
+      const sent = [Float32Array.from(visible), Uint8Array.from(masked)].map((values) => ({ values }));
+      const pattern = new Pattern(...sent, { values: Array(40).fill(0.5) }, { values: Array(40).fill(1) });
       const head = new MeasuredHead(pattern, "weight", "keep");
       const cells = upTo(40).flatMap((query) => upTo(40).map((key) => Object.fromEntries(head.describe(query, key))));
       const sums = upTo(40).map((key) => head.format(combinedValue(head, [22, 23], [key])));
@@ -213,6 +221,28 @@ def test_every_cells_number_is_right_to_its_last_digit(scripts: Page) -> None:
         assert score.replace("−", "-") == f"{np.log(value) + 0.5:.3f}"
     for told, value in zip(sums, weights[[22, 23]].astype(np.float64).sum(0), strict=True):
         assert float(told.replace("−", "-")) == float(f"{value:.3e}")
+
+
+@pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
+@pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
+def test_a_pictures_levels_are_those_of_its_cells(scripts: Page, show: str, sink: str) -> None:
+    """Of A, of B and of B - A, asked for in an order in which no row follows its neighbour."""
+    script = """
+      const scales = colourScales([comparison], "sqrt", false);
+      return comparison.heads.map((head) => {
+        const scale = scales.get(head);
+        const level = (query, key) => {
+          const value = head.value(query, key);
+          return Number.isNaN(value) ? LACK_LEVELS[head.lack(query, key)] : scale.level(value);
+        };
+        const cells = upTo(head.columns).flatMap((key) => upTo(head.rows).map((query) => [query, key]));
+        const painted = scale.levels(head);
+        return cells.map(([query, key]) => [level(query, key), painted[query * head.columns + key]]);
+      });
+    """
+    for pairs in compare(scripts, compared.panel(0, compare=True), show, sink, script):
+        assert all(level == painted for level, painted in pairs)
+        assert len({level for level, _ in pairs}) > 5
 
 
 @pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
