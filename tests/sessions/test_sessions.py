@@ -1,11 +1,13 @@
 """Several sessions on one server: each sees its own prompt's result, whatever the others do and whatever breaks."""
 
+import json
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 from urllib.parse import urlencode, urlparse
+from urllib.request import urlopen
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -111,3 +113,9 @@ def test_a_page_elsewhere_cannot_reach_the_server_by_a_name_of_its_own(server: s
         else:
             with pytest.raises(InvalidStatus, match="403"), connect(stream, address=there):
                 pass
+
+
+def test_a_page_that_embeds_this_one_cannot_command_it(server: str) -> None:
+    """As Streamlit's own list would let anybody's page on its public hosting."""
+    with urlopen(f"{server}/_stcore/host-config") as answer:
+        assert json.load(answer)["allowedOrigins"] == []

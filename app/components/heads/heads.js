@@ -45,7 +45,8 @@ class Heads {
         (_, index) => drawn.find((panel) => panel.isOf(comparison, slot, index)) ?? new Panel(this, comparison, slot, index),
       ),
     );
-    this.grid.replaceChildren(...this.panels.map((panel) => panel.box));
+    const boxes = this.panels.map(({ box }) => box);
+    setChildren(this.grid, boxes);
     const names = this.comparisons.map(({ name }) => name).join(", ");
     this.grid.ariaLabel = `${MEASURES[show].title} of ${names}. ${KEY_HELP}`;
     this.activate(Math.min(this.active, Math.max(0, this.panels.length - 1)), false);

@@ -18,14 +18,12 @@ class OptionRow {
     for (const [name, control] of this.controls) control.show(name in this.unheard ? this.unheard[name][0] : values[name]);
   }
 
-  // A control that looks the same as before stays where it is, and with it the keyboard's focus and what is half typed.
+  // A control that looks the same as before stays as it is.
   setLooks(looks) {
     const before = this.controls;
     this.controls = new Map(looks.map((look) => [look.name, this.control(look, before.get(look.name))]));
-    for (const [name, control] of before) if (this.controls.get(name) !== control) control.element.remove();
-    [...this.controls.values()].forEach(({ element }, at) => {
-      if (this.row.children[at] !== element) this.row.insertBefore(element, this.row.children[at] ?? null);
-    });
+    const elements = [...this.controls.values()].map(({ element }) => element);
+    setChildren(this.row, elements);
   }
 
   control({ help, ...look }, before) {

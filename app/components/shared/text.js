@@ -6,6 +6,16 @@ function element(tag, className, text) {
   return made;
 }
 
+// Makes these an element's children. Those that are there already stay in their places, undrawn anew, and with them the
+// keyboard's focus and what is half typed.
+function setChildren(parent, children) {
+  const kept = new Set(children);
+  for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
+  children.forEach((child, place) => {
+    if (parent.children[place] !== child) parent.insertBefore(child, parent.children[place] ?? null);
+  });
+}
+
 const upTo = (count) => Array.from({ length: count }, (_, index) => index);
 const headName = ([layer, head]) => `L${layer}H${head}`;
 const withMinus = (text) => text.replaceAll("-", "−");
