@@ -1,8 +1,8 @@
 """A browser's window that tells nothing unless it is asked, so that measuring takes nothing from what is measured.
 
 Playwright has the browser tell it of all that goes over the network, each message of Headlight's websocket whole, and
-asks at each frame whether something has come: with 1,023 tokens a quarter of the time to a head's large heatmap went
-into that. This speaks the browser's own protocol, asks for no reports, and waits by one question that the page answers.
+asks at each frame whether something has come; the longer the prompt, the more of what is measured goes into that. This
+speaks the browser's own protocol, asks for no reports, and waits by one question that the page answers.
 Source: https://chromedevtools.github.io/devtools-protocol/
 """
 
