@@ -1,8 +1,8 @@
 // What is shown of a head: one measure of each cell, with the first token kept, hidden or left out; or the difference
 // of two heads in that measure. Cells without a number say in words why.
 //
-// A measure makes its values out of a row's weights, in their place; those that are NaN stay so. A row at a time, because
-// a call for each of a million cells would take most of the time.
+// A measure makes its values out of a row's weights, in their place, NaN where a cell has none. A row at a time, because a
+// call for each of a million cells would take most of the time.
 const MEASURES = {
   weight: {
     title: "attention weight",
@@ -19,7 +19,7 @@ const MEASURES = {
       const cells = pattern.row(query);
       const logsumexp = pattern.logsumexp[query];
       for (let key = 0; key < values.length; key++) {
-        if (!Number.isNaN(values[key])) values[key] = Math.log(Math.max(cells[key], SMALLEST)) + logsumexp;
+        values[key] = cells[key] >= 0 ? Math.log(Math.max(cells[key], SMALLEST)) + logsumexp : NaN;
       }
     },
     text: (head, query, key) => head.pattern.scoreText(query, key),
@@ -101,8 +101,8 @@ class MeasuredHead {
     const cells = pattern.row(query);
     const share = this.share(query);
     for (let key = 0; key < columns; key++) values[key] = cells[key] >= 0 ? cells[key] / share : NaN;
-    if (hides) values[pattern.first] = NaN;
     this.measure.fill(values, this, query);
+    if (hides) values[pattern.first] = NaN;
     this.filled = query;
     return values;
   }

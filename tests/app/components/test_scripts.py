@@ -223,6 +223,17 @@ def test_every_cells_number_is_right_to_its_last_digit(scripts: Page) -> None:
         assert float(told.replace("−", "-")) == float(f"{value:.3e}")
 
 
+@pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
+def test_a_score_is_told_where_the_first_token_has_all_weight(scripts: Page, sink: str) -> None:
+    """A row without its first token then sums to zero, which weights cannot be shares of; scores stay as they are."""
+    script = """(sink) => {
+      const sent = [Float32Array.of(1, 0), Uint8Array.of(0)].map((values) => ({ values }));
+      const pattern = new Pattern(...sent, { values: [0.5] }, { values: [1, 1] });
+      return new MeasuredHead(pattern, "score", sink).text(0, 1);
+    }"""
+    assert scripts.evaluate(script, sink) == f"< −{-(np.log(2.0**-126) + 0.5):.3f}"
+
+
 @pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
 @pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
 def test_a_pictures_levels_are_those_of_its_cells(scripts: Page, show: str, sink: str) -> None:
