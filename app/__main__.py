@@ -3,7 +3,7 @@
 import os
 import sys
 
-from app.settings import MAIN, Settings, parser, read
+from app.settings import SERVER, Settings, parser, read
 from model.errors import ConfigError
 
 
@@ -25,7 +25,7 @@ def main(flags: list[str]) -> None:
         sys.exit(f"Headlight cannot start. {error}")
     from streamlit.web import cli  # here: what is wrong is said without waiting for it
 
-    cli.main(["run", str(MAIN), *server_options(chosen), "--", *flags], prog_name="streamlit")
+    cli.main(["run", str(SERVER), *server_options(chosen), "--", *flags], prog_name="streamlit")
 
 
 if __name__ == "__main__":

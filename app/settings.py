@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from model.errors import ConfigError, nearest
 
-MAIN = Path(__file__).parent / "main.py"
+MAIN, SERVER = (Path(__file__).parent / name for name in ("main.py", "server.py"))
 FILE = "headlight.toml"
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 GIB_RANGE = (0.0, 4096.0)
@@ -110,7 +110,7 @@ def default_text(each: "Field[Any]") -> str:
 @cache
 def settings() -> Settings:
     """This server's settings, read once."""
-    started = Path(sys.argv[0]).absolute() == MAIN.absolute()  # then what stands behind it is meant for it
+    started = Path(sys.argv[0]).absolute() in (MAIN, SERVER)  # then what stands behind it is meant for it
     return read(sys.argv[1:] if started else [], os.environ)
 
 

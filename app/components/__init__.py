@@ -25,6 +25,7 @@ from app.components.shared.coding import (
     encode_thumbnails,
     encode_weights,
 )
+from app.components.shared.fetchable import Fetchable
 from app.components.signed_bars import SignedBar, signed_bars
 from app.components.signed_map import MapAxis, MapCell, chosen_cell, signed_map
 from app.components.token_bars import Beside, StepClick, TokenChoice, WritingStep, clicked, token_bars
@@ -41,6 +42,7 @@ __all__ = [
     "Choice",
     "Colour",
     "Column",
+    "Fetchable",
     "FlowChoice",
     "Followed",
     "GraphEdge",

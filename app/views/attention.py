@@ -12,6 +12,7 @@ from app import shown as pages
 from app.axis import Axis, axis_of
 from app.components import (
     Choice,
+    Fetchable,
     HeadPanel,
     Listed,
     Option,
@@ -30,7 +31,7 @@ from app.run import Run
 from app.selection.chosen import Head
 from app.shown import Shown
 from app.views import cell_tables, grid, head_tables, labels, options
-from app.views.panels import panel
+from app.views.panels import fetchable, panel
 from app.views.parts import heading, name
 from app.views.scores import SCORES, score
 from app.views.subjects import drawn
@@ -62,7 +63,7 @@ def render(shown: Shown) -> None:
             st.info("No head is chosen. Choose one in the grid to see its pattern here.")
             return
         panels = [panel(shown, head, axis, now.unit) for head in chosen]
-        _heads(panels, axis, limits)
+        _heads(panels, axis, limits, fetchable(shown, axis, now.unit))
         _ask_why(chosen)
     with strip:
         token_strip(
@@ -221,7 +222,7 @@ def _caption(entropy: float, previous_token: float, induction: float) -> str:
     return f"entropy {entropy:.2f} nats · previous token {previous_token:.2f} · induction {repeats}"
 
 
-def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float]) -> None:
+def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], others: Fetchable) -> None:
     now = selection.current()
     st.caption("Row: the token that looks. Column: the token looked at. Choose a cell to pin it, drag to zoom.")
     before = Pin(now.queries, now.keys) if now.queries or now.keys else None
@@ -237,6 +238,7 @@ def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float]) -> No
         scale=now.scale,
         own_scale=now.own_scale,
         others=limits,
+        fetchable=others,
     )
     if pin != before:
         selection.update(queries=pin.queries if pin else (), keys=pin.keys if pin else ())

@@ -1,11 +1,14 @@
 """Heads as the browser draws them: their weights as codes, laid on the page's axis."""
 
 import numpy as np
+import streamlit as st
 
-from app import fields
+from app import fields, runs
 from app import shown as pages
 from app.axis import Axis, Group
-from app.components import HeadPanel, HeadPattern, encode_weights
+from app.components import Fetchable, HeadPanel, HeadPattern, encode_weights
+from app.components.heads import panel_content
+from app.components.shared.fetchable import Content
 from app.run import Run
 from app.selection.chosen import Head, Unit
 from app.shown import Shown
@@ -17,6 +20,31 @@ def panel(shown: Shown, head: Head, axis: Axis, unit: Unit) -> HeadPanel:
         return HeadPanel(coded(shown, 0, head, axis, unit))
     a, b = (coded(shown, index, head, axis, unit).on_axis(axis.positions[index]) for index in (0, 1))
     return HeadPanel(a, b)
+
+
+def fetchable(shown: Shown, axis: Axis, unit: Unit) -> Fetchable:
+    """Any head as `panel` makes it, for a browser that fetches it; one and the same as long as the same is shown.
+
+    It holds no run: one that is no more in the cache is not to be had.
+    """
+    of = (*(run.key for run in shown.runs), axis.positions, unit)
+    kept = st.session_state.get("fetchable")
+    if kept is None or kept[0] != of:
+        kept = st.session_state["fetchable"] = (of, _fetchable(shown, axis, unit))
+    return kept[1]
+
+
+def _fetchable(shown: Shown, axis: Axis, unit: Unit) -> Fetchable:
+    keys, alignment, n_layers, n_heads = [run.key for run in shown.runs], shown.alignment, shown.n_layers, shown.n_heads
+
+    def content(layer: int, head: int) -> Content | None:
+        found = [runs.recalled(key) for key in keys]
+        if not all(found) or layer >= n_layers or head >= n_heads:
+            return None
+        a, b = found if alignment else (*found, None)
+        return panel_content(panel(Shown(a, b, alignment), (layer, head), axis, unit))
+
+    return Fetchable(content)
 
 
 def coded(shown: Shown, index: int, head: Head, axis: Axis, unit: Unit) -> HeadPattern:

@@ -1,10 +1,12 @@
 """The attention page in a real browser, against the patterns that the library computes."""
 
 import re
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, WebSocketRoute, expect
 
 from model import Transformer, load
 from tests.e2e.driver import Driver
@@ -66,6 +68,61 @@ def test_a_click_on_a_thumbnail_opens_that_head_and_another_click_closes_it(app:
     app.click_head(2, 3, of=grid)
     expect(app.panels).to_have_count(1)
     expect(app.panels.locator("figcaption")).to_contain_text("L0H0")
+
+
+@pytest.fixture
+def window(browser: Browser, server: str) -> Iterator[Driver]:
+    """A window of its own, whose requests can be held up."""
+    driver = Driver(browser, server)
+    yield driver
+    driver.close()
+
+
+def test_a_head_is_shown_before_python_has_heard_of_it(window: Driver, mini: Transformer) -> None:
+    """What the page tells Python is kept back meanwhile; told, it changes nothing that is drawn."""
+    kept_back: list[Callable[[], None]] = []
+    keeping = False
+
+    def hold(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def told(message: str | bytes) -> None:
+            kept_back.append(partial(server.send, message))
+            if not keeping:
+                kept_back.pop()()
+
+        socket.on_message(told)
+
+    window.page.route_web_socket("**/_stcore/stream", hold)
+    window.open(prompt=PROMPT, heads="0.0")
+    keeping = True
+    window.click_head(2, 3, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+    expect(window.panels).to_have_count(2)
+    added = window.panels.nth(1)
+    expect(added.locator("figcaption")).to_contain_text("L2H3")
+    expect(added.locator("canvas").first).not_to_have_js_property("width", 0)
+    expected = _pattern(mini, 2, 3)
+    visible = np.tril_indices(len(expected))
+    ink = _ink(added.evaluate(CELLS, len(expected)))[visible]
+    assert _darker_is_larger(ink, expected[visible])
+    window.click_head(0, 0, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+    expect(window.panels).to_have_count(1)
+    keeping = False
+    for tell in kept_back:
+        tell()
+    window.page.wait_for_url(re.compile(r"heads=2\.3(&|$)"))
+    window.settle()
+    expect(window.panels).to_have_count(1)
+    assert np.array_equal(_ink(window.panels.nth(0).evaluate(CELLS, len(expected)))[visible], ink)
+    assert not window.complaints
+
+
+def test_a_head_that_cannot_be_fetched_comes_from_python(window: Driver, mini: Transformer) -> None:
+    window.page.route("**/fetch/**", lambda route: route.abort())
+    window.open(prompt=PROMPT, heads="0.0")
+    window.click_head(2, 3, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+    expect(window.panels).to_have_count(2)
+    expect(window.panels.nth(1).locator("figcaption")).to_contain_text("L2H3")
 
 
 def test_pixels_show_the_pattern_that_the_model_computes(app: Driver, mini: Transformer) -> None:

@@ -1,6 +1,7 @@
 // Heads as thumbnails on one canvas. Frames, badges and a table's labels are elements over it: a hover redraws nothing.
 const SMALL_PITCH = 40; // CSS pixels
 const MAGNIFIED = 168;
+const PATIENCE = 200; // milliseconds
 
 class HeadGrid {
   listeners = { head: (head) => this.place(this.linkedFrame, head) };
@@ -56,6 +57,7 @@ class HeadGrid {
   setValue(selected) {
     const [layerCount, headCount] = this.shape;
     this.selected = selected.filter(([layer, head]) => layer < layerCount && head < headCount);
+    this.view.link.send("chosen", null); // Python's word counts
     this.drawFrames();
   }
 
@@ -216,6 +218,14 @@ class HeadGrid {
     this.cursor = this.layout.indices.get(headName(head));
     this.drawFrames();
     this.view.announce(`${headName(head)} ${slot >= 0 ? "removed" : `selected as number ${this.selected.length}`}`);
+    this.view.keep(this.selected);
+    this.report();
+  }
+
+  // The chosen heads are shown first: Python, while it draws the page anew, would hold them up.
+  async report() {
+    const shown = this.view.link.send("chosen", this.selected);
+    await Promise.race([Promise.allSettled(shown), new Promise((done) => setTimeout(done, PATIENCE))]);
     this.view.report(this.selected);
   }
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from app.components.shared.coding import WEIGHT_ABSENT, Weights
+from app.components.shared.fetchable import Content, Fetchable
 from app.components.shared.mount import mount, register
 
 Presence = Literal["both", "changed", "a", "b"]
@@ -98,6 +99,7 @@ def heads(
     scale: Scale = "sqrt",
     own_scale: bool = False,
     others: Mapping[Kind, float] | None = None,
+    fetchable: Fetchable | None = None,
 ) -> Pin | None:
     """Each head as a heatmap (row = query, column = key), with B as three: A, B and B - A; returns what is pinned.
 
@@ -109,6 +111,9 @@ def heads(
     norm), or the weight less the key's share of all that the row writes. `sink` keeps the first token, hides its
     column, or lets the other keys' weights sum to 1. Colours follow the value or its square root (scores always the
     value), on each head's own scale or on one for all, which goes as far as `others` on the page do.
+
+    A head that is chosen in a `head_grid` of the same group is shown before the script has run again, if it is
+    `fetchable`, whose content has to be that of `panel_content`.
     """
     value = mount(
         _render,
@@ -122,12 +127,14 @@ def heads(
             "scale": scale,
             "ownScale": own_scale,
             "others": others or {},
+            "fetch": None if fetchable is None else fetchable.name,
         },
         arrays={
             f"{slot}.{name}": array for slot, panel in enumerate(panels) for name, array in panel_arrays(panel).items()
         },
         value=pinned,
         epoch=epoch,
+        fetched=None if fetchable is None else fetchable.fetched,
     )
     return _pin_within(value, len(axis.labels), len((columns or axis).labels))
 
@@ -155,6 +162,11 @@ def panel_arrays(panel: HeadPanel) -> dict[str, np.ndarray]:
         arrays[f"{name}.logsumexp"] = side.logsumexp.astype(np.float32)
         arrays[f"{name}.norms"] = side.write_norms.astype(np.float32)
     return arrays
+
+
+def panel_content(panel: HeadPanel) -> Content:
+    """A panel as the browser fetches it."""
+    return {"panel": panel_props(panel)}, panel_arrays(panel)
 
 
 def _pin_within(value: Sequence[Sequence[int]] | None, n_queries: int, n_keys: int) -> Pin | None:

@@ -9,6 +9,7 @@ class Heads {
     hover: (cell) => this.mark(cell),
     pin: (pin) => this.pin(pin, false),
     head: (head) => this.panels.forEach((panel) => panel.underline(head)),
+    chosen: (heads) => this.choose(heads),
   };
   panels = [];
   hovered = null;
@@ -17,6 +18,7 @@ class Heads {
 
   constructor(view) {
     this.view = view;
+    this.fetched = new FetchedHeads(view);
     this.legend = element("div", "legend");
     this.zoomBar = new ZoomBar(this);
     const bars = element("div", "bars");
@@ -32,13 +34,28 @@ class Heads {
   }
 
   update(props, arrays) {
-    const { panels, show } = props;
-    this.theme = null; // nothing is marked before the new panels are drawn
     Object.assign(this, { props, axes: axesOf(props) });
     this.sizes = { query: this.axes.query.labels.length, key: this.axes.key.labels.length };
     if (!this.zoom?.isOf(this.sizes)) this.zoom = new Zoom(this.sizes);
-    const before = this.comparisons;
-    this.comparisons = panels.map((panel, slot) => Comparison.from(panel, arrays, `${slot}.`, props, before));
+    this.fetched.tell(props, arrays);
+    this.arrange();
+  }
+
+  // The heads that the user has chosen, before Python tells them.
+  async choose(heads) {
+    if (await this.fetched.choose(heads)) {
+      this.arrange();
+      this.view.drawAnew();
+    }
+  }
+
+  // A panel for each matrix; those that are there already stay, with all that they have drawn.
+  arrange() {
+    const { props, comparisons: before } = this;
+    this.theme = null; // nothing is marked before the new panels are drawn
+    this.comparisons = this.fetched.shown.map(({ panel, arrays, prefix }) =>
+      Comparison.from(panel, arrays, prefix, props, before),
+    );
     const drawn = this.panels;
     this.panels = this.comparisons.flatMap((comparison, slot) =>
       comparison.heads.map(
@@ -48,7 +65,7 @@ class Heads {
     const boxes = this.panels.map(({ box }) => box);
     setChildren(this.grid, boxes);
     const names = this.comparisons.map(({ name }) => name).join(", ");
-    this.grid.ariaLabel = `${MEASURES[show].title} of ${names}. ${KEY_HELP}`;
+    this.grid.ariaLabel = `${MEASURES[props.show].title} of ${names}. ${KEY_HELP}`;
     this.activate(Math.min(this.active, Math.max(0, this.panels.length - 1)), false);
   }
 

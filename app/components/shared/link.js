@@ -5,9 +5,10 @@ function joinGroup(name, listeners) {
   members.add(listeners);
   return {
     latest: (topic) => latest.get(topic) ?? null,
+    // Returns what the others make of it.
     send(topic, value) {
       latest.set(topic, value);
-      for (const member of members) if (member !== listeners) member[topic]?.(value);
+      return [...members].filter((member) => member !== listeners).map((member) => member[topic]?.(value));
     },
     leave: () => members.delete(listeners),
   };

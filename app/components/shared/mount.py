@@ -87,6 +87,7 @@ def mount(
     value: Any = None,
     epoch: int = 0,
     changed: Callable[[], None] = lambda: None,
+    fetched: set[str] | None = None,
 ) -> Any:
     """Show the component and return its value: the user's if there is one of this epoch, else the one given.
 
@@ -94,9 +95,11 @@ def mount(
 
     The value travels in `data` only as it was when its epoch began: a newer one would make `data` differ at each click.
     The component's script, and arrays that were part of the last `data`, are held by the browser and not sent again.
-    One that has lost them, as when a message was overtaken by the next, says so and gets all.
+    One that has lost them, as when a message was overtaken by the next, says so and gets all. `fetched` are the digests
+    of arrays that it has got otherwise since.
     """
-    digests = {name: _digest(array) for name, array in arrays.items()}
+    fetched = set() if fetched is None else fetched
+    digests = {name: digest(array) for name, array in arrays.items()}
     content = blake2b(pack({"props": props, "digests": digests}, {}), digest_size=8).hexdigest()
     header = {"key": key, "group": group, "content": content, "epoch": epoch, "props": props, "digests": digests}
     if (mounted := _recording.get()) is not None:
@@ -106,19 +109,25 @@ def mount(
     if begun_key not in st.session_state or st.session_state[begun_key][0] != epoch:
         st.session_state[begun_key] = (epoch, value)
     held_key = f"{key}.held"
-    held = st.session_state.get(held_key, ())
+    held = fetched.union(st.session_state.get(held_key, ()))
     new = {name: array for name, array in arrays.items() if digests[name] not in held}
-    script = _digest(component.script)
+    script = digest(component.script)
     if script not in held:
         new["script"] = component.script
+
+    def lose() -> None:
+        fetched.clear()
+        st.session_state.pop(held_key, None)
+
     data = pack({**header, "script": script, "value": st.session_state[begun_key][1]}, new)
     state = component.render(
         key=key,
         data=data,
         on_value_change=changed,
-        on_lost_change=lambda: st.session_state.pop(held_key, None),
+        on_lost_change=lose,
     ).value
     st.session_state[held_key] = {script, *digests.values()}  # not before: a run that is stopped has sent nothing
+    fetched.difference_update(digests.values())
     return state["value"] if state is not None and state["epoch"] == epoch else value
 
 
@@ -132,7 +141,8 @@ def held(key: str, epoch: int, value: Any) -> Any:
 _digests: dict[int, tuple[ref[np.ndarray], str]] = {}  # of arrays that cannot change, by their place in memory
 
 
-def _digest(array: np.ndarray) -> str:
+def digest(array: np.ndarray) -> str:
+    """What tells an array from every other by its contents; that of one that cannot change is kept."""
     if array.flags.writeable:
         return _digest_anew(array)
     place = id(array)

@@ -18,10 +18,10 @@ function mountView({ parentElement, data, setStateValue, setTriggerValue }, Comp
   };
 }
 
-// All of a component's arrays by name: those it had before, which stay the same objects as long as their contents do, and
-// those just sent; null if one of them is lost.
-function heldArrays({ key, digests }, sent) {
-  const held = new Map(PAGE.arrays.get(key));
+// All of a component's arrays by name: those it had before or has fetched, which stay the same objects as long as their
+// contents do, and those just sent; null if one of them is lost.
+function heldArrays({ key, digests }, sent, fetched) {
+  const held = new Map([...fetched, ...(PAGE.arrays.get(key) ?? [])]);
   for (const [name, digest] of Object.entries(digests)) if (!held.has(digest) && name in sent) held.set(digest, sent[name]);
   const arrays = Object.entries(digests).map(([name, digest]) => [name, held.get(digest)]);
   if (arrays.some(([, array]) => array === undefined)) return null;
@@ -31,6 +31,7 @@ function heldArrays({ key, digests }, sent) {
 
 class View {
   calls = 0;
+  fetched = new Map(); // by their digests, until a message names them
 
   constructor(parentElement, data, Component) {
     this.root = element("div", "headlight");
@@ -53,8 +54,7 @@ class View {
     const font = `12px ${codeFont}`;
     if (!codeFont || document.fonts.check(font)) return; // none: the page is about to leave
     await document.fonts.load(font);
-    this.drawn = null;
-    this.redraw();
+    this.drawAnew();
   }
 
   receive(data, setStateValue, setTriggerValue) {
@@ -62,10 +62,11 @@ class View {
     this.setStateValue = setStateValue;
     this.key = header.key;
     if (header.content !== this.content) {
-      const arrays = heldArrays(header, unpackArrays(data, header, start));
+      const arrays = heldArrays(header, unpackArrays(data, header, start), this.fetched);
       clearTimeout(this.asking);
       if (arrays === null) return this.askFor(setTriggerValue);
       this.tooltip.hide(); // what it tells is of the data before
+      for (const digest of Object.values(header.digests)) this.fetched.delete(digest);
       this.component.update(header.props, arrays);
       this.drawn = null;
     }
@@ -76,6 +77,15 @@ class View {
     this.content = header.content;
     this.epoch = header.epoch;
     this.redraw();
+  }
+
+  // Holds what the component has fetched itself, which Python need not send then. What is held already stays the same.
+  hold(digests, fetched) {
+    for (const [name, digest] of Object.entries(digests)) {
+      const held = PAGE.arrays.get(this.key)?.get(digest) ?? this.fetched.get(digest);
+      this.fetched.set(digest, held ?? fetched[name]);
+    }
+    return Object.fromEntries(Object.entries(digests).map(([name, digest]) => [name, this.fetched.get(digest)]));
   }
 
   // Arrays that were lost; again after a while, because a question may cross with the server's next answer.
@@ -98,6 +108,11 @@ class View {
 
   announce(text) {
     this.live.textContent = text;
+  }
+
+  drawAnew() {
+    this.drawn = null;
+    this.redraw();
   }
 
   redraw() {

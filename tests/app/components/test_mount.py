@@ -41,9 +41,9 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> _Browser:
     return _Browser()
 
 
-def _mount(browser: _Browser) -> list[str]:
+def _mount(browser: _Browser, fetched: set[str] | None = None) -> list[str]:
     component = mounting.Component(mounting.SHARED, SCRIPT, browser.render)
-    mounting.mount(component, key="map", group="map", props={}, arrays=ARRAYS)
+    mounting.mount(component, key="map", group="map", props={}, arrays=ARRAYS, fetched=fetched)
     return browser.arrived
 
 
@@ -52,6 +52,16 @@ def test_arrays_and_the_script_travel_once_and_again_when_they_were_lost(browser
     assert _mount(browser) == []
     browser.lose()
     assert _mount(browser) == ALL
+
+
+def test_what_the_browser_has_fetched_is_not_sent_unless_it_was_lost(browser: _Browser) -> None:
+    fetched = {mounting.digest(ARRAYS["pattern"]), "of what is not shown"}
+    assert _mount(browser, fetched) == ["scores", "script"]
+    assert fetched == {"of what is not shown"}
+    assert _mount(browser, fetched) == []
+    browser.lose()
+    assert not fetched
+    assert _mount(browser, fetched) == ALL
 
 
 def test_what_a_stopped_run_did_not_send_the_next_one_sends(browser: _Browser) -> None:
@@ -68,9 +78,9 @@ def test_an_array_that_cannot_change_is_read_once_and_any_other_each_time(monkey
     monkeypatch.setattr(mounting, "_digest_anew", lambda array: read.append(id(array)) or digest(array))
     fixed, open_ = np.arange(3.0), np.arange(3.0)
     fixed.setflags(write=False)
-    assert mounting._digest(fixed) == mounting._digest(fixed) == mounting._digest(open_)
+    assert mounting.digest(fixed) == mounting.digest(fixed) == mounting.digest(open_)
     open_[0] = 1
-    assert mounting._digest(open_) != mounting._digest(fixed)
+    assert mounting.digest(open_) != mounting.digest(fixed)
     assert read == [id(fixed), id(open_), id(open_)]
     place = id(fixed)
     del fixed
