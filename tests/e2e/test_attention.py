@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, WebSocketRoute, expect
+from playwright.sync_api import Browser, Route, WebSocketRoute, expect
 
 from model import Transformer, load
 from tests.e2e.driver import Driver
@@ -115,6 +115,19 @@ def test_a_head_is_shown_before_python_has_heard_of_it(window: Driver, mini: Tra
     expect(window.panels).to_have_count(1)
     assert np.array_equal(_ink(window.panels.nth(0).evaluate(CELLS, len(expected)))[visible], ink)
     assert not window.complaints
+
+
+def test_a_head_is_asked_for_once_while_others_are_chosen(window: Driver, mini: Transformer) -> None:
+    asked: list[Route] = []
+    window.page.route("**/fetch/**", lambda route: asked.append(route))
+    window.open(prompt=PROMPT, heads="0.0")
+    for head in range(3):
+        window.click_head(2, head, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+    window.page.wait_for_url(re.compile(r"heads=0\.0\+2\.0\+2\.1\+2\.2"))
+    assert len(asked) == 3
+    for route in asked:
+        route.continue_()
+    expect(window.panels).to_have_count(4)
 
 
 def test_a_head_that_cannot_be_fetched_comes_from_python(window: Driver, mini: Transformer) -> None:

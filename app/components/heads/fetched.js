@@ -3,6 +3,7 @@
 class FetchedHeads {
   chosen = null; // by the user since Python's last word, or null
   panels = new Map(); // by the head's name
+  coming = new Map(); // what has been asked for, by its address
 
   constructor(view) {
     this.view = view;
@@ -15,6 +16,7 @@ class FetchedHeads {
     this.address = address;
     this.told = panels.map((panel, slot) => ({ panel, arrays, prefix: `${slot}.` }));
     this.forget((name) => this.isTold(name));
+    if (this.panels.size === 0) this.view.fetched.clear();
   }
 
   isTold(name) {
@@ -37,12 +39,20 @@ class FetchedHeads {
     const names = (chosen ?? []).map(headName);
     this.forget((name) => !names.includes(name));
     const missing = names.flatMap((name, slot) => (this.isTold(name) || this.panels.has(name) ? [] : [chosen[slot]]));
-    await Promise.all(missing.map((head) => this.bring(head, this.address)));
+    await Promise.all(missing.map((head) => this.ask(head)));
     return this.chosen === chosen; // else who has chosen since sees to it
   }
 
-  async bring(head, address) {
-    const answer = await fetch(`/fetch/${address}/${head.join("/")}`).catch(() => null);
+  // Asks for a head, once.
+  ask(head) {
+    const { address, coming } = this;
+    const path = `${address}/${head.join("/")}`;
+    if (!coming.has(path)) coming.set(path, this.bring(head, address, path).finally(() => coming.delete(path)));
+    return coming.get(path);
+  }
+
+  async bring(head, address, path) {
+    const answer = await fetch(`/fetch/${path}`).catch(() => null);
     if (!answer?.ok) return;
     const bytes = new Uint8Array(await answer.arrayBuffer());
     const { header, start } = unpackHeader(bytes);

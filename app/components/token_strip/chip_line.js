@@ -4,6 +4,7 @@ const LINE_NAMES = { key: "Source", query: "Target" };
 
 class ChipLine {
   cursor = null; // where the keyboard is
+  looks = []; // of each chip
 
   // `end` is "key" or "query" where the other one has other tokens, else null.
   constructor(strip, comparison, index, end) {
@@ -81,7 +82,8 @@ class ChipLine {
     return largest <= scale.limit ? scale : new ColourScale({ ...scale, limit: roundLimitUp(largest) });
   }
 
-  // Gives each chip the colour of what it gets from, or gives to, the centres.
+  // Gives each chip the colour of what it gets from, or gives to, the centres. Most look as before from one place of the
+  // pointer to the next, and are left alone: of a thousand chips the browser would else look at each anew.
   colour(scale) {
     const { strip, head, seenAs, pinsAs, centres } = this;
     const ends = [...new Set([seenAs, pinsAs])];
@@ -90,12 +92,18 @@ class ChipLine {
       const colour = Number.isNaN(value) ? null : scale.colour(strip.theme, value);
       const { query, key } = { [seenAs]: place, [OTHER_END[seenAs]]: centres[0] };
       const lack = colour || centres.length === 0 ? null : head.lack(query, key);
+      const pinned = ends.some((end) => strip.pinned[end].includes(place));
+      const hovered = ends.some((end) => strip.hovered[end] === place);
+      const selected = strip.pinned[pinsAs].includes(place);
+      const look = [colour, lack, pinned, hovered, selected].join();
+      if (look === this.looks[place]) return;
+      this.looks[place] = look;
       chip.style.background = colour ? cssColour(colour) : "";
       chip.style.color = colour ? inkOn(colour) : "";
       for (const name of ["masked", "absent", "hidden"]) chip.classList.toggle(name, lack === name);
-      chip.classList.toggle("pinned", ends.some((end) => strip.pinned[end].includes(place)));
-      chip.classList.toggle("hovered", ends.some((end) => strip.hovered[end] === place));
-      chip.ariaSelected = String(strip.pinned[pinsAs].includes(place));
+      chip.classList.toggle("pinned", pinned);
+      chip.classList.toggle("hovered", hovered);
+      chip.ariaSelected = String(selected);
     });
   }
 

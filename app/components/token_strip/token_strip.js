@@ -78,10 +78,18 @@ class TokenStrip {
   colour() {
     if (!this.theme) return;
     const [first, , compared] = this.comparison.heads.map((head) => this.colourLines(head));
+    this.drawLegend(first, compared);
+    this.note.textContent = this.lines.map(({ sumName }) => sumName).find(Boolean) ?? "";
+  }
+
+  // Unless it shows these scales already.
+  drawLegend(first, compared) {
+    const shows = [first, compared, this.theme];
+    if (this.legendShows?.every((each, index) => each === shows[index])) return;
+    this.legendShows = shows;
     const bars = [first.bar(this.theme, "")];
     if (compared) bars.push(compared.bar(this.theme, this.comparison.sides[2]));
     this.legend.replaceChildren(...bars);
-    this.note.textContent = this.lines.map(({ sumName }) => sumName).find(Boolean) ?? "";
   }
 
   // A head's lines on one scale, which it returns.
