@@ -4,12 +4,14 @@ import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from streamlit import App, get_option
 
 from app.components.shared.fetchable import fetch
+from app.kept_files import KeptFiles
 from app.settings import MAIN, is_loopback
 
 ADDRESS = "/fetch/{name}/{layer:int}/{head:int}"
@@ -43,4 +45,4 @@ async def _with_browser(_: App) -> AsyncIterator[None]:
     yield
 
 
-app = App(MAIN, routes=[Route(ADDRESS, _fetched)], lifespan=_with_browser)
+app = App(MAIN, routes=[Route(ADDRESS, _fetched)], middleware=[Middleware(KeptFiles)], lifespan=_with_browser)

@@ -38,7 +38,7 @@ LEVELS = [
     "app.views",
     "app.exports",
     "app.registry app.take_away",
-    "app.main",
+    "app.main app.kept_files",
     "app.server",
     "app.__main__",
 ]
@@ -84,6 +84,7 @@ THIRD_PARTY = {
     "app.fields": {"torch", "numpy", "jaxtyping"},
     "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily"},
     "app.server": {"streamlit", "starlette"},
+    "app.kept_files": {"starlette"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
     "app.views": {"streamlit", "numpy", "pandas", "jaxtyping"},
 }

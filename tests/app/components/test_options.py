@@ -115,7 +115,7 @@ def test_a_button_is_pressed_once_a_click_and_not_again_by_other_changes(opened:
 def test_an_older_answer_undoes_no_later_change(opened: Open) -> None:
     page = opened()
     ripe = page.get_by_role("switch", name="Ripe")
-    page.evaluate("window.late = 1000")
+    page.evaluate("window.late = 3000")
     begun = page.evaluate("performance.now()")
     page.get_by_role("radio", name="small").click()
     page.wait_for_function("begun => window.came > begun && performance.now() - window.came > 200", arg=begun)
