@@ -1,6 +1,7 @@
 """A file that was sent once is sent again without a look at it, as it was; all else is left to the app."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -35,7 +36,8 @@ def _answer(app: KeptFiles, path: str = "/static/js/index.js", **scope: Any) -> 
         return {"type": "http.request"}
 
     request = {"type": "http", "method": "GET", "path": path, "headers": [(b"accept", b"*/*")]} | scope
-    asyncio.run(app(request, receive, send))
+    with ThreadPoolExecutor(1) as other:  # in this thread a browser's test may have a loop of its own
+        other.submit(asyncio.run, app(request, receive, send)).result()
     begin, *parts = told
     return begin["status"], begin["headers"], b"".join(part["body"] for part in parts)
 

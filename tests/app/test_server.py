@@ -1,6 +1,7 @@
 """What the server does besides Streamlit's: it shows the page to who has started it, and hands out heads."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -33,7 +34,8 @@ def test_the_page_is_opened_where_there_is_a_screen(
     shown: list[str] = []
     monkeypatch.setattr(server, "get_option", options.__getitem__)
     monkeypatch.setattr(server.webbrowser, "open", shown.append)
-    asyncio.run(_started())
+    with ThreadPoolExecutor(1) as other:  # in this thread a browser's test may have a loop of its own
+        other.submit(asyncio.run, _started()).result()
     assert shown == opened
 
 

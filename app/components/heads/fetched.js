@@ -52,9 +52,8 @@ class FetchedHeads {
   }
 
   async bring(head, address, path) {
-    const answer = await fetch(`/fetch/${path}`).catch(() => null);
-    if (!answer?.ok) return;
-    const bytes = new Uint8Array(await answer.arrayBuffer());
+    const bytes = await this.view.fetchBytes(path);
+    if (bytes === null) return;
     const { header, start } = unpackHeader(bytes);
     if (address !== this.address || !this.chosen?.some((other) => headName(other) === headName(head))) return;
     const arrays = this.view.hold(header.digests, unpackArrays(bytes, header, start));

@@ -5,10 +5,11 @@ const SCROLL_BAR = 20; // CSS pixels, at most
 const ASK_AGAIN = 3000; // milliseconds
 
 // `Component` is a class: constructor(view), update(props, arrays), setValue(value), draw(theme, width), `listeners`.
-function mountView({ parentElement, data, setStateValue, setTriggerValue }, Component) {
+function mountView({ parentElement, data, setStateValue, setTriggerValue, fetchBytes }, Component) {
   if (!VIEWS.has(parentElement)) VIEWS.set(parentElement, new View(parentElement, data, Component));
   const view = VIEWS.get(parentElement);
   view.receive(data, setStateValue, setTriggerValue);
+  view.fetchBytes = fetchBytes;
   const call = ++view.calls;
   // Streamlit may clean up after an earlier call when a later one has already run.
   return () => {

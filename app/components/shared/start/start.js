@@ -1,5 +1,12 @@
 // All that Streamlit has of a component: the script itself comes with the component's data, once, as its arrays do.
 // Streamlit would send it with every message and read it again each time, which took the browser 3 ms a component.
+//
+// Here alone something is asked of the server: a page in a file, which has no server, is without this script.
+const fetchBytes = async (path) => {
+  const answer = await fetch(`/fetch/${path}`).catch(() => null);
+  return answer?.ok ? new Uint8Array(await answer.arrayBuffer()) : null;
+};
+
 export default async function ({ parentElement, data, setTriggerValue, ...rest }) {
   const { header, start } = unpackHeader(data);
   if (!PAGE.scripts.has(header.script)) {
@@ -11,5 +18,5 @@ export default async function ({ parentElement, data, setTriggerValue, ...rest }
   const { default: mount, style } = await PAGE.scripts.get(header.script);
   const shadow = parentElement.getRootNode();
   if (!shadow.adoptedStyleSheets.includes(style)) shadow.adoptedStyleSheets = [style];
-  return mount({ parentElement, data, setTriggerValue, ...rest });
+  return mount({ parentElement, data, setTriggerValue, fetchBytes, ...rest });
 }
