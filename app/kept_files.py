@@ -38,6 +38,8 @@ class KeptFiles:
             await send(message)
 
         await self._app(scope, receive, hear)
+        if not told or told[-1].get("more_body", told[-1]["type"] != "http.response.body"):
+            return  # who asked has gone away before the end
         begin, *parts = told
         if begin["status"] == 200 and not _is_page(begin):
             body = b"".join(part.get("body", b"") for part in parts)

@@ -16,6 +16,7 @@ class _Files:
     """An app with one file, which comes in two parts, a page for all others there, and how often it was asked."""
 
     asked = 0
+    breaks_off = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.asked += 1
@@ -23,7 +24,8 @@ class _Files:
         headers = HEADERS if "index" in path else [(b"content-type", b"text/html; charset=utf-8")]
         await send({"type": "http.response.start", "status": 404 if "none" in path else 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"one ", "more_body": True})
-        await send({"type": "http.response.body", "body": str(self.asked).encode()})
+        if not self.breaks_off:
+            await send({"type": "http.response.body", "body": str(self.asked).encode()})
 
 
 def _answer(app: KeptFiles, path: str = "/static/js/index.js", **scope: Any) -> tuple[int, list[Any], bytes]:
@@ -47,6 +49,15 @@ def test_a_file_is_asked_for_once_and_sent_as_it_was() -> None:
     app = KeptFiles(files)
     assert _answer(app) == _answer(app) == (200, HEADERS, b"one 1")
     assert files.asked == 1
+
+
+def test_a_file_that_ends_early_is_not_kept() -> None:
+    files = _Files()
+    files.breaks_off = True
+    app = KeptFiles(files)
+    assert _answer(app) == (200, HEADERS, b"one ")
+    files.breaks_off = False
+    assert _answer(app) == (200, HEADERS, b"one 2")
 
 
 @pytest.mark.parametrize(
