@@ -23,7 +23,7 @@ def draw(shown: Shown) -> None:
             edits = f" · {_edits(run)}" if run.edits else ""
             st.text(f"{run.source.name} · {count}, {bos}{edits}", width="content")
             st.text(f"most likely next:  {_next_tokens(run)}", width="content")
-            if side == "A" and selection.page() != EXPLAINS:
+            if side == "A":
                 _ask_why()
             details = st.popover("About this model", type="tertiary", key=widget_key(f"about{side}"), on_change="rerun")
             if details.open:  # the hash reads the whole file, so not before somebody looks
@@ -37,7 +37,8 @@ def _ask_why() -> None:
         type="tertiary",
         help="Which heads and MLPs made this prediction, and why they look where they do.",
         key=selection.widget_key("ask_why"),
-        on_click=lambda: selection.ask(selection.current(), EXPLAINS),
+        on_click=selection.turn_to,
+        args=(EXPLAINS,),
     )
 
 

@@ -1,4 +1,4 @@
-"""The page: navigation, prompt bar, one run or two, one view, and an error boundary around them."""
+"""The page: prompt bar, one run or two, navigation, one view, and an error boundary around them."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app import boundary, memory, notices, prompt_list, prompts, selection, take_away
-from app.components import announcer
+from app.components import announcer, navigation
 from app.registry import PROMPTED, VIEWS, Kind, View
 from app.settings import settings
 
@@ -22,34 +22,17 @@ def main() -> None:
     st.set_page_config(page_title="Headlight", page_icon=icon, layout="wide", menu_items={"About": ABOUT})
     st.logo(ASSETS / "logo.svg", size="large")
     st.html(STYLE)
-    pages = {view.slug: _page(view) for view in VIEWS}
-    groups: dict[str, list[st.Page]] = {}
-    for view in VIEWS:
-        groups.setdefault(view.group, []).append(pages[view.slug])
-    slug = st.navigation(groups, position="top").url_path or VIEWS[0].slug
-    with st.container(key="headlight-title"):  # for a screen reader's outline: the navigation already shows it
-        st.title(_view(slug).title, anchor=False)
     with boundary.guard(notices.refused):
         example = prompts.examples()[0]
-        selection.arrive(slug, selection.Selection(settings().model, example.prompt))
-        if goto := selection.take_goto():
-            st.switch_page(pages[goto])
-        kind = _view(slug).kind
+        selection.arrive([view.slug for view in VIEWS], selection.Selection(settings().model, example.prompt))
+        kind = _view().kind
         kind.bar()
         _say(kind, _shown(kind))
-    if selection.shown() is not None:
-        _content(slug)
+    _content(_view().kind, selection.asked())
 
 
-def _view(slug: str) -> View:
-    return next(view for view in VIEWS if view.slug == slug)
-
-
-def _page(view: View) -> st.Page:
-    def unused() -> None:
-        """Streamlit wants a function for each page; here the navigation only tells which page it is."""
-
-    return st.Page(unused, title=view.title, url_path=view.slug, default=view is VIEWS[0])
+def _view() -> View:
+    return next((view for view in VIEWS if view.slug == selection.page()), VIEWS[0])
 
 
 def _shown(kind: Kind) -> Any:
@@ -78,19 +61,31 @@ def _say(kind: Kind, found: Any) -> None:
 
 
 @st.fragment
-def _content(slug: str) -> None:
-    """The view. What is chosen in it draws it alone again, not the rest of the page, unless it asks for another run."""
-    view, seen = _view(slug), selection.shown()
-    if seen is None or selection.asked() is not None:
+def _content(bar: Kind, unanswered: selection.Selection | None) -> None:
+    """The navigation and the view. What is chosen in them draws them alone again, not the rest of the page, unless it
+    asks for another run or for a page with another bar. What an error left unanswered is not asked for again.
+    """
+    _navigation()
+    view, seen = _view(), selection.shown()
+    if view.kind is not bar or selection.asked() is not unanswered or not selection.arrived():
         st.rerun()
-    with boundary.guard(lambda reason: notices.refused(reason, "view")):
-        _draw(view, _found(view.kind, seen))
-    if view.kind is PROMPTED:
-        prompt_list.note(selection.current(), slug, view.title)
+    if seen is not None:
+        with boundary.guard(lambda reason: notices.refused(reason, "view")):
+            _draw(view, _found(view.kind, seen))
+        if view.kind is PROMPTED:
+            prompt_list.note(selection.current(), view.slug, view.title)
     selection.write_url()
 
 
+def _navigation() -> None:
+    groups: dict[str, dict[str, str]] = {}
+    for view in VIEWS:
+        groups.setdefault(view.group, {})[view.slug] = view.title
+    navigation(groups, _view().slug, key=selection.widget_key("navigation"), turn_to=selection.turn_to)
+
+
 def _draw(view: View, found: Any) -> None:
+    view.kind.look_at(found)
     if lacking := view.needs(found):
         st.info(lacking)
         return

@@ -9,7 +9,6 @@ from app.exports import export
 from app.exports.export import Export
 from app.selection import Selection
 from app.shown import Shown
-from app.translations import Translations
 from app.views import (
     attention,
     finder,
@@ -32,7 +31,8 @@ class Kind:
     """What the pages of one kind of model share.
 
     `bar` is drawn above the page and asks for a selection; `of` finds what that selection shows, and `within` takes out
-    of the selection what is not there. `about` says in a line what was run, `inputs` are the texts that it was run on.
+    of the selection what is not there. `about` says in a line what was run, `inputs` are the texts that it was run on,
+    `look_at` says what to look at on the page that is shown, if what was run is an example.
     """
 
     bar: Callable[[], None]
@@ -40,17 +40,12 @@ class Kind:
     within: Callable[[Selection, Any], Selection]
     about: Callable[[Any], None]
     inputs: Callable[[Any], tuple[str, ...]]
+    look_at: Callable[[Any], None]
 
 
 def _about_runs(found: Shown) -> None:
-    prompt_bar.look_at(found.a.prompt)
     about.draw(found)
     drawer.draw()
-
-
-def _about_translations(found: Translations) -> None:
-    source_bar.look_at(found.a.source_text)
-    source_bar.about(found)
 
 
 PROMPTED = Kind(
@@ -59,13 +54,15 @@ PROMPTED = Kind(
     shown.within,
     _about_runs,
     lambda found: tuple(dict.fromkeys(run.prompt for run in found.runs)),
+    lambda found: prompt_bar.look_at(found.a.prompt),
 )
 TRANSLATED = Kind(
     source_bar.draw,
     translations.of,
     translations.within,
-    _about_translations,
+    source_bar.about,
     lambda found: tuple(dict.fromkeys(each.source_text for each in found.sides.values())),
+    lambda found: source_bar.look_at(found.a.source_text),
 )
 
 

@@ -3,15 +3,17 @@
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import urlencode
 
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from streamlit import App, get_option
 
 from app.components.shared.fetchable import fetch
 from app.kept_files import KeptFiles
+from app.registry import VIEWS
 from app.settings import MAIN, is_loopback
 
 ADDRESS = "/fetch/{name}/{layer:int}/{head:int}"
@@ -35,6 +37,12 @@ def _fetched(request: Request) -> Response:
     return Response(packed, headers=HEADERS, media_type="application/octet-stream")
 
 
+def _moved(request: Request) -> Response:
+    """Where a link leads that names its page by the path, as they did before it became a parameter."""
+    query = request.query_params.multi_items()
+    return RedirectResponse(f"./?{urlencode([*query, ('page', request.url.path.strip('/'))])}")
+
+
 @asynccontextmanager
 async def _with_browser(_: App) -> AsyncIterator[None]:
     """Show the page to who has started the server, on a machine with a screen; Streamlit leaves it to us."""
@@ -45,4 +53,5 @@ async def _with_browser(_: App) -> AsyncIterator[None]:
     yield
 
 
-app = App(MAIN, routes=[Route(ADDRESS, _fetched)], middleware=[Middleware(KeptFiles)], lifespan=_with_browser)
+routes = [Route(ADDRESS, _fetched), *(Route(f"/{view.slug}", _moved) for view in VIEWS)]
+app = App(MAIN, routes=routes, middleware=[Middleware(KeptFiles)], lifespan=_with_browser)

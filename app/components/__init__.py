@@ -16,6 +16,7 @@ from app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, 
 from app.components.heading import heading
 from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
 from app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
+from app.components.navigation import navigation
 from app.components.options import Button, Choice, Listed, Number, Option, Slider, Switch, Text, option_row
 from app.components.row_table import Column, row_table
 from app.components.series_chart import Bars, Colour, Line, bar_chart, line_chart
@@ -91,6 +92,7 @@ __all__ = [
     "heads",
     "lens_grid",
     "line_chart",
+    "navigation",
     "option_row",
     "row_table",
     "signed_bars",

@@ -4,7 +4,7 @@ The page is drawn from the selection alone. Widgets change it in their callbacks
 report what they hold when they are drawn. A URL that the user opens, or goes back to, replaces it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from app.selection.chosen import Selection
 from app.selection.links import from_query, to_query
 
 _KEYS = "headlight."
+_PAGE = "page"  # the URL's parameter
 _TYPED = ("prompt", "bos", "prompt_b", "source", "translation", "source_b", "translation_b")
 _READ = ("prompt", "prompt_b", "source", "source_b")
 IN_PROMPT_BAR = ("model", "prompt", "bos", "model_b", "prompt_b", "align")
@@ -42,8 +43,8 @@ class _Session:
     comparing_sources: bool = False
     late: bool = False
     epoch: int = 0
+    pages: Sequence[str] = ()
     page: str = ""
-    goto: str = ""
     tied: set[str] = field(default_factory=set)
 
 
@@ -61,15 +62,16 @@ def forgotten() -> bool:
     return "headlight" not in st.session_state or _session().late
 
 
-def arrive(page: str, start: Selection) -> None:
+def arrive(pages: Sequence[str], start: Selection) -> None:
     """Take over the URL where the user opened one or moved to one by Back or Forward; `start` fills what it lacks.
 
     A text that was left out of the URL for its length is empty: what was chosen for it waits until the user pastes it.
 
-    No other is a URL that the user chose: a click on another page comes without parameters, and a widget's change may
-    come with those from before the last answer, which the browser has yet to hear.
+    No other is a URL that the user chose: a widget's change may come with that from before the last answer, which the
+    browser has yet to hear. The first of the `pages` is that of a URL which names none.
     """
     session, query = _session(), st.query_params.to_dict()
+    session.pages = pages
     opened = session.shown is None and session.asked is None and not session.refusal
     if opened or (query and _moved_in_history()):
         selection, unread = from_query(query)
@@ -77,10 +79,18 @@ def arrive(page: str, start: Selection) -> None:
             selection = replace(selection, prompt=start.prompt)
         waiting: dict[str, Any] = {name: "" for name in _READ if name in unread}
         selection = replace(selection, **waiting)
-        ask(selection if selection.model else replace(selection, model=start.model))
-        session.linked, session.unread = True, unread
-    if page != session.page:
-        session.page, session.epoch = page, session.epoch + 1
+        page = query.get(_PAGE, pages[0])
+        turned = session.page if opened else ""  # by the click that found the session forgotten
+        ask(
+            selection if selection.model else replace(selection, model=start.model),
+            turned or (page if page in pages else pages[0]),
+        )
+        session.linked, session.unread = True, unread if page in pages else (*unread, _PAGE)
+
+
+def arrived() -> bool:
+    """Whether the page has been drawn from its URL since the session began; the server may have forgotten it since."""
+    return bool(_session().pages)
 
 
 def _moved_in_history() -> bool:
@@ -103,6 +113,8 @@ def write_url() -> None:
     session = _session()
     if session.shown is not None:
         written = to_query(session.shown)
+        if session.page != session.pages[0]:
+            written[_PAGE] = session.page
         if _moved_in_history() or written != st.query_params.to_dict():
             st.query_params.from_dict(written)
 
@@ -110,7 +122,8 @@ def write_url() -> None:
 def ask(selection: Selection, page: str = "") -> None:
     """Have this selection run and, if that works, shown (on another page if one is named)."""
     session = _session()
-    session.asked, session.goto, session.refused, session.refusal = selection, page, None, ""
+    session.asked, session.refused, session.refusal = selection, None, ""
+    session.page = page or session.page
     session.linked, session.unread = False, ()
     session.epoch += 1
     session.tied.clear()
@@ -243,11 +256,11 @@ def page() -> str:
     return _session().page
 
 
-def take_goto() -> str:
-    """The page to change to, once."""
+def turn_to(page: str) -> None:
+    """Show the same selection on another page."""
     session = _session()
-    page, session.goto = session.goto, ""
-    return page
+    if page != session.page:
+        session.page, session.epoch = page, session.epoch + 1
 
 
 def epoch() -> int:

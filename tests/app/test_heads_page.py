@@ -22,10 +22,7 @@ def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTes
     settings["model"] = "mini"
     opened = AppTest.from_file(MAIN, default_timeout=SECONDS)
     opened.query_params["prompt"] = "one two one two"
-    opened.run()
-    pages = opened._registered_pages.items()  # AppTest's own switch_page knows pages that are files alone
-    opened._page_hash = next(key for key, registered in pages if registered["url_pathname"] == "heads")
-    opened.query_params.clear()
+    opened.query_params["page"] = "heads"
     opened.run()
     assert not opened.exception
     return opened

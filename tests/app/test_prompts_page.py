@@ -51,9 +51,7 @@ def page(settings: dict[str, object], tables: Tables) -> AppTest:
 
 
 def _go_to(page: AppTest, slug: str) -> None:
-    pages = page._registered_pages.items()  # AppTest's own switch_page knows pages that are files alone
-    page._page_hash = next(key for key, registered in pages if registered["url_pathname"] == slug)
-    page.query_params.clear()
+    page.session_state["headlight"].page = slug  # what a click on the navigation does, which AppTest cannot do
     page.run()
     assert not page.exception
 

@@ -183,8 +183,8 @@ def change_pages(window: Window, subject: Subject) -> Iterator[Timed]:
     window.ask("watched.still")
     for view in cycle((*subject.views[1:], subject.views[0])):
         if view.group:
-            window.click("[data-testid=stTopNavSection]", view.group)
-        link = "[data-testid=stTopNavDropdownLink]" if view.group else "[data-testid=stTopNavLink]"
+            window.click("nav button", view.group)
+        link = "nav a" if subject.name else "[data-testid=stTopNavLink]"  # the floor's navigation is Streamlit's
         yield view.slug, answer(window, partial(window.click, link, view.title), "picture")
 
 

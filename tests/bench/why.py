@@ -79,7 +79,7 @@ class Page:
     def __init__(self, window: Driver) -> None:
         self.window = window
         prompt = "".join(f" {word(place)}" for place in range(TOKENS - 1))
-        window.page.goto(f"{window.url}/why?{urlencode({'prompt': prompt})}")
+        window.page.goto(f"{window.url}/?{urlencode({'page': 'why', 'prompt': prompt})}")
         self.map.wait_for()
         window.settle()
         window.page.evaluate(WATCH, [STILL_MS])

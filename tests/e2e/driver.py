@@ -1,9 +1,8 @@
 """Headlight's page as a user has it: what can be typed and clicked, and what is then to be seen."""
 
-import re
 import time
 from typing import Literal
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlparse
 
 from playwright.sync_api import Browser, ConsoleMessage, Download, Locator, Position, expect
 
@@ -62,9 +61,15 @@ SETTLED = f"""async () => {{
 }}"""
 
 
-def path(view: View) -> str:
-    """A view's place in the address; the first view's is the bare one."""
-    return "" if view is VIEWS[0] else view.slug
+def query_of(view: View, **chosen: str) -> str:
+    """The address's query for a view on which something is chosen; that of the first does not name it."""
+    return urlencode(chosen if view is VIEWS[0] else chosen | {"page": view.slug})
+
+
+def page_of(url: str) -> str:
+    """The page that an address names, or the first; none before Headlight has written its address."""
+    query = parse_qs(urlparse(url).query)
+    return query.get("page", [VIEWS[0].slug])[0] if query else ""
 
 
 class Driver:
@@ -109,22 +114,22 @@ class Driver:
 
     def open(self, view: View = VIEWS[0], **query: str) -> None:
         """Open a view by its address and wait until it is drawn."""
-        self.page.goto(f"{self.url}/{path(view)}?{urlencode(query)}")
+        self.page.goto(f"{self.url}/?{query_of(view, **query)}")
         self.page.locator(DRAWN).or_(self.refused).first.wait_for()
         self.settle()
 
     def go_to(self, view: View) -> None:
         """Change to another view by the navigation."""
         self.link(view).click()
-        self.page.wait_for_url(re.compile(rf"/{path(view)}\?"))
+        self.page.wait_for_url(lambda url: page_of(url) == view.slug)
         self.settle()
 
     def link(self, view: View) -> Locator:
         """A view's link in the navigation, whose group is opened if it has one."""
+        pages = self.page.get_by_role("navigation", name="Pages")
         if view.group:
-            self.page.get_by_test_id("stTopNavSection").filter(has_text=view.group).click()
-            return self.page.get_by_test_id("stTopNavDropdownLink").filter(has_text=re.compile(f"^{view.title}$"))
-        return self.page.get_by_role("link", name=view.title, exact=True)
+            pages.get_by_role("button", name=view.group).click()
+        return pages.get_by_role("link", name=view.title, exact=True)
 
     def settle(self) -> None:
         """Wait until the server has answered, its script has ended and what is drawn changes no more."""

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from app.registry import View
 from model import Transformer, TransformerConfig, embedded_models, save_gpt2
-from tests.e2e.driver import PROMPTED_VIEWS, Driver, path
+from tests.e2e.driver import PROMPTED_VIEWS, Driver, page_of
 from tests.serving import PATIENCE
 
 ATTENTION, RESIDUAL, LENS, PROMPTS = (
@@ -185,7 +185,7 @@ AXES = {
 
 
 def _be_on(window: Driver, view: View) -> None:
-    if f"/{path(view)}?" not in window.page.url:
+    if page_of(window.page.url) != view.slug:
         window.go_to(view)
 
 

@@ -1,14 +1,13 @@
 """Links: the address of a page opens the same page for somebody else."""
 
 import re
-from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from app.registry import View
 from app.selection.links import LONGEST_PLAIN
-from tests.e2e.driver import PROMPTED_VIEWS, Driver, path
+from tests.e2e.driver import PROMPTED_VIEWS, Driver, query_of
 
 CHOSEN = {
     "attention": {"heads": "2.1 0.3", "queries": "9", "keys": "3", "show": "write", "side": "b", "sort": "divergence"},
@@ -72,7 +71,7 @@ def test_what_came_with_a_link_is_there_once_the_prompt_that_it_left_out_is_past
     app.open(view, **COMPARED, **CHOSEN[slug])
     link, picture = app.page.url, app.picture()
     without = {name: value for name, value in COMPARED.items() if name != "prompt"}
-    app.page.goto(f"{app.url}/{path(view)}?{urlencode(without | CHOSEN[slug] | {'left_out': 'prompt'})}")
+    app.page.goto(f"{app.url}/?{query_of(view, **without, **CHOSEN[slug], left_out='prompt')}")
     expect(app.page.get_by_text("This link does not hold prompt A")).to_be_visible()
     expect(app.refused).to_have_count(0)
     app.settle()
@@ -94,7 +93,7 @@ def test_what_is_refused_is_named_and_a_long_prompt_hides_nothing(app: Driver) -
     expect(app.fed).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=path)
+@pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
 def test_a_link_that_cannot_be_read_whole_says_what_is_left_out(app: Driver, view: View) -> None:
     app.open(view, prompt=COMPARED["prompt"], heads="9.9 x", scale="cubic")
     expect(app.page.get_by_text("Not all of this link can be used here; left out")).to_contain_text("scale")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app.registry import View
-from tests.e2e.driver import DRAWN, PICTURE, PROMPTED_VIEWS, Driver, Theme, path
+from tests.e2e.driver import DRAWN, PICTURE, PROMPTED_VIEWS, Driver, Theme
 
 EACH_VIEW = pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
@@ -41,7 +41,9 @@ LOSE = """() => {
 OUTLINE = "headings => headings.map(heading => [heading.tagName, heading.innerText])"
 
 
-@pytest.mark.parametrize("view", [view for view in PROMPTED_VIEWS if view.slug not in OF_NO_PROMPT], ids=path)
+@pytest.mark.parametrize(
+    "view", [view for view in PROMPTED_VIEWS if view.slug not in OF_NO_PROMPT], ids=lambda view: view.slug
+)
 def test_a_typed_prompt_changes_what_is_shown(app: Driver, view: View) -> None:
     app.open(view, prompt=PROMPT)
     before = app.picture()

@@ -94,7 +94,7 @@ def test_one_of_the_last_runs_is_gone_back_to(app: Driver) -> None:
     expect(runs.locator("tbody td:first-child")).to_have_text([REPEATS, SHOWN])
     runs.get_by_role("row").last.click()
     _press(app, "Go back to it")
-    app.page.wait_for_url(lambda url: "scale=linear" in url and "/prompts" not in url)
+    app.page.wait_for_url(lambda url: "scale=linear" in url and "page=" not in url)
     expect(app.prompt).to_have_value(SHOWN)
 
 

@@ -102,7 +102,7 @@ def test_what_came_with_a_link_is_there_once_the_sources_that_it_left_out_are_pa
     opened(app, source_b=other, pair_heads="1.2", pair_queries="4", pair_keys="2")
     link, picture = app.page.url, app.picture()
     pins = "pair_heads=1.2&pair_queries=4&pair_keys=2"
-    app.page.goto(f"{app.url}/translate?translator=reverse&{pins}&left_out=source+source_b")
+    app.page.goto(f"{app.url}/?page=translate&translator=reverse&{pins}&left_out=source+source_b")
     expect(app.page.get_by_text("This link does not hold the source and source B.")).to_be_visible()
     expect(app.refused).to_have_count(0)
     app.page.get_by_role("textbox", name="Source A").fill(SYLLABLES)

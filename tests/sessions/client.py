@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
@@ -21,7 +22,6 @@ class Client:
     def __init__(self, url: str, query: str = "") -> None:
         self._url, self._query, self._page = url, query, ""
         self._line = ExitStack()
-        self._pages: dict[str, str] = {}
         self._states: dict[str, WidgetState] = {}
         self._drawn: dict[tuple[int, ...], Element] = {}
 
@@ -53,9 +53,10 @@ class Client:
         self._rerun(WidgetState(id=self._element("button", "Run").id, trigger_value=True))
 
     def go_to(self, page: str) -> None:
-        """Change to a page by its place in the address."""
-        self._page, self._query = self._pages[page], ""
-        self._rerun()
+        """Change to a page by its name in the address, as by the browser's Back button."""
+        chosen = {name: value for name, value in parse_qsl(self._query) if name != "page"}
+        self._query = urlencode(chosen | {"page": page} if page else chosen)
+        self._rerun(goes_back=True)
 
     def clear_caches(self) -> None:
         """What Streamlit's menu, or anybody who speaks this protocol, can ask for."""
@@ -74,8 +75,9 @@ class Client:
         widget = self._element(kind, label).id
         self._states[widget] = WidgetState(id=widget, **value)
 
-    def _rerun(self, *triggers: WidgetState) -> None:
+    def _rerun(self, *triggers: WidgetState, goes_back: bool = False) -> None:
         message = BackMsg()
+        message.rerun_script.is_history_navigation = goes_back
         message.rerun_script.query_string = self._query
         message.rerun_script.page_script_hash = self._page
         message.rerun_script.widget_states.widgets.extend([*self._states.values(), *triggers])
@@ -90,9 +92,6 @@ class Client:
         if kind == "new_session":
             self._drawn.clear()
             self._page = message.new_session.page_script_hash
-        elif kind == "navigation":
-            self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
-            self._page = message.navigation.page_script_hash
         elif kind == "page_info_changed":
             self._query = message.page_info_changed.query_string
         elif kind == "delta" and message.delta.HasField("new_element"):

@@ -1,0 +1,29 @@
+"""The pages' names in the header, the one that is shown marked.
+
+Streamlit's own navigation has the whole page drawn again at a change of page, the prompt bar too, which takes a browser
+30 ms. A change of this one draws again only what it stands in.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from app.components.shared.mount import held, mount, register
+
+_render = register(Path(__file__).parent)
+
+
+def navigation(
+    groups: Mapping[str, Mapping[str, str]], shown: str, *, key: str, turn_to: Callable[[str], None]
+) -> None:
+    """Links to pages: of each group, slug -> title; those of the group without a name stand alone.
+
+    `turn_to` is called with the slug of the page that the user has gone to, before the script runs again.
+    """
+
+    def turn() -> None:
+        slug, _ = held(key, 0, (shown, 0))
+        if any(slug in pages for pages in groups.values()):
+            turn_to(slug)
+
+    props = {"groups": [[name, list(pages.items())] for name, pages in groups.items()], "shown": shown}
+    mount(_render, key=key, group=key, props=props, arrays={}, changed=turn)

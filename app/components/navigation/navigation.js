@@ -1,0 +1,104 @@
+// Links that open a page here at once, and that the browser can open elsewhere. Where they do not fit beside each other
+// they are one list.
+const LIST_WIDTH = 220; // CSS pixels
+
+class Navigation {
+  listeners = {};
+
+  constructor(view) {
+    this.view = view;
+    this.title = element("h1", "live"); // for a screen reader's outline: others see the marked link
+    this.nav = element("nav");
+    this.nav.ariaLabel = "Pages";
+    for (const event of ["pointerover", "focusin"]) this.nav.addEventListener(event, () => this.address());
+    view.root.append(this.title, this.nav);
+  }
+
+  update({ groups, shown }) {
+    const titles = new Map(groups.flatMap(([, pages]) => pages));
+    if (this.shown && this.shown !== shown) this.view.announce(titles.get(shown));
+    if (JSON.stringify(groups) !== JSON.stringify(this.groups)) this.width = null;
+    Object.assign(this, { groups, titles, shown });
+  }
+
+  setValue() {}
+
+  draw(theme, width) {
+    if (width !== this.width) this.lay(width);
+    this.width = width;
+    this.mark();
+  }
+
+  // A link stays the same as long as the width does, and with it the keyboard's focus.
+  lay(width) {
+    this.nav.classList.remove("folded");
+    this.nav.replaceChildren(...this.groups.flatMap(([name, pages]) => (name ? [this.list(name, pages)] : this.links(pages))));
+    this.folded = this.nav.scrollWidth > width;
+    if (this.folded) {
+      this.nav.classList.add("folded");
+      this.nav.replaceChildren(this.list("", [...this.titles]));
+    }
+    this.address();
+  }
+
+  links(pages) {
+    return pages.map(([slug, title]) => {
+      const link = element("a", "page", title);
+      link.slug = slug;
+      link.onclick = (event) => this.follow(event, slug);
+      return link;
+    });
+  }
+
+  // A button and the list that it opens; Escape or a click elsewhere closes it.
+  list(name, pages) {
+    const button = element("button", "page");
+    button.append(element("span", "", name));
+    const list = element("div", "list");
+    list.append(...this.links(pages));
+    list.style.width = `${LIST_WIDTH}px`;
+    list.popover = "auto";
+    list.onbeforetoggle = ({ newState }) => {
+      const { left, bottom } = button.getBoundingClientRect();
+      list.style.translate = `${Math.min(left, innerWidth - LIST_WIDTH - 20)}px ${bottom + 4}px`;
+      button.ariaExpanded = String(newState === "open");
+    };
+    button.popoverTargetElement = list;
+    button.ariaExpanded = "false";
+    const group = element("div", "group");
+    group.append(button, list);
+    return group;
+  }
+
+  // The page that is shown, and the list that it is in.
+  mark() {
+    this.title.textContent = this.titles.get(this.shown);
+    for (const link of this.nav.querySelectorAll("a")) link.ariaCurrent = link.slug === this.shown ? "page" : null;
+    for (const group of this.nav.querySelectorAll(".group")) {
+      const button = group.firstElementChild;
+      if (this.folded) button.firstElementChild.textContent = this.title.textContent;
+      button.ariaCurrent = group.querySelector("a[aria-current]") ? "true" : null;
+    }
+  }
+
+  // Where a link leads that is opened elsewhere: to the same selection on another page.
+  address() {
+    for (const link of this.nav.querySelectorAll("a")) {
+      const query = new URLSearchParams(location.search);
+      query.set("page", link.slug);
+      link.href = `?${query}`;
+    }
+  }
+
+  follow(event, slug) {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.nav.querySelector(":popover-open")?.hidePopover();
+    if (slug === this.shown) return;
+    this.shown = slug;
+    this.mark();
+    this.view.report([slug, Date.now()]);
+  }
+}
+
+export default (component) => mountView(component, Navigation);

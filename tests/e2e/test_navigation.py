@@ -1,0 +1,134 @@
+"""From page to page by the links in the header."""
+
+from urllib.parse import parse_qs, urlencode, urlparse
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from app.registry import VIEWS
+from tests.e2e.driver import Driver, page_of
+
+PROMPT = "When Mary and John went to the shop, John gave a drink to"
+ATTENTION, LENS, FLOW = (next(view for view in VIEWS if view.slug == slug) for slug in ("attention", "lens", "flow"))
+# Elements that Streamlit puts on the page or makes anew, outside the view.
+COUNT_CHANGES = """() => {
+    window.changes = 0;
+    new MutationObserver((changes) => (window.changes += changes.length)).observe(
+        document.querySelector("[data-testid=stForm]"),
+        { childList: true, subtree: true, characterData: true },
+    );
+}"""
+
+
+def shown(app: Driver) -> list[str]:
+    """What the page says it is: its heading, and the marked links."""
+    marked = app.page.locator("nav [aria-current]").filter(visible=True)
+    return [*app.page.locator("h1").all_inner_texts(), *marked.all_inner_texts()]
+
+
+def test_a_page_is_marked_and_the_bar_above_it_stays(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    assert shown(app) == [ATTENTION.title, ATTENTION.title]
+    app.prompt.fill("half typed")
+    app.prompt.blur()
+    app.settle()
+    app.page.evaluate(COUNT_CHANGES)
+    app.go_to(LENS)
+    assert shown(app) == [LENS.title, LENS.title]
+    app.go_to(FLOW)
+    assert shown(app) == [FLOW.title, FLOW.group]
+    assert app.page.evaluate("window.changes") == 0
+    expect(app.prompt).to_have_value("half typed")
+
+
+def test_back_and_forward_go_through_the_pages(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    for view in (LENS, FLOW):
+        app.go_to(view)
+    for go, view in ((app.page.go_back, LENS), (app.page.go_back, ATTENTION), (app.page.go_forward, LENS)):
+        go()
+        app.settle()
+        assert shown(app) == [view.title, view.title]
+        assert page_of(app.page.url) == view.slug
+
+
+def test_a_prompt_is_run_on_the_page_that_was_gone_to(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    app.go_to(LENS)
+    app.run("The keys to the cabinet")
+    app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == ["The keys to the cabinet"])
+    app.settle()
+    assert shown(app) == [LENS.title, LENS.title]
+    assert page_of(app.page.url) == LENS.slug
+
+
+def test_a_link_opened_elsewhere_shows_the_same_prompt(app: Driver) -> None:
+    app.open(prompt=PROMPT, heads="1.1")
+    link = app.link(LENS)
+    link.hover()
+    with app.page.context.expect_page() as elsewhere:
+        link.click(modifiers=["ControlOrMeta"])
+    expect(elsewhere.value.get_by_role("textbox", name="Prompt")).to_have_value(PROMPT)
+    expect(elsewhere.value.locator("h1")).to_have_text(LENS.title)
+    assert "heads=1.1" in elsewhere.value.url
+    elsewhere.value.close()
+    assert shown(app) == [ATTENTION.title, ATTENTION.title]
+
+
+def test_the_keyboard_opens_a_list_and_keeps_its_place(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    app.page.get_by_role("button", name=FLOW.group).focus()
+    for key in ("Enter", "Tab", "Tab", "Tab", "Enter"):
+        app.page.keyboard.press(key)
+    app.page.wait_for_url(lambda url: page_of(url) == FLOW.slug)
+    app.settle()
+    assert shown(app) == [FLOW.title, FLOW.group]
+    app.page.get_by_role("link", name=LENS.title).focus()
+    app.page.keyboard.press("Enter")
+    app.page.wait_for_url(lambda url: page_of(url) == LENS.slug)
+    app.settle()
+    expect(app.page.get_by_role("link", name=LENS.title)).to_be_focused()
+
+
+def test_what_does_not_fit_is_one_list(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    app.page.set_viewport_size({"width": 390, "height": 800})
+    app.settle()
+    pages = app.page.get_by_role("navigation", name="Pages")
+    expect(pages.get_by_role("button")).to_have_text(ATTENTION.title)
+    pages.get_by_role("button").click()
+    expect(pages.get_by_role("link")).to_have_text([view.title for view in VIEWS])
+    app.page.keyboard.press("Escape")
+    expect(pages.get_by_role("link")).to_have_count(0)
+    pages.get_by_role("button").click()
+    pages.get_by_role("link", name=FLOW.title, exact=True).click()
+    app.page.wait_for_url(lambda url: page_of(url) == FLOW.slug)
+    expect(pages.get_by_role("button")).to_have_text(FLOW.title)
+    expect(pages.get_by_role("link")).to_have_count(0)
+    app.page.set_viewport_size({"width": 1280, "height": 800})
+    expect(pages.get_by_role("button")).to_have_count(3)
+    expect(pages.get_by_role("link")).to_have_count(sum(not view.group for view in VIEWS))
+
+
+@pytest.mark.parametrize("page", ["nowhere", "", "../lens", "<b>x</b>"])
+def test_a_page_that_is_not_there_is_named_as_left_out(app: Driver, page: str) -> None:
+    app.open(prompt=PROMPT, page=page)
+    expect(app.page.get_by_text("Not all of this link can be used here; left out")).to_contain_text("page")
+    assert shown(app) == [ATTENTION.title, ATTENTION.title]
+
+
+def test_a_link_with_its_page_in_the_path_still_leads_there(app: Driver) -> None:
+    app.page.goto(f"{app.url}/{LENS.slug}?{urlencode({'prompt': PROMPT})}")
+    expect(app.prompt).to_have_value(PROMPT)
+    app.settle()
+    assert shown(app) == [LENS.title, LENS.title]
+    assert urlparse(app.page.url).path == "/"
+
+
+def test_a_click_finds_its_page_after_the_server_forgot_the_session(app: Driver, browser: Browser) -> None:
+    app.open(prompt=PROMPT)
+    app.page.keyboard.press("c")  # Streamlit's shortcut: clear caches
+    app.settle()
+    app.go_to(LENS)
+    assert shown(app) == [LENS.title, LENS.title]
+    expect(app.prompt).to_have_value(PROMPT)
