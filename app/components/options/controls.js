@@ -1,4 +1,5 @@
 // The browser's own controls, each with a label and what explains it.
+const MOST_AT_ONCE = 100; // options of a list
 const HELD = 250; // milliseconds in which a key that is held, or a button of a number, goes on
 
 class Control {
@@ -67,17 +68,30 @@ class Choice extends Control {
   }
 }
 
+// All tokens of a long prompt, of which a page may have six lists, take the browser longer than the rest of the page: a
+// long list is of the shown one alone until the user turns to it.
 class List extends Control {
   make({ options, width }) {
     const list = element("select");
     list.style.width = `${width}px`;
     list.onchange = () => this.choose(list.value);
-    list.append(...options.map((text) => new Option(text, text)));
+    this.filled = options.length <= MOST_AT_ONCE;
+    if (this.filled) list.append(...options.map((text) => new Option(text, text)));
+    else for (const event of ["pointerdown", "focus"]) list.addEventListener(event, () => this.fill(options));
     return list;
   }
 
+  fill(options) {
+    if (this.filled) return;
+    this.filled = true;
+    this.input.replaceChildren(...options.map((text) => new Option(text, text)));
+    this.set(this.shown);
+  }
+
   set(value) {
-    this.input.value = value ?? "";
+    const shown = value ?? "";
+    if (!this.filled) this.input.replaceChildren(new Option(shown, shown));
+    this.input.value = shown;
   }
 }
 

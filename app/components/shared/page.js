@@ -6,4 +6,5 @@ const PAGE = (globalThis[Symbol.for("headlight")] ??= {
   arrays: new Map(),
   groups: new Map(),
   themes: new Map(),
+  theme: null, // the last one
 });

@@ -39,6 +39,7 @@ class View {
     this.live = element("div", "live");
     this.live.setAttribute("aria-live", "polite");
     parentElement.append(this.root);
+    this.wear(PAGE.theme ?? readTheme(this.root));
     this.tooltip = new Tooltip(this.root);
     this.component = new Component(this);
     this.root.append(this.live);
@@ -51,11 +52,21 @@ class View {
 
   // Canvas text does not redraw itself when a font arrives late.
   async awaitFont() {
-    const { codeFont } = readTheme(this.root);
+    const { codeFont } = this.theme;
     const font = `12px ${codeFont}`;
     if (!codeFont || document.fonts.check(font)) return; // none: the page is about to leave
     await document.fonts.load(font);
     this.drawAnew();
+  }
+
+  // All that is in the root inherits these, and is looked at again when they change: so they are there before it, as they
+  // were for the component before. A theme that has changed since is seen at the drawing.
+  wear(theme) {
+    this.theme = PAGE.theme = theme;
+    this.root.style.colorScheme = isDark(theme.background) ? "dark" : "light";
+    this.root.style.setProperty("--pin-colour", cssColour(theme.pin));
+    this.root.style.setProperty("--only-a-colour", cssColour(theme.onlyA));
+    this.root.style.setProperty("--only-b-colour", cssColour(theme.onlyB));
   }
 
   receive(data, setStateValue, setTriggerValue) {
@@ -127,10 +138,7 @@ class View {
       if (width === 0 || drawn === this.drawn || this.content === undefined) return;
       this.drawn = drawn;
       this.width = width;
-      this.root.style.colorScheme = isDark(theme.background) ? "dark" : "light";
-      this.root.style.setProperty("--pin-colour", cssColour(theme.pin));
-      this.root.style.setProperty("--only-a-colour", cssColour(theme.onlyA));
-      this.root.style.setProperty("--only-b-colour", cssColour(theme.onlyB));
+      if (theme !== this.theme) this.wear(theme);
       this.component.draw(theme, width);
     });
   }
