@@ -203,6 +203,7 @@ class Driver:
         box.scroll_into_view_if_needed()
         self.settle()
         if box.evaluate("box => box.localName === 'select'"):  # the browser's own, or Streamlit's
+            box.focus()  # a long list is filled then
             box.select_option(option)
         else:
             box.click()

@@ -51,11 +51,13 @@ class Heads {
 
   // A panel for each matrix; those that are there already stay, with all that they have drawn.
   arrange() {
-    const { props, comparisons: before } = this;
+    const { props } = this;
     this.theme = null; // nothing is marked before the new panels are drawn
+    const before = Comparison.before(this.view.key);
     this.comparisons = this.fetched.shown.map(({ panel, arrays, prefix }) =>
       Comparison.from(panel, arrays, prefix, props, before),
     );
+    Comparison.keep(this.view.key, this.comparisons);
     const drawn = this.panels;
     this.panels = this.comparisons.flatMap((comparison, slot) =>
       comparison.heads.map(
@@ -119,9 +121,10 @@ class Heads {
     }
   }
 
+  // What goes with the whole page is left as it is, for when it comes back.
   see(entries) {
     const panels = new Map(this.panels.map((panel) => [panel.box, panel]));
-    for (const { target, isIntersecting } of this.theme ? entries : []) panels.get(target)?.show(isIntersecting);
+    for (const { target, isIntersecting } of this.theme && this.grid.isConnected ? entries : []) panels.get(target)?.show(isIntersecting);
   }
 
   mark(cell) {

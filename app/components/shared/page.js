@@ -1,9 +1,10 @@
-// What outlives one mount, shared by all components of the page: their scripts, each one's value and arrays, the groups
-// that hear each other, and the themes that were read.
+// What outlives one mount, shared by all components of the page: their scripts, each one's value, arrays and what was
+// made of them, the groups that hear each other, and the themes that were read.
 const PAGE = (globalThis[Symbol.for("headlight")] ??= {
   scripts: new Map(),
   values: new Map(),
   arrays: new Map(),
+  comparisons: new Map(),
   groups: new Map(),
   themes: new Map(),
   theme: null, // the last one

@@ -70,14 +70,26 @@ def test_each_control_shows_what_python_has(opened: Open) -> None:
 def test_texts_are_never_markup(opened: Open) -> None:
     page = opened()
     assert page.locator(".segment").all_text_contents() == [*SIZES.values()]
+    page.locator("select").focus()
     assert page.locator("select option").all_text_contents() == [*FRUIT.values()]
     assert page.locator(".options b, .options img").count() == 0
+
+
+def test_a_long_list_is_filled_when_the_user_turns_to_it(opened: Open) -> None:
+    page = opened()
+    options, fruit = page.locator("select option"), page.get_by_role("combobox", name="Fruit", exact=True)
+    shown = fruit.input_value()
+    assert options.all_text_contents() == [shown]
+    fruit.click()
+    assert options.all_text_contents() == [*FRUIT.values()]
+    assert fruit.input_value() == shown
 
 
 def test_python_hears_each_change_as_a_value(opened: Open) -> None:
     page = opened()
     page.get_by_role("radio", name="small").click()
     expect(_heard(page)).to_have_text(_said(size=1))
+    page.get_by_role("combobox", name="Fruit", exact=True).focus()
     page.get_by_role("combobox", name="Fruit", exact=True).select_option("fruit 7")
     expect(_heard(page)).to_have_text(_said(size=1, fruit=7))
     page.get_by_role("textbox", name="Name", exact=True).fill("<b>x</b>")
