@@ -13,10 +13,10 @@ from streamlit import App, get_option
 
 from app.components.shared.fetchable import fetch
 from app.kept_files import KeptFiles
-from app.registry import VIEWS
 from app.settings import MAIN, is_loopback
 
 ADDRESS = "/fetch/{name}/{layer:int}/{head:int}"
+ONCE_PATHS = "attention head residual lens prompts why patching flow heads weights generate translate".split()
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Encoding": "identity",  # weights hardly shrink, and compressing them takes longer than sending them
@@ -38,7 +38,7 @@ def _fetched(request: Request) -> Response:
 
 
 def _moved(request: Request) -> Response:
-    """Where a link leads that names its page by the path, as they did before it became a parameter."""
+    """Where an older link leads, from before the page was a parameter."""
     query = request.query_params.multi_items()
     return RedirectResponse(f"./?{urlencode([*query, ('page', request.url.path.strip('/'))])}")
 
@@ -53,5 +53,5 @@ async def _with_browser(_: App) -> AsyncIterator[None]:
     yield
 
 
-routes = [Route(ADDRESS, _fetched), *(Route(f"/{view.slug}", _moved) for view in VIEWS)]
+routes = [Route(ADDRESS, _fetched), *(Route(f"/{page}", _moved) for page in ONCE_PATHS)]
 app = App(MAIN, routes=routes, middleware=[Middleware(KeptFiles)], lifespan=_with_browser)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app.registry import VIEWS
+from app.server import ONCE_PATHS
 from tests.e2e.driver import Driver, page_of
 
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
@@ -118,6 +119,7 @@ def test_a_page_that_is_not_there_is_named_as_left_out(app: Driver, page: str) -
 
 
 def test_a_link_with_its_page_in_the_path_still_leads_there(app: Driver) -> None:
+    assert set(ONCE_PATHS) <= {view.slug for view in VIEWS}
     app.page.goto(f"{app.url}/{LENS.slug}?{urlencode({'prompt': PROMPT})}")
     expect(app.prompt).to_have_value(PROMPT)
     app.settle()
