@@ -16,7 +16,20 @@ from app.kept_files import KeptFiles
 from app.settings import MAIN, is_loopback
 
 ADDRESS = "/fetch/{name}/{layer:int}/{head:int}"
-ONCE_PATHS = "attention head residual lens prompts why patching flow heads weights generate translate".split()
+ONCE_PATHS = [
+    "attention",
+    "head",
+    "residual",
+    "lens",
+    "prompts",
+    "why",
+    "patching",
+    "flow",
+    "heads",
+    "weights",
+    "generate",
+    "translate",
+]
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Encoding": "identity",  # weights hardly shrink, and compressing them takes longer than sending them
