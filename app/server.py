@@ -16,20 +16,8 @@ from app.kept_files import KeptFiles
 from app.settings import MAIN, is_loopback
 
 ADDRESS = "/fetch/{name}/{layer:int}/{head:int}"
-ONCE_PATHS = [
-    "attention",
-    "head",
-    "residual",
-    "lens",
-    "prompts",
-    "why",
-    "patching",
-    "flow",
-    "heads",
-    "weights",
-    "generate",
-    "translate",
-]
+ONCE_PATHS = ["attention", "head", "residual", "lens", "prompts", "why", "patching", "flow", "heads", "weights"]
+ONCE_PATHS += ["generate", "translate"]
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Encoding": "identity",  # weights hardly shrink, and compressing them takes longer than sending them
