@@ -369,3 +369,12 @@ def _press(page: AppTest, label: str) -> None:
     (button,) = [button for button in page.button if button.label == label]
     button.click().run()
     assert not page.exception
+
+
+def test_a_click_finds_its_page_after_the_server_forgot_the_session(page: AppTest, folder: str) -> None:
+    """The click's callback is then the first that the new session hears of; all else comes from the URL."""
+    _open(page, model=folder, prompt=PROMPT)
+    page.session_state["headlight"] = selection.session._Session(page="lens")
+    page.run()
+    assert not page.exception
+    assert page.query_params == {"model": folder, "prompt": PROMPT, "page": "lens"}

@@ -123,8 +123,9 @@ class Heads {
 
   // What goes with the whole page is left as it is, for when it comes back.
   see(entries) {
+    if (!this.theme || !this.grid.isConnected) return;
     const panels = new Map(this.panels.map((panel) => [panel.box, panel]));
-    for (const { target, isIntersecting } of this.theme && this.grid.isConnected ? entries : []) panels.get(target)?.show(isIntersecting);
+    for (const { target, isIntersecting } of entries) panels.get(target)?.show(isIntersecting);
   }
 
   mark(cell) {
