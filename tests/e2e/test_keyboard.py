@@ -35,13 +35,32 @@ def test_heads_are_chosen_and_cells_pinned_by_key(app: Driver) -> None:
 
 def test_tokens_are_walked_and_pinned_by_key(app: Driver) -> None:
     app.open(prompt=PROMPT, heads="0.0")
-    app.chips.locator("..").first.focus()
+    app.page.get_by_role("listbox", name=re.compile("^Tokens")).focus()
     app.page.keyboard.press("End")
     app.page.keyboard.press("ArrowLeft")
     app.page.keyboard.press("Enter")
     app.page.wait_for_url(re.compile(r"queries=\d+"))
     app.page.keyboard.press("Escape")
     app.page.wait_for_url(re.compile(r"^(?!.*queries=)"))
+
+
+def test_tokens_of_a_long_prompt_are_walked_across_its_blocks(app: Driver) -> None:
+    """A block tells its first place; what is out of sight is reached by key, and is then in sight."""
+    app.open(prompt=" the cat" * 100, heads="0.0")
+    assert app.page.locator(".block").evaluate_all("blocks => blocks.map(block => block.dataset.start)") == ["0", "128"]
+    tokens = app.page.get_by_role("listbox", name=re.compile("^Tokens"))
+    tokens.focus()
+    app.page.keyboard.press("Home")
+    for _ in range(20):
+        app.page.keyboard.press("ArrowDown")
+    place = tokens.evaluate("tokens => Number(tokens.getAttribute('aria-activedescendant').split('-').at(-1))")
+    assert place > 128
+    expect(app.chips.nth(place)).to_be_in_viewport()
+    below = "([first, second]) => first.getBoundingClientRect().top - second.getBoundingClientRect().top"
+    last, here = app.chips.last.element_handle(), app.chips.nth(place).element_handle()
+    assert app.page.evaluate(below, [last, here]) == 0  # the last line
+    app.page.keyboard.press("Enter")
+    app.page.wait_for_url(re.compile(rf"queries={place}(&|$)"))
 
 
 def test_cells_of_the_lens_are_walked_by_key(app: Driver) -> None:

@@ -1,11 +1,14 @@
-// One tooltip a component, in the browser's top layer: nothing on the page clips it.
+// One tooltip a component, on a pane of its own in the browser's top layer: nothing on the page clips it, and what it tells
+// is laid out without the page.
 const TOOLTIP_OFFSET = 14;
 
 class Tooltip {
   constructor(root) {
-    this.box = element("div", "tooltip");
-    this.box.popover = "manual";
-    root.append(this.box);
+    this.pane = element("div", "tooltip");
+    this.pane.popover = "manual";
+    this.box = element("div", "box");
+    this.pane.append(this.box);
+    root.append(this.pane);
     this.hide = this.hide.bind(this);
     document.addEventListener("pointerdown", this.hide, true); // a finger does not leave, it touches something else
   }
@@ -19,7 +22,7 @@ class Tooltip {
       table.append(element("dt", share === undefined ? "" : "token", name), cell);
     }
     this.box.replaceChildren(element("strong", "", title), table, ...(picture ? [picture] : []));
-    if (!this.box.matches(":popover-open")) this.box.showPopover();
+    if (!this.pane.matches(":popover-open")) this.pane.showPopover();
     this.move(x, y);
   }
 
@@ -34,7 +37,7 @@ class Tooltip {
   }
 
   hide() {
-    if (this.box.matches(":popover-open")) this.box.hidePopover();
+    if (this.pane.matches(":popover-open")) this.pane.hidePopover();
   }
 
   destroy() {

@@ -1,5 +1,6 @@
 // One list of chips: A's, B's or the difference's; of all tokens, or of those at one end of the attention.
 const STRONGEST = 3;
+const BLOCK = 128; // chips: what lies outside the list's sight is by blocks neither laid out nor painted
 const LINE_NAMES = { key: "Source", query: "Target" };
 
 class ChipLine {
@@ -26,12 +27,24 @@ class ChipLine {
     const help = "Arrow keys, Home and End move, Enter pins, plus adds or removes.";
     const tokens = end ? `${LINE_NAMES[end]} tokens` : "Tokens";
     this.list.ariaLabel = `${tokens}, coloured by ${name}. ${help}`;
-    this.list.append(...this.chips);
+    this.list.append(...this.blocks());
     const side = [LINE_NAMES[end], comparison.sides[index]].filter(Boolean).join(" ");
     this.box = element("div", "line");
     if (side) this.box.append(element("span", "side", side));
     this.box.append(this.list);
     this.listen();
+  }
+
+  // The chips in their order; where they are more than a block, each block tells the place that it begins with.
+  blocks() {
+    const starts = upTo(Math.ceil(this.chips.length / BLOCK)).map((block) => block * BLOCK);
+    return starts.map((start) => {
+      const block = element("div", "block");
+      block.setAttribute("role", "presentation");
+      if (starts.length > 1) block.dataset.start = start;
+      block.append(...this.chips.slice(start, start + BLOCK));
+      return block;
+    });
   }
 
   listen() {
@@ -182,13 +195,14 @@ class ChipLine {
 
   // The token above (line -1) or below (line 1) that is nearest.
   neighbour(place, line) {
-    const { offsetTop, offsetLeft } = this.chips[place];
-    const tops = this.chips.map((chip) => chip.offsetTop).filter((top) => (top - offsetTop) * line > 0);
+    const boxes = this.chips.map((chip) => chip.getBoundingClientRect());
+    const { top, left } = boxes[place];
+    const tops = boxes.map((box) => box.top).filter((other) => (other - top) * line > 0);
     const wanted = line > 0 ? Math.min(...tops) : Math.max(...tops);
-    const candidates = this.chips.filter((chip) => chip.offsetTop === wanted);
-    const distance = (chip) => Math.abs(chip.offsetLeft - offsetLeft);
+    const candidates = boxes.filter((box) => box.top === wanted);
+    const distance = (box) => Math.abs(box.left - left);
     const best = candidates.reduce((one, other) => (one && distance(one) <= distance(other) ? one : other), null);
-    return best ? this.indexOf(best) : place;
+    return best ? boxes.indexOf(best) : place;
   }
 
   move(place) {
