@@ -1,4 +1,4 @@
-"""The row under a view: its script, its numbers, its picture and the view itself as files."""
+"""The box under a view: its script, its numbers, its picture and the view itself as files."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,28 +16,31 @@ KINDS: dict[Kind, tuple[str, str]] = {"svg": ("Vectors (svg)", "image/svg+xml"),
 
 
 def draw(export: Export, found: Any, of: Callable[[selection.Selection], Any]) -> None:
-    """Four buttons; what takes long is done when a file is asked for: `of` then finds what is shown once more."""
-    with st.container(horizontal=True, vertical_alignment="center", key="headlight-take-away"):
-        st.caption("Take it with you", width="content")
-        _opened("Code", ":material/code:", lambda: _code(export, found))
-        _opened("Data", ":material/table:", lambda: _everything(export, of))
-        _opened("Picture", ":material/image:", lambda: _picture(export, of))
-        _file(export, "Page", "html", "text/html", export.page, of, ":material/web:")
+    """A box with all four, which waits until it is open: every click on the page would draw it anew.
 
-
-def _opened(label: str, icon: str, draw_inside: Callable[[], None]) -> None:
-    """A button that opens a box. What is in it waits until then, for every click on the page would draw it anew."""
-    box = st.popover(label, icon=icon, width="content", key=_key(label.lower()), on_change="rerun")
-    if box.open:
-        with box:
-            draw_inside()
+    What takes long is done when a file is asked for: `of` then finds what is shown once more.
+    """
+    key = selection.widget_key(f"take_away.{export.name}")
+    box = st.expander("Take it with you: code, data, picture, page", key=key, on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        code, data, picture, page = st.tabs(["Code", "Data", "Picture", "Page"])
+        with code:
+            _code(export, found)
+        with data:
+            _data(export, of)
+        with picture:
+            _picture(export, of)
+        with page:
+            _page(export, of)
 
 
 def _code(export: Export, found: Any) -> None:
     script = export.script(found, selection.current())
     st.caption("Prints the numbers of this page, by Headlight's library alone: run it in Headlight's folder.")
     if len(script) <= MOST_CODE:
-        st.code(script, "python", height=420, width=720)
+        st.code(script, "python", height=420)
     else:
         st.caption(f"{len(script):,} characters are too many to show here.")
     st.download_button(
@@ -45,7 +48,7 @@ def _code(export: Export, found: Any) -> None:
     )
 
 
-def _everything(export: Export, of: Callable[[selection.Selection], Any]) -> None:
+def _data(export: Export, of: Callable[[selection.Selection], Any]) -> None:
     def made(found: Any, chosen: selection.Selection) -> bytes:
         return archive(found, export.data(found, chosen))
 
@@ -56,12 +59,18 @@ def _everything(export: Export, of: Callable[[selection.Selection], Any]) -> Non
 def _picture(export: Export, of: Callable[[selection.Selection], Any]) -> None:
     palette = style.DARK if st.context.theme.type == "dark" else style.LIGHT
     st.caption("In this page's colours, light or dark. Text stays text in the svg.")
-    for kind, (label, mime) in KINDS.items():
+    with st.container(horizontal=True):
+        for kind, (label, mime) in KINDS.items():
 
-        def made(found: Any, chosen: selection.Selection, kind: Kind = kind) -> bytes:
-            return style.file(lambda: export.draw(found, chosen, palette), palette, kind)
+            def made(found: Any, chosen: selection.Selection, kind: Kind = kind) -> bytes:
+                return style.file(lambda: export.draw(found, chosen, palette), palette, kind)
 
-        _file(export, label, kind, mime, made, of)
+            _file(export, label, kind, mime, made, of)
+
+
+def _page(export: Export, of: Callable[[selection.Selection], Any]) -> None:
+    st.caption("This view in one file, to be pointed at as here, without a server or a network.")
+    _file(export, "Page (html)", "html", "text/html", export.page, of)
 
 
 def _file(
@@ -71,7 +80,6 @@ def _file(
     mime: str,
     made: Callable[[Any, selection.Selection], bytes],
     of: Callable[[selection.Selection], Any],
-    icon: str | None = None,
 ) -> None:
     """A button for a file that is made when the button is pressed."""
     chosen = selection.current()
@@ -82,7 +90,6 @@ def _file(
         mime,
         key=_key(ending),
         on_click="ignore",
-        icon=icon,
     )
 
 

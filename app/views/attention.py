@@ -41,6 +41,7 @@ SHOW = {"weight": "Weight", "score": "Score", "write": "Write", "disagreement": 
 SINK = {"keep": "first token shown", "hide": "first token hidden", "renormalise": "hidden, rows renormalised"}
 SCALES = {"sqrt": "√", "linear": "linear"}
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
+HOW_TO_PIN = "Row: the token that looks. Column: the token looked at. Choose a cell to pin it, drag to zoom."
 FIRST_HEADS = 3
 
 
@@ -58,7 +59,7 @@ def render(shown: Shown) -> None:
     with all_heads:
         chosen, limits = _grid(shown, axis)
     with large:
-        heading("Chosen heads", "attention")
+        heading("Chosen heads", "attention", caption=HOW_TO_PIN)
         if not chosen:
             st.info("No head is chosen. Choose one in the grid to see its pattern here.")
             return
@@ -113,9 +114,7 @@ def _options() -> None:
 
 def _grid(shown: Shown, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:
     """All heads, for the chosen ones and the limits of the colours."""
-    heading("All heads", "attention", "head")
-    if shown.b is None:
-        st.caption(grid.HOW_TO_CHOOSE)
+    heading("All heads", "attention", "head", caption="" if shown.b else grid.HOW_TO_CHOOSE)
     options.row(*grid.side_options(shown.b is not None), *_sorting(shown), name="grid")
     now, side, order = selection.current(), grid.side_of(shown.b is not None), _order(shown, axis)
     before = clearest(shown.a) if now.heads is None else now.heads
@@ -224,7 +223,6 @@ def _caption(entropy: float, previous_token: float, induction: float) -> str:
 
 def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], others: Fetchable) -> None:
     now = selection.current()
-    st.caption("Row: the token that looks. Column: the token looked at. Choose a cell to pin it, drag to zoom.")
     before = Pin(now.queries, now.keys) if now.queries or now.keys else None
     pin = heads(
         panels,

@@ -5,10 +5,13 @@ from app.glossary import TERMS
 from app.selection.chosen import Head
 
 
-def heading(text: str, *terms: str, key: str = "") -> None:
-    """A heading with the glossary's entries for its terms behind a question mark; one that changes has a key."""
+def heading(text: str, *terms: str, caption: str = "", key: str = "") -> None:
+    """A heading with the glossary's entries for its terms behind a question mark, and a line under it.
+
+    One that changes has a key.
+    """
     help = " ".join(TERMS[term] for term in terms)
-    components.heading(text, help, key=selection.widget_key(f"heading.{key or text}"))
+    components.heading(text, help, caption, key=selection.widget_key(f"heading.{key or text}"))
 
 
 def name(head: Head) -> str:

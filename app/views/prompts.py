@@ -169,6 +169,7 @@ def _table(rows: Sequence[Row], head: Head) -> None:
     chosen = row_table(
         [text, value, *others],
         title="All prompts with their statistic, number of tokens and status",
+        caption="Choose a row to open its prompt, a column's name to sort.",
         epoch=_epoch(prompt_list.prompts()),
         key=selection.widget_key("prompt_table"),
     )
@@ -229,8 +230,6 @@ def _row_buttons(rows: Sequence[Row], file: Callable[[], bytes], chosen: int | N
             key=selection.widget_key("clear"),
         )
         prompt_statistics.download("Data: prompts", "prompts.csv", file)
-        if chosen is None:
-            st.caption("Choose a row to open its prompt, a column's name to sort.", width="content")
     if chosen is not None and rows[chosen].refused:
         notices.refused(rows[chosen].refused, "row")
 

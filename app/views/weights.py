@@ -61,11 +61,10 @@ def is_complete(shown: Shown) -> bool:
 def render(shown: Shown) -> None:
     """The choices, the pairs of the circuit, one token's, the directions, and the composition with earlier heads."""
     of, work = weights_of(shown, selection.current()), jobs.of("weights")
-    heading(f"Weights of {name(of.head)}", "weights", "head", key="of")
+    heading(f"Weights of {name(of.head)}", "weights", "head", caption=folded(of), key="of")
     _options(shown, of)
     if said := unchanged(shown):
         st.info(said)
-    st.caption(folded(of))
     with st.spinner("Taking the circuit apart…"):
         found = directions_of(of)
     _strengths(of)
@@ -170,8 +169,8 @@ def draw_pairs(of: Weights, found: Ends, n_pairs: int) -> None:
     ):
         with column:
             unit = f" ({VALUES[of.kind].lower()})" if of.compares else ""
-            st.caption(f"{title}{where} of {n_pairs:,}{unit}")
-            _table(pairs_table(of, each), f"{title} pairs of {name(of.head)}", f"pairs_{title}")
+            said = f"{title}{where} of {n_pairs:,}{unit}"
+            _table(pairs_table(of, each), f"{title} pairs of {name(of.head)}", f"pairs_{title}", said)
 
 
 def _token(of: Weights) -> None:
@@ -187,16 +186,16 @@ def _token(of: Weights) -> None:
     both = partners_tables(of, token).items()
     for place, (column, (title, columns)) in enumerate(zip(st.columns(2, gap="large"), both, strict=True)):
         with column:
-            st.caption(title)
-            _table(columns, f"{title}, {name(of.head)}", f"partners_{place}")
+            _table(columns, f"{title}, {name(of.head)}", f"partners_{place}", title)
 
 
 def _directions(of: Weights, found: Directions) -> None:
-    heading(f"Singular directions{f' of {of.listed}' if of.compares else ''}", "directions")
     rows, columns = SIDES[of.kind]
-    st.caption(
-        f"{rows} and {columns.lower()} at the same end (+ with +, − with −) raise {_what(of)}; at opposite ends they "
-        "lower it."
+    heading(
+        f"Singular directions{f' of {of.listed}' if of.compares else ''}",
+        "directions",
+        caption=f"{rows} and {columns.lower()} at the same end (+ with +, − with −) raise {_what(of)}; at opposite "
+        "ends they lower it.",
     )
     _table(directions_table(of, found), f"Singular directions of {name(of.head)}", "directions", whole=True)
 
@@ -224,9 +223,8 @@ def _composition(of: Weights) -> None:
         for column, through in zip(st.columns(3, gap="medium"), weights.THROUGH, strict=True):
             with column:
                 key = selection.widget_key(f"composition_{through}_{side}")
-                draw_map(maps[through], called(through, side, of), farthest(above), key)
-                if side in found:
-                    st.caption(spelled_composition(found[side], through))
+                said = spelled_composition(found[side], through) if side in found else ""
+                draw_map(maps[through], called(through, side, of), farthest(above), key, said)
 
 
 def called(through: Through, side: str, of: Weights) -> str:
@@ -234,14 +232,14 @@ def called(through: Through, side: str, of: Weights) -> str:
     return f"{LETTERS[through]}-{COMPOSITION}{f', {side}' if of.compares else ''}"
 
 
-def draw_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, key: str) -> None:
+def draw_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, key: str, caption: str = "") -> None:
     """How far each earlier head's composition is above that of random heads, in one model or in B more than in A."""
     rows = MapAxis("layer", [f"L{layer}" for layer in range(len(values))])
     columns = MapAxis("head", [f"H{head}" for head in range(values.shape[1])])
-    signed_map(values, rows, columns, title=title, limit=limit or None, key=key)
+    signed_map(values, rows, columns, title=title, caption=caption, limit=limit or None, key=key)
 
 
-def _table(columns: tables.Columns, title: str, key: str, whole: bool = False) -> None:
+def _table(columns: tables.Columns, title: str, key: str, caption: str = "", whole: bool = False) -> None:
     """Tokens with their numbers, to four digits."""
     shown = [Column(each, list(cells)) for each, cells in columns.items()]
-    row_table(shown, title=title, key=selection.widget_key(key), choosable=False, whole=whole)
+    row_table(shown, title=title, caption=caption, key=selection.widget_key(key), choosable=False, whole=whole)

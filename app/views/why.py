@@ -173,11 +173,14 @@ def _summaries(sides: Mapping[str, Explained]) -> None:
 
 
 def _why(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
-    heading("Why it looks there", "why_score")
+    heading(
+        "Why it looks there",
+        "why_score",
+        caption="Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.",
+    )
     if side != DIFFERENCE:
         st.text(spelled.score(sides[side]))
     panels.score(numbers.matrices(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
-    st.caption("Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.")
     if side != DIFFERENCE:
         follow.draw(shown, sides[side])
 
@@ -194,15 +197,13 @@ def _what(sides: Mapping[str, Explained], side: str) -> None:
 
 
 def _does_it_matter(shown: Shown, sides: Mapping[str, Explained], side: str) -> None:
-    heading("Does it matter?", "why_matters")
+    measured = f"{DIFFERENCE} of what each changes, where it was done to both. {spelled.mean(sides['A'])}"
+    said = measured if side == DIFFERENCE else spelled.outcomes(sides[side])
+    heading("Does it matter?", "why_matters", caption=said)
     _mean(shown)
     with st.spinner("Running the model without it…"):
         changes = numbers.changes_of(sides)[side]
     panels.outcomes(changes, selection.widget_key("outcomes"))
-    if side == DIFFERENCE:
-        st.caption(f"{DIFFERENCE} of what each changes, where it was done to both. {spelled.mean(sides['A'])}")
-    else:
-        st.caption(spelled.outcomes(sides[side]))
 
 
 def _mean(shown: Shown) -> None:
@@ -218,28 +219,34 @@ def _attribution(shown: Shown, sides: Mapping[str, Explained], side: str) -> Non
         st.text(spelled.effects(at))
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.caption("By layer and head. Choose a head to explain it.")
         panels.effect_map(
             numbers.matrices(sides, numbers.effect_map),
             side,
             MapCell(at.cell.layer, at.cell.head),
             selection.epoch(),
             selection.widget_key(MAP),
+            caption="By layer and head. Choose a head to explain it.",
         )
-        st.caption("Added up over the layers at the final scale, beside what each layer would say by itself (its own).")
         panels.plain_map(
             numbers.matrices(sides, numbers.by_layer),
             side,
             ("", "after layer"),
             selection.widget_key("by_layer"),
             "target − distractor (logits)",
+            "Added up over the layers at the final scale, beside what each layer would say by itself (its own).",
         )
     with right:
         effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
         panels.waterfall(effects, f"target − distractor{f', {side}' if shown.b else ''}", selection.widget_key("fall"))
-    st.caption(f"What {name(at.head)} adds, by the token that it takes it from.")
     taken = numbers.matrices(sides, lambda each: numbers.by_source(shown, each))
-    panels.plain_map(taken, side, ("head", "token"), selection.widget_key("by_source"), panels.EFFECT)
+    panels.plain_map(
+        taken,
+        side,
+        ("head", "token"),
+        selection.widget_key("by_source"),
+        panels.EFFECT,
+        f"What {name(at.head)} adds, by the token that it takes it from.",
+    )
 
 
 def _take_click(shown: Shown) -> None:

@@ -123,7 +123,7 @@ def options(monkeypatch: pytest.MonkeyPatch) -> Options:
 def headings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The headings of the page, in the order in which they were drawn, which only a browser shows."""
     drawn: list[str] = []
-    monkeypatch.setattr(app.components, "heading", lambda text, help, *, key: drawn.append(text))
+    monkeypatch.setattr(app.components, "heading", lambda text, *_, **__: drawn.append(text))
     return drawn
 
 

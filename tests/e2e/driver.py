@@ -1,5 +1,6 @@
 """Headlight's page as a user has it: what can be typed and clicked, and what is then to be seen."""
 
+import re
 import time
 from typing import Literal
 from urllib.parse import parse_qs, urlencode, urlparse
@@ -18,6 +19,7 @@ HEIGHT = 1000
 STILL = 300
 DROPPED = 10_000  # milliseconds after which a question to the server is taken as one that it will not answer
 
+TAKEN = {"Code": ["py"], "Data": ["zip"], "Picture": ["svg", "png"], "Page": ["html"]}  # endings by what offers them
 DRAWN = ".headlight canvas, .headlight table, [data-testid=data-grid-canvas], [class*=st-key-headlight-lacking]"
 # Our canvases' pixels, and the texts of tables and of lists of bars.
 PICTURE = """() => {
@@ -161,7 +163,7 @@ class Driver:
 
     def shown(self) -> list[str]:
         """Which result the attention page shows: model, tokens and chosen heads."""
-        return [*self.fed.all_inner_texts(), *self.chips.all_inner_texts(), *self.panels.all_inner_texts()]
+        return [*self.fed.all_inner_texts(), *self.chips.all_text_contents(), *self.panels.all_inner_texts()]
 
     def picture(self) -> str:
         """All that is drawn: equal exactly when it looks equal."""
@@ -209,16 +211,19 @@ class Driver:
             box.click()
             self.page.get_by_role("option", name=option, exact=True).click()
 
+    @property
+    def take_with_you(self) -> Locator:
+        """What opens the box under the view."""
+        return self.page.get_by_text(re.compile("^Take it with you"))
+
     def take_away(self) -> dict[str, Download]:
-        """Every file that the row under the view offers, by its ending."""
-        row = self.page.locator(".st-key-headlight-take-away")
-        files = {"html": self._downloaded(row.get_by_role("button", name="Page"))}
-        for opener, endings in (("Code", ["py"]), ("Data", ["zip"]), ("Picture", ["svg", "png"])):
-            row.get_by_role("button", name=opener).click()
+        """Every file that the box under the view offers, by its ending."""
+        files: dict[str, Download] = {}
+        self.take_with_you.click()
+        for what, endings in TAKEN.items():
+            self.page.get_by_role("tab", name=what).click()
             for ending in endings:
-                button = self.page.locator(f".st-key-headlight-take-{ending}").get_by_role("button")
-                files[ending] = self._downloaded(button)
-            self.page.keyboard.press("Escape")
+                files[ending] = self._downloaded(self.page.get_by_role("button", name=f"({ending})"))
         return files
 
     def _downloaded(self, button: Locator) -> Download:

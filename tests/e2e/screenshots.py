@@ -48,12 +48,13 @@ red blue green red blue green red
 TALL = 1500
 PHONE = 390
 WALK_HEIGHT = 2300  # all of the page *Why*
+TAKE_IT = "Take it with you: code, data, picture, page"
 WALK = [
-    ("Who made the prediction", "Take it with you"),
+    ("Who made the prediction", TAKE_IT),
     ("A cell explained", "Who made the prediction"),
     ("A cell explained", "Who made the prediction"),
-    ("Heads of this model", "Take it with you"),
-    ("All heads", "Take it with you"),
+    ("Heads of this model", TAKE_IT),
+    ("All heads", TAKE_IT),
 ]
 FOLDER = ROOT / "assets" / "screenshots"
 

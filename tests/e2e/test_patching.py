@@ -18,7 +18,7 @@ def opened(app: Driver) -> Driver:
     """The map of all heads."""
     app.open(PATCHING, prompt=A, prompt_b=B)
     expect(app.page.get_by_text("“␣Mary” less “␣John” after 14 ␣to")).to_be_visible()
-    expect(app.page.get_by_role("button", name="Code", exact=True)).to_be_visible()
+    expect(app.take_with_you).to_be_visible()
     app.settle()
     return app
 
@@ -108,7 +108,8 @@ def test_a_long_map_waits_for_a_click_and_can_be_stopped(app: Driver) -> None:
 
 
 def test_code_and_data_can_be_taken_along(opened: Driver, tmp_path: Path) -> None:
-    opened.page.get_by_role("button", name="Data", exact=True).click()
+    opened.take_with_you.click()
+    opened.page.get_by_role("tab", name="Data").click()
     with opened.page.expect_download() as download:
         opened.page.get_by_role("button", name="Everything (zip)").click()
     download.value.save_as(tmp_path / "patching.zip")

@@ -1,4 +1,4 @@
-"""The row under each view: every file comes, and is what its ending says."""
+"""The box under each view: every file comes, and is what its ending says."""
 
 import io
 import zipfile

@@ -140,5 +140,5 @@ def test_a_long_search_waits_for_a_click_says_how_far_it_is_and_can_be_stopped(a
     expect(search).to_be_visible()
     app.settle()
     expect(_table(page, "Highest pairs of L0H0")).to_have_count(0)  # it is not sure yet
-    expect(page.locator(".st-key-headlight-take-away")).to_have_count(0)
+    expect(app.take_with_you).to_have_count(0)
     expect(page.get_by_role("heading", name="Singular directions")).to_be_visible()

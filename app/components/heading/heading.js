@@ -4,7 +4,9 @@ class Heading {
   constructor(view) {
     this.heading = element("h2");
     this.explanation = new Explanation(view.tooltip);
-    view.root.append(this.heading, this.explanation.mark);
+    const line = element("div", "line");
+    line.append(this.heading, this.explanation.mark);
+    view.root.prepend(line);
   }
 
   update({ text, help }) {

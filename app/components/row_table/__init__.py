@@ -33,12 +33,15 @@ def row_table(
     columns: Sequence[Column],
     *,
     title: str,
+    caption: str = "",
     epoch: int = 0,
     key: str,
     choosable: bool = True,
     whole: bool = False,
 ) -> int | None:
     """A table that the user sorts by its columns' names; returns the place of the chosen row in the order given.
+
+    `title` is what a screen reader calls it, and `caption` a line above.
 
     The choice, and with it the place, lasts as long as `epoch` does; rows that are not `choosable` are only sorted. The
     column with the longest texts gets the room that the others leave. Beyond ten rows it scrolls, unless all of it, the
@@ -51,6 +54,7 @@ def row_table(
         group=key,
         props={
             "title": title,
+            "caption": caption,
             "choosable": choosable,
             "whole": whole,
             "columns": [{look: getattr(each, look) for look in looks} for each in columns],

@@ -38,8 +38,10 @@ class View {
     this.root = element("div", "headlight");
     this.live = element("div", "live");
     this.live.setAttribute("aria-live", "polite");
+    this.caption = element("p", "caption");
     parentElement.append(this.root);
     this.wear(PAGE.theme ?? readTheme(this.root));
+    this.root.append(this.caption);
     this.tooltip = new Tooltip(this.root);
     this.component = new Component(this);
     this.root.append(this.live);
@@ -79,6 +81,7 @@ class View {
       if (arrays === null) return this.askFor(setTriggerValue);
       this.tooltip.hide(); // what it tells is of the data before
       for (const digest of Object.values(header.digests)) this.fetched.delete(digest);
+      this.caption.textContent = header.props.caption ?? "";
       this.component.update(header.props, arrays);
       this.drawn = null;
     }

@@ -40,6 +40,7 @@ def signed_map(
     columns: MapAxis,
     *,
     title: str,
+    caption: str = "",
     limit: float | None = None,
     centre: float = 0.0,
     lacks: str = "nothing there",
@@ -51,10 +52,9 @@ def signed_map(
 ) -> MapCell | None:
     """Blue above `centre`, orange below, nothing where there is no number; returns the cell chosen by click or Enter.
 
-    `title` is what the numbers are, with their unit; `lacks` says why a cell has none. The colours end at `limit` from
-    the centre, or at the number farthest from it. With `sums`
-    the last row and column are those of all others, and stand apart. `chosen` counts when `epoch` is new, afterwards
-    the user's own choice does.
+    `title` is what the numbers are, with their unit, and `caption` a line above; `lacks` says why a cell has none. The
+    colours end at `limit` from the centre, or at the number farthest from it. With `sums` the last row and column are
+    those of all others, and stand apart. `chosen` counts when `epoch` is new, afterwards the user's own choice does.
     """
     value = mount(
         _render,
@@ -65,6 +65,7 @@ def signed_map(
             "columns": list(columns.labels),
             "names": [rows.name, columns.name],
             "title": title,
+            "caption": caption,
             "limit": limit,
             "centre": centre,
             "lacks": lacks,

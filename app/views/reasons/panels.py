@@ -55,6 +55,7 @@ def effect_map(
     epoch: int,
     key: str,
     title: str = EFFECT,
+    caption: str = "",
     choosable: bool = True,
 ) -> MapCell | None:
     """Layer by head: what each adds directly."""
@@ -64,6 +65,7 @@ def effect_map(
         MapAxis("layer", matrix.rows),
         MapAxis("head", matrix.columns),
         title=title,
+        caption=caption,
         limit=limit_of(sides, side),
         choosable=choosable,
         chosen=chosen,
@@ -72,11 +74,13 @@ def effect_map(
     )
 
 
-def plain_map(sides: Mapping[str, Matrix], side: str, names: tuple[str, str], key: str, title: str) -> None:
+def plain_map(
+    sides: Mapping[str, Matrix], side: str, names: tuple[str, str], key: str, title: str, caption: str = ""
+) -> None:
     """A matrix as it is."""
     matrix = sides[side]
     rows, columns = MapAxis(names[0], matrix.rows), MapAxis(names[1], matrix.columns)
-    signed_map(matrix.values, rows, columns, title=title, limit=limit_of(sides, side), key=key)
+    signed_map(matrix.values, rows, columns, title=title, caption=caption, limit=limit_of(sides, side), key=key)
 
 
 def promoted(run: Run, ids: Sequence[int], by: Sequence[float], title: str, key: str) -> None:

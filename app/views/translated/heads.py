@@ -48,7 +48,7 @@ def pictures(found: Translations) -> None:
     with left:
         chosen = _grid(found, group)
     with right:
-        heading("Chosen heads", "attention")
+        heading("Chosen heads", "attention", caption=_how_to_pin(now.attends))
         if not chosen:
             st.info("No head is chosen. Choose one in the grid to see its pattern here.")
             return
@@ -60,10 +60,8 @@ def pictures(found: Translations) -> None:
 
 
 def _grid(found: Translations, group: str) -> tuple[Head, ...]:
-    heading("All heads", "attention", "head")
-    if found.b is None:
-        st.caption(grid.HOW_TO_CHOOSE)
-    else:
+    heading("All heads", "attention", "head", caption="" if found.b else grid.HOW_TO_CHOOSE)
+    if found.b is not None:
         options.row(*grid.side_options(True), _sorting(), name="grid")
     now, side = selection.current(), grid.side_of(found.b is not None)
     before = chosen_of(found, now)
@@ -129,10 +127,13 @@ def _coded(found: Translation, head: Head, attends: Attends, down: Axis, across:
     ).on_axis(down.positions[at], across.positions[at])
 
 
+def _how_to_pin(attends: Attends) -> str:
+    side = "source" if attends != "decoder" else "target"
+    return f"Row: the token that looks. Column: the {side} token looked at. Choose a cell to pin it, drag to zoom."
+
+
 def _heads(panels: list[HeadPanel], rows: TokenAxis, across: TokenAxis | None, group: str) -> None:
     now = selection.current()
-    side = "source" if now.attends != "decoder" else "target"
-    st.caption(f"Row: the token that looks. Column: the {side} token looked at. Choose a cell to pin it, drag to zoom.")
     before = Pin(now.pair_queries, now.pair_keys) if now.pair_queries or now.pair_keys else None
     pin = heads(
         panels,
