@@ -6,4 +6,4 @@ from app.components import heading
 
 renamed = st.toggle("another text")
 heading("Another" if renamed else "<b>First</b>", "What it <i>is</i>.", key="first")
-heading("Plain", key="plain")
+heading("Plain", caption="" if renamed else "A <i>line</i> under it.", key="plain")

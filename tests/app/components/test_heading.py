@@ -25,6 +25,15 @@ def test_a_heading_is_one_of_the_second_level_and_its_text_no_markup(page: Page)
     expect(page.get_by_role("heading", level=2)).to_have_text(["Another", "Plain"])
 
 
+def test_a_line_stands_under_it_where_there_is_one_and_is_no_markup(page: Page) -> None:
+    line = page.get_by_text("A <i>line</i> under it.")
+    heading = page.get_by_role("heading", name="Plain")
+    assert line.bounding_box()["y"] > heading.bounding_box()["y"]
+    expect(page.locator(".caption:visible")).to_have_count(1)
+    page.get_by_text("another text").click()
+    expect(page.locator(".caption:visible")).to_have_count(0)
+
+
 def test_a_question_mark_explains_it_where_there_is_something_to_explain(page: Page) -> None:
     mark = page.get_by_role("button", name="What is “<b>First</b>”?")
     assert page.locator(".explanation:visible").count() == 1
