@@ -123,7 +123,8 @@ def test_two_prompts_of_one_model_say_what_is_the_same(app: Driver) -> None:
 
 
 def test_code_and_data_can_be_taken_along(opened: Driver, tmp_path: Path) -> None:
-    opened.page.get_by_role("button", name="Data").click()
+    opened.take_with_you.click()
+    opened.page.get_by_role("tab", name="Data").click()
     with opened.page.expect_download() as download:
         opened.page.get_by_role("button", name="Everything (zip)").click()
     download.value.save_as(tmp_path / "heads.zip")

@@ -63,6 +63,21 @@ def test_tokens_of_a_long_prompt_are_walked_across_its_blocks(app: Driver) -> No
     app.page.wait_for_url(re.compile(rf"queries={place}(&|$)"))
 
 
+def test_tokens_that_come_into_sight_get_the_colours_that_they_missed(app: Driver) -> None:
+    """The pointer on a token colours those in sight, by their attention; the others as soon as they are scrolled to."""
+    app.page.set_viewport_size({"width": 600, "height": 1000})
+    app.open(prompt=" the cat" * 100, heads="0.0")
+    app.page.get_by_role("radio", name="to the token").check(force=True)
+    app.chips.nth(3).hover()
+    expect(app.chips.nth(3)).to_have_class(re.compile("hovered"))
+    seen = app.chips.evaluate_all("chips => chips.map(chip => chip.style.background)")
+    assert all(seen[3:100])
+    assert not any(seen[-10:])
+    app.page.mouse.wheel(0, 2000)
+    expect(app.chips.last).to_be_in_viewport()
+    expect(app.chips.last).to_have_attribute("style", re.compile("background"))
+
+
 def test_cells_of_the_lens_are_walked_by_key(app: Driver) -> None:
     """Of a table that is wider than the window, too, the cell looked at is in sight: at first the last one."""
     app.open(next(view for view in VIEWS if view.slug == "lens"), prompt=" ".join([PROMPT] * 5))

@@ -1,11 +1,13 @@
 // One list of chips: A's, B's or the difference's; of all tokens, or of those at one end of the attention.
 const STRONGEST = 3;
-const BLOCK = 128; // chips: what lies outside the list's sight is by blocks neither laid out nor painted
+const BLOCK = 128; // chips: those of blocks outside the list's sight are not coloured anew with each move of the pointer
 const LINE_NAMES = { key: "Source", query: "Target" };
 
 class ChipLine {
   cursor = null; // where the keyboard is
   looks = []; // of each chip
+  unseen = new Set(); // blocks out of sight
+  missed = null; // the scale of colours that these have not got
 
   // `end` is "key" or "query" where the other one has other tokens, else null.
   constructor(strip, comparison, index, end) {
@@ -27,7 +29,8 @@ class ChipLine {
     const help = "Arrow keys, Home and End move, Enter pins, plus adds or removes.";
     const tokens = end ? `${LINE_NAMES[end]} tokens` : "Tokens";
     this.list.ariaLabel = `${tokens}, coloured by ${name}. ${help}`;
-    this.list.append(...this.blocks());
+    this.blocks = this.blocksOfChips();
+    this.list.append(...this.blocks);
     const side = [LINE_NAMES[end], comparison.sides[index]].filter(Boolean).join(" ");
     this.box = element("div", "line");
     if (side) this.box.append(element("span", "side", side));
@@ -36,7 +39,7 @@ class ChipLine {
   }
 
   // The chips in their order; where they are more than a block, each block tells the place that it begins with.
-  blocks() {
+  blocksOfChips() {
     const starts = upTo(Math.ceil(this.chips.length / BLOCK)).map((block) => block * BLOCK);
     return starts.map((start) => {
       const block = element("div", "block");
@@ -47,7 +50,15 @@ class ChipLine {
     });
   }
 
+  // A block that comes into sight gets the colours that it has missed.
+  see(entries) {
+    for (const { target, isIntersecting } of entries) this.unseen[isIntersecting ? "delete" : "add"](target);
+    if (this.missed) this.colour(this.missed, true);
+  }
+
   listen() {
+    const sight = new IntersectionObserver((entries) => this.see(entries), { root: this.list });
+    for (const block of this.blocks) sight.observe(block);
     this.list.onpointerover = (event) => this.hover(event);
     this.list.onpointermove = (event) => this.strip.view.tooltip.move(event.clientX, event.clientY);
     this.list.onpointerleave = () => this.strip.leave();
@@ -96,11 +107,14 @@ class ChipLine {
   }
 
   // Gives each chip the colour of what it gets from, or gives to, the centres. Most look as before from one place of the
-  // pointer to the next, and are left alone: of a thousand chips the browser would else look at each anew.
-  colour(scale) {
+  // pointer to the next, and are left alone: of a thousand chips the browser would else look at each anew. What follows
+  // the pointer is of chips in sight alone; the others get it when they come into sight.
+  colour(scale, inSight) {
     const { strip, head, seenAs, pinsAs, centres } = this;
+    this.missed = inSight ? scale : null;
     const ends = [...new Set([seenAs, pinsAs])];
     this.chips.forEach((chip, place) => {
+      if (inSight && this.unseen.has(chip.parentNode)) return;
       const value = this.valueAt(place);
       const colour = Number.isNaN(value) ? null : scale.colour(strip.theme, value);
       const { query, key } = { [seenAs]: place, [OTHER_END[seenAs]]: centres[0] };

@@ -76,9 +76,9 @@ class TokenStrip {
     return this.hovered[end] === null ? [] : [this.hovered[end]];
   }
 
-  colour() {
+  colour(inSight = false) {
     if (!this.theme) return;
-    const [first, , compared] = this.comparison.heads.map((head) => this.colourLines(head));
+    const [first, , compared] = this.comparison.heads.map((head) => this.colourLines(head, inSight));
     this.drawLegend(first, compared);
     this.note.textContent = this.lines.map(({ sumName }) => sumName).find(Boolean) ?? "";
   }
@@ -94,17 +94,17 @@ class TokenStrip {
   }
 
   // A head's lines on one scale, which it returns.
-  colourLines(head) {
+  colourLines(head, inSight) {
     const lines = this.lines.filter((line) => line.head === head);
     const scales = lines.map((line) => line.scale());
     const scale = scales.reduce((one, other) => (other.limit > one.limit ? other : one));
-    for (const line of lines) line.colour(scale);
+    for (const line of lines) line.colour(scale, inSight);
     return scale;
   }
 
   mark(cell) {
     this.hovered = { query: cell?.query ?? null, key: cell?.key ?? null };
-    this.colour();
+    this.colour(true);
   }
 
   setPin(pin) {
