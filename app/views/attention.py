@@ -41,7 +41,6 @@ SHOW = {"weight": "Weight", "score": "Score", "write": "Write", "disagreement": 
 SINK = {"keep": "first token shown", "hide": "first token hidden", "renormalise": "hidden, rows renormalised"}
 SCALES = {"sqrt": "√", "linear": "linear"}
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
-HOW_TO_PIN = "Row: the token that looks. Column: the token looked at. Choose a cell to pin it, drag to zoom."
 FIRST_HEADS = 3
 
 
@@ -59,7 +58,7 @@ def render(shown: Shown) -> None:
     with all_heads:
         chosen, limits = _grid(shown, axis)
     with large:
-        heading("Chosen heads", "attention", caption=HOW_TO_PIN)
+        heading("Chosen heads", "attention", caption=grid.HOW_TO_PIN.format(key="token"))
         if not chosen:
             st.info("No head is chosen. Choose one in the grid to see its pattern here.")
             return

@@ -16,6 +16,7 @@ from app.views.cell_tables import SIDES
 from model.analysis.alignment import Presence
 
 HOW_TO_CHOOSE = "One picture a head, one row a layer. Choose those to see large."
+HOW_TO_PIN = "Row: the token that looks. Column: the {key} looked at. Choose a cell to pin it, drag to zoom."
 
 
 def side_options(compares: bool) -> tuple[Option, ...]:

@@ -48,7 +48,8 @@ def pictures(found: Translations) -> None:
     with left:
         chosen = _grid(found, group)
     with right:
-        heading("Chosen heads", "attention", caption=_how_to_pin(now.attends))
+        key = "source token" if now.attends != "decoder" else "target token"
+        heading("Chosen heads", "attention", caption=grid.HOW_TO_PIN.format(key=key))
         if not chosen:
             st.info("No head is chosen. Choose one in the grid to see its pattern here.")
             return
@@ -125,11 +126,6 @@ def _coded(found: Translation, head: Head, attends: Attends, down: Axis, across:
         logsumexp=attended.logsumexp[head].numpy(),
         write_norms=attended.write_norms[head].numpy(),
     ).on_axis(down.positions[at], across.positions[at])
-
-
-def _how_to_pin(attends: Attends) -> str:
-    side = "source" if attends != "decoder" else "target"
-    return f"Row: the token that looks. Column: the {side} token looked at. Choose a cell to pin it, drag to zoom."
 
 
 def _heads(panels: list[HeadPanel], rows: TokenAxis, across: TokenAxis | None, group: str) -> None:
