@@ -3,6 +3,8 @@ const SMALL_PITCH = 40; // CSS pixels
 const MAGNIFIED = 168;
 const PATIENCE = 200; // milliseconds
 
+const nextFrame = () => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+
 class HeadGrid {
   listeners = { head: (head) => this.place(this.linkedFrame, head) };
   cursor = 0;
@@ -34,12 +36,7 @@ class HeadGrid {
   listen() {
     this.board.onpointermove = (event) => this.hover(this.headUnder(event), event.clientX, event.clientY);
     this.board.onpointerleave = () => this.leave();
-    this.board.onclick = (event) => {
-      const head = this.headUnder(event);
-      if (head) this.toggle(head);
-      this.hovered = null;
-      this.hover(head, event.clientX, event.clientY);
-    };
+    this.board.onclick = (event) => this.click(this.headUnder(event), event.clientX, event.clientY);
     this.board.onkeydown = (event) => this.press(event);
     this.board.onblur = () => this.leave();
   }
@@ -177,6 +174,16 @@ class HeadGrid {
     this.view.link.send("head", head);
   }
 
+  // The tooltip tells what became of the head, unless the pointer has gone elsewhere.
+  async click(head, x, y) {
+    if (!head) return this.leave();
+    this.hovered = headName(head);
+    await this.toggle(head);
+    if (this.hovered !== headName(head)) return;
+    this.hovered = null;
+    this.hover(head, x, y);
+  }
+
   leave() {
     this.hovered = null;
     this.place(this.hoverFrame, null);
@@ -211,14 +218,17 @@ class HeadGrid {
     return canvas;
   }
 
-  toggle(head) {
+  // The frame around the head comes first: all that follows from it would hold it up.
+  async toggle(head) {
     const slot = this.slotOf(head);
     if (slot >= 0) this.selected.splice(slot, 1);
     else this.selected.push(head);
     this.cursor = this.layout.indices.get(headName(head));
     this.drawFrames();
-    this.view.announce(`${headName(head)} ${slot >= 0 ? "removed" : `selected as number ${this.selected.length}`}`);
     this.view.keep(this.selected);
+    const said = `${headName(head)} ${slot >= 0 ? "removed" : `selected as number ${this.selected.length}`}`;
+    await nextFrame();
+    this.view.announce(said);
     this.report();
   }
 
