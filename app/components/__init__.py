@@ -23,7 +23,6 @@ from app.components.series_chart import Bars, Colour, Line, bar_chart, line_char
 from app.components.shared.coding import (
     encode_positive,
     encode_signed,
-    encode_thumbnails,
     encode_weights,
 )
 from app.components.shared.fetchable import Fetchable
@@ -81,7 +80,6 @@ __all__ = [
     "clicked",
     "encode_positive",
     "encode_signed",
-    "encode_thumbnails",
     "encode_weights",
     "flow_choice",
     "flow_graph",

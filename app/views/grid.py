@@ -54,8 +54,5 @@ class Pictures(NamedTuple):
 
 def pictures(pooled: Thumbnails) -> Pictures:
     """The heads' cells as the browser draws them."""
-    if pooled.signed:
-        codes = encode_signed(pooled.values, pooled.limit)
-    else:
-        codes = encode_positive(np.nan_to_num(pooled.values), pooled.limit, np.isnan(pooled.values))
-    return Pictures(codes, pooled.limit, pooled.signed)
+    encode = encode_signed if pooled.signed else encode_positive
+    return Pictures(encode(pooled.values, pooled.limit), pooled.limit, pooled.signed)

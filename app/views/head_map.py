@@ -24,15 +24,10 @@ def limit_of(found: Sequence[Scored]) -> float:
 
 def draw_map(found: Scored, chosen: Selection, epoch: int, key: str, limit: float, side: str = "") -> tuple[Head, ...]:
     """The score of every head as a colour, the first of them numbered; returns the heads that are chosen."""
-    values = found.values[..., None, None]
-    if found.signed:
-        codes = encode_signed(values, limit)
-    else:
-        codes = encode_positive(np.nan_to_num(values), limit, np.zeros((1, 1), bool))
-        codes[np.isnan(values)] = 255
+    encode = encode_signed if found.signed else encode_positive
     order = found.order()[: chosen.finder_top or FIRST]
     return head_grid(
-        codes,
+        encode(found.values[..., None, None], limit),
         selected=chosen.heads or (),
         epoch=epoch,
         key=key,

@@ -44,7 +44,7 @@ class HeadGrid {
   update(props, { thumbnails }) {
     Object.assign(this, props);
     this.shape = thumbnails.shape;
-    this.codes = thumbnails.values.map(THUMBNAIL_KINDS[this.kind].code);
+    this.codes = thumbnails.values;
     this.masked = this.codes.includes(MASKED);
     const [layerCount, headCount] = this.shape;
     const size = this.order ? `${this.order.length} heads in order` : `${layerCount} layers by ${headCount} heads`;

@@ -5,37 +5,35 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float, Float32, UInt8
 
-THUMBNAIL_ONE = 254
-THUMBNAIL_MASKED = 255
-THUMBNAIL_NO_CHANGE = 127
+STEPS = 254  # from a thumbnail's code for nothing, 1, to that for the limit; 0 is for what is no number
+SIGNED_STEPS = STEPS // 2
 
 WEIGHT_ABSENT = -1.0
 SMALLEST = 2.0**-126  # the least that float32 holds with all its digits
 
 
-def encode_thumbnails(
-    weights: Float[np.ndarray, "*batch h w"], masked: Bool[np.ndarray, "h w"]
-) -> UInt8[np.ndarray, "*batch h w"]:
-    """Attention weights (probability) as `round(254 * sqrt(weight))`, 255 where masked.
+def encode_positive(values: Float[np.ndarray, "*batch h w"], limit: float) -> UInt8[np.ndarray, "*batch h w"]:
+    """Values from 0 to `limit` as `1 + round(254 * sqrt(value / limit))`, 0 where masked, which is where not a number.
 
-    The square root keeps small weights apart: linear codes would round 1/1024 to nothing.
+    Where a pixel has room for one code only, the largest is the one to be seen. The square root keeps small weights
+    apart: linear codes would round 1/1024 to nothing.
     """
-    codes = np.rint(THUMBNAIL_ONE * np.sqrt(weights)).astype(np.uint8)
-    return np.where(masked, np.uint8(THUMBNAIL_MASKED), codes)
-
-
-def encode_positive(
-    values: Float[np.ndarray, "*batch h w"], limit: float, masked: Bool[np.ndarray, "h w"]
-) -> UInt8[np.ndarray, "*batch h w"]:
-    """Values from 0 to `limit` in any unit, coded as `encode_thumbnails` codes weights from 0 to 1."""
-    return encode_thumbnails(np.where(masked, 0.0, np.clip(values / (limit or 1.0), 0.0, 1.0)), masked)
+    shares = np.clip(values / (limit or 1.0), 0.0, 1.0)
+    return _masked(1 + np.rint(STEPS * np.sqrt(shares)))
 
 
 def encode_signed(values: Float[np.ndarray, "*batch h w"], limit: float) -> UInt8[np.ndarray, "*batch h w"]:
-    """Values from -limit to limit as `127 + 127 * sign * sqrt(|value| / limit)`, rounded; 255 where not a number."""
+    """Values from -limit to limit in the order of their sizes, 0 where masked, which is where not a number.
+
+    No change is 1. An increase is twice `round(127 * sqrt(|value| / limit))`, a decrease of that size one more.
+    """
     shares = np.clip(values / (limit or 1.0), -1.0, 1.0)
-    codes = np.rint(THUMBNAIL_NO_CHANGE * (1 + np.sign(shares) * np.sqrt(np.abs(shares))))
-    return np.where(np.isnan(values), THUMBNAIL_MASKED, codes).astype(np.uint8)
+    sizes = np.rint(SIGNED_STEPS * np.sqrt(np.abs(shares)))
+    return _masked(np.maximum(2 * sizes + (shares < 0), 1))
+
+
+def _masked(codes: Float[np.ndarray, "*batch h w"]) -> UInt8[np.ndarray, "*batch h w"]:
+    return np.fmax(codes, 0).astype(np.uint8)  # which is 0 where there is no number
 
 
 @dataclass(frozen=True, eq=False)

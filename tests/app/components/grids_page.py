@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from app.components import encode_positive, encode_signed, encode_thumbnails, head_grid, lens_grid
+from app.components import encode_positive, encode_signed, head_grid, lens_grid
 from tests.app.components import grids
 
 st.set_page_config(layout="wide")
@@ -13,14 +13,14 @@ selected: tuple[tuple[int, int], ...] = ((0, 1),)
 common = {"selected": selected, "epoch": 0, "group": "grids", "captions": grids.CAPTIONS}
 match shown:
     case "weights":
-        codes = encode_thumbnails(weights.astype(float), grids.MASKED)
+        codes = encode_positive(np.where(grids.MASKED, np.nan, weights), 1.0)
         st.text(f"selected {head_grid(codes, key='weights', **common)}")
     case "changes":
         codes = encode_signed(grids.changes(), 1.0)
         limits = {"kind": "signed", "legend_title": "B − A", "legend_limit": 1.0}
         st.text(f"selected {head_grid(codes, key='changes', **common, **limits)}")
     case "sizes":
-        codes = encode_positive(grids.sizes(), 12.0, grids.MASKED)
+        codes = encode_positive(np.where(grids.MASKED, np.nan, grids.sizes()), 12.0)
         flow = {"order": grids.ORDER, "figures": grids.FIGURES, "legend_title": "norm", "legend_limit": 12.0}
         st.text(f"selected {head_grid(codes, key='sizes', **common, **flow)}")
     case _:

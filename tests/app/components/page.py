@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from app.components import HeadPanel, encode_thumbnails, head_grid, heads, token_strip
+from app.components import HeadPanel, encode_positive, head_grid, heads, token_strip
 from tests.app.components.arrays import AXIS, CAPTIONS, MASKED, N_HEADS, N_LAYERS, band, shown
 
 st.set_page_config(layout="wide")
@@ -12,7 +12,7 @@ if st.button("reset"):
     epoch = st.session_state["epoch"] = epoch + 1
     st.session_state["selected"] = ((3, 2),)
 
-thumbnails = encode_thumbnails(np.stack([[band(layer)] * N_HEADS for layer in range(N_LAYERS)]), MASKED)
+thumbnails = encode_positive(np.where(MASKED, np.nan, [[band(layer)] * N_HEADS for layer in range(N_LAYERS)]), 1.0)
 selected = head_grid(
     thumbnails,
     selected=st.session_state.get("selected", ((1, 1), (2, 0))),

@@ -4,32 +4,24 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.components import encode_positive, encode_signed, encode_thumbnails, encode_weights
+from app.components import encode_positive, encode_signed, encode_weights
 
 NOTHING = np.zeros((1, 1), bool)
 
 
 def test_thumbnails_keep_zero_masked_and_one_apart() -> None:
-    """The mask wins over whatever weight stands under it."""
-    weights = np.array([[1.0, 0.3], [0.0, 0.25]])
-    masked = np.array([[False, True], [False, False]])
-    assert encode_thumbnails(weights, masked).tolist() == [[254, 255], [0, 127]]
-
-
-def test_thumbnails_broadcast_one_mask_over_layers_and_heads() -> None:
-    """One [h, w] mask serves all heads."""
-    codes = encode_thumbnails(np.zeros((2, 3, 4, 4), np.float32), np.triu(np.ones((4, 4), bool), 1))
-    assert codes.shape == (2, 3, 4, 4)
+    weights = np.array([[1.0, np.nan], [0.0, 0.25]])
+    codes = encode_positive(weights, 1.0)
+    assert codes.tolist() == [[255, 0], [1, 128]]
     assert codes.dtype == np.uint8
-    assert (codes == 255).sum() == 2 * 3 * 6
 
 
 @given(st.floats(0, 1))
 def test_thumbnail_error_is_half_a_step_of_the_square_root(weight: float) -> None:
-    """What is drawn is off by half of one of 254 steps; 1/1024, which linear bytes would lose, gets code 8."""
-    code = encode_thumbnails(np.array([[weight]]), NOTHING)[0, 0]
-    assert abs(code / 254 - np.sqrt(weight)) <= 0.5 / 254 + 1e-12  # 1e-12: float64 rounding
-    assert encode_thumbnails(np.array([[1 / 1024]]), NOTHING)[0, 0] == 8
+    """What is drawn is off by half of one of 254 steps; 1/1024, which linear bytes would lose, is eight steps."""
+    code = encode_positive(np.array([[weight]]), 1.0)[0, 0]
+    assert abs((code - 1) / 254 - np.sqrt(weight)) <= 0.5 / 254 + 1e-12  # 1e-12: float64 rounding
+    assert encode_positive(np.array([[1 / 1024]]), 1.0)[0, 0] == 1 + 8
 
 
 WEIGHTS = st.just(0.0) | st.floats(2.0**-126, 1, width=32)  # what is less is shown as that
@@ -67,15 +59,14 @@ def test_rounding_is_to_the_nearest_where_no_digit_is_at_stake() -> None:
 
 
 def test_values_of_any_unit_are_coded_as_shares_of_their_limit() -> None:
-    """Code 127 is a quarter of the limit, as it is a weight of a quarter; what is above the limit is at it."""
+    """128 is a quarter of the limit, as it is a weight of a quarter; what is above the limit is at it."""
     values = np.array([[10.0, 40.0, 0.0, 50.0, np.nan]])
-    masked = np.array([[False, False, False, False, True]])
-    assert encode_positive(values, 40.0, masked).tolist() == [[127, 254, 0, 254, 255]]
-    assert encode_positive(np.zeros((1, 1)), 0.0, NOTHING).tolist() == [[0]]
+    assert encode_positive(values, 40.0).tolist() == [[128, 255, 1, 255, 0]]
+    assert encode_positive(np.zeros((1, 1)), 0.0).tolist() == [[1]]
 
 
 def test_changes_are_coded_by_sign_and_size_around_no_change() -> None:
     """A quarter of the limit is half way to its end, because small changes are to be seen."""
     values = np.array([[-40.0, -10.0, 0.0, 10.0, 40.0, 50.0, np.nan]])
-    assert encode_signed(values, 40.0).tolist() == [[0, 64, 127, 190, 254, 254, 255]]
-    assert encode_signed(np.zeros((1, 1)), 0.0).tolist() == [[127]]
+    assert encode_signed(values, 40.0).tolist() == [[255, 129, 1, 128, 254, 254, 0]]
+    assert encode_signed(np.zeros((1, 1)), 0.0).tolist() == [[1]]

@@ -102,8 +102,8 @@ def test_a_pixel_over_many_changes_shows_the_largest_of_either_sign(browser: Bro
     files = [*sorted((FOLDER / "shared").glob("*.js")), FOLDER / "head_grid" / "codes.js"]
     page.add_script_tag(content="\n".join(path.read_text(encoding="utf-8") for path in files))
     values = np.concatenate([changes()[3, 7].ravel(), np.linspace(-1, 1, 41)])
-    script = "bytes => bytes.map(THUMBNAIL_KINDS.signed.code).map(code => [code, THUMBNAIL_KINDS.signed.share(code)])"
-    codes, shares = np.array(page.evaluate(script, encode_signed(values[None, None], 1.0).ravel().tolist())).T
+    codes = encode_signed(values[None, None], 1.0).ravel()
+    shares = np.array(page.evaluate("codes => codes.map(THUMBNAIL_KINDS.signed.share)", codes.tolist()))
     page.close()
     masked = np.isnan(values)
     assert (codes[masked] == 0).all()
