@@ -1,12 +1,14 @@
 """What the bars above the pages have in common: a model to choose, how A and B are laid, and the line under them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import streamlit as st
 
 from app import models, selection, tour
+from app.components import Link, option_row
 from app.glossary import TERMS
 from app.prompts import Example, SourceExample
 from app.selection.chosen import Align
@@ -63,26 +65,22 @@ def hint(*fields: str) -> None:
 
 
 def line_under(examples: Iterable[AnyExample], show: Callable[[AnyExample], None], b: SideB) -> None:
-    """The examples, the buttons for a B, and the tour."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="headlight-examples"):
-        st.caption("Examples", width="content")
-        for example in examples:
-            key = selection.widget_key(f"example.{example.title}")
-            st.button(example.title, key=key, type="tertiary", on_click=show, args=(example,))
-        st.space("stretch")
-        _buttons(b)
-        tour.draw()
+    """The examples, what there is to do with a B, and the tour."""
+    with st.container(horizontal=True, key="headlight-line"):
+        opening = [_link(each.title, each.title, partial(show, each)) for each in examples]
+        option_row(opening, key=selection.widget_key("examples"), lead="Examples")
+        option_row([*_links(b), tour.link()], key=selection.widget_key(f"compare{b.key}"))
+    tour.draw()
 
 
-def _buttons(b: SideB) -> None:
-    """One button opens B and closes it again, so that the keyboard's focus stays on it."""
-    st.button(
-        "Close B" if b.opened else "Compare A | B",
-        key=selection.widget_key(f"compare{b.key}"),
-        type="tertiary",
-        icon=":material/close:" if b.opened else ":material/compare:",
-        on_click=b.close if b.opened else b.open,
-        help="Go on with A alone." if b.opened else b.adds,
-    )
-    if b.opened:
-        st.button("Swap A and B", key=selection.widget_key(f"swap{b.key}"), type="tertiary", on_click=b.swap)
+def _links(b: SideB) -> Iterator[Link]:
+    """One opens B and closes it again, so that the keyboard's focus stays on it."""
+    if not b.opened:
+        yield _link("compare", "Compare A | B", b.open, b.adds)
+        return
+    yield _link("compare", "Close B", b.close, "Go on with A alone.")
+    yield _link("swap", "Swap A and B", b.swap)
+
+
+def _link(name: str, label: str, do: Callable[[], None], help: str = "") -> Link:
+    return Link(name, label, None, lambda _: do(), help)

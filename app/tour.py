@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import selection
-from app.components import Step, tour
+from app.components import Link, Step, tour
 
 STEPS = (
     Step(
@@ -37,8 +37,18 @@ STEPS = (
 
 
 def draw() -> None:
-    """The tour, and the button that begins it again."""
-    asked = selection.widget_key("tour.asked")
-    if st.button("Tour", key=selection.widget_key("tour.begin"), type="tertiary", help="What is where, in five steps"):
-        st.session_state[asked] = st.session_state.get(asked, 0) + 1
-    tour(STEPS, key=selection.widget_key("tour"), asked=st.session_state.get(asked, 0))
+    """The tour, which begins by itself at a first visit."""
+    tour(STEPS, key=selection.widget_key("tour"), asked=st.session_state.get(_asked(), 0))
+
+
+def link() -> Link:
+    """What begins it again."""
+    return Link("tour", "Tour", None, lambda _: _ask(), "What is where, in five steps")
+
+
+def _ask() -> None:
+    st.session_state[_asked()] = st.session_state.get(_asked(), 0) + 1
+
+
+def _asked() -> str:
+    return selection.widget_key("tour.asked")

@@ -17,7 +17,7 @@ from app.components.heading import heading
 from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
 from app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
 from app.components.navigation import navigation
-from app.components.options import Button, Choice, Listed, Number, Option, Slider, Switch, Text, option_row
+from app.components.options import Button, Choice, Link, Listed, Number, Option, Slider, Switch, Text, option_row
 from app.components.row_table import Column, row_table
 from app.components.series_chart import Bars, Colour, Line, bar_chart, line_chart
 from app.components.shared.coding import (
@@ -55,6 +55,7 @@ __all__ = [
     "LensColours",
     "LensPin",
     "Line",
+    "Link",
     "Listed",
     "MapAxis",
     "MapCell",

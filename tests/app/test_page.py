@@ -1,15 +1,18 @@
 """The page as a whole, without a browser: what a script run shows for what was typed, opened or clicked."""
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.state import QueryParamsProxy
 from streamlit.testing.v1 import AppTest, local_script_runner
 
-from app import fields, models, runs, selection
+from app import bars, fields, models, runs, selection
+from app.components import Option
 from app.prompts import examples
 from app.selection import links
 from tests.app.conftest import Options
@@ -20,9 +23,15 @@ PROMPT = "one two three one two three"
 
 
 @pytest.fixture
-def page(settings: dict[str, object]) -> AppTest:
-    """A session that has opened nothing yet."""
+def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """A session that has opened nothing yet; the line under the bar, which only a browser draws, has buttons."""
+    monkeypatch.setattr(bars, "option_row", _buttons)
     return AppTest.from_file(MAIN, default_timeout=SECONDS)
+
+
+def _buttons(options: Sequence[Option], *, key: str, lead: str = "") -> None:
+    for option in options:
+        st.button(option.label, key=f"{key}.{option.name}", on_click=option.change, args=(None,))
 
 
 def _open(page: AppTest, **query: str) -> AppTest:
@@ -47,7 +56,7 @@ def _texts(page: AppTest) -> str:
 def test_a_newcomer_sees_the_first_example_on_the_servers_model(page: AppTest, folder: str) -> None:
     _open(page)
     assert page.text_area[0].value == examples()[0].prompt
-    assert examples()[0].look_at in page.caption[1].value
+    assert examples()[0].look_at in page.caption[0].value
     assert "tokens fed, beginning-of-sequence token included" in _texts(page)
     assert page.query_params == {"model": folder, "prompt": examples()[0].prompt}
 

@@ -10,17 +10,18 @@ from typing import Any
 
 import streamlit as st
 
-from app.components.options.kinds import Button, Choice, Listed, Number, Option, Slider, Switch, Text
+from app.components.options.kinds import Button, Choice, Link, Listed, Number, Option, Slider, Switch, Text
 from app.components.shared.mount import held, mount, register
 from app.components.shared.packing import json_array
 
-__all__ = ["Button", "Choice", "Listed", "Number", "Option", "Slider", "Switch", "Text", "option_row"]
+__all__ = ["Button", "Choice", "Link", "Listed", "Number", "Option", "Slider", "Switch", "Text", "option_row"]
 
 _render = register(Path(__file__).parent)
 
 
-def option_row(options: Sequence[Option], *, key: str) -> None:
-    """The options side by side; what the user makes of one is told to its `change` before the script runs again.
+def option_row(options: Sequence[Option], *, key: str, lead: str = "") -> None:
+    """The options side by side, with what leads up to them; each hears from its `change` what the user makes of it,
+    before the script runs again.
 
     The browser shows a change at once, and goes on showing it until the server has heard of it. So it reports all that
     it is not sure of, each with its time (ms), and is told up to which time the server has heard.
@@ -39,7 +40,7 @@ def option_row(options: Sequence[Option], *, key: str) -> None:
         _render,
         key=key,
         group=key,
-        props={"values": {option.name: option.shown for option in options}, "heard": _heard(key)},
+        props={"values": {option.name: option.shown for option in options}, "heard": _heard(key), "lead": lead},
         arrays={"looks": json_array([option.look() for option in options])},
         changed=note,
     )

@@ -20,6 +20,11 @@ class Control {
     this.place();
   }
 
+  // Whether it looks so already, or does now.
+  becomes(look) {
+    return JSON.stringify(look) === this.look;
+  }
+
   place() {
     this.element.append(this.title, this.input);
   }
@@ -174,10 +179,18 @@ class Slider extends Control {
 }
 
 class Button extends Control {
-  make({ label, disabled }) {
-    const button = element("button", "", label);
-    Object.assign(button, { type: "button", disabled, onclick: () => this.choose(null) });
-    return button;
+  make(look) {
+    this.input = element("button");
+    Object.assign(this.input, { type: "button", onclick: () => this.choose(null) });
+    this.becomes(look);
+    return this.input;
+  }
+
+  // With other words it is the same button still, and keeps the keyboard's focus.
+  becomes({ kind, label, disabled }) {
+    if (!this.element.matches(`.${kind}`)) return false;
+    Object.assign(this.input, { textContent: label, disabled });
+    return true;
   }
 
   place() {
@@ -203,4 +216,5 @@ const CONTROLS = {
   number: Numeral,
   slider: Slider,
   button: Button,
+  link: Button,
 };

@@ -138,3 +138,10 @@ class Button(Option):
 
     def read(self, shown: Any) -> None:
         """Nothing."""
+
+
+@dataclass(frozen=True)
+class Link(Button):
+    """The same, as words in a line."""
+
+    kind = "link"

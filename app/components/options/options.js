@@ -9,26 +9,28 @@ class OptionRow {
   constructor(view) {
     this.view = view;
     this.row = element("div", "options");
+    this.lead = element("span", "lead");
     view.root.append(this.row);
   }
 
-  update({ values, heard }, { looks }) {
+  update({ values, heard, lead }, { looks }) {
+    this.lead.textContent = lead;
     this.setLooks(JSON.parse(new TextDecoder().decode(looks.values)));
     this.unheard = Object.fromEntries(Object.entries(this.unheard).filter(([, [, time]]) => time > heard));
     for (const [name, control] of this.controls) control.show(name in this.unheard ? this.unheard[name][0] : values[name]);
   }
 
-  // A control that looks the same as before stays as it is.
+  // A control that looks the same as before, or can come to, stays.
   setLooks(looks) {
     const before = this.controls;
     this.controls = new Map(looks.map((look) => [look.name, this.control(look, before.get(look.name))]));
     const elements = [...this.controls.values()].map(({ element }) => element);
-    setChildren(this.row, elements);
+    setChildren(this.row, this.lead.textContent ? [this.lead, ...elements] : elements);
   }
 
   control({ help, ...look }, before) {
-    const same = before?.look === JSON.stringify(look);
-    const control = same ? before : new CONTROLS[look.kind](look, (value) => this.choose(look.name, value));
+    const made = () => new CONTROLS[look.kind](look, (value) => this.choose(look.name, value));
+    const control = before?.becomes(look) ? before : made();
     control.explain(help, this.view.tooltip);
     return control;
   }

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import Button, Choice, Listed, Number, Option, Slider, Switch, Text, option_row
+from app.components import Button, Choice, Link, Listed, Number, Option, Slider, Switch, Text, option_row
 from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
 
 st.set_page_config(layout="wide")
@@ -43,5 +43,6 @@ option_row(
     ],
     key="row",
 )
+option_row([Link("also", f"After {now['press']}", None, press)], key="line", lead="More")
 st.button("Call it Joe", on_click=lambda: now.update(name="Joe"))
 st.text(" ".join(f"{name}={value!r}" for name, value in now.items()))

@@ -124,6 +124,16 @@ def test_a_button_is_pressed_once_a_click_and_not_again_by_other_changes(opened:
     expect(_heard(page)).to_have_text(_said(size=1, press=2, ripe=True))
 
 
+def test_a_line_of_links_says_what_they_are_and_the_focus_stays_on_one_that_gets_other_words(opened: Open) -> None:
+    page = opened()
+    expect(page.locator(".lead")).to_have_text("More")
+    page.get_by_role("button", name="After 0").focus()
+    for pressed in (1, 2):
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name=f"After {pressed}")).to_be_focused()
+        expect(_heard(page)).to_have_text(_said(press=pressed))
+
+
 def test_an_older_answer_undoes_no_later_change(opened: Open) -> None:
     page = opened()
     ripe = page.get_by_role("switch", name="Ripe")
@@ -181,7 +191,7 @@ def test_a_number_that_is_not_allowed_is_not_taken_and_looks_so(opened: Open, ty
 
 def test_each_control_is_explained_to_the_eye_and_to_the_ear(opened: Open) -> None:
     page = opened()
-    mark, tooltip = page.get_by_role("button", name="What is “Size”?"), page.locator(".tooltip")
+    mark, tooltip = page.get_by_role("button", name="What is “Size”?"), page.locator(".tooltip").first
     for tell, be_silent in ((mark.hover, lambda: page.mouse.move(0, 0)), (mark.focus, mark.blur)):
         tell()
         expect(tooltip).to_contain_text(HELP)
@@ -197,7 +207,7 @@ def test_controls_stand_on_one_line_and_break_into_several_on_a_phone(opened: Op
     page = opened()
     page.set_viewport_size({"width": 1800, "height": 1000})
     bottom = "all => all.map(each => Math.round(each.getBoundingClientRect().bottom))"
-    assert len(set(page.locator(".option").evaluate_all(bottom))) == 1
+    assert len(set(page.locator(".options").first.locator(".option").evaluate_all(bottom))) == 1
     page.set_viewport_size({"width": 390, "height": 800})
     right = "all => all.map(each => Math.round(each.getBoundingClientRect().right))"
     assert max(page.locator(".option, .option *").evaluate_all(right)) <= 390
