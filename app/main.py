@@ -39,15 +39,11 @@ def _shown(kind: Kind) -> Any:
     """What is asked for; where it cannot be had, what was shown before; None before the first."""
     if (asked := selection.asked()) is not None:
         with boundary.guard(selection.refuse):
-            found = _found(kind, asked)
+            with st.spinner("Running the model…", show_time=True):
+                found = kind.of(asked)
             selection.accept(kind.within(asked, found))
     before = selection.shown()
-    return _found(kind, before) if before else None
-
-
-def _found(kind: Kind, chosen: selection.Selection) -> Any:
-    with st.spinner("Running the model…", show_time=True):
-        return kind.of(chosen)
+    return kind.of(before) if before else None
 
 
 def _say(kind: Kind, found: Any) -> None:
@@ -71,7 +67,7 @@ def _content(bar: Kind, unanswered: selection.Selection | None) -> None:
         st.rerun()
     if seen is not None:
         with boundary.guard(lambda reason: notices.refused(reason, "view")):
-            _draw(view, _found(view.kind, seen))
+            _draw(view, view.kind.of(seen))
         if view.kind is PROMPTED:
             prompt_list.note(selection.current(), view.slug, view.title)
     selection.write_url()
