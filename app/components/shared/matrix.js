@@ -44,19 +44,27 @@ function paintMatrix(context, matrix, left, top, width, height) {
 function matrixImage({ codes, rows, columns, colours, hatch }, width, height) {
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
-  const across = cellSpans(columns, width);
+  const { starts, ends } = cellSpans(columns, width);
   const down = cellSpans(rows, height);
   for (let y = 0; y < height; y++) {
+    const line = largestOfRows(codes, columns, down.starts[y], down.ends[y]);
     for (let x = 0; x < width; x++) {
-      let largest = MASKED;
-      for (let row = down.starts[y]; row < down.ends[y]; row++) {
-        const offset = row * columns;
-        for (let column = across.starts[x]; column < across.ends[x]; column++) {
-          if (codes[offset + column] > largest) largest = codes[offset + column];
-        }
-      }
+      let largest = line[starts[x]];
+      for (let column = starts[x] + 1; column < ends[x]; column++) if (line[column] > largest) largest = line[column];
       pixels[y * width + x] = largest === MASKED ? hatch[(x + y) % hatch.length] : colours[largest];
     }
   }
   return image;
+}
+
+// The largest code of each column in some rows.
+function largestOfRows(codes, columns, start, end) {
+  const largest = codes.slice(start * columns, (start + 1) * columns);
+  for (let row = start + 1; row < end; row++) {
+    const offset = row * columns;
+    for (let column = 0; column < columns; column++) {
+      if (codes[offset + column] > largest[column]) largest[column] = codes[offset + column];
+    }
+  }
+  return largest;
 }

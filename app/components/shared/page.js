@@ -1,5 +1,5 @@
 // What outlives one mount, shared by all components of the page: their scripts, each one's value, arrays and what was
-// made of them, the groups that hear each other, and the themes that were read.
+// made of them, the groups that hear each other, the themes that were read, and the font that has arrived.
 const PAGE = (globalThis[Symbol.for("headlight")] ??= {
   scripts: new Map(),
   values: new Map(),
@@ -8,4 +8,5 @@ const PAGE = (globalThis[Symbol.for("headlight")] ??= {
   groups: new Map(),
   themes: new Map(),
   theme: null, // the last one
+  font: null,
 });

@@ -56,9 +56,12 @@ class View {
   async awaitFont() {
     const { codeFont } = this.theme;
     const font = `12px ${codeFont}`;
-    if (!codeFont || document.fonts.check(font)) return; // none: the page is about to leave
-    await document.fonts.load(font);
-    this.drawAnew();
+    if (!codeFont || PAGE.font === font) return; // none: the page is about to leave
+    if (!document.fonts.check(font)) {
+      await document.fonts.load(font);
+      this.drawAnew();
+    }
+    PAGE.font = font;
   }
 
   // All that is in the root inherits these, and is looked at again when they change: so they are there before it, as they
