@@ -19,7 +19,7 @@ def encode_positive(values: Float[np.ndarray, "*batch h w"], limit: float) -> UI
     apart: linear codes would round 1/1024 to nothing.
     """
     shares = np.clip(values / (limit or 1.0), 0.0, 1.0)
-    return _masked(1 + np.rint(STEPS * np.sqrt(shares)))
+    return _in_bytes(1 + np.rint(STEPS * np.sqrt(shares)))
 
 
 def encode_signed(values: Float[np.ndarray, "*batch h w"], limit: float) -> UInt8[np.ndarray, "*batch h w"]:
@@ -29,10 +29,10 @@ def encode_signed(values: Float[np.ndarray, "*batch h w"], limit: float) -> UInt
     """
     shares = np.clip(values / (limit or 1.0), -1.0, 1.0)
     sizes = np.rint(SIGNED_STEPS * np.sqrt(np.abs(shares)))
-    return _masked(np.maximum(2 * sizes + (shares < 0), 1))
+    return _in_bytes(np.maximum(2 * sizes + (shares < 0), 1))
 
 
-def _masked(codes: Float[np.ndarray, "*batch h w"]) -> UInt8[np.ndarray, "*batch h w"]:
+def _in_bytes(codes: Float[np.ndarray, "*batch h w"]) -> UInt8[np.ndarray, "*batch h w"]:
     return np.fmax(codes, 0).astype(np.uint8)  # which is 0 where there is no number
 
 

@@ -48,8 +48,8 @@ def pictures(found: Translations) -> None:
     with left:
         chosen = _grid(found, group)
     with right:
-        key = "source token" if now.attends != "decoder" else "target token"
-        heading("Chosen heads", "attention", caption=grid.HOW_TO_PIN.format(key=key))
+        looked_at = "source token" if now.attends != "decoder" else "target token"
+        heading("Chosen heads", "attention", caption=grid.HOW_TO_PIN.format(key=looked_at))
         if not chosen:
             st.info("No head is chosen. Choose one in the grid to see its pattern here.")
             return

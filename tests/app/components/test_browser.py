@@ -113,6 +113,22 @@ def test_every_thumbnail_shows_its_heads_weights_to_the_cell(page: Page) -> None
             assert_shows(found, band(layer))
 
 
+def test_a_head_is_framed_before_anything_that_follows_from_the_choice(page: Page) -> None:
+    """The tooltip, which tells the slot, and what a screen reader hears wait for the next frame."""
+    script = """(board, heads) => {
+      const { left, top, width } = board.querySelector("canvas").getBoundingClientRect();
+      const middle = width / heads / 2; // of the first head
+      const there = { clientX: left + middle, clientY: top + middle, bubbles: true };
+      board.querySelector("canvas").dispatchEvent(new MouseEvent("click", there));
+      const root = board.getRootNode();
+      const frames = board.querySelectorAll(".frames > .frame").length;
+      return [frames, root.querySelector(".live").textContent, root.querySelector(".tooltip").matches(":popover-open")];
+    }"""
+    assert page.locator(".board").evaluate(script, N_HEADS) == [3, "", False]
+    expect(page.locator(".live").first).to_have_text("L0H0 selected as number 3")
+    assert tooltip(page)["selected"] == "3 of 3"
+
+
 def test_clicks_select_any_number_of_heads_and_the_server_may_force_others(page: Page) -> None:
     pitch = box_of(page.locator(".board canvas"))["width"] / N_HEADS
 
