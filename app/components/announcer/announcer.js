@@ -13,8 +13,6 @@ class Announcer {
   setValue() {}
 
   draw() {}
-
-  destroy() {}
 }
 
 export default (component) => mountView(component, Announcer);

@@ -152,6 +152,10 @@ class CellMap {
     this.view.tooltip.show(x, y, this.title, this.describe(cell));
   }
 
+  leave() {
+    this.point(null);
+  }
+
   // [name, value] rows for a tooltip.
   describe([row, column]) {
     const place = ({ name, labels, numbered }, at) => [numbered ? `${name} ${at}` : name, labels[at]];
@@ -166,7 +170,7 @@ class CellMap {
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key in MAP_STEPS) this.move(...MAP_STEPS[event.key]);
-    else if (event.key === "Escape") this.point(null);
+    else if (event.key === "Escape") this.leave();
     else return;
     event.preventDefault();
   }

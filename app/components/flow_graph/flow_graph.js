@@ -41,7 +41,7 @@ class FlowGraph {
     this.words = new FlowWords(this);
     this.painter = new FlowPainter(this);
     this.canvas.onpointermove = (event) => this.point(this.under(event), event.clientX, event.clientY);
-    this.canvas.onpointerleave = () => this.point(null);
+    this.canvas.onpointerleave = () => this.leave();
     this.canvas.onclick = (event) => {
       const found = this.under(event);
       if (found) this.click(found);
@@ -195,6 +195,10 @@ class FlowGraph {
     this.canvas.classList.toggle("pointing", Boolean(what));
     if (!what) return this.view.tooltip.hide();
     this.view.tooltip.show(x, y, ...this.words.of(what));
+  }
+
+  leave() {
+    this.point(null);
   }
 
   say(what) {

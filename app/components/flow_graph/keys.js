@@ -7,7 +7,7 @@ class FlowKeys {
   constructor(graph) {
     this.graph = graph;
     graph.scroller.onkeydown = (event) => this.press(event);
-    graph.scroller.onblur = () => graph.point(null);
+    graph.scroller.onblur = () => graph.leave();
   }
 
   press(event) {

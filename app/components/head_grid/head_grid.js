@@ -186,7 +186,7 @@ class HeadGrid {
 
   leave() {
     this.hovered = null;
-    this.place(this.hoverFrame, null);
+    for (const frame of [this.hoverFrame, this.linkedFrame]) this.place(frame, null);
     this.view.tooltip.hide();
     this.view.link.send("head", null);
   }

@@ -11,6 +11,7 @@ class Heads {
     head: (head) => this.panels.forEach((panel) => panel.underline(head)),
     chosen: (heads) => this.choose(heads),
   };
+  comparisons = [];
   panels = [];
   hovered = null;
   pinned = null;
@@ -53,11 +54,10 @@ class Heads {
   arrange() {
     const { props } = this;
     this.theme = null; // nothing is marked before the new panels are drawn
-    const before = Comparison.before(this.view.key);
+    const before = this.comparisons;
     this.comparisons = this.fetched.shown.map(({ panel, arrays, prefix }) =>
       Comparison.from(panel, arrays, prefix, props, before),
     );
-    Comparison.keep(this.view.key, this.comparisons);
     const drawn = this.panels;
     this.panels = this.comparisons.flatMap((comparison, slot) =>
       comparison.heads.map(
@@ -77,6 +77,7 @@ class Heads {
     this.pinned = fits ? { queries, keys } : null;
     this.view.link.send("pin", this.pinned);
     this.mark(null);
+    this.watch();
   }
 
   draw(theme, width) {
@@ -113,12 +114,17 @@ class Heads {
   lookAround() {
     const frame = this.grid.getBoundingClientRect();
     const [top, bottom] = [Math.max(0, frame.top), Math.min(innerHeight, frame.bottom)];
-    this.sight.disconnect();
     for (const panel of this.panels) {
       const box = panel.box.getBoundingClientRect();
       panel.show(box.bottom > top && box.top < bottom);
-      this.sight.observe(panel.box);
     }
+    this.watch();
+  }
+
+  // Has itself told of each panel whether it is in sight, now and when that changes.
+  watch() {
+    this.sight.disconnect();
+    for (const { box } of this.panels) this.sight.observe(box);
   }
 
   // What goes with the whole page is left as it is, for when it comes back.
@@ -147,6 +153,7 @@ class Heads {
 
   leave() {
     this.mark(null);
+    this.listeners.head(null);
     this.view.tooltip.hide();
     this.view.link.send("hover", null);
     this.view.link.send("head", null);

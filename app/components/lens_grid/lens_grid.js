@@ -40,7 +40,7 @@ class LensGrid {
   panel(reading) {
     const panel = new LensPanel(this, reading);
     panel.canvas.onpointermove = (event) => this.hover(panel.cellUnder(event), panel, event.clientX, event.clientY);
-    panel.canvas.onpointerleave = () => this.hover(null);
+    panel.canvas.onpointerleave = () => this.leave();
     panel.canvas.onclick = (event) => {
       const cell = panel.cellUnder(event);
       if (cell) this.pin(this.isAt(this.pinned, cell) ? null : cell);
@@ -149,6 +149,10 @@ class LensGrid {
     if (reading === this.difference && reading.has(cell)) {
       this.view.tooltip.show(x, y, title, this.describeChange(cell), this.bestOfBoth(cell));
     } else this.view.tooltip.show(x, y, title, this.describe(reading, cell), null);
+  }
+
+  leave() {
+    this.hover(null);
   }
 
   // [name, value] rows for a tooltip, and the top tokens with a bar each.

@@ -40,7 +40,10 @@ class Control {
 
   // What the user is typing stays, unless something else than before is to be shown.
   show(value) {
-    if (value === this.shown) return;
+    if (value !== this.shown) this.reset(value);
+  }
+
+  reset(value) {
     this.shown = value;
     this.set(value);
   }

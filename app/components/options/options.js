@@ -16,8 +16,15 @@ class OptionRow {
   update({ values, heard, lead }, { looks }) {
     this.lead.textContent = lead;
     this.setLooks(JSON.parse(new TextDecoder().decode(looks.values)));
+    this.told = values;
     this.unheard = Object.fromEntries(Object.entries(this.unheard).filter(([, [, time]]) => time > heard));
     for (const [name, control] of this.controls) control.show(name in this.unheard ? this.unheard[name][0] : values[name]);
+  }
+
+  // What is half typed, or was chosen too late to be told, is forgotten.
+  leave() {
+    this.unheard = {};
+    for (const [name, control] of this.controls) control.reset(this.told[name]);
   }
 
   // A control that looks the same as before, or can come to, stays.

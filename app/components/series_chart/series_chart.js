@@ -148,6 +148,10 @@ class SeriesChart {
     this.view.tooltip.show(x, y, this.places[place], this.describe(place));
   }
 
+  leave() {
+    this.point(null);
+  }
+
   // [name, value] rows for a tooltip.
   describe(place) {
     const here = this.series.filter(({ values }) => !Number.isNaN(values[place]));
@@ -160,7 +164,7 @@ class SeriesChart {
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key in PLACE_STEPS) this.move(PLACE_STEPS[event.key]);
-    else if (event.key === "Escape") this.point(null);
+    else if (event.key === "Escape") this.leave();
     else return;
     event.preventDefault();
   }

@@ -25,15 +25,6 @@ class Comparison {
     return before.find(isSame) ?? new Comparison(panel, own, props);
   }
 
-  // A component's, which outlive it, so that one who comes back to a page does not wait for them again.
-  static before(key) {
-    return PAGE.comparisons.get(key) ?? [];
-  }
-
-  static keep(key, comparisons) {
-    PAGE.comparisons.set(key, comparisons);
-  }
-
   static nameOf({ heads, title }, { show, sink }) {
     return [...heads.map(headName), title, show, sink].join(" ");
   }

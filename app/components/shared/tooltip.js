@@ -10,7 +10,6 @@ class Tooltip {
     this.pane.append(this.box);
     root.append(this.pane);
     this.hide = this.hide.bind(this);
-    document.addEventListener("pointerdown", this.hide, true); // a finger does not leave, it touches something else
   }
 
   // `rows` are [name, value], or [token, value, share] with a bar of that share; `picture` is an element or null.
@@ -23,6 +22,7 @@ class Tooltip {
     }
     this.box.replaceChildren(element("strong", "", title), table, ...(picture ? [picture] : []));
     if (!this.pane.matches(":popover-open")) this.pane.showPopover();
+    document.addEventListener("pointerdown", this.hide, true); // a finger does not leave, it touches something else
     this.move(x, y);
   }
 
@@ -38,9 +38,6 @@ class Tooltip {
 
   hide() {
     if (this.pane.matches(":popover-open")) this.pane.hidePopover();
-  }
-
-  destroy() {
     document.removeEventListener("pointerdown", this.hide, true);
   }
 }

@@ -1,22 +1,36 @@
 // The life of a component. Streamlit calls the script again after each run and change of theme; the view stays with its
-// element.
+// element. When the element goes, with the page, the view is put by, with all that it has drawn, for when it comes back.
 const VIEWS = new WeakMap();
 const SCROLL_BAR = 20; // CSS pixels, at most
 const ASK_AGAIN = 3000; // milliseconds
+const AT_REST = 100; // milliseconds
 
-// `Component` is a class: constructor(view), update(props, arrays), setValue(value), draw(theme, width), `listeners`.
+// `Component` is a class: constructor(view), update(props, arrays), setValue(value), draw(theme, width), `listeners`, and
+// leave() if it shows what is pointed at or half done: the pointer and the keys go elsewhere.
 function mountView({ parentElement, data, setStateValue, setTriggerValue, fetchBytes }, Component) {
-  if (!VIEWS.has(parentElement)) VIEWS.set(parentElement, new View(parentElement, data, Component));
+  const { header, start } = unpackHeader(data);
+  if (!VIEWS.has(parentElement)) {
+    VIEWS.set(parentElement, viewOf(header, Component));
+    VIEWS.get(parentElement).join(parentElement, header.group);
+  }
   const view = VIEWS.get(parentElement);
-  view.receive(data, setStateValue, setTriggerValue);
-  view.fetchBytes = fetchBytes;
+  Object.assign(view, { setStateValue, fetchBytes });
+  view.receive(header, () => unpackArrays(data, header, start), setTriggerValue);
   const call = ++view.calls;
   // Streamlit may clean up after an earlier call when a later one has already run.
   return () => {
     if (view.calls !== call) return;
-    view.destroy();
+    view.leave();
     VIEWS.delete(parentElement);
+    PAGE.resting.set(view.key, view);
   };
+}
+
+// The one that was put by, unless the component's script is another since, or a new one.
+function viewOf({ key }, Component) {
+  const rested = PAGE.resting.get(key);
+  PAGE.resting.delete(key);
+  return rested?.component instanceof Component ? rested : new View(Component);
 }
 
 // All of a component's arrays by name: those it had before or has fetched, which stay the same objects as long as their
@@ -32,24 +46,34 @@ function heldArrays({ key, digests }, sent, fetched) {
 
 class View {
   calls = 0;
+  scrolled = new Map(); // what has been scrolled within it, and where to: an element that is taken out forgets that
   fetched = new Map(); // by their digests, until a message names them
 
-  constructor(parentElement, data, Component) {
+  constructor(Component) {
     this.root = element("div", "headlight");
     this.live = element("div", "live");
     this.live.setAttribute("aria-live", "polite");
     this.caption = element("p", "caption");
-    parentElement.append(this.root);
-    this.wear(PAGE.theme ?? readTheme(this.root));
+    if (PAGE.theme) this.wear(PAGE.theme);
     this.root.append(this.caption);
     this.tooltip = new Tooltip(this.root);
     this.component = new Component(this);
     this.root.append(this.live);
-    this.link = joinGroup(unpackHeader(data).header.group, this.component.listeners);
-    this.resizing = new ResizeObserver(() => this.redraw());
+    this.resizing = new ResizeObserver(() => this.fit());
+    const note = ({ target }) => this.scrolled.set(target, [target.scrollLeft, target.scrollTop]);
+    this.root.addEventListener("scroll", note, { capture: true, passive: true });
+  }
+
+  // Takes its place on the page.
+  join(parentElement, group) {
+    parentElement.append(this.root);
+    if (!this.theme) this.wear(readTheme(this.root));
+    this.link = joinGroup(group, this.component.listeners);
     this.resizing.observe(this.root);
     this.watchPixelRatio();
     this.awaitFont();
+    for (const [element, place] of this.scrolled) element.scrollTo(...place);
+    this.epoch = null; // its value and what its group has pinned may be others since
   }
 
   // Canvas text does not redraw itself when a font arrives late.
@@ -74,12 +98,10 @@ class View {
     this.root.style.setProperty("--only-b-colour", cssColour(theme.onlyB));
   }
 
-  receive(data, setStateValue, setTriggerValue) {
-    const { header, start } = unpackHeader(data);
-    this.setStateValue = setStateValue;
+  receive(header, unpacked, setTriggerValue) {
     this.key = header.key;
     if (header.content !== this.content) {
-      const arrays = heldArrays(header, unpackArrays(data, header, start), this.fetched);
+      const arrays = heldArrays(header, unpacked(), this.fetched);
       clearTimeout(this.asking);
       if (arrays === null) return this.askFor(setTriggerValue);
       this.tooltip.hide(); // what it tells is of the data before
@@ -133,6 +155,13 @@ class View {
     this.redraw();
   }
 
+  // Drawn to another width once it keeps it: a page that goes passes through those of the page that comes.
+  fit() {
+    clearTimeout(this.fitting);
+    if (this.drawn) this.fitting = setTimeout(() => this.redraw(), AT_REST);
+    else this.redraw();
+  }
+
   redraw() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
@@ -157,14 +186,16 @@ class View {
     };
   }
 
-  destroy() {
+  leave() {
+    this.component.leave?.();
     this.link.leave();
-    this.tooltip.destroy();
+    this.tooltip.hide();
+    this.announce("");
     this.resizing.disconnect();
     this.pixelRatio.onchange = null;
     cancelAnimationFrame(this.frame);
-    clearTimeout(this.reporting);
-    clearTimeout(this.asking);
+    this.frame = null;
+    for (const timer of [this.fitting, this.reporting, this.asking]) clearTimeout(timer);
     this.root.remove();
   }
 }

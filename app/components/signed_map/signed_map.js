@@ -23,9 +23,9 @@ class SignedMap {
     this.scroller.setAttribute("role", "application");
     this.scroller.setAttribute("aria-roledescription", "map of numbers");
     this.scroller.onkeydown = (event) => this.press(event);
-    this.scroller.onblur = () => this.point(null);
+    this.scroller.onblur = () => this.leave();
     this.canvas.onpointermove = (event) => this.point(this.under(event), event.clientX, event.clientY);
-    this.canvas.onpointerleave = () => this.point(null);
+    this.canvas.onpointerleave = () => this.leave();
     this.canvas.onclick = (event) => this.choose(this.under(event));
   }
 
@@ -180,6 +180,10 @@ class SignedMap {
     this.view.tooltip.show(x, y, title, rows);
   }
 
+  leave() {
+    this.point(null);
+  }
+
   told([row, column]) {
     const value = this.value([row, column]);
     const told = Number.isNaN(value) ? this.lacks : withSign(value);
@@ -201,7 +205,7 @@ class SignedMap {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key in STEPS) this.move(...STEPS[event.key]);
     else if (event.key === "Enter" && this.cursor) this.choose(this.cursor);
-    else if (event.key === "Escape") this.point(null);
+    else if (event.key === "Escape") this.leave();
     else return;
     event.preventDefault();
   }

@@ -44,8 +44,7 @@ class TokenStrip {
   update(props, arrays) {
     this.theme = null;
     Object.assign(this, { props, axes: axesOf(props) });
-    this.comparison = Comparison.from(props, arrays, "", props, Comparison.before(this.view.key));
-    Comparison.keep(this.view.key, [this.comparison]);
+    this.comparison = Comparison.from(props, arrays, "", props, this.comparison ? [this.comparison] : []);
     const { name, sides } = this.comparison;
     this.title.textContent = `${name}, ${MEASURES[props.show].title}`;
     const ends = props.columns ? ["key", "query"] : [null]; // Source above Target

@@ -15,6 +15,7 @@ class Tour {
       if (event.key === "Escape") this.end(); // braces: a handler that returns false swallows every other key, Tab too
     };
     this.follow = () => this.place();
+    this.view = view;
     view.root.append(this.frame, this.card);
   }
 
@@ -24,7 +25,10 @@ class Tour {
     this.asked = asked;
   }
 
-  setValue() {}
+  // Called when it comes back, too: the part that it speaks of may be elsewhere.
+  setValue() {
+    this.view.drawAnew();
+  }
 
   draw() {
     this.place();
@@ -80,10 +84,6 @@ class Tour {
     } catch {
       // A browser that keeps nothing shows the tour again next time.
     }
-  }
-
-  destroy() {
-    for (const event of ["scroll", "resize"]) removeEventListener(event, this.follow, true);
   }
 }
 

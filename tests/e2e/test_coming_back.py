@@ -1,0 +1,153 @@
+"""A page that was left and is come back to: as it was, with what has changed since."""
+
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import expect
+
+from app.registry import VIEWS, View
+from tests.e2e.driver import PROMPTED_VIEWS, Driver
+
+PROMPT = "When Mary and John went to the shop, John gave a drink to"
+OTHER = "The keys to the cabinet are on the table, said the old man to his dog"
+ATTENTION, LENS, WEIGHTS, GENERATE = (
+    next(view for view in VIEWS if view.slug == slug) for slug in ("attention", "lens", "weights", "generate")
+)
+DRAWN = [view for view in PROMPTED_VIEWS if view.slug != "prompts"]  # which lists what was looked at
+OF_A_PROMPT = [view for view in DRAWN if view.slug not in ("patching", "heads")]  # where one prompt alone is seen
+# Counts the thumbnails that are painted into the grid.
+COUNT_PAINTED = """() => {
+    window.painted = 0;
+    for (const method of ["putImageData", "drawImage"]) {
+        const paint = CanvasRenderingContext2D.prototype[method];
+        CanvasRenderingContext2D.prototype[method] = function (...rest) {
+            if (this.canvas.closest(".board")) window.painted++;
+            return paint.apply(this, rest);
+        };
+    }
+}"""
+
+PIXELS = "canvas => canvas.toDataURL()"
+
+
+@pytest.fixture
+def themed(app: Driver) -> Iterator[Driver]:
+    """A window whose theme may be changed."""
+    yield app
+    app.page.emulate_media(color_scheme="light")
+
+
+def away_and_back(app: Driver, view: View) -> None:
+    app.go_to(LENS if view is not LENS else ATTENTION)
+    app.page.mouse.move(0, 0)
+    app.go_to(view)
+    app.page.mouse.move(0, 0)
+    app.settle()
+
+
+@pytest.mark.parametrize("view", DRAWN, ids=lambda view: view.slug)
+def test_a_page_looks_as_it_did(app: Driver, view: View) -> None:
+    app.open(view, prompt=PROMPT)
+    app.page.mouse.move(0, 0)
+    app.settle()
+    before = app.picture()
+    away_and_back(app, view)
+    assert app.picture() == before
+
+
+@pytest.mark.parametrize("view", OF_A_PROMPT, ids=lambda view: view.slug)
+def test_a_page_shows_the_prompt_that_was_run_elsewhere(app: Driver, view: View) -> None:
+    app.open(view, prompt=OTHER)
+    expected = app.picture()
+    app.open(view, prompt=PROMPT)
+    assert app.picture() != expected
+    app.go_to(LENS if view is not LENS else ATTENTION)
+    app.run(OTHER)
+    app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == [OTHER])
+    app.settle()
+    app.go_to(view)
+    app.page.mouse.move(0, 0)
+    app.settle()
+    assert app.picture() == expected
+
+
+def test_a_page_has_the_theme_that_was_chosen_elsewhere(themed: Driver) -> None:
+    app = themed
+    app.page.emulate_media(color_scheme="dark")
+    app.open(prompt=PROMPT)
+    dark = app.picture()
+    app.page.emulate_media(color_scheme="light")
+    app.open(prompt=PROMPT)
+    assert app.picture() != dark
+    app.go_to(LENS)
+    app.page.emulate_media(color_scheme="dark")
+    app.settle()
+    app.go_to(ATTENTION)
+    app.page.mouse.move(0, 0)
+    app.settle()
+    assert app.picture() == dark
+
+
+def test_what_was_drawn_is_not_drawn_again(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    app.page.evaluate(COUNT_PAINTED)
+    away_and_back(app, ATTENTION)
+    assert app.page.evaluate("window.painted") == 0
+    app.page.set_viewport_size({"width": 900, "height": 1000})
+    app.settle()
+    assert app.page.evaluate("window.painted") > 0
+
+
+def test_a_zoom_stays_and_what_was_pointed_at_does_not(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    app.panels.first.locator(".plot").scroll_into_view_if_needed()
+    app.page.get_by_role("application", name="Attention weight of").focus()
+    app.page.keyboard.press("+")
+    zoomed = app.page.get_by_role("button", name="zoomed: ")
+    expect(zoomed).to_be_visible()
+    app.page.mouse.move(0, 0)
+    app.settle()
+    marks = app.panels.first.locator(".marks")
+    said, before = zoomed.inner_text(), marks.evaluate(PIXELS)
+    app.go_to(LENS)
+    app.page.go_back()
+    app.settle()
+    app.point_at(3, 1, app.chips.count())
+    assert marks.evaluate(PIXELS) != before
+    app.page.go_forward()  # with the pointer on the picture
+    app.settle()
+    app.page.mouse.move(0, 0)
+    app.page.go_back()
+    app.settle()
+    expect(zoomed).to_have_text(said)
+    expect(app.page.locator(".tooltip:popover-open")).to_have_count(0)
+    expect(app.page.locator(".frame.hover:visible, .chip.hovered")).to_have_count(0)
+    assert marks.evaluate(PIXELS) == before
+
+
+def test_a_table_stays_where_it_was_scrolled_to(app: Driver) -> None:
+    app.open(WEIGHTS, prompt=PROMPT)
+    scroller = app.page.locator(".scroller").first
+    scroller.hover()
+    app.page.mouse.wheel(0, 3000)
+    app.page.mouse.move(0, 0)
+    app.settle()
+    place, before = scroller.evaluate("element => element.scrollTop"), app.picture()
+    assert place > 100
+    away_and_back(app, WEIGHTS)
+    assert scroller.evaluate("element => element.scrollTop") == place
+    assert app.picture() == before
+
+
+def test_what_was_half_typed_is_forgotten(app: Driver) -> None:
+    app.open(PROMPTED_VIEWS[0], prompt=PROMPT)
+    app.go_to(GENERATE)
+    number = app.page.get_by_role("spinbutton").first
+    told = number.input_value()
+    number.fill("7")
+    app.page.go_back()
+    app.settle()
+    app.page.go_forward()
+    app.settle()
+    expect(number).to_have_value(told)
