@@ -155,11 +155,13 @@ class View {
     this.redraw();
   }
 
-  // Drawn to another width once it keeps it: a page that goes passes through those of the page that comes.
+  // Drawn to another width once it keeps it: a page that goes passes through those of the page that comes. Streamlit
+  // calls stale what the script, which runs again, has not come to.
   fit() {
     clearTimeout(this.fitting);
-    if (this.drawn) this.fitting = setTimeout(() => this.redraw(), AT_REST);
-    else this.redraw();
+    if (!this.drawn) return this.redraw();
+    const isStale = () => this.root.getRootNode().host?.closest("[data-stale=true]");
+    this.fitting = setTimeout(() => (isStale() ? this.fit() : this.redraw()), AT_REST);
   }
 
   redraw() {
