@@ -104,3 +104,12 @@ def test_every_page_fits_every_window(themed: Driver, view: View) -> None:
         assert themed.page.evaluate(EXCESS) == [0, 0]
         assert themed.page.evaluate(OVERLAPS) == []
         assert themed.page.locator(DRAWN).count() > 0
+
+
+def test_a_font_that_is_never_shown_is_not_asked_for(browser: Browser, server: str) -> None:
+    """Streamlit names its own code font behind the browser's: to wait for that would be to draw everything twice."""
+    app = Driver(browser, server)
+    app.open(prompt=PROMPT)
+    assert app.requests
+    assert not [url for url in app.requests if "SourceCode" in url]
+    app.close()

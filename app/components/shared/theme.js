@@ -11,6 +11,7 @@ function resolveColour(css, background = [255, 255, 255]) {
 }
 
 const COLOURS = ["background", "text", "border"];
+const GENERIC = ["monospace", "sans-serif", "serif"];
 
 // Read at every look at a component, and worked out when it is another than before: its colour maps take a millisecond.
 function readTheme(element) {
@@ -22,7 +23,16 @@ function readTheme(element) {
   return PAGE.themes.get(id);
 }
 
-function themeOf(colours, [font, codeFont]) {
+// A list of fonts up to the first that every browser has. Streamlit names one of its own behind it, which is never shown:
+// to wait for that would be to draw everything twice.
+function shownFonts(list) {
+  const names = list.split(",").map((name) => name.trim());
+  const last = names.findIndex((name) => GENERIC.includes(name));
+  return names.slice(0, last < 0 ? names.length : last + 1).join(", ");
+}
+
+function themeOf(colours, fonts) {
+  const [font, codeFont] = fonts.map(shownFonts);
   const background = resolveColour(colours[0]);
   const [text, border] = colours.slice(1).map((colour) => resolveColour(colour, background));
   const faded = mixColours(text, background, 0.35);
