@@ -216,10 +216,17 @@ class Driver:
         """What opens the box under the view."""
         return self.page.get_by_text(re.compile("^Take it with you"))
 
+    def open_take_away(self) -> None:
+        """Open the box under the view, and wait for the end of the run that fills it: a file that is asked for before
+        may never come.
+        """
+        self.take_with_you.click()
+        self.settle()
+
     def take_away(self) -> dict[str, Download]:
         """Every file that the box under the view offers, by its ending."""
         files: dict[str, Download] = {}
-        self.take_with_you.click()
+        self.open_take_away()
         for what, endings in TAKEN.items():
             self.page.get_by_role("tab", name=what).click()
             for ending in endings:

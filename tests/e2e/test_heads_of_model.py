@@ -123,7 +123,7 @@ def test_two_prompts_of_one_model_say_what_is_the_same(app: Driver) -> None:
 
 
 def test_code_and_data_can_be_taken_along(opened: Driver, tmp_path: Path) -> None:
-    opened.take_with_you.click()
+    opened.open_take_away()
     opened.page.get_by_role("tab", name="Data").click()
     with opened.page.expect_download() as download:
         opened.page.get_by_role("button", name="Everything (zip)").click()
