@@ -27,7 +27,6 @@ COUNT_PAINTED = """() => {
         };
     }
 }"""
-
 PIXELS = "canvas => canvas.toDataURL()"
 
 
@@ -38,12 +37,19 @@ def themed(app: Driver) -> Iterator[Driver]:
     app.page.emulate_media(color_scheme="light")
 
 
-def away_and_back(app: Driver, view: View) -> None:
+def go_away(app: Driver, view: View) -> None:
     app.go_to(LENS if view is not LENS else ATTENTION)
-    app.page.mouse.move(0, 0)
+
+
+def come_back(app: Driver, view: View) -> None:
     app.go_to(view)
-    app.page.mouse.move(0, 0)
+    app.page.mouse.move(0, 0)  # off the links
     app.settle()
+
+
+def away_and_back(app: Driver, view: View) -> None:
+    go_away(app, view)
+    come_back(app, view)
 
 
 @pytest.mark.parametrize("view", DRAWN, ids=lambda view: view.slug)
@@ -62,13 +68,11 @@ def test_a_page_shows_the_prompt_that_was_run_elsewhere(app: Driver, view: View)
     expected = app.picture()
     app.open(view, prompt=PROMPT)
     assert app.picture() != expected
-    app.go_to(LENS if view is not LENS else ATTENTION)
+    go_away(app, view)
     app.run(OTHER)
     app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == [OTHER])
     app.settle()
-    app.go_to(view)
-    app.page.mouse.move(0, 0)
-    app.settle()
+    come_back(app, view)
     assert app.picture() == expected
 
 
@@ -80,12 +84,10 @@ def test_a_page_has_the_theme_that_was_chosen_elsewhere(themed: Driver) -> None:
     app.page.emulate_media(color_scheme="light")
     app.open(prompt=PROMPT)
     assert app.picture() != dark
-    app.go_to(LENS)
+    go_away(app, ATTENTION)
     app.page.emulate_media(color_scheme="dark")
     app.settle()
-    app.go_to(ATTENTION)
-    app.page.mouse.move(0, 0)
-    app.settle()
+    come_back(app, ATTENTION)
     assert app.picture() == dark
 
 
@@ -141,7 +143,7 @@ def test_a_table_stays_where_it_was_scrolled_to(app: Driver) -> None:
 
 
 def test_what_was_half_typed_is_forgotten(app: Driver) -> None:
-    app.open(PROMPTED_VIEWS[0], prompt=PROMPT)
+    app.open(prompt=PROMPT)
     app.go_to(GENERATE)
     number = app.page.get_by_role("spinbutton").first
     told = number.input_value()
