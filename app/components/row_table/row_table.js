@@ -2,7 +2,7 @@
 // that a thousand cost no more than ten.
 const LINE = 32; // CSS pixels of a row
 const IN_SIGHT = 11; // rows, the last one half
-const AROUND = 12; // rows above and below these, for a scroll that is quicker than the drawing
+const AROUND = 12; // rows above and below these, at least, for a scroll that is quicker than the drawing
 const LONG = 60; // letters of a cell that has the room which the other columns leave
 const WIDEST = 36; // letters of any other column beside it
 const ROOM = { cell: 3, name: 5 }; // letters beside their own: the room around them, and the arrow behind a name
@@ -120,13 +120,19 @@ class RowTable {
   }
 
   paint() {
-    const count = this.places.length;
-    const first = Math.max(0, Math.min(Math.floor(this.top / LINE), count - this.inSight) - AROUND);
-    const shown = this.places.slice(first, first + this.inSight + 2 * AROUND);
+    const first = this.firstAround();
+    const shown = this.places.slice(first, first + this.inSight + 3 * AROUND);
     this.table.style.marginTop = `${first * LINE}px`;
     this.body.replaceChildren(...shown.map((place, at) => this.row(place, first + at)));
     this.first = first;
     this.mark();
+  }
+
+  // Of the rows on the page. They stay for as many lines as are around those in sight: a row that is taken out while it is
+  // pressed is not clicked.
+  firstAround() {
+    const inSight = Math.min(Math.floor(this.top / LINE), this.places.length - this.inSight);
+    return Math.max(0, (Math.floor(inSight / AROUND) - 1) * AROUND);
   }
 
   row(place, at) {
@@ -155,7 +161,7 @@ class RowTable {
   scroll() {
     this.top = this.scroller.scrollTop;
     this.view.tooltip.hide();
-    this.paint();
+    if (this.firstAround() !== this.first) this.paint();
   }
 
   sort(said) {

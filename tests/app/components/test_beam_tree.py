@@ -168,6 +168,7 @@ def test_a_click_chooses_a_branch_and_the_server_may_force_another(open_tree: Op
     assert chosen_branch(page) == []
     page.get_by_role("button", name="best").click()
     expect(page.get_by_text(f"chosen {BEST}")).to_be_visible()
+    expect(page.locator(".node.chosen")).to_have_count(3)  # drawn when its own part of the answer has come
     assert sorted(chosen_branch(page)) == [0, 3, 6]
 
 

@@ -199,6 +199,20 @@ def test_of_thousands_of_rows_those_in_sight_are_there(open_table: Open) -> None
     expect(names).to_have_text(["row 1", "row 0"])
 
 
+def test_a_row_that_moves_a_little_while_it_is_pressed_is_chosen(open_table: Open) -> None:
+    page = open_table(MANY)
+    page.locator("#row-3").hover()
+    page.mouse.down()
+    page.locator(".scroller").evaluate(
+        """async (box) => {
+          box.scrollBy(0, 3);
+          for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+        }"""
+    )
+    page.mouse.up()
+    expect(page.get_by_text("chosen 3")).to_be_visible()
+
+
 def test_a_columns_help_and_a_cell_that_is_cut_off_are_told_at_the_pointer(open_table: Open) -> None:
     page = open_table()
     told = page.locator(".tooltip:popover-open")
