@@ -6,16 +6,20 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app import models, selection, tour
-from app.components import Link, option_row
+from app.components import Choice, Link, Listed, Number, Option, Suggested, Switch, form_row, option_row
 from app.glossary import TERMS
 from app.prompts import Example, SourceExample
 from app.selection.chosen import Align
 
 ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
 
+MODEL_WIDTH = 280  # CSS pixels
+
 AnyExample = TypeVar("AnyExample", Example, SourceExample)
+Kind = TypeVar("Kind", Choice, Listed, Number, Suggested, Switch)
 
 
 @dataclass(frozen=True)
@@ -30,31 +34,55 @@ class SideB:
     key: str = ""
 
 
-def model_list(field: str, label: str, offered: Sequence[str], help: str, **look: Any) -> None:
-    """The models on offer and the one that is chosen; any other can be typed, where that is allowed."""
+def row(name: str, *options: Option) -> Callable[[], None]:
+    """Options of a bar, which hear when it is run, or when what is returned is called."""
+    return form_row(options, key=selection.widget_key(name), epoch=selection.asks())
+
+
+def line() -> DeltaGenerator:
+    """Where the last options of a bar stand, with its button at the end."""
+    return st.container(horizontal=True, vertical_alignment="center", key="headlight-bar")
+
+
+def run_button(submit: Callable[[], None], *rows: Callable[[], None]) -> None:
+    """The button that submits a bar, once its rows have heard what was chosen in them."""
+
+    def hear() -> None:
+        for row in rows:
+            row()
+
+    def run() -> None:
+        hear()
+        submit()
+
+    if selection.forgotten():  # the rows could not be read when the button was pressed, before they were drawn again
+        hear()
+    st.form_submit_button("Run", type="primary", on_click=run, shortcut="Mod+Enter")
+
+
+def option(kind: type[Kind], field: str, label: str, **look: Any) -> Kind:
+    """An option that holds what stands in the bar for a field of the selection, whether it was run or not."""
     key = selection.widget_key(field)
-    st.selectbox(
-        label,
-        dict.fromkeys((*offered, st.session_state[key])),
-        key=key,
-        accept_new_options=models.any_model_allowed(),
-        help=help,
-        width=280,
-        **look,
-    )
+
+    def stand(value: Any) -> None:
+        st.session_state[key] = value
+
+    return kind(field, label, st.session_state[key], stand, **look)
 
 
-def alignment(field: Literal["align", "pair_align"]) -> None:
+def model_list(field: str, label: str, offered: Sequence[str], help: str) -> Suggested | Listed:
+    """The models on offer and the one that is chosen; any other can be typed, where that is allowed."""
+    if models.any_model_allowed():
+        return option(
+            Suggested, field, label, help=help, offered=offered, placeholder="Choose or type a model", width=MODEL_WIDTH
+        )
+    names = (*offered, st.session_state[selection.widget_key(field)])
+    return option(Listed, field, label, help=help, options={name: name for name in names}, width=MODEL_WIDTH)
+
+
+def alignment(field: Literal["align", "pair_align"]) -> Choice:
     """How A and B are laid side by side."""
-    st.radio(
-        "Lay side by side",
-        list(ALIGN),
-        format_func=ALIGN.__getitem__,
-        key=selection.widget_key(field),
-        horizontal=True,
-        label_visibility="collapsed",
-        help=TERMS["align"],
-    )
+    return option(Choice, field, "Lay side by side", help=TERMS["align"], options=ALIGN)
 
 
 def hint(*fields: str) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from app import bars, models, prompts, selection
+from app.components import Option, Switch
 from app.glossary import TERMS
 
 
@@ -15,10 +16,7 @@ def draw() -> None:
         if selection.comparing():
             _two()
         else:
-            _prompt("prompt", "Prompt")
-            with st.container(horizontal=True, vertical_alignment="center", key="headlight-bar"):
-                _model_list("model", "Model")
-                _bos_and_run()
+            _one()
     selection.submit_late()
     bars.line_under(
         prompts.examples(),
@@ -33,15 +31,23 @@ def draw() -> None:
     )
 
 
+def _one() -> None:
+    _prompt("prompt", "Prompt")
+    with bars.line():
+        chosen = bars.row("chosen", _model("model", "Model"), _bos())
+        bars.run_button(_submit, chosen)
+
+
 def _two() -> None:
+    sides = []
     for column, side, field in zip(st.columns(2, gap="medium"), "AB", ("", "_b"), strict=True):
         with column:
             _prompt(f"prompt{field}", f"Prompt {side}")
-            _model_list(f"model{field}", f"Model {side}")
-    with st.container(horizontal=True, vertical_alignment="center", key="headlight-bar"):
-        bars.alignment("align")
+            sides.append(bars.row(f"chosen{side}", _model(f"model{field}", f"Model {side}")))
+    with bars.line():
+        both = bars.row("chosen", bars.alignment("align"), _bos())
         bars.hint("model", "prompt")
-        _bos_and_run()
+        bars.run_button(_submit, *sides, both)
 
 
 def _prompt(name: str, label: str) -> None:
@@ -54,9 +60,18 @@ def _prompt(name: str, label: str) -> None:
     )
 
 
-def _bos_and_run() -> None:
-    st.toggle("BOS token", key=selection.widget_key("bos"), help=TERMS["bos"])
-    st.form_submit_button("Run", type="primary", on_click=_submit, shortcut="Mod+Enter")
+def _model(field: str, label: str) -> Option:
+    return bars.model_list(
+        field,
+        label,
+        models.offered_models(),
+        "Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub. The weights of "
+        "teach-… were written by hand, so that what every head does is known.",
+    )
+
+
+def _bos() -> Option:
+    return bars.option(Switch, "bos", "BOS token", help=TERMS["bos"])
 
 
 def _submit() -> None:
@@ -72,18 +87,6 @@ def _bring_prompt() -> None:
     own = prompts.own_prompt(model)
     if own and model != now.model and held[prompt] == now.prompt and not selection.comparing():
         held[prompt] = own
-
-
-def _model_list(field: str, label: str) -> None:
-    bars.model_list(
-        field,
-        label,
-        models.offered_models(),
-        "Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub. The weights of "
-        "teach-… were written by hand, so that what every head does is known.",
-        placeholder="Choose a model",
-        label_visibility="collapsed",
-    )
 
 
 def look_at(prompt: str) -> None:

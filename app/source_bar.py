@@ -5,6 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from app import bars, models, prompts, selection
+from app.components import Number, Option
 from app.glossary import TERMS
 from app.translation import MOST_BEAMS, Translation
 from app.translations import Translations
@@ -16,20 +17,9 @@ def draw() -> None:
     selection.fill_bars()
     with st.form("headlight.bar", border=False):
         if selection.comparing_sources():
-            for column, side, field in zip(st.columns(2, gap="medium"), "AB", ("", "_b"), strict=True):
-                with column:
-                    _texts(f" {side}", field)
-                    _model(f" {side}", field)
+            _two()
         else:
-            _texts("", "")
-        with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-bar"):
-            if selection.comparing_sources():
-                bars.alignment("pair_align")
-                bars.hint("translator", "source", "translation")
-            else:
-                _model("", "")
-            st.number_input("Beams", 1, MOST_BEAMS, key=selection.widget_key("beams"), help=TERMS["beams"], width=140)
-            st.form_submit_button("Run", type="primary", on_click=selection.submit_source, shortcut="Mod+Enter")
+            _one()
     selection.submit_late()
     bars.line_under(
         prompts.source_examples(),
@@ -43,6 +33,25 @@ def draw() -> None:
             key="_sources",
         ),
     )
+
+
+def _one() -> None:
+    _texts("", "")
+    with bars.line():
+        chosen = bars.row("chosen_sources", _model("Model", ""), _beams())
+        bars.run_button(selection.submit_source, chosen)
+
+
+def _two() -> None:
+    sides = []
+    for column, side, field in zip(st.columns(2, gap="medium"), "AB", ("", "_b"), strict=True):
+        with column:
+            _texts(f" {side}", field)
+            sides.append(bars.row(f"chosen_sources{side}", _model(f"Model {side}", field)))
+    with bars.line():
+        both = bars.row("chosen_sources", bars.alignment("pair_align"), _beams())
+        bars.hint("translator", "source", "translation")
+        bars.run_button(selection.submit_source, *sides, both)
 
 
 def _texts(side: str, field: str) -> None:
@@ -63,13 +72,17 @@ def _texts(side: str, field: str) -> None:
         )
 
 
-def _model(side: str, field: str) -> None:
-    bars.model_list(
+def _model(label: str, field: str) -> Option:
+    return bars.model_list(
         f"translator{field}",
-        f"Model{side}",
+        label,
         models.offered_seq2seq_models(),
         "Pick an encoder-decoder, or type the folder of one.",
     )
+
+
+def _beams() -> Option:
+    return bars.option(Number, "beams", "Beams", help=TERMS["beams"], least=1, most=MOST_BEAMS, width=90)
 
 
 def _begin() -> None:

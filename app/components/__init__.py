@@ -17,7 +17,20 @@ from app.components.heading import heading
 from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
 from app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
 from app.components.navigation import navigation
-from app.components.options import Button, Choice, Link, Listed, Number, Option, Slider, Switch, Text, option_row
+from app.components.options import (
+    Button,
+    Choice,
+    Link,
+    Listed,
+    Number,
+    Option,
+    Slider,
+    Suggested,
+    Switch,
+    Text,
+    form_row,
+    option_row,
+)
 from app.components.row_table import Column, row_table
 from app.components.series_chart import Bars, Colour, Line, bar_chart, line_chart
 from app.components.shared.coding import (
@@ -68,6 +81,7 @@ __all__ = [
     "StepClick",
     "StepKeys",
     "StepMatrix",
+    "Suggested",
     "Switch",
     "Text",
     "TokenAxis",
@@ -85,6 +99,7 @@ __all__ = [
     "flow_choice",
     "flow_graph",
     "followed",
+    "form_row",
     "head_grid",
     "head_steps",
     "heading",

@@ -16,7 +16,7 @@ from app.selection.links import from_query, to_query
 
 _KEYS = "headlight."
 _PAGE = "page"  # the URL's parameter
-_TYPED = ("prompt", "bos", "prompt_b", "source", "translation", "source_b", "translation_b")
+_TYPED = ("prompt", "prompt_b", "source", "translation", "source_b", "translation_b")
 _READ = ("prompt", "prompt_b", "source", "source_b")
 IN_PROMPT_BAR = ("model", "prompt", "bos", "model_b", "prompt_b", "align")
 IN_SOURCE_BAR = (
@@ -29,6 +29,11 @@ IN_SOURCE_BAR = (
     "translation_b",
     "pair_align",
 )
+# What a bar holds beside each text. Streamlit forgets a text with a page that lacks its box, and these go with it.
+_BESIDE = {
+    "prompt": ("model", "bos", "model_b", "align"),
+    "source": ("translator", "beams", "translator_b", "pair_align"),
+}
 
 
 @dataclass
@@ -43,6 +48,7 @@ class _Session:
     comparing_sources: bool = False
     late: bool = False
     epoch: int = 0
+    asks: int = 0
     pages: Sequence[str] = ()
     page: str = ""
     tied: set[str] = field(default_factory=set)
@@ -126,6 +132,7 @@ def ask(selection: Selection, page: str = "") -> None:
     session.page = page or session.page
     session.linked, session.unread = False, ()
     session.epoch += 1
+    session.asks += 1
     session.tied.clear()
     session.comparing = selection.prompt_b is not None
     session.comparing_sources = selection.source_b is not None
@@ -135,10 +142,13 @@ def ask(selection: Selection, page: str = "") -> None:
 
 
 def fill_bars() -> None:
-    """Give the bars' widgets what they lack: a page without them has made the server forget what they held.
+    """Give the bars what they lack: a page without them has made the server forget what they held.
 
     What an encoder-decoder reads is left to its page until something was chosen.
     """
+    for text, beside in _BESIDE.items():
+        for name in beside if widget_key(text) not in st.session_state else ():
+            st.session_state.pop(widget_key(name), None)
     now = _session().asked or current()
     held = {name: getattr(now, name) for name in (*IN_PROMPT_BAR, *IN_SOURCE_BAR)}
     held |= {"model_b": now.model_b or now.model, "translator_b": now.translator_b or now.translator}
@@ -150,10 +160,15 @@ def fill_bars() -> None:
 
 
 def submit_late() -> None:
-    """Ask for what was typed into a session that had been forgotten, now that the bar is drawn again."""
+    """Ask for what was typed into a session that had been forgotten, now that the bar is drawn again and has heard it.
+
+    The bar then has to be drawn once more, or it would show the URL's.
+    """
     session = _session()
-    if session.late and session.asked is not None:
-        keys = {name: widget_key(name) for name in _TYPED}
+    if not session.late:
+        return
+    if session.asked is not None:
+        keys = {name: widget_key(name) for name in (*_TYPED, "model", "bos")}
         drawn = {name: st.session_state[key] for name, key in keys.items() if key in st.session_state}
         if not session.comparing:
             drawn.pop("prompt_b", None)
@@ -162,6 +177,7 @@ def submit_late() -> None:
         drawn |= {name: drawn[name] or None for name in ("translation", "translation_b") if name in drawn}
         session.asked = replace(session.asked, **drawn)
     session.late = False
+    st.rerun()
 
 
 def ask_instead(asked: Selection, page: str = "") -> None:
@@ -266,6 +282,11 @@ def turn_to(page: str) -> None:
 def epoch() -> int:
     """Grows whenever the server, not the browser, has changed what the components hold."""
     return _session().epoch
+
+
+def asks() -> int:
+    """Grows with each selection that is asked for: what stands in the bars and was not run then gives way."""
+    return _session().asks
 
 
 def widget_key(name: str) -> str:

@@ -1,7 +1,7 @@
 """A small random model as a folder, opened as the page opens it."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
+import app.bars
 import app.components
 import app.views.options
 from app import models, runs
@@ -94,7 +95,7 @@ class Options:
         self.drawn: dict[str, Option] = {}
         self._wanted: dict[str, object] = {}
 
-    def row(self, options: Sequence[Option], *, key: str) -> None:
+    def row(self, options: Sequence[Option], *, key: str, epoch: int = 0) -> Callable[[], None]:
         """What stands in for the component: the change comes before the script runs again, as the browser's does."""
         self.drawn |= {option.name: option for option in options}
         if wanted := [option for option in options if option.name in self._wanted]:
@@ -102,6 +103,7 @@ class Options:
                 option.change(option.read(self._wanted.pop(option.name)))
             self.drawn.clear()
             st.rerun()
+        return lambda: None
 
     def change(self, page: AppTest, name: str, shown: object) -> None:
         """The user's new value, as the browser shows it."""
@@ -116,6 +118,7 @@ def options(monkeypatch: pytest.MonkeyPatch) -> Options:
     """What there is to set on the pages, which only a browser draws."""
     made = Options()
     monkeypatch.setattr(app.views.options, "option_row", made.row)
+    monkeypatch.setattr(app.bars, "form_row", made.row)
     return made
 
 

@@ -124,12 +124,12 @@ def test_a_link_that_a_busy_server_refuses_can_be_run_later(page: AppTest, setti
 
 
 def test_a_link_whose_model_is_not_there_keeps_what_does_not_depend_on_it(
-    page: AppTest, folder: str, monkeypatch: pytest.MonkeyPatch
+    page: AppTest, folder: str, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(models, "any_model_allowed", lambda: False)
     _open(page, prompt=PROMPT, model="nosuch", **LINKED)
     assert "'nosuch' is not offered here" in page.text[0].value
-    page.selectbox[0].set_value(folder)
+    options.change(page, "model", folder)
     _press(page, "Run")
     assert page.query_params == {
         "model": folder,
@@ -177,11 +177,11 @@ def test_odd_prompts_are_run(page: AppTest, prompt: str) -> None:
 
 
 def test_a_model_that_cannot_be_opened_leaves_the_old_one(
-    page: AppTest, folder: str, monkeypatch: pytest.MonkeyPatch
+    page: AppTest, folder: str, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(models, "HUB_MODELS", ("no such model.safetensors",))
     before = _texts(_type(_open(page), PROMPT))
-    page.selectbox[0].set_value("no such model.safetensors")
+    options.change(page, "model", "no such model.safetensors")
     _type(page, PROMPT)
     assert "no such model" in page.text[0].value
     assert "Below is still the result for the previous model." in [caption.value for caption in page.caption]

@@ -217,10 +217,10 @@ def test_a_busy_server_halts_the_batch_and_says_so(
     assert _columns(tables)[3] == ["run", "run"]
 
 
-def test_another_model_or_bos_is_another_set_of_results(page: AppTest, tables: Tables) -> None:
+def test_another_model_or_bos_is_another_set_of_results(page: AppTest, options: Options, tables: Tables) -> None:
     _upload(page, "a.txt", "a b\n")
     _press(page, "Run 1 prompt")
-    page.toggle[0].set_value(False)
+    options.change(page, "bos", False)
     page.button[0].click().run()
     assert _columns(tables)[3] == ["run", "not run"]
 

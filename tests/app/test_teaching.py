@@ -9,6 +9,7 @@ from app.views.reasons.chosen import explained_of
 from app.views.reasons.numbers import score_matrix
 from app.views.weight_tables import spelled_composition
 from model.teaching import HEADS
+from tests.app.conftest import Options
 from tests.app.test_page import MAIN, SECONDS
 
 ANSWERED_FROM = {"teach-induction": 5, "teach-copy": 6}  # where “key” and “river” stand, after the first token
@@ -56,11 +57,11 @@ def test_one_is_the_other_ones_b() -> None:
 
 @pytest.mark.parametrize("name", HEADS)
 def test_one_that_is_chosen_brings_its_own_prompt_unless_another_was_typed(
-    name: str, settings: dict[str, object]
+    name: str, settings: dict[str, object], options: Options
 ) -> None:
     page = AppTest.from_file(MAIN, default_timeout=SECONDS)
     page.run()
-    page.selectbox[0].set_value(name)
+    options.change(page, "model", name)
     page.button[0].click().run()
     assert not page.exception
     assert page.query_params["model"] == name

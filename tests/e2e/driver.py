@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Download, Locator, Posi
 
 from app.registry import PROMPTED, VIEWS, View
 from tests.serving import PATIENCE
+from tests.sessions.client import CLEAR_CACHES
 
 Theme = Literal["light", "dark"]
 PROMPTED_VIEWS = tuple(view for view in VIEWS if view.kind is PROMPTED)
@@ -43,6 +44,7 @@ LISTENING = """(() => {
         };
         if (!this.listening) this.addEventListener("message", hear);
         this.listening = true;
+        window.socket = this;
         window.asked = performance.now();
         return send.call(this, data);
     };
@@ -139,6 +141,10 @@ class Driver:
         while not self.page.evaluate(SETTLED):
             if time.monotonic() > give_up:
                 raise TimeoutError(f"The page was not done after {PATIENCE} ms.")
+
+    def clear_caches(self) -> None:
+        """What Streamlit's menu can ask for; the server then forgets the session too."""
+        self.page.evaluate("message => window.socket.send(new Uint8Array(message))", [*CLEAR_CACHES])
 
     def changed_from(self, picture: str) -> None:
         """Wait until something else is drawn than was before."""

@@ -1,5 +1,7 @@
 """A session without a browser: what a browser's script says to the server over its websocket, and hears back."""
 
+import json
+import time
 from contextlib import ExitStack
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -11,9 +13,12 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+from app.components.shared.packing import unpack
+
 PATIENCE = 60  # seconds that anything may take on a busy machine
 LARGEST = 25 * 2**20  # bytes of a message, as .streamlit/config.toml has it
-HELD = ("text_area", "selectbox", "checkbox")  # the elements whose state goes along with every message
+CLEAR_CACHES = BackMsg(clear_cache=True).SerializeToString()
+OPTIONS = "headlight.chosen"  # the key of the prompt bar's row of options
 
 
 class Client:
@@ -48,8 +53,7 @@ class Client:
     def submit(self, prompt: str, bos: bool | None = None) -> None:
         """Type a prompt and run it."""
         self._set("text_area", "Prompt", string_value=prompt)
-        if bos is not None:
-            self._set("checkbox", "BOS token", bool_value=bos)
+        self._choose({} if bos is None else {"bos": bos})
         self._rerun(WidgetState(id=self._element("button", "Run").id, trigger_value=True))
 
     def go_to(self, page: str) -> None:
@@ -60,7 +64,7 @@ class Client:
 
     def clear_caches(self) -> None:
         """What Streamlit's menu, or anybody who speaks this protocol, can ask for."""
-        self._socket.send(BackMsg(clear_cache=True).SerializeToString())
+        self._socket.send(CLEAR_CACHES)
 
     @property
     def texts(self) -> list[str]:
@@ -74,6 +78,15 @@ class Client:
     def _set(self, kind: str, label: str, **value: Any) -> None:
         widget = self._element(kind, label).id
         self._states[widget] = WidgetState(id=widget, **value)
+
+    def _choose(self, chosen: dict[str, Any]) -> None:
+        """What is chosen in the row of options goes along with what is run, each value with the time (ms)."""
+        components = [element.bidi_component for element in self._drawn.values()]
+        headers = {each.id: unpack(each.bytes)[0] for each in components if each.bytes}
+        row, epoch = next((row, header["epoch"]) for row, header in headers.items() if header["key"] == OPTIONS)
+        now = time.time_ns() // 1_000_000
+        state = {"value": {"epoch": epoch, "value": {name: [value, now] for name, value in chosen.items()}}}
+        self._states[row] = WidgetState(id=row, json_value=json.dumps(state))
 
     def _rerun(self, *triggers: WidgetState, goes_back: bool = False) -> None:
         message = BackMsg()
@@ -100,17 +113,8 @@ class Client:
 
     def _draw(self, place: tuple[int, ...], element: Element) -> None:
         self._drawn[place] = element
-        kind = element.WhichOneof("type")
-        if kind in HELD:
-            widget = getattr(element, kind)
-            if widget.set_value or widget.id not in self._states:
-                self._states[widget.id] = _state(kind, widget)
-
-
-def _state(kind: str, widget: Any) -> WidgetState:
-    if kind == "checkbox":
-        return WidgetState(id=widget.id, bool_value=widget.value if widget.set_value else widget.default)
-    if kind == "selectbox":
-        chosen = widget.raw_value if widget.set_value else widget.options[widget.default]
-        return WidgetState(id=widget.id, string_value=chosen)
-    return WidgetState(id=widget.id, string_value=widget.value if widget.set_value else widget.default)
+        if element.WhichOneof("type") == "text_area":
+            box = element.text_area
+            if box.set_value or box.id not in self._states:
+                typed = box.value if box.set_value else box.default
+                self._states[box.id] = WidgetState(id=box.id, string_value=typed)

@@ -4,17 +4,41 @@ Streamlit has a widget for each, but with six of them a browser needs half as lo
 are the browser's own controls, and all of a row are one component.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from app.components.options.kinds import Button, Choice, Link, Listed, Number, Option, Slider, Switch, Text
-from app.components.shared.mount import held, mount, register
+from app.components.options.kinds import (
+    Button,
+    Choice,
+    Link,
+    Listed,
+    Number,
+    Option,
+    Slider,
+    Suggested,
+    Switch,
+    Text,
+)
+from app.components.shared.mount import mount, register, reported
 from app.components.shared.packing import json_array
 
-__all__ = ["Button", "Choice", "Link", "Listed", "Number", "Option", "Slider", "Switch", "Text", "option_row"]
+__all__ = [
+    "Button",
+    "Choice",
+    "Link",
+    "Listed",
+    "Number",
+    "Option",
+    "Slider",
+    "Suggested",
+    "Switch",
+    "Text",
+    "form_row",
+    "option_row",
+]
 
 _render = register(Path(__file__).parent)
 
@@ -26,6 +50,19 @@ def option_row(options: Sequence[Option], *, key: str, lead: str = "") -> None:
     The browser shows a change at once, and goes on showing it until the server has heard of it. So it reports all that
     it is not sure of, each with its time (ms), and is told up to which time the server has heard.
     """
+    _row(options, key, 0, {"lead": lead})
+
+
+def form_row(options: Sequence[Option], *, key: str, epoch: int) -> Callable[[], None]:
+    """The options of a form side by side, with their labels beside them, which hear when the form is submitted.
+
+    What is chosen and not submitted gives way when another epoch begins. Returns what has the options hear at once: the
+    form's own callback may be called before the row's.
+    """
+    return _row(options, key, epoch, {"lead": "", "inForm": True})
+
+
+def _row(options: Sequence[Option], key: str, epoch: int, look: Mapping[str, Any]) -> Callable[[], None]:
     known = {option.name: option for option in options}
 
     def note() -> None:
@@ -40,10 +77,12 @@ def option_row(options: Sequence[Option], *, key: str, lead: str = "") -> None:
         _render,
         key=key,
         group=key,
-        props={"values": {option.name: option.shown for option in options}, "heard": _heard(key), "lead": lead},
+        props={"values": {option.name: option.shown for option in options}, "heard": _heard(key), **look},
         arrays={"looks": json_array([option.look() for option in options])},
+        epoch=epoch,
         changed=note,
     )
+    return note
 
 
 def _change(option: Option, shown: Any) -> None:
@@ -55,7 +94,7 @@ def _change(option: Option, shown: Any) -> None:
 
 
 def _reported(key: str) -> dict[str, tuple[Any, int]]:
-    return held(key, 0, None) or {}
+    return reported(key) or {}
 
 
 def _heard(key: str) -> int:

@@ -136,6 +136,47 @@ class Line extends Control {
   }
 }
 
+// The browser lists what it finds the line's text in. One that is on offer steps back, to be seen behind an empty line,
+// so that all are listed; one that was typed can be gone on with.
+class Suggested extends Line {
+  make(look) {
+    const line = super.make(look);
+    this.offered = look.offered;
+    this.placeholder = look.placeholder;
+    line.setAttribute("list", `offered-${look.name}`);
+    line.onpointerdown = () => this.offer();
+    line.onkeydown = ({ key }) => {
+      if (key === "ArrowDown") this.offer();
+    };
+    line.onchange = () => {
+      if (line.value.trim()) this.choose(line.value.trim());
+    };
+    line.onblur = () => {
+      if (!line.value.trim()) this.set(this.shown);
+    };
+    return line;
+  }
+
+  place() {
+    super.place();
+    const list = element("datalist");
+    list.id = this.input.getAttribute("list");
+    list.append(...this.offered.map((text) => new Option(text, text)));
+    this.element.append(list);
+  }
+
+  offer() {
+    if (!this.offered.includes(this.input.value)) return;
+    this.input.placeholder = this.input.value;
+    this.input.value = "";
+  }
+
+  set(value) {
+    super.set(value);
+    this.input.placeholder = this.placeholder;
+  }
+}
+
 class Numeral extends Control {
   delay = HELD;
 
@@ -216,6 +257,7 @@ const CONTROLS = {
   list: List,
   switch: Switch,
   text: Line,
+  suggested: Suggested,
   number: Numeral,
   slider: Slider,
   button: Button,

@@ -1,7 +1,7 @@
 """The kinds of options: what each holds, and which reported values it takes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -96,6 +96,20 @@ class Text(Option):
         if not isinstance(shown, str):
             raise ValueError(f"{shown!r} is no text.")
         return shown
+
+
+@dataclass(frozen=True)
+class Suggested(Text):
+    """A line of text for which some are offered, and any other can be typed."""
+
+    kind = "suggested"
+    offered: Sequence[str] = ()
+
+    def read(self, shown: Any) -> str:
+        """Any text but none, without the spaces around it."""
+        if text := super().read(shown).strip():
+            return text
+        raise ValueError(f"{shown!r} is empty.")
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,42 @@ class OptionRow {
     this.row = element("div", "options");
     this.lead = element("span", "lead");
     view.root.append(this.row);
+    this.row.onkeydown = (event) => this.press(event);
   }
 
-  update({ values, heard, lead }, { looks }) {
+  // These keys submit a form, and what is typed goes with it as if it had been left before.
+  press({ key, ctrlKey, metaKey, target }) {
+    if (!this.inForm || key !== "Enter" || !(ctrlKey || metaKey)) return;
+    target.blur();
+    target.focus();
+  }
+
+  update({ values, heard, lead, inForm = false }, { looks }) {
     this.lead.textContent = lead;
+    this.row.classList.toggle("in-form", inForm);
     this.setLooks(JSON.parse(new TextDecoder().decode(looks.values)));
     this.told = values;
-    this.unheard = Object.fromEntries(Object.entries(this.unheard).filter(([, [, time]]) => time > heard));
-    for (const [name, control] of this.controls) control.show(name in this.unheard ? this.unheard[name][0] : values[name]);
+    Object.assign(this, { heard, inForm });
+  }
+
+  // What was reported last; null where an epoch begins, which ends what the server has not heard.
+  setValue(reported) {
+    if (reported === null) return this.giveWay();
+    this.unheard = Object.fromEntries(Object.entries(reported).filter(([, [, time]]) => time > this.heard));
+    this.view.keep(this.unheard);
+    for (const [name, control] of this.controls) control.show(name in this.unheard ? this.unheard[name][0] : this.told[name]);
+  }
+
+  // A form would still report it.
+  giveWay() {
+    if (Object.keys(this.unheard).length > 0) this.view.report({});
+    this.leave();
   }
 
   // What is half typed, or was chosen too late to be told, is forgotten.
   leave() {
     this.unheard = {};
+    this.view.keep({});
     for (const [name, control] of this.controls) control.reset(this.told[name]);
   }
 
@@ -45,10 +68,9 @@ class OptionRow {
   choose(name, value) {
     this.latest = Math.max(Date.now(), this.latest + 1);
     this.unheard[name] = [value, this.latest];
-    this.view.report({ ...this.unheard }, this.controls.get(name).delay);
+    if (this.inForm) this.view.tell({ ...this.unheard }); // no message, so nothing to wait for
+    else this.view.report({ ...this.unheard }, this.controls.get(name).delay);
   }
-
-  setValue() {}
 
   draw() {}
 }

@@ -133,9 +133,19 @@ def mount(
 
 def held(key: str, epoch: int, value: Any) -> Any:
     """What `mount` will return, for a component that is drawn anew from what was chosen in it."""
+    last = _last(key)
+    return last["value"] if last is not None and last["epoch"] == epoch else value
+
+
+def reported(key: str) -> Any:
+    """What a component has reported last, whatever its epoch; None if it never did."""
+    last = _last(key)
+    return None if last is None else last["value"]
+
+
+def _last(key: str) -> Any:
     state = st.session_state.get(key)
-    reported = state.get("value") if state is not None else None
-    return reported["value"] if reported is not None and reported["epoch"] == epoch else value
+    return None if state is None else state.get("value")
 
 
 _digests: dict[int, tuple[ref[np.ndarray], str]] = {}  # of arrays that cannot change, by their place in memory

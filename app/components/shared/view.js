@@ -110,12 +110,13 @@ class View {
       this.component.update(header.props, arrays);
       this.drawn = null;
     }
-    if (header.content !== this.content || header.epoch !== this.epoch) {
+    const isSame = header.content === this.content && header.epoch === this.epoch;
+    this.content = header.content;
+    this.epoch = header.epoch;
+    if (!isSame) {
       const kept = PAGE.values.get(this.key);
       this.component.setValue(kept?.epoch === header.epoch ? kept.value : header.value);
     }
-    this.content = header.content;
-    this.epoch = header.epoch;
     this.redraw();
   }
 
@@ -138,7 +139,14 @@ class View {
   report(value, delay = 0) {
     this.keep(value);
     clearTimeout(this.reporting);
-    this.reporting = setTimeout(() => this.setStateValue("value", { epoch: this.epoch, value }), delay);
+    this.reporting = setTimeout(() => this.tell(value), delay);
+  }
+
+  // At once.
+  tell(value) {
+    clearTimeout(this.reporting);
+    this.keep(value);
+    this.setStateValue("value", { epoch: this.epoch, value });
   }
 
   // The same for a value that Python can do without.

@@ -15,3 +15,4 @@ BEGUN: dict[str, Any] = {
     "weight": 0.5,
     "press": 0,
 }
+OFFERED = ["small", "large", "<img src=x>"]

@@ -12,14 +12,15 @@ from app.components import Choice, Number, Option, Switch, Text, option_row
 from app.components import options as row_of_options
 from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
+from tests.sessions.client import CLEAR_CACHES
 
 PAGE = "options_page.py"
-# Lets all that the server says arrive so many milliseconds later, and notes when it came.
+# Lets all that the server says arrive so many milliseconds later, and notes when it came, and from where.
 LATE = """(() => {
     const listen = WebSocket.prototype.addEventListener;
     WebSocket.prototype.addEventListener = function (kind, hear, ...others) {
         const late = (event) => {
-            window.came = performance.now();
+            [window.came, window.socket] = [performance.now(), this];
             setTimeout(() => hear.call(this, event), window.late ?? 0);
         };
         return listen.call(this, kind, kind === "message" ? late : hear, ...others);
@@ -156,6 +157,16 @@ def test_what_python_changes_or_refuses_is_shown(opened: Open) -> None:
     name.fill("refused")
     name.press("Enter")
     expect(name).to_have_value("Joe")
+
+
+def test_what_was_heard_is_not_shown_again_when_the_server_has_forgotten_it(opened: Open) -> None:
+    page = opened()
+    page.get_by_role("radio", name="small").click()
+    expect(_heard(page)).to_have_text(_said(size=1))
+    page.evaluate("message => window.socket.send(new Uint8Array(message))", [*CLEAR_CACHES])
+    page.get_by_role("button", name="Call it Joe").click()
+    expect(_heard(page)).to_have_text(_said())
+    expect(page.get_by_role("radio", name="medium")).to_be_checked()
 
 
 def test_what_is_half_typed_and_the_focus_stay_when_another_option_comes_and_goes(opened: Open) -> None:

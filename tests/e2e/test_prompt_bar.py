@@ -1,0 +1,88 @@
+"""What stands in the prompt bar and was not run yet: how long it stays, and what takes its place."""
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from app.prompts import examples
+from app.registry import VIEWS
+from tests.e2e.driver import Driver
+
+PROMPT = "The cat sat on the mat."
+LENS, TRANSLATE = (next(view for view in VIEWS if view.slug == slug) for slug in ("lens", "translate"))
+
+
+def _model(app: Driver) -> Locator:
+    return app.page.get_by_role("combobox", name="Model", exact=True)
+
+
+def _bos(app: Driver) -> Locator:
+    return app.page.get_by_role("switch", name="BOS token")
+
+
+def _choose(app: Driver) -> None:
+    _bos(app).click()
+    _model(app).fill("teach-copy")
+    _model(app).press("Tab")
+
+
+@pytest.fixture
+def opened(app: Driver) -> Driver:
+    """The page with another model and no BOS token chosen, and not run."""
+    app.open(prompt=PROMPT)
+    expect(_bos(app)).to_be_checked()
+    _choose(app)
+    return app
+
+
+def test_it_is_run_together_with_the_prompt(opened: Driver) -> None:
+    opened.run("the fox found a key")
+    expect(opened.fed).to_contain_text("teach-copy · 5 tokens fed, no beginning-of-sequence token")
+    opened.settle()
+    expect(_bos(opened)).not_to_be_checked()
+    expect(_model(opened)).to_have_value("teach-copy")
+    opened.page.go_back()
+    expect(opened.fed).to_contain_text("beginning-of-sequence token included")
+    opened.settle()
+    expect(_bos(opened)).to_be_checked()
+    expect(_model(opened)).to_have_value("mini")
+
+
+def test_it_stays_on_another_page_of_the_same_bar(opened: Driver) -> None:
+    opened.go_to(LENS)
+    expect(_bos(opened)).not_to_be_checked()
+    expect(_model(opened)).to_have_value("teach-copy")
+    expect(opened.fed).to_contain_text("mini")
+
+
+def test_an_example_takes_its_place(opened: Driver) -> None:
+    opened.page.get_by_role("button", name=examples()[0].title).click()
+    expect(opened.prompt).to_have_value(examples()[0].prompt)
+    opened.settle()
+    for _ in range(2):
+        expect(_bos(opened)).to_be_checked()
+        expect(_model(opened)).to_have_value("mini")
+        opened.run(PROMPT)  # nor does it come back with what is run next
+        opened.settle()
+    expect(opened.fed).to_contain_text("mini")
+    expect(opened.fed).to_contain_text("beginning-of-sequence token included")
+
+
+def test_a_page_with_another_bar_ends_it(opened: Driver) -> None:
+    opened.prompt.fill("the fox")
+    opened.go_to(TRANSLATE)
+    opened.go_to(LENS)
+    expect(opened.prompt).to_have_value(PROMPT)
+    expect(_bos(opened)).to_be_checked()
+    expect(_model(opened)).to_have_value("mini")
+    opened.run("The cat sat")
+    expect(opened.fed).to_contain_text("4 tokens fed, beginning-of-sequence token included")
+
+
+def test_it_is_run_by_a_server_that_forgot_the_session(opened: Driver) -> None:
+    opened.clear_caches()
+    opened.run("the fox found a key")
+    expect(opened.fed).to_contain_text("teach-copy · 5 tokens fed, no beginning-of-sequence token")
+    opened.settle()
+    expect(_bos(opened)).not_to_be_checked()
+    expect(_model(opened)).to_have_value("teach-copy")
+    expect(opened.prompt).to_have_value("the fox found a key")
