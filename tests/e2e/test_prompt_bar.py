@@ -78,11 +78,25 @@ def test_a_page_with_another_bar_ends_it(opened: Driver) -> None:
     expect(opened.fed).to_contain_text("4 tokens fed, beginning-of-sequence token included")
 
 
-def test_it_is_run_by_a_server_that_forgot_the_session(opened: Driver) -> None:
-    opened.clear_caches()
-    opened.run("the fox found a key")
-    expect(opened.fed).to_contain_text("teach-copy · 5 tokens fed, no beginning-of-sequence token")
-    opened.settle()
-    expect(_bos(opened)).not_to_be_checked()
-    expect(_model(opened)).to_have_value("teach-copy")
-    expect(opened.prompt).to_have_value("the fox found a key")
+def test_a_page_with_another_bar_ends_what_was_refused(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    app.open_model("nosuch")
+    expect(app.refused).to_have_count(1)
+    app.go_to(TRANSLATE)
+    app.go_to(LENS)
+    expect(_model(app)).to_have_value("mini")
+
+
+def test_it_is_run_by_a_server_that_forgot_the_session(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    app.run("the fox")
+    expect(app.fed).to_contain_text("3 tokens fed")
+    app.settle()
+    _choose(app)
+    app.clear_caches()
+    app.run("the fox found a key")
+    expect(app.fed).to_contain_text("teach-copy · 5 tokens fed, no beginning-of-sequence token")
+    app.settle()
+    expect(_bos(app)).not_to_be_checked()
+    expect(_model(app)).to_have_value("teach-copy")
+    expect(app.prompt).to_have_value("the fox found a key")
