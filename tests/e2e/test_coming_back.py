@@ -1,5 +1,6 @@
 """A page that was left and is come back to: as it was, with what has changed since."""
 
+import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlparse
 
@@ -11,8 +12,8 @@ from tests.e2e.driver import PROMPTED_VIEWS, Driver
 
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet are on the table, said the old man to his dog"
-ATTENTION, LENS, WEIGHTS, GENERATE = (
-    next(view for view in VIEWS if view.slug == slug) for slug in ("attention", "lens", "weights", "generate")
+ATTENTION, HEAD, LENS, WEIGHTS, GENERATE = (
+    next(view for view in VIEWS if view.slug == slug) for slug in ("attention", "head", "lens", "weights", "generate")
 )
 DRAWN = [view for view in PROMPTED_VIEWS if view.slug != "prompts"]  # which lists what was looked at
 OF_A_PROMPT = [view for view in DRAWN if view.slug not in ("patching", "heads")]  # where one prompt alone is seen
@@ -99,6 +100,21 @@ def test_what_was_drawn_is_not_drawn_again(app: Driver) -> None:
     app.page.set_viewport_size({"width": 900, "height": 1000})
     app.settle()
     assert app.page.evaluate("window.painted") > 0
+
+
+def test_the_steps_of_a_head_stay_unless_another_number_is_followed(app: Driver) -> None:
+    app.open(HEAD, prompt=PROMPT, heads="1.1")
+    cards, key = app.page.locator(".cards > .card"), app.page.get_by_role("combobox", name="Follow key")
+    kept = "cards => cards.filter((card) => card.kept).length"
+    cards.evaluate_all("cards => cards.forEach((card) => (card.kept = true))")
+    count = cards.count()
+    away_and_back(app, HEAD)
+    assert cards.evaluate_all(kept) == count > 3
+    key.select_option(index=3)
+    app.settle()
+    assert cards.evaluate_all(kept) == 0
+    followed = app.page.locator(".cards button[aria-pressed=true]").first
+    expect(followed).to_have_accessible_name(re.compile("follow key 3,"))
 
 
 def test_a_zoom_stays_and_what_was_pointed_at_does_not(app: Driver) -> None:

@@ -26,7 +26,7 @@ class HeadSteps {
 
   setValue([key, component]) {
     Object.assign(this, { key, component });
-    if (this.theme) this.draw(this.theme);
+    this.view.drawAnew();
   }
 
   draw(theme) {

@@ -73,7 +73,7 @@ class View {
     this.watchPixelRatio();
     this.awaitFont();
     for (const [element, place] of this.scrolled) element.scrollTo(...place);
-    this.epoch = null; // its value and what its group has pinned may be others since
+    this.epoch = null; // its value may be another since
   }
 
   // Canvas text does not redraw itself when a font arrives late.
@@ -110,14 +110,23 @@ class View {
       this.component.update(header.props, arrays);
       this.drawn = null;
     }
-    const isSame = header.content === this.content && header.epoch === this.epoch;
+    const isNew = header.content !== this.content;
+    const before = this.epoch;
     this.content = header.content;
     this.epoch = header.epoch;
-    if (!isSame) {
-      const kept = PAGE.values.get(this.key);
-      this.component.setValue(kept?.epoch === header.epoch ? kept.value : header.value);
-    }
+    if (isNew || header.epoch !== before) this.put(header.value, before === null && !isNew);
     this.redraw();
+  }
+
+  // The user's value, if there is one of this epoch, else Python's. What has come back as it was left shows its own still;
+  // without one it shows what its group has pinned, which may be another since.
+  put(begun, isBack) {
+    const kept = PAGE.values.get(this.key);
+    const value = kept?.epoch === this.epoch ? kept.value : begun;
+    const told = JSON.stringify(value);
+    if (isBack && value !== null && told === this.shown) return;
+    this.shown = told;
+    this.component.setValue(value);
   }
 
   // Holds what the component has fetched itself, which Python need not send then. What is held already stays the same.
@@ -151,6 +160,7 @@ class View {
 
   // The same for a value that Python can do without.
   keep(value) {
+    this.shown = JSON.stringify(value);
     PAGE.values.set(this.key, { epoch: this.epoch, value });
   }
 
