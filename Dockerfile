@@ -9,8 +9,9 @@ ENV PIP_NO_CACHE_DIR=1
 
 # The steps of `make run`: first what changes seldom, so that a change of the code installs nothing again.
 COPY --chown=headlight Makefile requirements.txt ./
-RUN make setup
+RUN make .venv/requirements
 COPY --chown=headlight . .
+RUN make setup
 
 # Strangers may reach a container: they open the models in the list, and no path or name of their own. By which names they
 # reach it is not known here: `docker run -e HEADLIGHT_ALLOWED_HOSTS=headlight.example` says so.
@@ -18,4 +19,4 @@ ENV HEADLIGHT_ADDRESS=0.0.0.0 HEADLIGHT_PORT=7860 HEADLIGHT_ALLOWED_HOSTS=* STRE
 EXPOSE 7860
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
     CMD [".venv/bin/python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:7860/_stcore/health')"]
-CMD [".venv/bin/python", "-m", "app"]
+CMD [".venv/bin/python", "-m", "headlight.app"]

@@ -10,16 +10,19 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run setup test test-sessions bench bench-plots bench-sessions bench-ui check fmt notebook train-mini train-reverse train-translate train-classifier teaching card card-classifier
+.PHONY: run setup test test-all test-sessions bench bench-plots bench-sessions bench-ui check fmt notebook train-mini train-reverse train-translate train-classifier teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
-	$(PY) -m app $(ARGS)
+	$(PY) -m headlight.app $(ARGS)
 
 setup: .venv/installed
 
 test: .venv/installed-dev
-	$(PY) -m pytest --numprocesses 2 --dist loadfile
+	$(PY) -m pytest --numprocesses 2 --dist worksteal -m "not thorough"
+
+test-all: .venv/installed-dev # the rest: what is thorough, and all random examples of the tests that draw some
+	$(PY) -m pytest --numprocesses 2 --dist worksteal --hypothesis-profile all -m "thorough or hypothesis"
 
 test-sessions: .venv/installed-dev
 	SESSION_RUNS=2000 $(PY) -m pytest tests/sessions
@@ -39,6 +42,7 @@ bench-ui: .venv/installed-dev
 check: .venv/installed-dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	mkdir -p .venv/names && ln -sfn ../.. .venv/names/headlight # mypy reads no map of an editable installation
 	$(PY) -m mypy
 
 fmt: .venv/installed-dev
@@ -49,40 +53,44 @@ notebook: .venv/installed-dev
 	$(PY) -m tests.notebook
 
 train-mini: setup
-	$(PY) -m model.training.mini
+	$(PY) -m headlight.model.training.recipes.mini
 
 train-reverse: setup
-	$(PY) -m model.training.reverse
+	$(PY) -m headlight.model.training.recipes.reverse
 
 train-translate: setup
-	$(PY) -m model.training.translate
+	$(PY) -m headlight.model.training.recipes.translate
 
 train-classifier: setup
-	$(PY) -m model.training.classify
+	$(PY) -m headlight.model.training.recipes.classify
 
 teaching: setup
-	$(PY) -m model.training.teaching
+	$(PY) -m headlight.model.training.recipes.teaching
 
 card: .venv/installed-dev
-	$(PY) -m model.training.card --write
-	$(PY) -m model.training.reverse_card --write
-	$(PY) -m model.training.translate_card --write
+	$(PY) -m headlight.model.training.recipes.card --write
+	$(PY) -m headlight.model.training.recipes.reverse_card --write
+	$(PY) -m headlight.model.training.recipes.translate_card --write
 
 card-classifier: .venv/installed-dev
-	$(PY) -m model.training.classify_card --write
+	$(PY) -m headlight.model.training.recipes.classify_card --write
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Headlight needs Python 3.11 or newer, and \
 	$(PYTHON) is %d.%d. Name a newer one: make run PYTHON=python3.12" % sys.version_info[:2])'
 	$(PYTHON) -m venv --clear .venv
 
-.venv/installed: requirements.txt | $(PY)
+.venv/requirements: requirements.txt | $(PY)
 	$(PY) -m pip install --requirement requirements.txt $(INDEX)
 	touch $@
 
-.venv/installed-dev: requirements-dev.txt requirements.txt | $(PY)
+.venv/installed: .venv/requirements pyproject.toml setup.py
+	$(PY) -m pip install --no-deps --editable .
+	touch $@
+
+.venv/installed-dev: requirements-dev.txt .venv/installed
 	$(PY) -m pip install --requirement requirements-dev.txt $(INDEX)
-	touch .venv/installed $@
+	touch $@
 
 .venv/peers/installed: requirements-bench.txt | $(PY)
 	$(PY) -m venv --clear .venv/peers

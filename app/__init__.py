@@ -1,4 +1,4 @@
-"""Headlight's page in the browser: `python -m streamlit run app/main.py`."""
+"""Headlight's page in the browser: the command `headlight`, or `python -m headlight.app`."""
 
 import os
 

@@ -1,10 +1,10 @@
-"""`python -m app`: checks Headlight's settings, and starts Streamlit's server with those that concern it."""
+"""The command `headlight`: checks the settings, and starts Streamlit's server with those that concern it."""
 
 import os
 import sys
 
-from app.settings import SERVER, Settings, parser, read
-from model.errors import ConfigError
+from headlight.app.server.settings import SERVER, Settings, parser, read
+from headlight.model.errors import ConfigError
 
 
 def server_options(chosen: Settings) -> list[str]:
@@ -14,8 +14,9 @@ def server_options(chosen: Settings) -> list[str]:
     return options + ([f"--server.port={chosen.port}"] if chosen.port else [])
 
 
-def main(flags: list[str]) -> None:
-    """Serve the page, or say why not."""
+def main() -> None:
+    """Serve the page as the command's flags say, or say why not."""
+    flags = sys.argv[1:]
     if {"-h", "--help"} & set(flags):
         parser().print_help()
         return
@@ -29,4 +30,4 @@ def main(flags: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -2,200 +2,211 @@
 
 TERMS = {
     "attention": (
-        "For each token a head spreads a weight of 1 over the tokens it may look at. "
-        "Row: the token that looks (query). Column: the token looked at (key)."
+        "For each query position a head spreads a total weight of 1 over the key positions it may attend to. Row: the"
+        " query, the token that looks. Column: the key, the token it looks at."
     ),
     "bos": (
-        "Puts the model's beginning-of-sequence token before the prompt. GPT-2's heads rest their attention on it when "
-        "they have nothing to do; without it they rest on the first word."
+        "Puts the model's beginning-of-sequence token before the prompt. GPT-2's heads rest on it when they have "
+        "nothing to do (an attention sink); without it they rest on the first word."
     ),
     "head": "L2H1 is head 1 of layer 2. Layers and heads are counted from 0.",
     "entropy": (
-        "How spread out the weights of a row are, on average over the rows: 0 nats is a single token, "
-        "log n is n tokens alike."
+        "How spread out the attention weights of a row are, averaged over the rows: 0 nats is a single token, log n "
+        "is n tokens equally."
     ),
-    "mean_distance": "How many tokens back a head looks on average, under its weights.",
-    "previous_token": "The mean weight on the token just before the one that looks.",
-    "first_token": "The mean weight on the very first token, where many heads rest when they have nothing to do.",
-    "current_token": "The mean weight on the token itself.",
-    "duplicate_token": "The mean weight on earlier copies of the same token. Empty if no token occurs twice.",
+    "mean_distance": "How many tokens back a head attends on average, weighted by its attention.",
+    "previous_token": "The mean attention weight on the token just before the query.",
+    "first_token": "The mean attention weight on the very first token, the usual attention sink.",
+    "current_token": "The mean attention weight on the query's own token.",
+    "duplicate_token": (
+        "The mean attention weight on earlier copies of the query's token. Empty if no token occurs twice."
+    ),
     "induction": (
-        "The mean weight on the token that followed an earlier copy of the present token: the move that continues a "
-        "repeated phrase. Empty if no token occurs twice."
+        "The mean attention weight on the token that followed an earlier copy of the current token: the move that "
+        "continues a repeated phrase. Empty if no token occurs twice."
     ),
     "value_weighted": (
-        "The largest L2 norm of weight × value × W_O over this head's cells: a bright cell writes little if the value "
-        "behind it is short."
+        "The largest value-weighted attention of this head's cells, weight × ‖v W_O‖ (L2 norm): a bright cell writes "
+        "little if the value behind it is small."
     ),
     "show": (
-        "Weight: the share of its attention that the row's token gives to the column's. Score: the number before the "
-        "softmax. Write: weight times the length of what the key's value writes to the stream. Disagreement: the "
-        "weight minus the key's share of all that is written; large where a bright cell does little."
+        "Attention weight: the share of its attention that the query gives to the key. Attention score: the number "
+        "before the softmax. Value-weighted attention: the weight times the norm of what the key's value writes to "
+        "the residual stream. Disagreement: the weight minus the key's share of all that is written; large where a "
+        "bright cell does little."
     ),
     "sink": (
         "Many heads rest on the first token when they have nothing to do. Hidden: its column is not shown. "
-        "Renormalised: the other weights of each row are scaled to add up to 1."
+        "Renormalised: the other weights of each row are rescaled to add up to 1."
     ),
     "unit": (
-        "Sums the weights over the tokens of a word or a sentence that is looked at, and averages over those that "
-        "look: rows still add up to 1."
+        "Attention weights are summed over the key tokens of a word or sentence and averaged over its query tokens: "
+        "rows still add up to 1."
     ),
-    "own_scale": "On: each head's colours run to its own largest cell. Off: one scale for all; colours compare.",
+    "own_scale": (
+        "On: each head's colours run to its own largest cell. Off: all heads share one scale, so that colours compare."
+    ),
     "table": "Numbers in place of pictures, for screen readers and for reading off exact values.",
     "sort": "Puts the heads with the largest score first. Scores are those of whole rows, the first token included.",
     "divergence": (
         "How differently a head attends in A and B: the mean Jensen–Shannon divergence (nats) of the rows that both "
-        "have. 0: the same. 0.69 (log 2): nothing in common."
+        "have. 0: identical. 0.69 (log 2): nothing in common."
     ),
     "js": (
         "The Jensen–Shannon divergence between two heads' rows, on average, in nats. 0: they look at the same tokens "
         "with the same weights. 0.69 (log 2): at entirely different ones."
     ),
     "align": (
-        "How the two prompts' tokens are laid side by side. Same tokens: as many equal tokens as possible are matched "
-        "in order, the rest stands alone, marked − (only A) or + (only B). Same position: the first with the first, "
-        "and so on."
+        "How the two prompts' tokens are aligned. Same tokens: as many equal tokens as possible are matched in order,"
+        " the rest stands alone, marked − (only A) or + (only B). Same position: the first with the first, and so on."
     ),
     "scale": (
-        "The square root makes small weights visible; linear shows shares as they are. The numbers shown are always "
-        "the weights themselves."
+        "The square root makes small weights visible; linear shows them as they are. The numbers shown are always the"
+        " weights themselves."
     ),
     "prompt_files": (
-        "Other columns or keys of a file are kept as labels. Every prompt that you run joins the list; the list lasts "
-        "as long as this browser tab."
+        "Other columns or keys of a file are kept as labels. Every prompt that you run joins the list; the list lasts"
+        " as long as this browser tab."
     ),
     "over_prompts": (
-        "Each prompt counts once, and only if it has such a token at all. The standard deviation is the sample's, "
-        "with n − 1 below."
+        "Each prompt counts once, and only if it has such a token at all. The standard deviation is the sample's (n −"
+        " 1)."
     ),
     "past_runs": "Up to 20. Going back restores everything that was chosen with that run, and its page.",
     "residual": (
-        "The vector that each token carries through the model. Every layer's attention and MLP read it and add to it; "
-        "the next token is read off its last state."
+        "The vector that each token carries through the model. Every layer's attention and MLP read from it and add "
+        "to it; the next token is read off its final state."
     ),
-    "norm": "The L2 norm: the length of the vector, the square root of the sum of its squares.",
-    "cosine": "1: the two layers' vectors point the same way. 0: they have nothing in common.",
+    "norm": "The L2 norm of the residual stream: the square root of the sum of its squared entries.",
+    "cosine": "Cosine similarity of the residual stream at two layers. 1: the same direction. 0: orthogonal.",
     "share": (
-        "The part of the final vector's length that comes from one component, measured along the final vector. "
-        "The shares at a position add up to 1; a negative share was cancelled by others."
+        "The part of the final residual stream that comes from one component, measured along the final vector. The "
+        "shares at a position add up to 1; a negative share was cancelled by others."
     ),
     "lens": (
-        "What the model would say if it stopped after this layer: the residual stream there, read by the final "
-        "LayerNorm and the unembedding."
+        "The logit lens: what the model would predict if it stopped after this layer. The residual stream there is "
+        "read by the final LayerNorm and the unembedding."
     ),
     "lens_top": "The probability of the token that this layer ranks first.",
     "lens_target": "The probability that each layer gives to the token you follow.",
-    "lens_rank": "The place of the token you follow among all tokens: 1 is the most likely.",
-    "lens_entropy": "How undecided the layer is: 0 nats if one token is certain, log n if n tokens are equally likely.",
+    "lens_rank": "The rank of the token you follow: 1 is the most likely.",
+    "lens_entropy": (
+        "The entropy of the layer's prediction: 0 nats if one token is certain, log n if n tokens are equally likely."
+    ),
     "lens_kl": (
-        "KL(final ‖ layer) in nats: what is lost by taking this layer's prediction for the final one. "
-        "0: the layer already says what the model will say."
+        "KL(final ‖ layer) in nats: what is lost by taking this layer's prediction for the final one. 0: the layer "
+        "already predicts what the model will."
     ),
     "inside": (
-        "All that one head does for one token (the query), step by step. Every matrix is the model's own; shapes are "
-        "rows × columns. Point at a picture for its numbers; choose a key or a component to follow that one."
+        "All that one head computes for one query, step by step. Every matrix is the model's own; shapes are rows × "
+        "columns. Point at a picture for its numbers; choose a key or a component to follow that one."
     ),
     "inside_head": "L2H1 is head 1 of layer 2. Layers and heads are counted from 0.",
-    "inside_query": "The token that looks: the steps are those that make its output.",
-    "inside_key": "The token looked at whose score, weight and value are spelled out below.",
+    "inside_query": "The query position: the steps are those that make the head's output there.",
+    "inside_key": "The key position whose score, weight and value are spelled out below.",
     "inside_component": "Which number of the vectors q and k is spelled out, and of v and z as far as they have it.",
     "inside_convention": (
-        "The same numbers, laid out in two ways. In code a token is mostly a row, and q = x W_Q. In mathematics a "
-        "vector is mostly a column, and q = W x, where W is W_Q turned on its side: W_Qᵀ."
+        "The same numbers, laid out in two ways. In code a token is usually a row, and q = x W_Q. In mathematics a "
+        "vector is usually a column, and q = W x, where W is W_Q transposed: W_Qᵀ."
     ),
     "inside_side": "A, B, or B − A of the result of each step, where both have the same shape.",
     "layer_norm": (
-        "Takes the mean off the vector, divides by its standard deviation, then multiplies by a gain and adds a bias, "
-        "entry by entry. So the head reads a vector's direction, hardly its length."
+        "Subtracts the vector's mean, divides by its standard deviation, then multiplies by a gain and adds a bias, "
+        "entry by entry. So the head reads the vector's direction, hardly its norm."
     ),
-    "query": "A short vector made of the token's stream by a matrix of this head: what it is looking for.",
-    "key": "A short vector made of each token's stream by another matrix: what it can be found by.",
+    "query": "A short vector computed from the residual stream by W_Q of this head: what the token is looking for.",
+    "key": "A short vector computed from each token's residual stream by W_K: what it can be found by.",
     "dot_product": (
         "Multiply two vectors entry by entry and add up. Large where they point the same way, negative where they "
         "point apart."
     ),
     "attn_scale": (
-        "The square root of the width of q and k. Without it the dot products of wide vectors are so large that the "
-        "softmax gives everything to one token."
+        "The square root of d_head. Without it the dot products of wide vectors are so large that the softmax gives "
+        "everything to one token."
     ),
-    "mask": "A score of −∞ becomes a weight of exactly 0, so that no token sees what comes after it.",
-    "softmax": "Makes positive shares that add up to 1 of any scores: exp of each, divided by the sum of all.",
-    "value": "A third short vector of each token: what it hands over to those that look at it.",
-    "weighted_sum": "Each value times its weight, added up: the head's result before it is written.",
+    "mask": "A score of −∞ becomes a weight of exactly 0, so that no query sees the tokens after it.",
+    "softmax": "Turns any scores into positive weights that add up to 1: exp of each, divided by the sum of all.",
+    "value": "A third short vector of each token, by W_V: what it hands over to the queries that attend to it.",
+    "weighted_sum": "Each value times its attention weight, summed: the head's z, before W_O.",
     "head_output": (
         "z times the head's own part of W_O. All heads of the layer and the bias b_O are added up, and the sum is "
         "added to the residual stream."
     ),
     "generate": (
-        "The model gives every token of its vocabulary a probability to come next. One is drawn, put behind the text, "
-        "and the model is asked again."
+        "The model gives every token of its vocabulary a probability of coming next. One is sampled and appended, and"
+        " the model is run again."
     ),
-    "n_new": "How many tokens are written behind the prompt, those that you put there included.",
+    "n_new": "How many tokens are generated after the prompt, including those that you put there.",
     "temperature": (
         "The logits are divided by it before the softmax. Below 1 likely tokens become likelier; above 1 all become "
         "more alike; 0 always takes the likeliest (greedy)."
     ),
-    "top_k": "Only so many of the likeliest tokens can be drawn; the others are cut off. Empty: all can.",
+    "top_k": "Only this many of the likeliest tokens can be sampled. Empty: all can.",
     "top_p": (
-        "Only the fewest likeliest tokens that reach this probability together can be drawn (the nucleus), counted "
-        "after the temperature. 1: all can."
+        "Only the smallest set of likeliest tokens that together reach this probability can be sampled (the nucleus),"
+        " counted after the temperature. 1: all can."
     ),
-    "seed": "Where the chance begins: the same seed draws the same tokens again, so that a link shows the same text.",
-    "stop": "Ends the text where the model writes its end-of-text token, instead of going on behind it.",
+    "seed": "The random seed: the same seed samples the same tokens again, so that a link shows the same text.",
+    "stop": "Ends the text at the model's end-of-text token, instead of going on after it.",
     "b_writes": (
-        "B is made to write the tokens of A (teacher forcing): every step is then of the same text behind both prompts "
-        "and the distributions can be compared one to one. Or B writes its own tokens, drawn with the same seed: after "
-        "the first that differs, the two distributions follow different texts."
+        "B is fed the tokens of A (teacher forcing): every step is then of the same text after both prompts and the "
+        "distributions can be compared one to one. Or B generates its own tokens with the same seed: after the first "
+        "that differs, the two distributions follow different texts."
     ),
     "apart": (
-        "The Jensen–Shannon divergence of two distributions over the next token: 0 nats where they are the same, "
-        "log 2 = 0.693 nats where no token is likely in both."
+        "The Jensen–Shannon divergence of two distributions over the next token: 0 nats where they are the same, log "
+        "2 = 0.693 nats where no token is likely in both."
     ),
     "finder": (
-        "What each head of the loaded model does, measured on many sequences. A score is the mean weight that a head's "
-        "queries put on one kind of token; the interval is where its mean over all such sequences lies with 95% "
-        "confidence (Student's t over sequences)."
+        "What each head of the loaded model does, measured on many sequences. A score is the mean attention weight "
+        "that a head's queries put on one kind of token; the interval is where its mean over all such sequences lies "
+        "with 95% confidence (Student's t over sequences)."
     ),
     "finder_data": (
-        "Random tokens that come twice: only a head that finds the first copy can foretell the second, and no habit of "
+        "Random tokens repeated once: only a head that finds the first copy can predict the second, and no habit of "
         "the language helps. Your prompts: what the heads do on the text that you care about."
     ),
     "finder_seed": "Another seed draws other random tokens. What is true of the model stays.",
     "finder_count": "How many sequences are drawn. More make the intervals narrower, and take longer.",
-    "finder_half": "How many different random tokens a sequence has; they come twice in it, in the same order.",
+    "finder_half": "How many different random tokens a sequence has; they occur twice in it, in the same order.",
     "finder_change": (
-        "B less A, over the same sequences on both sides: the interval is that of the mean difference from sequence to "
-        "sequence (Student's t). A change is sure where it does not hold 0. Ranks are by the size of the change."
+        "B − A, over the same sequences on both sides: the interval is that of the mean difference from sequence to "
+        "sequence (Student's t). A change is significant where the interval does not contain 0. Ranks are by the size"
+        " of the change."
     ),
     "finder_top": "How many heads are numbered in the map and listed in the table.",
-    "local_window": "The mean weight on the token itself and the four before it, where there are more than these.",
-    "punctuation": "The mean weight on earlier tokens that are nothing but punctuation. Empty if there is none.",
+    "local_window": (
+        "The mean attention weight on the query's own token and the four before it, where there are more than these."
+    ),
+    "punctuation": (
+        "The mean attention weight on earlier tokens that are nothing but punctuation. Empty if there is none."
+    ),
     "copying": (
-        "Whether the head raises the logit of the very token that it looks at: the sum of the real parts of the "
+        "Whether the head raises the logit of the very token that it attends to: the sum of the real parts of the "
         "eigenvalues of its OV circuit over the sum of their sizes. 1 copies, −1 suppresses. From the weights alone, "
         "with both LayerNorms' centring and gain, without their scale (Elhage et al. 2021)."
     ),
     "effect": (
-        "What the loss on the second copies (nats a token) rises by when the head's output is replaced by its own mean "
-        "over the sequence. Above 0: the head helps to repeat."
+        "How much the loss on the second copies (nats per token) rises when the head's output is replaced by its own "
+        "mean over the sequence (mean ablation). Above 0: the head helps to repeat."
     ),
     "every_head": "Off: only heads with a label are ablated.",
     "head_label": (
         "A label holds where the whole 95% interval lies at 0.5 or above (for copies, where position alone brings no "
-        "weight, 0.3) and the mean is at least twice that of a head that looks at all alike. An induction or "
+        "weight, 0.3) and the mean is at least twice that of a head that attends uniformly. An induction or "
         "previous-token head has to matter, too: the loss on second copies rises when it is ablated, by zero and by "
         "its mean. One that does not is shown as such."
     ),
     "attends": (
-        "Cross: while it writes, each target token looks at the source. The other two look within one side: the target "
-        "at what was written before, the source at all of itself."
+        "Cross: while the target is written, each target token attends to the source. The other two look within one "
+        "side: the target at what was written before, the source at all of itself."
     ),
     "rows": (
-        "The decoder reads one token and writes the next. A row can be called by either: the token that it writes is "
-        "what pictures of translations show, the token that it reads is what is in the stream there."
+        "The decoder reads one token and predicts the next. A row can be named by either: the token that it predicts "
+        "is what pictures of translations show, the token that it reads is what is in the residual stream there."
     ),
     "beams": (
-        "How many unfinished targets are followed at once. 1 takes the likeliest token at every step (greedy); more "
+        "How many unfinished targets the beam search keeps. 1 takes the likeliest token at every step (greedy); more "
         "find targets that begin less likely and end likelier."
     ),
     "beam_search": (
@@ -204,65 +215,68 @@ TERMS = {
     ),
     "log_prob": "The natural logarithm of the probability that the model gives: 0 nats is certain, −0.69 is one half.",
     "given_target": (
-        "The decoder then reads this target, and the page shows where it looks and how likely each token was to it."
+        "The decoder reads this target (teacher forcing), and the page shows where it attends and how likely each "
+        "token was."
     ),
     "why": (
-        "A model gives every token a logit; the softmax makes probabilities of them. The difference of two tokens' "
-        "logits is the logarithm of how many times likelier one is than the other, and it can be split into who added "
-        "what."
+        "A model gives every token a logit; the softmax turns logits into probabilities. The logit difference of two "
+        "tokens is the logarithm of how many times likelier one is than the other, and it can be split into who "
+        "contributed what."
     ),
     "why_target": "The token to explain. Empty: the likeliest. Inside a sentence most begin with a space: type it too.",
-    "why_distractor": "The token it is held against. Empty: the likeliest other one.",
+    "why_distractor": "The token it is compared with. Empty: the likeliest other one.",
     "why_position": "The token after which the prediction is made; the last one unless you choose another.",
     "why_side": "A, B, or B − A of the same numbers.",
-    "why_cell": "A bright cell of a head: its query token looks at its key token.",
-    "why_query": "The token that looks. At first the one after which the prediction is made.",
-    "why_key": "The token looked at. At first the one with the largest weight.",
-    "why_strongest": "Back to the query after which the prediction is made, and to its largest weight.",
+    "why_cell": "A cell of a head: its query attends to its key.",
+    "why_query": "The query position. At first the one after which the prediction is made.",
+    "why_key": "The key position. At first the one with the largest attention weight.",
+    "why_strongest": "Back to the query after which the prediction is made, and to its largest attention weight.",
     "why_score": (
-        "The score before the softmax, split into pairs: a part of the query's stream with a part of the key's. A part "
-        "is whatever wrote to the stream before this layer: embeddings, heads, MLPs, biases. The entries add up to the "
-        "score."
+        "The attention score (before the softmax), split into pairs: a part of the query's residual stream with a "
+        "part of the key's. A part is whatever wrote to the stream before this layer: embeddings, heads, MLPs, "
+        "biases. The entries add up to the score."
     ),
     "why_follow": (
         "The sums of a head's column (as part of the key) and of its row (as part of the query), in nats. The button "
         "explains what that head looks at at that token: step by step back through the circuit."
     ),
     "why_what": (
-        "What the cell adds to the query's stream: weight × value × W_O. Read by itself through the final LayerNorm at "
-        "this run's scale and the unembedding: the tokens that it promotes and suppresses."
+        "What the cell adds to the query's residual stream: weight × value × W_O. Read by itself through the final "
+        "LayerNorm at this run's scale and the unembedding: the tokens that it promotes and suppresses."
     ),
     "why_matters": (
-        "Direct: what is lost if only this write is taken out of the final stream. Total: what the model really says "
-        "without it, since later layers read it too and can make up for it. Rescaled: the row's other weights are made "
-        "to add up to 1 again. Mean: the head's own over the positions of this prompt, or of the prompts in your list."
+        "Direct effect: what is lost if only this write is taken out of the final residual stream. Total effect: what"
+        " the model really predicts without it, since later layers read it too and can make up for it. Rescaled: the "
+        "row's other weights are made to add up to 1 again. Mean ablation: the head's own mean over the positions of "
+        "this prompt, or of the prompts in your list."
     ),
     "mean_over": (
-        "A head's average over all positions of this prompt, or of all prompts in your list (page Prompts), "
-        "each token counting once. Over many prompts it is what the head gives whatever is said: what is left out is "
-        "what it says about this one."
+        "A head's average over all positions of this prompt, or of all prompts in your list (page Prompts), each "
+        "token counting once. Over many prompts it is what the head gives whatever is said: what is left out is what "
+        "it says about this one."
     ),
     "why_attribution": (
-        "Direct logit attribution: what each part adds to target − distractor through the final LayerNorm, whose scale "
-        "is this run's, and the unembedding. All parts add up to the model's own difference."
+        "Direct logit attribution: what each part adds to target − distractor through the final LayerNorm, whose "
+        "scale is this run's, and the unembedding. All parts add up to the model's own logit difference."
     ),
     "edits": (
-        "An edit changes something on the way of run A. A with all edits that are switched on is shown as B, on every "
-        "page, with B − A beside it; A itself stays as it is."
+        "An edit (an intervention) changes something on the way of run A. A with all edits that are switched on is "
+        "shown as B, on every page, with B − A beside it; A itself stays as it is."
     ),
     "edit": (
-        "Ablate: what heads give is replaced. Cut: a query takes nothing from one key. Freeze: heads keep A's own "
-        "patterns, whatever else changes. Patch: an activation becomes that of another prompt, where tokens match. "
-        "Steer: the stream is changed along the difference of two prompts' last positions. Drop: a part writes nothing."
+        "Ablate: heads' outputs are replaced. Cut: a query takes nothing from one key (attention knockout). Freeze: "
+        "heads keep A's own patterns, whatever else changes. Patch: an activation becomes that of another prompt, "
+        "where tokens match. Steer: the residual stream is changed along the difference of two prompts' last "
+        "positions. Drop: a part writes nothing."
     ),
     "edit_align": (
         "The other prompt has another number of tokens. Same tokens: those of a longest common subsequence are "
         "matched, and between two matches one word for another. Or equal positions. What has no match stays as it is."
     ),
-    "edit_renormalise": "The row's other weights are scaled to sum to 1 again; else their sum is what remains.",
+    "edit_renormalise": "The row's other weights are rescaled to sum to 1 again; otherwise their sum is what remains.",
     "edit_name": (
-        "By TransformerLens's names: resid_pre and resid_post are the stream before and after a layer, attn_out and "
-        "mlp_out what its two parts write, z what each head gives before W_O."
+        "By TransformerLens's names: resid_pre and resid_post are the residual stream before and after a layer, "
+        "attn_out and mlp_out what its two parts write, z each head's output before W_O."
     ),
     "weights": (
         "What a head does with tokens by its weights alone, whatever the prompt: token embeddings go in, without "
@@ -286,57 +300,58 @@ TERMS = {
         "score about 1/√d_model; what is above that is no accident of size."
     ),
     "flow": (
-        "What the chosen token's last state was made of. Each state is a sum: of itself one step below, of what every "
-        "head takes from every token, of what the MLP adds. A summand's share is how much nearer it brings the sum (L1 "
-        "distance), over the same of all summands, so that the shares into a state add up to 1 (Ferrando and Voita "
-        "2024). The states are those of this run; nothing is run again."
+        "What the chosen token's final residual stream was made of. Each state is a sum: of itself one step below, of"
+        " what every head takes from every token, of what the MLP adds. A summand's share is how much nearer it "
+        "brings the sum (L1 distance), over the same of all summands, so that the shares into a state add up to 1 "
+        "(Ferrando and Voita 2024). The states are those of this run; nothing is run again."
     ),
-    "flow_start": "The token whose last state, from which the next token is predicted, is followed downwards.",
+    "flow_start": "The token whose final state, from which the next token is predicted, is followed downwards.",
     "flow_threshold": (
         "Lines that are a smaller share of their node are left out, with all that is reached by them alone. An "
-        "attention line is all heads that take from that token together. In B − A lines that change less are left out."
+        "attention line is all heads that take from that token together. In B − A lines that change less are left "
+        "out."
     ),
     "flow_node": (
-        "What the state would say if the model stopped there (logit lens), and which rank the same token has in the "
-        "state one step below."
+        "What the state would predict if the model stopped there (logit lens), and which rank the same token has in "
+        "the state one step below."
     ),
     "flow_edge": "The heads that take from this token for that one, by their share of the state that they write to.",
     "flow_change": (
         "What flows more (blue) or less (orange) in B than in A. Nodes belong together where their tokens do; a line "
         "is a share of its node in both, so that the changes into a node, with its bias, sum to 0. Both runs are "
-        "followed along the lines that are large enough in one of them. What flows into a token that one run lacks (◆) "
-        "has nothing to be compared with."
+        "followed along the lines that are large enough in one of them. What flows into a token that one run lacks "
+        "(◆) has nothing to be compared with."
     ),
     "flow_node_both": (
-        "What the state would say in A and in B if the model stopped there (logit lens): the tokens that are likeliest "
-        "in one of them, with their ranks."
+        "What the state would say in A and in B if the model stopped there (logit lens): the tokens that are "
+        "likeliest in one of them, with their ranks."
     ),
     "flow_edge_both": (
-        "The heads that take from this token for that one, by their share of the state that they write to, those that "
-        "differ most between A and B first."
+        "The heads that take from this token for that one, by their share of the state that they write to, those that"
+        " differ most between A and B first."
     ),
     "patching": (
-        "A part of one prompt's run is put into the other's, and the prediction measured again: the share of the logit "
-        "difference is 0 where it is as in A and 1 where it is as in B, and may be beyond both. The part matters to "
-        "what the prompts differ in where the share moves."
+        "Activation patching: a part of one prompt's run is put into the other's, and the prediction measured again. "
+        "The share of the logit difference is 0 where it is as in A and 1 where it is as in B, and may be beyond "
+        "both. The part matters to what the prompts differ in where the share moves."
     ),
     "patch_map": (
-        "Heads: what one gives before W_O (z), at all positions. The stream, attention's and the MLP's output: at one "
-        "position each. Paths: one earlier head's z, as one head's query, key or value reads it."
+        "Heads: a head's z (before W_O), at all positions. The residual stream, attention's and the MLP's output: at "
+        "one position each. Path patching: one earlier head's z, as one head's query, key or value reads it."
     ),
     "patch_into": (
         "B into A: the run of A is patched with parts of B, and begins at 0. A into B begins at 1. The colours begin "
         "there too."
     ),
     "patch_target": "The token whose logit counts. Empty: the likeliest in A.",
-    "patch_distractor": "The token it is held against. Empty: the likeliest in B, if it is another one.",
+    "patch_distractor": "The token it is compared with. Empty: the likeliest in B, if it is another one.",
     "patch_estimate": (
-        "Attribution patching: change times gradient, all cells from one run forwards and one backwards. An estimate: "
+        "Attribution patching: change times gradient, all cells from one forward and one backward pass. An estimate: "
         "exact only where the logit difference depends linearly on the part."
     ),
     "patch_receiver": (
-        "Each earlier head's change reaches this one directly, all other heads held at what they give; then the model "
-        "runs on with the query, key or value that this makes (Goldowsky-Dill et al. 2023)."
+        "Path patching: each earlier head's change reaches this one directly, all other heads held at their original "
+        "output; then the model runs on with the query, key or value that this makes (Goldowsky-Dill et al. 2023)."
     ),
-    "patch_mlps": "MLPs between sender and receiver are computed anew, as Wang et al. (2022) do, and not held.",
+    "patch_mlps": "MLPs between sender and receiver are recomputed, as Wang et al. (2022) do, and not held.",
 }

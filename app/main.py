@@ -5,13 +5,18 @@ from typing import Any
 
 import streamlit as st
 
-from app import boundary, memory, notices, prompt_list, prompts, selection, take_away
-from app.components import announcer, navigation
-from app.registry import PROMPTED, VIEWS, Kind, View
-from app.settings import settings
+from headlight.app import selection
+from headlight.app.components import announcer, navigation
+from headlight.app.frame import hint, notices, progress, prompt_list, take_away
+from headlight.app.frame.view import PROMPTED, Kind, View
+from headlight.app.registry import VIEWS
+from headlight.app.runs import prompts
+from headlight.app.server import boundary, memory
+from headlight.app.server.settings import settings
 
 ASSETS = Path(__file__).parent.parent / "assets"
 STYLE = Path(__file__).parent / "style.css"
+STOPPED = "Stopped. Run it again, or shorten the prompt."
 ABOUT = "What every attention head of a transformer does with your prompt. Nothing you type leaves the server."
 
 
@@ -24,10 +29,19 @@ def main() -> None:
     st.html(STYLE)
     with boundary.guard(notices.refused):
         example = prompts.examples()[0]
-        selection.arrive([view.slug for view in VIEWS], selection.Selection(settings().model, example.prompt))
+        selection.arrive(VIEWS, selection.Selection(settings().model, example.prompt))
         kind = _view().kind
         kind.bar()
-        _say(kind, _shown(kind))
+        notes = st.container()  # a place of its own, empty or not, so that a notice does not make what is below anew
+        beginning = kind.menus()
+        with beginning:
+            found = _shown(kind)
+        with notes:
+            _say(kind, found)
+        if found is not None:
+            with beginning:
+                kind.about(found)
+            kind.drawer()
     _content(_view().kind, selection.asked())
 
 
@@ -37,9 +51,10 @@ def _view() -> View:
 
 def _shown(kind: Kind) -> Any:
     """What is asked for; where it cannot be had, what was shown before; None before the first."""
+    place = st.container()  # of its own, empty or not, so that what is below it is not made anew
     if (asked := selection.asked()) is not None:
-        with boundary.guard(selection.refuse):
-            with st.spinner("Running the model…", show_time=True):
+        with boundary.guard(selection.refuse), place:
+            with progress.of_passes("Running the model…", lambda: selection.refuse(STOPPED)):
                 found = kind.of(asked)
             selection.accept(kind.within(asked, found))
     before = selection.shown()
@@ -47,13 +62,12 @@ def _shown(kind: Kind) -> Any:
 
 
 def _say(kind: Kind, found: Any) -> None:
-    """What there is to say of what was asked for and of what is shown."""
-    with st.container():  # a place of its own, empty or not, so that a notice does not make what is below anew
-        notices.draw(selection.unread(), selection.refusal(), None if found is None else kind.inputs(found))
+    """What there is to say of what was asked for."""
+    inputs = None if found is None else kind.inputs(found)
+    instead = kind.on_default(refused) if (refused := selection.refused()) is not None else None
+    notices.draw(selection.unread(), selection.refusal(), inputs, instead)
     shown = "" if found is None else f"Shown: {' and '.join(kind.inputs(found))}"
     announcer(selection.refusal() or shown, key=selection.widget_key("announcer"))
-    if found is not None:
-        kind.about(found)
 
 
 @st.fragment
@@ -81,7 +95,7 @@ def _navigation() -> None:
 
 
 def _draw(view: View, found: Any) -> None:
-    view.kind.look_at(found)
+    hint.draw(view.kind.look_at(found))
     if lacking := view.needs(found):
         st.info(lacking)
         return

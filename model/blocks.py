@@ -5,13 +5,13 @@ from collections.abc import Callable
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from model.config import TransformerConfig
-from model.hooks import Tap
-from model.layers import MLP, Attention, Dropout, build_norm
+from headlight.model.config import TransformerConfig
+from headlight.model.hooks import Tap
+from headlight.model.layers import MLP, Attention, Dropout, build_norm
 
 Stream = Float[Tensor, "batch pos d_model"]
-Visible = Bool[Tensor, "#batch 1 query key"]
-VisibleMemory = Bool[Tensor, "#batch 1 query source"]
+Mask = Bool[Tensor, "#batch 1 query key"]
+MemoryMask = Bool[Tensor, "#batch 1 query source"]
 
 
 class AttnOnlyBlock(nn.Module):
@@ -22,9 +22,9 @@ class AttnOnlyBlock(nn.Module):
         self.ln1, self.attn = build_norm(cfg), Attention(cfg, layer)
         self.dropout = Dropout(cfg.dropout)
 
-    def forward(self, resid_pre: Stream, visible: Visible, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, mask: Mask, tap: Tap) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(self.ln1(resid_pre, tap.within("ln1")), visible, tap.within("attn")))
+        attn_out = self.dropout(self.attn(self.ln1(resid_pre, tap.within("ln1")), mask, tap.within("attn")))
         return tap("hook_resid_post", resid_pre + tap("hook_attn_out", attn_out))
 
 
@@ -37,9 +37,9 @@ class Block(nn.Module):
         self.ln2, self.mlp = build_norm(cfg), MLP(cfg)
         self.dropout = Dropout(cfg.dropout)
 
-    def forward(self, resid_pre: Stream, visible: Visible, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, mask: Mask, tap: Tap) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(self.ln1(resid_pre, tap.within("ln1")), visible, tap.within("attn")))
+        attn_out = self.dropout(self.attn(self.ln1(resid_pre, tap.within("ln1")), mask, tap.within("attn")))
         resid_mid = tap("hook_resid_mid", resid_pre + tap("hook_attn_out", attn_out))
         mlp_out = self.dropout(self.mlp(self.ln2(resid_mid, tap.within("ln2")), tap.within("mlp")))
         return tap("hook_resid_post", resid_mid + tap("hook_mlp_out", mlp_out))
@@ -61,16 +61,16 @@ class CrossBlock(nn.Module):
     def forward(
         self,
         resid_pre: Stream,
-        visible: Visible,
+        mask: Mask,
         memory: Float[Tensor, "batch memory d_model"],
-        visible_memory: VisibleMemory,
+        memory_mask: MemoryMask,
         tap: Tap,
     ) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(self.ln1(resid_pre, tap.within("ln1")), visible, tap.within("attn")))
+        attn_out = self.dropout(self.attn(self.ln1(resid_pre, tap.within("ln1")), mask, tap.within("attn")))
         resid_mid = tap("hook_resid_mid", resid_pre + tap("hook_attn_out", attn_out))
         normalized = self.ln2(resid_mid, tap.within("ln2"))
-        cross_attn_out = self.dropout(self.cross_attn(normalized, visible_memory, tap.within("cross_attn"), memory))
+        cross_attn_out = self.dropout(self.cross_attn(normalized, memory_mask, tap.within("cross_attn"), memory))
         resid_mid_cross = tap("hook_resid_mid_cross", resid_mid + tap("hook_cross_attn_out", cross_attn_out))
         mlp_out = self.dropout(self.mlp(self.ln3(resid_mid_cross, tap.within("ln3")), tap.within("mlp")))
         return tap("hook_resid_post", resid_mid_cross + tap("hook_mlp_out", mlp_out))
@@ -85,9 +85,9 @@ class PostNormBlock(Block):
     Source: Vaswani et al. 2017, section 3.1.
     """
 
-    def forward(self, resid_pre: Stream, visible: Visible, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, mask: Mask, tap: Tap) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(resid_pre, visible, tap.within("attn")))
+        attn_out = self.dropout(self.attn(resid_pre, mask, tap.within("attn")))
         resid_mid = tap("hook_resid_mid", resid_pre + tap("hook_attn_out", attn_out))
         normalized = self.ln1(resid_mid, tap.within("ln1"))
         mlp_out = self.dropout(self.mlp(normalized, tap.within("mlp")))
@@ -104,16 +104,16 @@ class PostNormCrossBlock(CrossBlock):
     def forward(
         self,
         resid_pre: Stream,
-        visible: Visible,
+        mask: Mask,
         memory: Float[Tensor, "batch memory d_model"],
-        visible_memory: VisibleMemory,
+        memory_mask: MemoryMask,
         tap: Tap,
     ) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(resid_pre, visible, tap.within("attn")))
+        attn_out = self.dropout(self.attn(resid_pre, mask, tap.within("attn")))
         resid_mid = tap("hook_resid_mid", resid_pre + tap("hook_attn_out", attn_out))
         normalized = self.ln1(resid_mid, tap.within("ln1"))
-        cross_attn_out = self.dropout(self.cross_attn(normalized, visible_memory, tap.within("cross_attn"), memory))
+        cross_attn_out = self.dropout(self.cross_attn(normalized, memory_mask, tap.within("cross_attn"), memory))
         resid_mid_cross = tap("hook_resid_mid_cross", normalized + tap("hook_cross_attn_out", cross_attn_out))
         normalized = self.ln2(resid_mid_cross, tap.within("ln2"))
         mlp_out = self.dropout(self.mlp(normalized, tap.within("mlp")))

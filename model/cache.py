@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from torch import Tensor
 
-from model.errors import HookError, nearest
+from headlight.model.errors import HookError, nearest
 
 _ATTENTION = frozenset({"q", "k", "v", "attn_scores", "pattern", "z", "result"})
 _MLP = frozenset({"pre", "post"})

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from model.errors import ConfigError
+from headlight.model.errors import ConfigError
 
 Activation = Literal["relu", "gelu", "gelu_new", "silu"]
 Normalization = Literal["LN", "LNPre"]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from model.errors import CheckpointError
+from headlight.model.errors import CheckpointError
 
 
 def reason(error: Exception, path: Path) -> str:

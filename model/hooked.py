@@ -7,8 +7,8 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from model.cache import ActivationCache
-from model.hooks import Collect, CollectOnDemand, Edit, HookFunction, NamesFilter, Tap, select_names
+from headlight.model.cache import ActivationCache
+from headlight.model.hooks import Collect, CollectOnDemand, Edit, HookFunction, Look, NamesFilter, Tap, select_names
 
 
 class HookedModel(nn.Module):
@@ -28,8 +28,8 @@ class HookedModel(nn.Module):
                 names.append(name)
                 return activation
 
-            def wants(self, name: str) -> bool:
-                return True
+            def look(self, name: str) -> Look:
+                return Look.WHOLE
 
         with torch.inference_mode():
             self._shortest_run(Record())

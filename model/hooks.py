@@ -6,15 +6,24 @@ reducing are all taps; they combine with `Chain`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
 from typing import Any
 
 from torch import Tensor
 
-from model.errors import HookError, nearest
+from headlight.model.errors import HookError, nearest
 
 NamesFilter = str | Sequence[str] | Callable[[str], bool]
 HookFunction = Callable[..., Tensor | None]
-Watcher = Callable[[Tensor], None]  # takes [query key] of each head in turn
+
+
+class Look(IntEnum):
+    """How a tap looks at an activation, in the order of what the pass has to do for it."""
+
+    NEVER = 0  # it gives it back as it is, unseen
+    LATER = 1  # it is content with what computes it when the pass is over
+    BY_HEAD = 2  # it is content with [query, key] of each head in turn, and changes nothing
+    WHOLE = 3
 
 
 class Tap:
@@ -24,20 +33,15 @@ class Tap:
         """Take the activation of that name and give the one that the pass goes on with."""
         return activation
 
-    def wants(self, name: str) -> bool:
-        """Whether an activation that the pass does not need for itself must be computed for this tap."""
-        return False
+    def look(self, name: str) -> Look:
+        """How it looks at an activation, of which the pass may leave out what nobody looks at.
 
-    def ignores(self, name: str) -> bool:
-        """Whether the tap is sure to give this activation back as it is, unseen, so that the pass may do without it."""
-        return False
+        Unless a tap says otherwise, it is shown all but those that would be computed for it alone.
+        """
+        return Look.NEVER if name.endswith("hook_result") else Look.WHOLE
 
-    def offer(self, name: str, compute: Callable[[], Tensor]) -> None:
-        """Be told how an activation can be computed after the pass, from others that it made."""
-
-    def watcher(self, name: str) -> "Watcher | None":
-        """What sees this activation one head at a time in its place, if for this tap that does: it is left as it is."""
-        return None
+    def later(self, name: str, compute: Callable[[], Tensor]) -> None:
+        """Take what computes an activation when the pass is over, where that is how it looks at it."""
 
     def within(self, prefix: str) -> "Tap":
         """The same tap for a part of the model, which names its activations without the prefix."""
@@ -45,8 +49,8 @@ class Tap:
 
 
 class _NoTap(Tap):
-    def ignores(self, name: str) -> bool:
-        return True
+    def look(self, name: str) -> Look:
+        return Look.NEVER
 
     def within(self, prefix: str) -> Tap:
         return self
@@ -62,17 +66,11 @@ class _Within(Tap):
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         return self._tap(f"{self._prefix}.{name}", activation)
 
-    def wants(self, name: str) -> bool:
-        return self._tap.wants(f"{self._prefix}.{name}")
+    def look(self, name: str) -> Look:
+        return self._tap.look(f"{self._prefix}.{name}")
 
-    def ignores(self, name: str) -> bool:
-        return self._tap.ignores(f"{self._prefix}.{name}")
-
-    def offer(self, name: str, compute: Callable[[], Tensor]) -> None:
-        self._tap.offer(f"{self._prefix}.{name}", compute)
-
-    def watcher(self, name: str) -> Watcher | None:
-        return self._tap.watcher(f"{self._prefix}.{name}")
+    def later(self, name: str, compute: Callable[[], Tensor]) -> None:
+        self._tap.later(f"{self._prefix}.{name}", compute)
 
     def within(self, prefix: str) -> Tap:
         return _Within(self._tap, f"{self._prefix}.{prefix}")
@@ -90,23 +88,25 @@ class Collect(Tap):
             self.kept[name] = self._reduce(activation)
         return activation
 
-    def wants(self, name: str) -> bool:
-        return name in self._names
-
-    def ignores(self, name: str) -> bool:
-        return name not in self._names
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name in self._names else Look.NEVER
 
 
 class CollectOnDemand(Collect):
-    """Keeps each of the names, and of those `on_demand` what computes them."""
+    """Keeps each of the names, and of those `on_demand` what computes them if nobody else looks at them."""
 
     def __init__(self, names: Iterable[str], on_demand: Iterable[str]) -> None:
-        super().__init__(names)
         self._on_demand = frozenset(on_demand)
+        super().__init__(self._on_demand.union(names))
 
-    def offer(self, name: str, compute: Callable[[], Tensor]) -> None:
-        if name in self._on_demand:
-            self.kept[name] = compute
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        return activation if name in self.kept else super().__call__(name, activation)
+
+    def look(self, name: str) -> Look:
+        return Look.LATER if name in self._on_demand else super().look(name)
+
+    def later(self, name: str, compute: Callable[[], Tensor]) -> None:
+        self.kept[name] = compute
 
 
 class HookPoint:
@@ -149,11 +149,8 @@ class Edit(Tap):
             activation = _checked(name, activation, copy if returned is None else returned)
         return activation
 
-    def wants(self, name: str) -> bool:
-        return name in self._functions
-
-    def ignores(self, name: str) -> bool:
-        return name not in self._functions
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name in self._functions else Look.NEVER
 
 
 def _checked(name: str, before: Tensor, after: object) -> Tensor:
@@ -178,15 +175,14 @@ class Chain(Tap):
             activation = tap(name, activation)
         return activation
 
-    def wants(self, name: str) -> bool:
-        return any(tap.wants(name) for tap in self._taps)
+    def look(self, name: str) -> Look:
+        found = {tap.look(name) for tap in self._taps} - {Look.NEVER}
+        return Look.WHOLE if len(found) > 1 else next(iter(found), Look.NEVER)
 
-    def ignores(self, name: str) -> bool:
-        return all(tap.ignores(name) for tap in self._taps)
-
-    def watcher(self, name: str) -> Watcher | None:
-        found = [tap.watcher(name) for tap in self._taps if not tap.ignores(name)]
-        return found[0] if len(found) == 1 else None
+    def later(self, name: str, compute: Callable[[], Tensor]) -> None:
+        for tap in self._taps:
+            if tap.look(name) is Look.LATER:
+                tap.later(name, compute)
 
 
 def select_names(names_filter: NamesFilter, hook_names: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from model.errors import InputError
+from headlight.model.errors import InputError
 
 
 def check_tokens(

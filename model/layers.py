@@ -5,7 +5,6 @@ so that the einsum over all heads is one plain matrix product without a copy; `p
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import torch
 from einops import einsum
@@ -13,12 +12,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.config import TransformerConfig
-from model.heads_apart import attend_by_head, attend_with_one_token, is_long, is_one_token, scores_by_head
-from model.hooks import Tap
-from model.product import product, products
+from headlight.model import kernels
+from headlight.model.config import TransformerConfig
+from headlight.model.hooks import NO_TAP, Look, Tap
+from headlight.model.kernels import product, products
 
 INIT_STD = 0.02  # GPT-2's initializer_range
+
+Mask = Bool[Tensor, "#batch 1 query key"]  # true where the query sees the key
+Logits = Float[Tensor, "_ pos d_vocab_out"]  # an edit may make a larger batch of one
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -138,11 +140,10 @@ class LayerNorm(LayerNormPre):
         self.b = _zeros(cfg.d_model)
 
     def forward(self, x: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "batch pos d_model"]:
-        unseen = torch.is_inference_mode_enabled() and tap.ignores("hook_normalized")
-        if unseen and x.shape[1] == 1 and tap.ignores("hook_scale"):  # where the time goes into calling steps
-            return torch.layer_norm(x, self.w.shape, self.w, self.b, self.eps)  # the same to rounding, in one step
-        normalized = super().forward(x, tap)
-        return normalized.mul_(self.w).add_(self.b) if unseen else normalized * self.w + self.b
+        unseen = tap.look("hook_scale") is tap.look("hook_normalized") is Look.NEVER
+        if unseen and x.shape[1] == 1 and torch.is_inference_mode_enabled():  # a token takes 1.07 of its time without
+            return torch.layer_norm(x, self.w.shape, self.w, self.b, self.eps)  # equal up to rounding, in one step
+        return super().forward(x, tap) * self.w + self.b
 
 
 class Attention(nn.Module):
@@ -162,14 +163,14 @@ class Attention(nn.Module):
     def forward(
         self,
         normalized_resid_pre: Float[Tensor, "batch query d_model"],
-        visible: Bool[Tensor, "#batch 1 query key"],
+        mask: Mask,
         tap: Tap,
         memory: Float[Tensor, "batch memory d_model"] | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
         """Every head's output, summed. A query that sees no key attends to nothing: its row is zero.
 
         Keys and values are made of `memory` if that is given (cross-attention), else of the queries' own stream. A tap
-        may put those of earlier positions before them, which `visible` then counts.
+        may put those of earlier positions before them, which `mask` then counts.
         """
         to_heads = "batch pos d_model, head d_model d_head -> batch pos head d_head"
         if memory is None:
@@ -179,48 +180,70 @@ class Attention(nn.Module):
             q = product(normalized_resid_pre, self.W_Q, to_heads, self.b_Q)
             k, v = product(memory, self.W_K, to_heads, self.b_K), product(memory, self.W_V, to_heads, self.b_V)
         q, k, v = tap("hook_q", q), tap("hook_k", k), tap("hook_v", v)
-        for name in ("hook_attn_scores", "hook_pattern"):
-            tap.offer(name, partial(self._seen, name, q, k, v, visible))
-        z = tap("hook_z", self._attend(q, k, v, visible, tap))
-        if tap.wants("hook_result"):
+        z = tap("hook_z", self._attend(q, k, v, mask, tap))
+        if tap.look("hook_result") is not Look.NEVER:
             to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
             return tap("hook_result", einsum(z, self.W_O, to_result)).sum(2) + self.b_O
         return product(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query d_model", self.b_O)
-
-    def _seen(
-        self,
-        name: str,
-        q: Float[Tensor, "batch query head d_head"],
-        k: Float[Tensor, "batch key head d_head"],
-        v: Float[Tensor, "batch key head d_value"],
-        visible: Bool[Tensor, "#batch 1 query key"],
-    ) -> Float[Tensor, "batch head query key"]:
-        """The scores or the pattern, in the steps of the pass."""
-        with torch.inference_mode():
-            long = is_long(q, k, v, visible)
-            scores = (scores_by_head if long else attention_scores)(q, k, visible, self.attn_scale)
-            if name == "hook_attn_scores":
-                return scores
-            return torch.softmax(scores, -1, out=scores) if long else attention_pattern(scores, visible)
 
     def _attend(
         self,
         q: Float[Tensor, "batch query head d_head"],
         k: Float[Tensor, "batch key head d_head"],
         v: Float[Tensor, "batch key head d_value"],
-        visible: Bool[Tensor, "#batch 1 query key"],
+        mask: Mask,
         tap: Tap,
     ) -> Float[Tensor, "_ query head d_value"]:
         """Every head's mixture of values, weighted by its pattern."""
-        if is_one_token(q, tap):
-            return attend_with_one_token(q, k, v, visible, self.attn_scale)
-        if is_long(q, k, v, visible) and not (self.training and self.dropout.p):
-            return attend_by_head(q, k, v, visible, self.attn_scale, tap)
-        scores = tap("hook_attn_scores", attention_scores(q, k, visible, self.attn_scale))
-        pattern = attention_pattern(scores, visible)
+        _Attended(q, k, mask, self.attn_scale).leave(tap)
+        drops = self.training and self.dropout.p
+        if not drops and (z := kernels.attend(q, k, v, mask, self.attn_scale, tap)) is not None:
+            return z
+        scores = tap("hook_attn_scores", attention_scores(q, k, mask, self.attn_scale))
+        pattern = attention_pattern(scores, mask)
         del scores  # as large as the pattern, and not needed while the tap looks at that
         pattern = self.dropout(tap("hook_pattern", pattern))
         return einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head")
+
+
+class _Attended:
+    """What a layer's scores and pattern are computed from when they are read after the pass, in the pass's own steps.
+
+    Scores that were read are kept for the pattern: both together take one product and no more memory than they are.
+    """
+
+    def __init__(
+        self,
+        q: Float[Tensor, "batch query head d_head"],
+        k: Float[Tensor, "batch key head d_head"],
+        mask: Mask,
+        attn_scale: float,
+    ) -> None:
+        self._given = q, k, mask, attn_scale
+        self._scores: Tensor | None = None
+
+    def leave(self, tap: Tap) -> None:
+        """Give the tap what computes those that it looks at later."""
+        for name, compute in (("hook_attn_scores", self.scores), ("hook_pattern", self.pattern)):
+            if tap.look(name) is Look.LATER:
+                tap.later(name, compute)
+
+    def scores(self) -> Float[Tensor, "batch head query key"]:
+        self._scores = self._made()
+        return self._scores
+
+    def pattern(self) -> Float[Tensor, "batch head query key"]:
+        _, _, mask, _ = self._given
+        with torch.inference_mode():
+            if self._scores is not None:
+                return attention_pattern(self._scores, mask)
+            scores = self._made()
+            return attention_pattern(scores, mask, out=scores)
+
+    def _made(self) -> Float[Tensor, "batch head query key"]:
+        with torch.inference_mode():
+            fast = kernels.attention_scores(*self._given)
+            return attention_scores(*self._given) if fast is None else fast
 
 
 def attention_scale(cfg: TransformerConfig, layer: int) -> float:
@@ -232,20 +255,22 @@ def attention_scale(cfg: TransformerConfig, layer: int) -> float:
 def attention_scores(
     q: Float[Tensor, "batch query head d_head"],
     k: Float[Tensor, "batch key head d_head"],
-    visible: Bool[Tensor, "#batch 1 query key"],
+    mask: Mask,
     attn_scale: float,
 ) -> Float[Tensor, "batch head query key"]:
-    """Scaled dot products of queries and keys, -inf where the key is not visible to the query."""
+    """Scaled dot products of queries and keys, -inf where the query does not see the key."""
     scores = einsum(q / attn_scale, k, "batch query head d_head, batch key head d_head -> batch head query key")
-    return scores.masked_fill_(~visible, -torch.inf)  # in place: a copy would be as large as all patterns of the layer
+    return scores.masked_fill_(~mask, -torch.inf)  # in place: a copy would be as large as all patterns of the layer
 
 
 def attention_pattern(
-    scores: Float[Tensor, "batch head query key"], visible: Bool[Tensor, "#batch 1 query key"]
+    scores: Float[Tensor, "batch head query key"],
+    mask: Mask,
+    out: Float[Tensor, "batch head query key"] | None = None,
 ) -> Float[Tensor, "batch head query key"]:
     """Softmax over keys; zeros for a query that sees no key, where softmax alone would give NaN."""
-    pattern = scores.softmax(-1)
-    blind = ~visible.any(-1, keepdim=True)
+    pattern = torch.softmax(scores, -1, out=out)
+    blind = ~mask.any(-1, keepdim=True)
     return pattern.masked_fill(blind, 0.0) if blind.any() else pattern
 
 
@@ -303,9 +328,8 @@ class Unembed(nn.Module):
         assert cfg.d_vocab_out is not None  # filled in by the config
         self.W_U, self.b_U = _normal(cfg.d_model, cfg.d_vocab_out), _zeros(cfg.d_vocab_out)
 
-    def forward(self, normalized: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_vocab_out"]:
-        to_logits = "batch pos d_model, d_model d_vocab_out -> batch pos d_vocab_out"
-        return product(normalized, self.W_U, to_logits, self.b_U)
+    def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
+        return _logits(normalized, self.W_U, self.b_U, tap)
 
 
 class _Transposed(nn.Module):
@@ -327,8 +351,8 @@ class TiedUnembed(_Transposed):
         """Zeros: a tied unembedding has no bias."""
         return self.W_U.new_zeros(self.W_U.shape[1])
 
-    def forward(self, normalized: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_vocab"]:
-        return product(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab")
+    def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
+        return _logits(normalized, self.W_U, None, tap)
 
 
 class BiasedTiedUnembed(_Transposed):
@@ -338,8 +362,18 @@ class BiasedTiedUnembed(_Transposed):
         super().__init__(embed)
         self.b_U = _zeros(embed.W_E.shape[0])
 
-    def forward(self, normalized: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_vocab"]:
-        return product(normalized, self.W_U, "batch pos d_model, d_model d_vocab -> batch pos d_vocab", self.b_U)
+    def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
+        return _logits(normalized, self.W_U, self.b_U, tap)
+
+
+def _logits(
+    normalized: Float[Tensor, "batch pos d_model"],
+    W_U: Float[Tensor, "d_model d_vocab_out"],
+    b_U: Float[Tensor, " d_vocab_out"] | None,
+    tap: Tap,
+) -> Logits:
+    to_logits = "batch pos d_model, d_model d_vocab_out -> batch pos d_vocab_out"
+    return tap("hook_out", product(tap("hook_in", normalized), W_U, to_logits, b_U))
 
 
 def build_norm(cfg: TransformerConfig) -> nn.Module:

@@ -8,14 +8,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from model.config import TransformerConfig
-from model.errors import CheckpointError, ConfigError, ModelNotFoundError, nearest
-from model.families import FAMILIES, SEQ2SEQ_FAMILIES, Checkpoint, Family, hub, seq2seq_skeleton, skeleton
-from model.families.transformer_lens import PICKLES
-from model.seq2seq import Seq2SeqTransformer
-from model.source import Source
-from model.tokenizer import Tokenizer, has_tokenizer
-from model.transformer import Transformer
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import CheckpointError, ConfigError, ModelNotFoundError, nearest
+from headlight.model.families import FAMILIES, SEQ2SEQ_FAMILIES, Checkpoint, Family, hub, seq2seq_skeleton, skeleton
+from headlight.model.families.transformer_lens import PICKLES
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.source import Source
+from headlight.model.text.tokenizer import Tokenizer, has_tokenizer
+from headlight.model.transformer import Transformer
 
 CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes
 EMBEDDED = Path(__file__).resolve().parents[1] / "assets" / "models"

@@ -7,14 +7,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from model.blocks import Block, CrossBlock, PostNormBlock, PostNormCrossBlock, build_blocks
-from model.cache import ActivationCache
-from model.config import TransformerConfig
-from model.errors import InputError
-from model.hooked import HookedModel
-from model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
-from model.inputs import check_tokens
-from model.layers import (
+from headlight.model.blocks import Block, CrossBlock, PostNormBlock, PostNormCrossBlock, build_blocks
+from headlight.model.cache import ActivationCache
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import InputError
+from headlight.model.hooked import HookedModel
+from headlight.model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
+from headlight.model.inputs import check_tokens
+from headlight.model.layers import (
     BiasedTiedUnembed,
     Dropout,
     Embed,
@@ -28,9 +28,9 @@ from model.layers import (
     positions_of,
     visible_keys,
 )
-from model.seq2seq_config import Seq2SeqConfig
-from model.source import Source
-from model.tokenizer import Tokenizer
+from headlight.model.seq2seq_config import Seq2SeqConfig
+from headlight.model.source import Source
+from headlight.model.text.tokenizer import Tokenizer
 
 SourceTokens = Int[Tensor, "batch source"]
 TargetTokens = Int[Tensor, "batch target"]
@@ -51,11 +51,11 @@ class Encoder(nn.Module):
         self.ln_final = build_norm(stack) if cfg.final_norm else NoNorm()
 
     def forward(self, source: SourceTokens, real: Bool[Tensor, "batch source"] | None, tap: Tap) -> EncoderOut:
-        visible = visible_keys("bidirectional", real, source.shape[1], source.device)
+        mask = visible_keys("bidirectional", real, source.shape[1], source.device)
         embedded = tap("hook_embed", self.embed(source) * self.embed_scale)
         resid = self.dropout(embedded + tap("hook_pos_embed", self.pos_embed(positions_of(source, real))))
         for layer, block in enumerate(self.blocks):
-            resid = block(resid, visible, tap.within(f"blocks.{layer}"))
+            resid = block(resid, mask, tap.within(f"blocks.{layer}"))
         return self.ln_final(resid, tap.within("ln_final"))
 
 
@@ -76,16 +76,16 @@ class Decoder(nn.Module):
         target: TargetTokens,
         real: Bool[Tensor, "batch key"] | None,
         encoder_out: Float[Tensor, "batch memory d_model"],
-        visible_source: Bool[Tensor, "#batch 1 target source"],
+        memory_mask: Bool[Tensor, "#batch 1 target source"],
         tap: Tap,
         n_past: int,
     ) -> Float[Tensor, "batch target d_model"]:
         n_pos = target.shape[1]
-        visible = visible_keys("causal", real, n_past + n_pos, target.device, n_pos)
+        mask = visible_keys("causal", real, n_past + n_pos, target.device, n_pos)
         embedded = tap("hook_embed", self.embed(target) * self.embed_scale)
         resid = self.dropout(embedded + tap("hook_pos_embed", self.pos_embed(positions_of(target, real, n_past))))
         for layer, block in enumerate(self.blocks):
-            resid = block(resid, visible, encoder_out, visible_source, tap.within(f"blocks.{layer}"))
+            resid = block(resid, mask, encoder_out, memory_mask, tap.within(f"blocks.{layer}"))
         return self.ln_final(resid, tap.within("ln_final"))
 
 
@@ -162,10 +162,10 @@ class Seq2SeqTransformer(HookedModel):
         check_tokens("target", target, target_mask, n_ctx=self.cfg.n_ctx, d_vocab=d_vocab_out, n_past=n_past)
         _check_encoder_out(target, encoder_out, source_mask, self.cfg.d_model)
         n_source, n_target = encoder_out.shape[1], target.shape[1]
-        visible_source = visible_keys("bidirectional", _real(source_mask), n_source, target.device, n_target)
+        memory_mask = visible_keys("bidirectional", _real(source_mask), n_source, target.device, n_target)
         memory = encoder_out[:, :0] if n_past else encoder_out
-        resid = self.decoder(target, _real(target_mask), memory, visible_source, tap.within("decoder"), n_past)
-        return self.unembed(resid)
+        resid = self.decoder(target, _real(target_mask), memory, memory_mask, tap.within("decoder"), n_past)
+        return self.unembed(resid, tap.within("unembed"))
 
     def run_with_cache(
         self,

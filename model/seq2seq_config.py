@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from model.config import Activation, TransformerConfig, check_choice, check_size
-from model.errors import ConfigError
+from headlight.model.config import Activation, TransformerConfig, check_choice, check_size
+from headlight.model.errors import ConfigError
 
 Positions = Literal["sinusoidal", "learned"]
 SharedEmbeddings = Literal["none", "target", "all"]

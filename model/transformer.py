@@ -7,16 +7,25 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.blocks import AttnOnlyBlock, Block, build_blocks
-from model.cache import ActivationCache
-from model.config import TransformerConfig
-from model.errors import InputError
-from model.hooked import HookedModel
-from model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
-from model.inputs import check_tokens
-from model.layers import Dropout, Embed, PosEmbed, TiedUnembed, Unembed, build_norm, positions_of, visible_keys
-from model.source import Source
-from model.tokenizer import TokenIds, Tokenizer
+from headlight.model.blocks import AttnOnlyBlock, Block, build_blocks
+from headlight.model.cache import ActivationCache
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import InputError
+from headlight.model.hooked import HookedModel
+from headlight.model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
+from headlight.model.inputs import check_tokens
+from headlight.model.layers import (
+    Dropout,
+    Embed,
+    PosEmbed,
+    TiedUnembed,
+    Unembed,
+    build_norm,
+    positions_of,
+    visible_keys,
+)
+from headlight.model.source import Source
+from headlight.model.text.tokenizer import TokenIds, Tokenizer
 
 
 class Transformer(HookedModel):
@@ -60,15 +69,15 @@ class Transformer(HookedModel):
         check_tokens("prompt", tokens, attention_mask, **sizes)
         real = None if attention_mask is None else attention_mask.bool()
         n_pos = tokens.shape[1]
-        visible = visible_keys(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
+        mask = visible_keys(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
         positions = positions_of(tokens, real, n_past)
         embedded = tap("hook_embed", self.embed(tokens)) + tap("hook_pos_embed", self.pos_embed(positions))
         resid = self.dropout(embedded)
         for layer, block in enumerate(self.blocks[:stop_at_layer]):
-            resid = block(resid, visible, tap.within(f"blocks.{layer}"))
+            resid = block(resid, mask, tap.within(f"blocks.{layer}"))
         if stop_at_layer is not None:
             return resid
-        return self.unembed(self.ln_final(resid, tap.within("ln_final")))
+        return self.unembed(self.ln_final(resid, tap.within("ln_final")), tap.within("unembed"))
 
     def run_with_cache(
         self,

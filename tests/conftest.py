@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # Before anything imports model: its annotations become checks, with an int wherever a float may stand, as for mypy.
-install_import_hook("model", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+install_import_hook("headlight.model", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 torch.set_num_threads(1)  # the order of sums, and so their last bits, is the same wherever tests run
-settings.register_profile("headlight", deadline=None)  # a slow machine is no failure
+# A slow machine is no failure. `make test-all` draws all examples, by `--hypothesis-profile all`.
+settings.register_profile("headlight", deadline=None, max_examples=25)
+settings.register_profile("all", deadline=None)
 settings.load_profile("headlight")
 
 LOOPBACK = ("127.", "::1", "localhost")
@@ -51,3 +54,19 @@ def browser(with_chromium: None) -> Iterator["Browser"]:
 
     with chromium() as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the server writes, in a folder of its own."""
+    return tmp_path_factory.mktemp("server") / "log.txt"
+
+
+@pytest.fixture(scope="session")
+def server(log: Path) -> Iterator[str]:
+    """The address of Headlight, one server for all tests of a worker; a traceback in its log fails the last of them."""
+    from tests.serving import headlight
+
+    with headlight(log.parent, "--threads", "1") as url:
+        yield url
+    assert "Traceback" not in log.read_text(), log.read_text()

@@ -1,4 +1,4 @@
-"""Runs the notebook in a new kernel; `python -m tests.notebook` (`make notebook`) also writes what came out into it."""
+"""Runs the notebooks in a new kernel; `python -m tests.notebook` (`make notebook`) also writes what comes out."""
 
 import os
 import tempfile
@@ -9,17 +9,19 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from traitlets.config import Config
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
+
 NOTEBOOK = ROOT / "assets" / "notebooks" / "attention_from_scratch.ipynb"
+FIGURES = NOTEBOOK.with_name("figures.ipynb")
 
 
-def committed() -> NotebookNode:
-    """The notebook as it lies in the project, outputs included."""
-    return nbformat.read(NOTEBOOK, as_version=4)
+def committed(path: Path = NOTEBOOK) -> NotebookNode:
+    """A notebook as it lies in the project, outputs included."""
+    return nbformat.read(path, as_version=4)
 
 
-def executed() -> NotebookNode:
-    """The notebook with the outputs of a run of all its cells, started in the project's folder.
+def executed(path: Path = NOTEBOOK) -> NotebookNode:
+    """A notebook with the outputs of a run of all its cells, started in the project's folder.
 
     The kernel takes nothing from the user's own Jupyter and IPython, and runs on one thread, so that sums are taken in
     the same order wherever it runs.
@@ -29,7 +31,7 @@ def executed() -> NotebookNode:
     """
     import matplotlib.font_manager  # noqa: F401  a new machine's list of fonts is made here, not in the outputs
 
-    notebook = committed()
+    notebook = committed(path)
     with tempfile.TemporaryDirectory() as own:
         settings = {
             "IPYTHONDIR": own,
@@ -52,4 +54,5 @@ def executed() -> NotebookNode:
 
 
 if __name__ == "__main__":
-    nbformat.write(executed(), NOTEBOOK)
+    for path in (NOTEBOOK, FIGURES):
+        nbformat.write(executed(path), path)

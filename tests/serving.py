@@ -6,15 +6,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-ROOT = Path(__file__).parent.parent
+from headlight.app.server.settings import SERVER
+from tests.places import ROOT
+
+MAKE_RUN = (sys.executable, "-m", "headlight.app")
 START_SECONDS = 60
 PATIENCE = 60_000  # milliseconds that anything may take to be seen on a busy machine
 # The first two let it run as root and without a screen; the rest keep it from calling its maker.
@@ -35,34 +37,39 @@ def chromium_path() -> str | None:
 
 
 @contextmanager
-def headlight(folder: Path, *flags: str, port: int = 0) -> Iterator[str]:
-    """The address of Headlight as `make run` serves it; its log and caches are in the folder.
+def headlight(
+    folder: Path, *flags: str, port: int = 0, command: Sequence[str] = MAKE_RUN, working: Path = ROOT
+) -> Iterator[str]:
+    """The address of Headlight as `make run`, or another command, serves it; its log and caches are in the folder.
 
     Raises:
         RuntimeError: it did not start; the message is its log.
     """
-    with _server(["-m", "app", *flags], folder, port or _free_port()) as url:
+    with _server([*command, *flags], folder, port or _free_port(), working) as url:
         yield url
 
 
 @contextmanager
 def served(script: str, folder: Path) -> Iterator[str]:
-    """The same for another Streamlit script."""
-    with _server(["-m", "streamlit", "run", script], folder, _free_port()) as url:
+    """The same for another Streamlit script, with Headlight's configuration."""
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / script)]
+    # It works where Streamlit then finds the configuration.
+    with _server(command, folder, _free_port(), SERVER.parent, PYTHONPATH=str(ROOT)) as url:
         yield url
 
 
 @contextmanager
-def _server(arguments: list[str], folder: Path, port: int) -> Iterator[str]:
+def _server(command: list[str], folder: Path, port: int, working: Path, **besides: str) -> Iterator[str]:
     environment = os.environ | {
         "STREAMLIT_SERVER_PORT": str(port),
         "STREAMLIT_SERVER_HEADLESS": "true",
         "HF_HOME": str(folder / "hub"),
         "HF_ENDPOINT": f"http://127.0.0.1:{_free_port()}",  # nobody listens there
+        **besides,
     }
-    command, log = [sys.executable, *arguments], folder / "log.txt"
+    log = folder / "log.txt"
     with log.open("a") as output:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(command, cwd=working, env=environment, stdout=output, stderr=subprocess.STDOUT)
     try:
         _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
         yield f"http://127.0.0.1:{port}"
@@ -83,7 +90,7 @@ def _wait_for(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
         try:
             urlopen(url, timeout=5).close()
             return
-        except URLError:
+        except OSError:  # it does not listen yet, or not answer in time
             time.sleep(0.1)
     raise RuntimeError(f"The page did not start:\n{log.read_text()}")
 

@@ -11,35 +11,40 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
 
-# A module may import from the lines above its own, never from its own line or below.
+# A unit, a file or a folder of `model` or `app`, may import from the lines above its own, never from its own or below.
 LEVELS = [
     "model.errors",
-    "model.config model.hooks model.cache model.files model.labels model.source model.backend model.analysis",
-    "model.product model.heads_apart",
-    "model.layers model.tokenizer model.inputs model.hooked model.interventions model.seq2seq_config",
-    "model.blocks model.edits",
-    "model.transformer model.seq2seq model.cone",
-    "model.families model.decoding model.editing model.patching model.teaching",
+    "model.config model.hooks model.cache model.files model.source model.kernels.backend model.text.labels",
+    "model.kernels model.analysis",
+    "model.layers model.text model.inputs model.hooked model.seq2seq_config",
+    "model.edits model.blocks",
+    "model.transformer model.seq2seq",
+    "model.edits.cone",
+    "model.edits.editing",
+    "model.host",
+    "model.run",
+    "model.comparison",
+    "model.axis model.explain",
+    "model.fields",
+    "model.families model.decoding model.patching model.roles",
     "model.loading",
+    "model.reports",
     "model",
     "model.training",
-    "app.glossary app.settings app.limits app.memory app.selection app.prompts app.prompt_files app.boundary "
-    "app.csv_files",
-    "app.components app.models app.prompt_list app.jobs",
-    "app.run",
+    "model.training.recipes",
+    "app.glossary app.exports.csv_files app.figures",
+    "app.components app.server app.selection",
     "app.runs",
-    "app.shown app.batch app.checks app.translation app.generation app.explained app.detection app.weights "
-    "app.patching",
-    "app.flow app.axis app.continuations app.notices app.tour app.trust app.measured",
-    "app.translations app.bars",
-    "app.fields app.about app.prompt_bar app.source_bar",
-    "app.views",
+    "app.analyses",
+    "app.parts",
     "app.exports",
-    "app.registry app.take_away",
-    "app.main app.kept_files",
-    "app.server",
+    "app.frame",
+    "app.pages",
+    "app.registry",
+    "app.main",
+    "app.server.server",
     "app.__main__",
 ]
 LEVEL = {unit: level for level, units in enumerate(LEVELS) for unit in units.split()}
@@ -47,46 +52,44 @@ LEVEL = {unit: level for level, units in enumerate(LEVELS) for unit in units.spl
 # Of the lines above, these may import no more than this.
 NO_MORE_THAN = {
     "model.analysis": {"model.errors", "model.config"},
-    "model.layers": {"model.config", "model.hooks", "model.product", "model.heads_apart"},
+    "model.layers": {"model.config", "model.hooks", "model.kernels"},
     "app.components": set[str](),
     "app.selection": {"model.edits", "model.errors"},
-    "app.csv_files": set[str](),
+    "app.exports.csv_files": set[str](),
+    "app.figures": set[str](),
 }
 
 # What of the library the pages may name; everything that loads or runs a model is left to these.
-PAGES_MAY_NAME = {"model.errors", "model.analysis", "model.labels", "model.source", "model.edits", "model.cone"}
-MAY_RUN_MODELS = {"app.models", "app.run", "app.runs", "app.checks", "app.translation", "app.generation"}
-MAY_RUN_MODELS |= {"app.explained", "app.measured", "app.detection", "app.weights", "app.flow", "app.patching"}
+PAGES_MAY_NAME = {
+    "model.errors",
+    "model.analysis",
+    "model.text.labels",
+    "model.source",
+    "model.edits",
+    "model.edits.cone",
+}
+PAGES_MAY_NAME |= {"model.run", "model.comparison", "model.explain", "model.reports", "model.axis", "model.fields"}
+PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles"}
+MAY_RUN_MODELS = {"app.runs", "app.analyses"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {
     "model": {"torch", "einops", "jaxtyping"},
     "model.analysis": {"torch", "einops", "jaxtyping", "rapidfuzz"},
+    "model.roles": {"torch", "jaxtyping", "numpy"},
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
-    "model.tokenizer": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
+    "model.text": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
     "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm", "matplotlib lazily"},
     "app": {"streamlit"},
-    "app.models": {"torch"},
-    "app.run": {"torch", "jaxtyping"},
-    "app.runs": {"torch", "jaxtyping"},
-    "app.checks": {"torch", "jaxtyping"},
-    "app.translation": {"torch", "jaxtyping"},
-    "app.continuations": {"torch", "jaxtyping"},
-    "app.translations": {"torch", "jaxtyping"},
-    "app.generation": {"torch", "jaxtyping"},
-    "app.explained": {"torch", "jaxtyping"},
-    "app.flow": {"torch", "jaxtyping"},
-    "app.patching": {"torch", "jaxtyping"},
-    "app.measured": {"torch", "jaxtyping"},
-    "app.detection": {"torch", "jaxtyping", "numpy"},
-    "app.weights": {"torch"},
-    "app.axis": {"torch", "jaxtyping"},
-    "app.fields": {"torch", "numpy", "jaxtyping"},
+    "app.runs": {"streamlit", "torch", "numpy", "jaxtyping"},
+    "app.analyses": {"streamlit", "torch", "numpy", "jaxtyping"},
     "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily"},
     "app.server": {"streamlit", "starlette"},
-    "app.kept_files": {"starlette"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
-    "app.views": {"streamlit", "numpy", "pandas", "jaxtyping"},
+    "app.figures": {"numpy", "plotly lazily"},
+    "app.frame": {"streamlit", "numpy"},
+    "app.parts": {"streamlit", "numpy", "jaxtyping"},
+    "app.pages": {"streamlit", "numpy", "pandas", "torch", "jaxtyping", "matplotlib lazily"},
 }
 
 
@@ -103,7 +106,7 @@ class Import:
 
 
 def _dotted(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(("headlight", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
 MODULES = {_dotted(path): path for folder in ("model", "app") for path in sorted((ROOT / folder).rglob("*.py"))}
@@ -127,12 +130,20 @@ def _imports(module: str) -> Iterator[Import]:
 
 IMPORTS = [found for module in MODULES for found in _imports(module)]
 INSIDE = [found for found in IMPORTS if found.imported in MODULES]
-OUTSIDE = [found for found in IMPORTS if found.imported.split(".")[0] not in {"model", "app", *sys.stdlib_module_names}]
+OUTSIDE = [found for found in IMPORTS if found.imported.split(".")[0] not in {"headlight", *sys.stdlib_module_names}]
 
 
 def _unit(module: str) -> str:
-    """The entry of LEVELS that a module belongs to: `model.families` for `model.families.gpt2`."""
-    return ".".join(module.split(".")[:2])
+    """The entry of LEVELS that a module belongs to: `model.families` for `headlight.model.families.gpt2`."""
+    parts = module.split(".")[1:]
+    names = (".".join(parts[:length]) for length in range(min(3, len(parts)), 0, -1))
+    return next((name for name in names if name in LEVEL), ".".join(parts[:2]))
+
+
+def _outward(unit: str) -> Iterator[str]:
+    """A unit and the folders around it, from within."""
+    parts = unit.split(".")
+    return (".".join(parts[:length]) for length in range(len(parts), 0, -1))
 
 
 def _wrong_arrow(found: Import) -> bool:
@@ -146,13 +157,26 @@ def test_every_module_has_a_level() -> None:
     assert {_unit(module) for module in MODULES} - {"app"} == set(LEVEL)
 
 
+def test_no_page_imports_another() -> None:
+    def page(module: str) -> str:
+        return ".".join(module.split(".")[:4]) if module.startswith("headlight.app.pages.") else ""
+
+    pairs = [(page(found.importer), page(found.imported), found) for found in INSIDE]
+    assert any(one and one == other for one, other, _ in pairs)
+    assert not [str(found) for one, other, found in pairs if one and other and one != other]
+
+
 def test_imports_run_one_way() -> None:
     assert not [str(found) for found in INSIDE if _wrong_arrow(found)]
 
 
 def test_no_page_loads_or_runs_a_model_by_itself() -> None:
-    from_pages = [f for f in INSIDE if f.importer.startswith("app") and _unit(f.importer) not in MAY_RUN_MODELS]
-    of_library = [f for f in from_pages if f.imported.startswith("model")]
+    from_pages = [
+        f
+        for f in INSIDE
+        if f.importer.startswith("headlight.app") and not MAY_RUN_MODELS & {*_outward(f.importer.partition(".")[2])}
+    ]
+    of_library = [f for f in from_pages if f.imported.startswith("headlight.model")]
     assert of_library
     assert not [str(found) for found in of_library if _unit(found.imported) not in PAGES_MAY_NAME]
 
@@ -160,17 +184,17 @@ def test_no_page_loads_or_runs_a_model_by_itself() -> None:
 def test_third_party_packages_stay_where_they_belong() -> None:
     def allowed(found: Import) -> bool:
         package, unit = found.imported.split(".")[0], _unit(found.importer)
-        names = THIRD_PARTY.get(unit, THIRD_PARTY[unit.split(".")[0]])
+        names = next(THIRD_PARTY[name] for name in _outward(unit) if name in THIRD_PARTY)
         return package in names or (found.lazy and f"{package} lazily" in names)
 
     assert not [str(found) for found in OUTSIDE if not allowed(found)]
 
 
 def test_the_library_imports_without_transformers_and_without_the_app() -> None:
-    code = "import sys, model; print(*{name.split('.')[0] for name in sys.modules})"
+    code = "import sys, headlight.model; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "torch" in run.stdout.split()
-    assert not {"transformers", "streamlit", "app"} & set(run.stdout.split())
+    assert not {"transformers", "streamlit", "headlight.app"} & set(run.stdout.split())
 
 
 def _hits(pattern: str, folder: str, *suffixes: str) -> list[str]:

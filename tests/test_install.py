@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT, STREAMLIT_CONFIG
+
 PIN = re.compile(r"[\w-]+==[\w.]+(; sys_platform [^#]+)?(  #.*)?")
 
 
@@ -18,7 +19,7 @@ def clone(tmp_path: Path) -> Path:
     """What `make` reads, in a folder whose name has a space."""
     folder = tmp_path / "a clone"
     folder.mkdir()
-    for name in ("Makefile", "requirements.txt", "requirements-dev.txt"):
+    for name in ("Makefile", "requirements.txt", "requirements-dev.txt", "pyproject.toml", "setup.py"):
         shutil.copy(ROOT / name, folder)
     return folder
 
@@ -30,7 +31,7 @@ def _make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _installed(folder: Path) -> None:
-    for name in (".venv/bin/python", ".venv/installed"):
+    for name in (".venv/bin/python", ".venv/requirements", ".venv/installed"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
 
@@ -44,12 +45,12 @@ def test_a_new_clone_installs_only_what_the_application_needs(clone: Path) -> No
 
 def test_the_next_start_installs_nothing(clone: Path) -> None:
     _installed(clone)
-    assert _make(clone, "-n", "run").stdout == ".venv/bin/python -m app \n"
+    assert _make(clone, "-n", "run").stdout == ".venv/bin/python -m headlight.app \n"
 
 
 def test_a_second_server_finds_a_port() -> None:
     """Streamlit takes the next free port only where none is configured."""
-    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    settings = tomllib.loads(STREAMLIT_CONFIG.read_text())
     assert "port" not in settings["server"]
     assert settings["server"]["address"] == "127.0.0.1"
 
@@ -95,5 +96,6 @@ def test_the_container_takes_the_steps_of_make_run() -> None:
 
 def test_the_container_gets_every_folder_that_the_application_reads() -> None:
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
-    assert {"app", "model", "assets", ".streamlit", "Makefile", "requirements.txt"} == set(kept)
+    assert {"app", "model", "assets", "Makefile", "requirements.txt"} < set(kept)
+    assert {"pyproject.toml", "setup.py", "__init__.py", "README.md"} < set(kept)
     assert not [name for name in kept if not (ROOT / name).exists()]

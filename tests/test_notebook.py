@@ -9,8 +9,9 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from app.registry import VIEWS
-from tests.notebook import NOTEBOOK, ROOT, committed, executed
+from headlight.app.registry import VIEWS
+from tests.notebook import FIGURES, NOTEBOOK, committed, executed
+from tests.places import ROOT
 
 LARGEST = 600_000  # bytes; GitHub shows larger notebooks late or not at all
 LINKS = re.compile(r"\]\(([^)#:]+)\)")
@@ -109,3 +110,28 @@ def test_the_numbers_bear_out_what_the_text_says(fresh: NotebookNode) -> None:
     exact, of = numbers("measured-code")[:2]
     assert exact >= 0.99 * of
     assert numbers("measured-code")[-1] >= 99
+
+
+def _figures(notebook: NotebookNode) -> dict[str, list[tuple[str, int]]]:
+    """The traces of each cell's figure: their kinds and how many numbers each has along its first axis."""
+    return {
+        cell.id: [
+            (trace["type"], len(trace.get("z", trace.get("y"))))
+            for output in cell.outputs
+            for trace in output.data["application/vnd.plotly.v1+json"]["data"]
+        ]
+        for cell in _code(notebook)
+        if cell.outputs
+    }
+
+
+def test_the_notebook_of_figures_draws_what_was_committed() -> None:
+    notebook, fresh = committed(FIGURES), executed(FIGURES)
+    nbformat.validate(notebook)
+    assert FIGURES.stat().st_size < LARGEST
+    assert [cell.execution_count for cell in _code(notebook)] == list(range(1, len(_code(notebook)) + 1))
+    assert _figures(fresh) == _figures(notebook)
+    assert all(_figures(notebook).values())
+    drawn = set(re.findall(r"figures\.(\w+)\(", "".join(cell.source for cell in _code(notebook))))
+    lines = {"attention", "residual_norms", "logit_lens", "attribution", "patching_map", "head_scatter", "next_tokens"}
+    assert lines | {"cosine", "components", "training_curves"} == drawn

@@ -4,13 +4,12 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from app.settings import FIELDS, default_text, flag
+from headlight.app.server.settings import FIELDS, default_text, flag
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -3,21 +3,23 @@
 Each folder is one component (python, js, css); `shared` holds what they have in common. Components of one `group` share
 hover and pin in the browser, without a round trip to the server.
 
-Charts are components too, not Plotly's: Streamlit has Plotly draw every figure twice, and with five of them a page was
-there after 0.4 s, for a zoom and a toolbar that were switched off.
+Lines, bars, scatters and histograms are Plotly's (`app.figures`), in one figure under a page's canvas. What is here has
+what Plotly lacks: thousands of cells with linked hover (heads, the lens, maps of layers and tokens), and a cell or a
+bar that is chosen by click and key and changes the page: in `signed_map` another head, in `token_bars` another token to
+go on with, its steps linked with the heads under them.
 """
 
-from app.components.announcer import announcer
-from app.components.beam_tree import BeamNode, BeamState, beam_tree
-from app.components.cell_map import CellAxis, cell_map
-from app.components.flow_graph import FlowChoice, GraphEdge, GraphNode, flow_choice, flow_graph
-from app.components.head_grid import HeadIndex, head_grid
-from app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
-from app.components.heading import heading
-from app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
-from app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
-from app.components.navigation import navigation
-from app.components.options import (
+from headlight.app.components.announcer import announcer
+from headlight.app.components.beam_tree import BeamNode, BeamState, beam_tree
+from headlight.app.components.cell_map import CellAxis, cell_map
+from headlight.app.components.flow_graph import FlowChoice, GraphEdge, GraphNode, flow_choice, flow_graph
+from headlight.app.components.head_grid import HeadIndex, head_grid
+from headlight.app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
+from headlight.app.components.heading import heading
+from headlight.app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
+from headlight.app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
+from headlight.app.components.navigation import navigation
+from headlight.app.components.options import (
     Button,
     Choice,
     Link,
@@ -31,29 +33,21 @@ from app.components.options import (
     form_row,
     option_row,
 )
-from app.components.row_table import Column, row_table
-from app.components.series_chart import Bars, Colour, Line, bar_chart, line_chart
-from app.components.shared.coding import (
-    encode_positive,
-    encode_signed,
-    encode_weights,
-)
-from app.components.shared.fetchable import Fetchable
-from app.components.signed_bars import SignedBar, signed_bars
-from app.components.signed_map import MapAxis, MapCell, chosen_cell, signed_map
-from app.components.token_bars import Beside, StepClick, TokenChoice, WritingStep, clicked, token_bars
-from app.components.token_strip import token_strip
-from app.components.tour import Step, tour
+from headlight.app.components.row_table import Column, row_table
+from headlight.app.components.shared.coding import encode_positive, encode_signed, encode_weights
+from headlight.app.components.shared.fetchable import Fetchable
+from headlight.app.components.signed_map import MapAxis, MapCell, chosen_cell, signed_map
+from headlight.app.components.token_bars import Beside, StepClick, TokenChoice, WritingStep, clicked, token_bars
+from headlight.app.components.token_strip import token_strip
+from headlight.app.components.tour import Step, tour
 
 __all__ = [
-    "Bars",
     "BeamNode",
     "BeamState",
     "Beside",
     "Button",
     "CellAxis",
     "Choice",
-    "Colour",
     "Column",
     "Fetchable",
     "FlowChoice",
@@ -67,7 +61,6 @@ __all__ = [
     "LensCells",
     "LensColours",
     "LensPin",
-    "Line",
     "Link",
     "Listed",
     "MapAxis",
@@ -75,7 +68,6 @@ __all__ = [
     "Number",
     "Option",
     "Pin",
-    "SignedBar",
     "Slider",
     "Step",
     "StepClick",
@@ -88,7 +80,6 @@ __all__ = [
     "TokenChoice",
     "WritingStep",
     "announcer",
-    "bar_chart",
     "beam_tree",
     "cell_map",
     "chosen_cell",
@@ -105,11 +96,9 @@ __all__ = [
     "heading",
     "heads",
     "lens_grid",
-    "line_chart",
     "navigation",
     "option_row",
     "row_table",
-    "signed_bars",
     "signed_map",
     "token_bars",
     "token_strip",

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.run import Run
-from app.shown import Shown
-from app.translation import Translation
-from app.translations import Translations
-from model.edits import describe
-from model.source import Source
+from headlight.model.comparison import Comparison
+from headlight.model.decoding.translation import Translation
+from headlight.model.decoding.translations import Translations
+from headlight.model.edits import describe
+from headlight.model.run import Run
+from headlight.model.source import Source
 
-Found = Shown | Translations
+Found = Comparison | Translations
 
 
 @dataclass(frozen=True)
@@ -89,5 +89,5 @@ def _weights(source: Source) -> dict[str, Any]:
     return {"model": source.name, "revision": source.revision, "sha256 of the weights": source.sha256}
 
 
-def _places(shown: Shown, run: Run) -> list[int]:
+def _places(shown: Comparison, run: Run) -> list[int]:
     return [place for place, position in enumerate(shown.positions(run)) if position is not None]

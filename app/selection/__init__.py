@@ -1,9 +1,9 @@
 """All that the user has chosen: one frozen value, the page's URL for it, and the widgets that change it."""
 
-from app.selection.chosen import Head, Selection, within
-from app.selection.links import from_query, to_query, too_long_for_url
-from app.selection.prompts import compare, compare_no_more, comparing, submit, swap
-from app.selection.session import (
+from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.links import from_query, to_query, too_long_for_url
+from headlight.app.selection.prompts import compare, compare_no_more, comparing, submit, swap
+from headlight.app.selection.session import (
     accept,
     arrive,
     arrived,
@@ -30,7 +30,7 @@ from app.selection.session import (
     widget_key,
     write_url,
 )
-from app.selection.sources import (
+from headlight.app.selection.sources import (
     compare_sources,
     compare_sources_no_more,
     comparing_sources,
@@ -78,6 +78,5 @@ __all__ = [
     "unread",
     "update",
     "widget_key",
-    "within",
     "write_url",
 ]

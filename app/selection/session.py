@@ -5,14 +5,15 @@ report what they hold when they are drawn. A URL that the user opens, or goes ba
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from app.selection.chosen import Selection
-from app.selection.links import from_query, to_query
+from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.chosen import Selection
+from headlight.app.selection.links import changed, from_query, to_query
 
 _KEYS = "headlight."
 _PAGE = "page"  # the URL's parameter
@@ -34,6 +35,22 @@ _BESIDE = {
     "prompt": ("model", "bos", "model_b", "align"),
     "source": ("translator", "beams", "translator_b", "pair_align"),
 }
+
+
+class Page(Protocol):
+    """A page as the address knows it: its names there, and the options that are its own, if any."""
+
+    @property
+    def slug(self) -> str:
+        """The value of the parameter `page`."""
+
+    @property
+    def formerly(self) -> tuple[str, ...]:
+        """Its values in older links."""
+
+    @property
+    def choices(self) -> type[PageChoices] | None:
+        """The type of its own options."""
 
 
 @dataclass
@@ -68,7 +85,7 @@ def forgotten() -> bool:
     return "headlight" not in st.session_state or _session().late
 
 
-def arrive(pages: Sequence[str], start: Selection) -> None:
+def arrive(pages: Sequence[Page], start: Selection) -> None:
     """Take over the URL where the user opened one or moved to one by Back or Forward; `start` fills what it lacks.
 
     A text that was left out of the URL for its length is empty: what was chosen for it waits until the user pastes it.
@@ -77,21 +94,22 @@ def arrive(pages: Sequence[str], start: Selection) -> None:
     browser has yet to hear. The first of the `pages` is that of a URL which names none.
     """
     session, query = _session(), st.query_params.to_dict()
-    session.pages = pages
+    session.pages = [page.slug for page in pages]
     opened = session.shown is None and session.asked is None and not session.refusal
     if opened or (query and _moved_in_history()):
-        selection, unread = from_query(query)
+        selection, unread = from_query(query, [page.choices for page in pages if page.choices])
         if "prompt" not in query and "prompt" not in unread:
             selection = replace(selection, prompt=start.prompt)
         waiting: dict[str, Any] = {name: "" for name in _READ if name in unread}
         selection = replace(selection, **waiting)
-        page = query.get(_PAGE, pages[0])
+        slugs = {name: page.slug for page in pages for name in (page.slug, *page.formerly)}
+        page = slugs.get(query.get(_PAGE, session.pages[0]))
         turned = session.page if opened else ""  # by the click that found the session forgotten
         ask(
             selection if selection.model else replace(selection, model=start.model),
-            turned or (page if page in pages else pages[0]),
+            turned or page or session.pages[0],
         )
-        session.linked, session.unread = True, unread if page in pages else (*unread, _PAGE)
+        session.linked, session.unread = True, unread if page else (*unread, _PAGE)
 
 
 def arrived() -> bool:
@@ -183,16 +201,21 @@ def submit_late() -> None:
 def ask_instead(asked: Selection, page: str = "") -> None:
     """Ask for a selection, as `ask`, without what was chosen for the present one and means nothing for the new one."""
     now = current()
-    if asked.model != now.model:
-        asked = replace(asked, heads=None, pair=(), component=None)
+    change = Change(
+        model=asked.model != now.model,
+        prompt=_differ(asked, now, IN_PROMPT_BAR),
+        translator=asked.translator != now.translator,
+        source=_differ(asked, now, IN_SOURCE_BAR),
+    )
+    asked = asked.after(change)
+    if change.model:
+        asked = replace(asked, heads=None)
     if asked.compares != now.compares:
         asked = replace(asked, side=None, sort="place" if asked.sort == "divergence" else asked.sort)
-    if _differ(asked, now, IN_PROMPT_BAR):
-        asked = replace(asked, queries=(), keys=(), layer=None, position=None, written=(), step=0, flow_chosen=())
-    if asked.translator != now.translator:
-        asked = replace(asked, pair_heads=None)
-    if _differ(asked, now, IN_SOURCE_BAR):
-        asked = replace(asked, branch=None, branch_b=None, pair_queries=(), pair_keys=())
+    if change.prompt:
+        asked = replace(asked, queries=(), keys=(), layer=None, position=None)
+    if change.source:
+        asked = replace(asked, branch=None, branch_b=None)
     ask(asked, page)
 
 
@@ -214,8 +237,8 @@ def accept(selection: Selection) -> None:
 
 def _missing(asked: Selection, found: Selection) -> tuple[str, ...]:
     """The names of what was asked for and is not there, in whole or in part."""
-    names = (each.name for each in fields(Selection))
-    return tuple(name for name in names if getattr(asked, name) not in (getattr(found, name), getattr(Selection, name)))
+    there = changed(found)
+    return tuple(name for name, value in changed(asked).items() if there.get(name) != value)
 
 
 def refuse(reason: str) -> None:
@@ -224,15 +247,15 @@ def refuse(reason: str) -> None:
     session.refused, session.asked, session.refusal = session.asked, None, reason
 
 
-def update(**chosen: Any) -> None:
-    """Note what a component reports that the user has chosen in it."""
+def update(page: type[PageChoices] | None = None, /, **chosen: Any) -> None:
+    """Note what a component reports that the user has chosen in it, of all that pages share or of a page's options."""
     session = _session()
-    session.shown = replace(current(), **chosen)
+    session.shown = current().updated(page, **chosen)
 
 
-def choose(**chosen: Any) -> None:
+def choose(page: type[PageChoices] | None = None, /, **chosen: Any) -> None:
     """Change what components hold: the page's doing, not theirs."""
-    update(**chosen)
+    update(page, **chosen)
     _session().epoch += 1
 
 
@@ -294,13 +317,13 @@ def widget_key(name: str) -> str:
     return f"{_KEYS}{name}"
 
 
-def bind(name: str, default: Any = None) -> dict[str, Any]:
-    """The arguments that tie a widget to a field: its key, and the callback that notes a change.
+def bind(name: str, page: type[PageChoices] | None = None) -> dict[str, Any]:
+    """The arguments that tie a widget to a field of the selection or of a page's options.
 
-    A field that is None shows the default.
+    They are its key, and the callback that notes a change.
     """
-    value = getattr(current(), name)
-    return tie(name, default if value is None else value, lambda chosen: update(**{name: chosen}))
+    value = getattr(current().of(page) if page else current(), name)
+    return tie(name, value, lambda chosen: update(page, **{name: chosen}))
 
 
 def tie(name: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:

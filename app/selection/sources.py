@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app.selection.session import IN_SOURCE_BAR, _session, ask_instead, current, forgotten, widget_key
+from headlight.app.selection.session import IN_SOURCE_BAR, _session, ask_instead, current, forgotten, widget_key
 
 _PAIRS = {"translator": "translator_b", "source": "source_b", "translation": "translation_b"}
 

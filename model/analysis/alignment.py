@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float, Shaped
 from rapidfuzz.distance import LCSseq
 from torch import Tensor
 
-from model.analysis import Measure
-from model.analysis.attention import js_divergence
+from headlight.model.analysis import Measure
+from headlight.model.analysis.attention import js_divergence
 
 Presence = Literal["both", "changed", "a", "b"]
 Positions = Sequence[int | None]

@@ -8,29 +8,34 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from model.analysis import Measure
+from headlight.model.analysis import Measure
 
 Pattern = Float[Tensor, "head query key"]
 
 
 def entropy(pattern: Pattern) -> Measure:
     """How spread out each row is: 0 nats for one attended token, log n for n tokens alike. 0 log 0 counts as 0."""
-    # One head at a time: the logarithms of a whole layer would be fresh memory of the pattern's size.
-    rows = torch.stack([torch.special.entr(head).sum(dim=-1) for head in pattern])
-    return Measure("attention entropy", "nats", ("head", "query"), rows)
+    least = torch.finfo(pattern.dtype).tiny  # torch.special.entr does without, and takes twice as long
+    # Some rows at a time: their logarithms stay in the processor's cache, those of a head do not.
+    blocks = (rows for head in pattern for rows in head.split(128))
+    sums = [rows.clamp(min=least).log_().mul_(rows).sum(dim=-1).neg_() for rows in blocks]
+    return Measure("attention entropy", "nats", ("head", "query"), torch.cat(sums).view(pattern.shape[:2]))
 
 
-def mean_distance(pattern: Pattern) -> Measure:
+def mean_distance(pattern: Pattern, apart: Float[Tensor, "query key"] | None = None) -> Measure:
     """How far each row looks: the mean of |query - key| under its weights, in tokens.
 
     Absolute, so that in bidirectional attention left and right do not cancel; in causal attention it is query - key.
+    `apart` is what `distances` gives, which patterns of one size can share.
     """
-    n_queries, n_keys = pattern.shape[-2:]
-    queries = torch.arange(n_queries, device=pattern.device)[:, None]
-    keys = torch.arange(n_keys, device=pattern.device)
-    distance = (queries - keys).abs().to(pattern.dtype)
-    mean = torch.einsum("hqk,qk->hq", pattern, distance)
+    apart = distances(*pattern.shape[-2:]).to(pattern) if apart is None else apart
+    mean = torch.stack([torch.linalg.vecdot(head, apart) for head in pattern])
     return Measure("mean attended distance", "tokens", ("head", "query"), mean)
+
+
+def distances(n_queries: int, n_keys: int) -> Float[Tensor, "query key"]:
+    """How many tokens lie between each query and each key: |query - key|."""
+    return (torch.arange(float(n_queries))[:, None] - torch.arange(float(n_keys))).abs_()
 
 
 def write_norms(v: Float[Tensor, "key head d_head"], W_O: Float[Tensor, "head d_head d_model"]) -> Measure:
@@ -103,8 +108,12 @@ def max_pool(pattern: Shaped[Tensor, "*lead query key"], size: int) -> Shaped[Te
     `torch.tensor_split`: as equal as can be, the longer ones first. Short axes are not enlarged.
     """
     for axis in (-2, -1):
-        bins = pattern.tensor_split(min(size, pattern.shape[axis]), dim=axis)
-        pattern = torch.stack([cells.amax(dim=axis) for cells in bins], dim=axis)
+        n_bins = min(size, pattern.shape[axis])
+        short, n_long = divmod(pattern.shape[axis], n_bins)
+        begin = n_long * (short + 1)  # of the bins that are shorter by one
+        long, rest = pattern.split([begin, pattern.shape[axis] - begin], axis)
+        bins = long.unflatten(axis, (n_long, short + 1)), rest.unflatten(axis, (n_bins - n_long, short))
+        pattern = torch.cat([cells.amax(axis if axis == -1 else -2) for cells in bins], axis)
     return pattern
 
 
@@ -152,7 +161,12 @@ class HeadScores:
     induction: Measure
 
 
-def head_scores(pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " pos"]) -> HeadScores:
+Cells = dict[str, tuple[Int[Tensor, " cell"], int]]
+
+
+def head_scores(
+    pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " pos"], cells: Cells | None = None
+) -> HeadScores:
     """What each head attends to on this prompt, as mean weights (probability) over the queries that have such a key.
 
     - previous_token: the key just before the query.
@@ -161,28 +175,30 @@ def head_scores(pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " po
     - duplicate_token: all earlier keys that hold the query's token.
     - induction: all keys just after such an earlier copy, the query itself excepted.
 
-    The first query is left out everywhere, since a causal head has no choice there.
+    The first query is left out everywhere, since a causal head has no choice there. `cells` is what `scored_cells`
+    gives, which all patterns of a prompt can share.
 
     Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022, "In-context
     Learning and Induction Heads".
     """
+    means = {}
+    for name, (chosen, n_queries) in (cells or scored_cells(tokens)).items():
+        # One head at a time: where tokens repeat, the cells are half of the pattern.
+        sums = torch.stack([head.take(chosen).sum() for head in pattern])
+        means[name] = Measure(name.replace("_", " "), "probability", ("head",), sums / n_queries)
+    return HeadScores(**means)
+
+
+def scored_cells(tokens: Int[Tensor, " pos"]) -> Cells:
+    """What each of the `HeadScores` adds up: cells of a prompt's pattern, row by row, of so many queries."""
     queries = torch.arange(1, len(tokens), device=tokens.device)
     repeats, copies = (tokens[:, None] == tokens).tril(diagonal=-1).nonzero(as_tuple=True)
     after = copies + 1
-    return HeadScores(
-        previous_token=_mean_weight("previous token", pattern, queries, queries - 1),
-        first_token=_mean_weight("first token", pattern, queries, torch.zeros_like(queries)),
-        current_token=_mean_weight("current token", pattern, queries, queries),
-        duplicate_token=_mean_weight("duplicate token", pattern, repeats, copies),
-        induction=_mean_weight("induction", pattern, repeats[after < repeats], after[after < repeats]),
-    )
-
-
-def _mean_weight(
-    name: str, pattern: Float[Tensor, "head pos pos"], query: Int[Tensor, " cell"], key: Int[Tensor, " cell"]
-) -> Measure:
-    """The weight in the given cells, summed over each query's keys and averaged over the queries that occur."""
-    # One head at a time: where tokens repeat, the cells are half of the pattern.
-    sums = torch.stack([head[query, key].sum() for head in pattern])
-    mean = sums / torch.unique(query).numel()
-    return Measure(name, "probability", ("head",), mean)
+    pairs = {
+        "previous_token": (queries, queries - 1),
+        "first_token": (queries, torch.zeros_like(queries)),
+        "current_token": (queries, queries),
+        "duplicate_token": (repeats, copies),
+        "induction": (repeats[after < repeats], after[after < repeats]),
+    }
+    return {name: (query * len(tokens) + key, torch.unique(query).numel()) for name, (query, key) in pairs.items()}

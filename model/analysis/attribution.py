@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.analysis import Measure
-from model.analysis.head_steps import Norm, normalize
-from model.analysis.score_parts import Parts, normalized
-from model.errors import HeadlightError
+from headlight.model.analysis import Measure
+from headlight.model.analysis.head_steps import Norm, normalize
+from headlight.model.analysis.score_parts import Parts, normalized
+from headlight.model.errors import HeadlightError
 
 Vector = Float[Tensor, " d_model"]
 

@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.analysis import Measure, Unit
-from model.analysis.ov import reading, writing
+from headlight.model.analysis import Measure, Unit
+from headlight.model.analysis.ov import reading, writing
 
 Gain = Float[Tensor, " d_model"]
 
@@ -34,7 +34,7 @@ class Circuit:
 
     @property
     def T(self) -> "Circuit":
-        """The same from the columns' side."""
+        """The circuit transposed: its columns are the rows."""
         return Circuit(self.name, self.unit, (self.axes[1], self.axes[0]), self.B.T, self.A.T)
 
 

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.analysis import Measure
-from model.analysis.ov import reading
+from headlight.model.analysis import Measure
+from headlight.model.analysis.ov import reading
 
 Through = Literal["query", "key", "value"]
 

@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from model.analysis import Measure
-from model.analysis.attention import head_scores
-from model.analysis.spread import spread
+from headlight.model.analysis import Measure
+from headlight.model.analysis.attention import head_scores
+from headlight.model.analysis.spread import spread
 
 Kind = Literal[
     "induction", "previous_token", "duplicate_token", "first_token", "current_token", "local_window", "punctuation"

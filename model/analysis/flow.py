@@ -22,8 +22,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.analysis import Measure
-from model.errors import InputError
+from headlight.model.analysis import Measure
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import InputError
 
 Vectors = Float[Tensor, "query d_model"]
 Kind = Literal["residual", "attention", "mlp"]
@@ -194,6 +195,12 @@ class Place(NamedTuple):
 
     depth: int
     position: int
+
+
+def state_names(cfg: TransformerConfig) -> tuple[str, ...]:
+    """What the depths are called: the embedding, then after each layer's attention and after its MLP."""
+    parts = ("",) if cfg.attn_only else (" attention", " MLP")
+    return "embed", *(f"L{layer}{part}" for layer in range(cfg.n_layers) for part in parts)
 
 
 @dataclass(frozen=True)

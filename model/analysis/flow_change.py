@@ -9,9 +9,20 @@ sum to 1 in each run: their changes, biases and rests included, sum to 0.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from model.analysis.alignment import Alignment, Positions
-from model.analysis.flow import Heads, Incoming, Kind, Node, Place, Supply, check_threshold, into_mid, into_post
-from model.errors import InputError
+from headlight.model.analysis.alignment import Alignment, Positions
+from headlight.model.analysis.flow import (
+    Heads,
+    Incoming,
+    Kind,
+    Node,
+    Place,
+    Supply,
+    check_threshold,
+    into_mid,
+    into_post,
+)
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +90,14 @@ class FlowChange:
     def changed(self) -> tuple[EdgePair, ...]:
         """The edges that have changed by the threshold or more."""
         return tuple(edge for edge in self.edges if edge.change and abs(edge.change) >= self.threshold)
+
+
+def lacks_change(a: TransformerConfig, b: TransformerConfig) -> str:
+    """Why the states of A are not those of B, where they are not."""
+    if a.attn_only == b.attn_only:
+        return ""
+    without = "A" if a.attn_only else "B"
+    return f"{without} has no MLPs and the other has, so their states are not the same ones: there is no B − A."
 
 
 def flow_change(

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from model.analysis import Measure
+from headlight.model.analysis import Measure
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.analysis import Measure
-from model.errors import HeadlightError
+from headlight.model.analysis import Measure
+from headlight.model.errors import HeadlightError
 
 # A tile of logits: 4 MB in float32, so that the passes over it after the matrix product find it in the cache.
 ROWS, WORDS = 512, 2048
@@ -31,7 +31,7 @@ Multiply = Callable[[Rows, Words, Bias], Float[Tensor, "row word"]]
 
 
 def multiply_by_torch(rows: Rows, W: Words, b: Bias) -> Float[Tensor, "row word"]:
-    """rows @ W + b; `model.product.affine` is the same by the fastest product that the processor has."""
+    """rows @ W + b; `headlight.model.kernels.affine` takes the machine's fastest product."""
     return torch.addmm(b, rows, W)
 
 
@@ -295,7 +295,7 @@ def _summarise(
 
 
 def _combine(tiles: Float[Tensor, "3 tile layer pos"]) -> tuple[Tensor, Tensor, Tensor]:
-    """The same three for the whole vocabulary, by the chain rules of entropy and of the KL divergence.
+    """The three numbers of the whole vocabulary from its tiles, by the chain rules of entropy and of KL divergence.
 
     A word is drawn by drawing its tile, then the word in it: H = H(tile) + sum over tiles of p(tile) H(word | tile),
     and likewise KL.

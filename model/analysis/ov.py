@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.analysis import Measure
+from headlight.model.analysis import Measure
 
 BLOCK = 8192  # tokens of the vocabulary at once
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.analysis.circuits import Circuit, Pairs, pairs_of
+from headlight.model.analysis.circuits import Circuit, Pairs, pairs_of
 
 BLOCK_ROWS, BLOCK_COLUMNS = 256, 2048  # of a product at once: 2 MiB in float32; 8 MiB take twice as long
 LEADING = 16  # parts of the factors that a bound takes at their word; of the others it knows the length alone

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.analysis import Measure
-from model.errors import InputError
+from headlight.model.analysis import Measure
+from headlight.model.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.analysis import Measure
+from headlight.model.analysis import Measure
 
 Vectors = Float[Tensor, "pos d_model"]
 

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.analysis import Measure
-from model.analysis.head_steps import Norm
+from headlight.model.analysis import Measure
+from headlight.model.analysis.head_steps import Norm
 
 Parts = Float[Tensor, "part d_model"]
 Rows = Float[Tensor, "row d_head"]

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from model.analysis import Measure
+from headlight.model.analysis import Measure
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,13 @@
 A decoder-only model continues the prompt; an encoder-decoder takes the prompt as its source and writes the target.
 """
 
-from model.decoding.beam import BeamSearch, Expansion, Hypothesis, beam_search
-from model.decoding.distributions import Distributions, Sampling, distributions
-from model.decoding.generate import greedy, sample, sample_anew
-from model.decoding.key_values import KeyValueCache
-from model.decoding.written import Generation, Reason
+from headlight.model.decoding.beam import BeamSearch, Expansion, Hypothesis, beam_search
+from headlight.model.decoding.distributions import Distributions, Sampling, distributions
+from headlight.model.decoding.generate import greedy, sample, sample_anew
+from headlight.model.decoding.key_values import KeyValueCache
+from headlight.model.decoding.translation import Translation, translate
+from headlight.model.decoding.translations import Translations, compare_translations
+from headlight.model.decoding.written import Generation, Reason
 
 __all__ = [
     "BeamSearch",
@@ -21,9 +23,13 @@ __all__ = [
     "KeyValueCache",
     "Reason",
     "Sampling",
+    "Translation",
+    "Translations",
     "beam_search",
+    "compare_translations",
     "distributions",
     "greedy",
     "sample",
     "sample_anew",
+    "translate",
 ]

@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.config import check_size
-from model.decoding.steps import Model, PromptMask, PromptTokens, Steps, TargetTokens, start
-from model.decoding.written import Generation, Limits, Reason, limits
-from model.errors import ConfigError
-from model.hooks import NO_TAP, Tap
+from headlight.model.config import check_size
+from headlight.model.decoding.steps import Model, PromptMask, PromptTokens, Steps, TargetTokens, start
+from headlight.model.decoding.written import Generation, Limits, Reason, limits
+from headlight.model.errors import ConfigError
+from headlight.model.hooks import NO_TAP, Tap
 
 Fate = Literal["kept", "finished", "dropped"]
 
@@ -113,15 +113,15 @@ class _Search:
         self.finished: list[int] = []
 
     def run(self, n_best: int) -> BeamSearch:
-        fed = self.steps.prompt
+        inputs = self.steps.prompt
         for n_tokens in range(1, self.limits.n_new + 1):
-            log_probs = self.steps.feed(fed).double().log_softmax(-1)
+            log_probs = self.steps.feed(inputs).double().log_softmax(-1)
             parents = self._expand(log_probs, n_tokens)
             if self._nothing_better(n_best):
                 self.live = []
                 break
-            self.steps.select(fed.new_tensor(parents))
-            fed = fed.new_tensor([[self.tree[leaf].token] for leaf in self.live if leaf is not None])
+            self.steps.select(inputs.new_tensor(parents))
+            inputs = inputs.new_tensor([[self.tree[leaf].token] for leaf in self.live if leaf is not None])
         leaves = sorted([*self.finished, *self.live], key=self._score, reverse=True)
         return BeamSearch(tuple(map(self._hypothesis, leaves[:n_best])), tuple(self.tree))
 

@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.config import check_size
-from model.errors import ConfigError
+from headlight.model.config import check_size
+from headlight.model.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)

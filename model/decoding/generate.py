@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.config import TransformerConfig
-from model.decoding.distributions import Sampling, distributions
-from model.decoding.steps import (
+from headlight.model.config import TransformerConfig
+from headlight.model.decoding.distributions import Sampling, distributions
+from headlight.model.decoding.steps import (
     LogitsOf,
     Model,
     PromptMask,
@@ -18,8 +18,8 @@ from model.decoding.steps import (
     WholeSteps,
     start,
 )
-from model.decoding.written import Generation, Limits, limits
-from model.hooks import NO_TAP, Tap
+from headlight.model.decoding.written import Generation, Limits, limits
+from headlight.model.hooks import NO_TAP, Tap
 
 Choose = Callable[[Float[Tensor, "row d_vocab"]], Int[Tensor, " row"]]
 
@@ -112,12 +112,12 @@ def _write(steps: Steps, limit: Limits, choose: Choose) -> tuple[Generation, ...
     tokens = steps.prompt.new_empty(n_rows, limit.n_new)
     log_probs = torch.empty(n_rows, limit.n_new, device=tokens.device)
     lengths: list[int | None] = [None] * n_rows
-    fed = steps.prompt
+    inputs = steps.prompt
     for step in range(limit.n_new):
-        logits = steps.feed(fed)
+        logits = steps.feed(inputs)
         tokens[:, step] = chosen = choose(logits)
-        fed = chosen.unsqueeze(1)
-        log_probs[:, step] = logits.log_softmax(1).gather(1, fed).squeeze(1)
+        inputs = chosen.unsqueeze(1)
+        log_probs[:, step] = logits.log_softmax(1).gather(1, inputs).squeeze(1)
         for row, token in enumerate(chosen.tolist()):
             if lengths[row] is None and token in limit.stop_tokens:
                 lengths[row] = step + 1

@@ -3,7 +3,7 @@
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.hooks import Tap
+from headlight.model.hooks import Look, Tap
 
 KEPT = ("hook_k", "hook_v")
 
@@ -26,8 +26,8 @@ class KeyValueCache(Tap):
             self._kept[name] = _Positions(activation)
         return self._kept[name].extend(activation)
 
-    def ignores(self, name: str) -> bool:
-        return not name.endswith((".hook_k", ".hook_v"))
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name.endswith((".hook_k", ".hook_v")) else Look.NEVER
 
     def within(self, prefix: str) -> Tap:
         return _Within(self, prefix)
@@ -47,8 +47,8 @@ class _Within(Tap):
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         return self._cache(f"{self._prefix}.{name}", activation) if name in KEPT else activation
 
-    def ignores(self, name: str) -> bool:
-        return name not in KEPT
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name in KEPT else Look.NEVER
 
     def within(self, prefix: str) -> Tap:
         return _Within(self._cache, f"{self._prefix}.{prefix}")

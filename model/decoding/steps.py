@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.config import TransformerConfig
-from model.decoding.key_values import KeyValueCache
-from model.errors import ConfigError, InputError
-from model.hooks import NO_TAP, Chain, Tap
-from model.inputs import check_tokens
-from model.seq2seq import Seq2SeqTransformer
-from model.transformer import Transformer
+from headlight.model.config import TransformerConfig
+from headlight.model.decoding.key_values import KeyValueCache
+from headlight.model.errors import ConfigError, InputError
+from headlight.model.hooks import NO_TAP, Chain, Tap
+from headlight.model.inputs import check_tokens
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.transformer import Transformer
 
 Model = Transformer | Seq2SeqTransformer
 
@@ -73,7 +73,7 @@ class _PromptSteps(Steps):
         normalized = self._model.ln_final(resid, self._tap.within("ln_final"))
         rows = torch.arange(len(tokens), device=tokens.device)
         # The logits of all positions of a long prompt would be larger than the model.
-        return self._model.unembed(normalized[rows, last].unsqueeze(1)).squeeze(1)
+        return self._model.unembed(normalized[rows, last].unsqueeze(1), self._tap.within("unembed")).squeeze(1)
 
     def _last_real(self, tokens: Int[Tensor, "row new"]) -> Int[Tensor, " row"] | int:
         """The index of each row's last token that is not padding; the mask grows along with the tokens."""

@@ -7,9 +7,9 @@ from typing import Literal
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.config import check_size
-from model.decoding.steps import Steps
-from model.errors import InputError
+from headlight.model.config import check_size
+from headlight.model.decoding.steps import Steps
+from headlight.model.errors import InputError
 
 Reason = Literal["stop token", "length", "context"]
 

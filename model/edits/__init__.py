@@ -1,10 +1,10 @@
 """Edits of a run as plain data: what is changed on the way, where, whether that fits a run, and the same as a text.
 
-`model.editing` makes taps of them.
+`headlight.model.edits.editing` makes taps of them.
 """
 
-from model.edits.checks import MOST_FACTOR, check
-from model.edits.kinds import (
+from headlight.model.edits.checks import MOST_FACTOR, check
+from headlight.model.edits.kinds import (
     KINDS,
     MOST_EDITS,
     AblateHeads,
@@ -20,11 +20,12 @@ from model.edits.kinds import (
     Steer,
     Steering,
     describe,
+    follows_stream,
     layer_of,
     sources,
     touches,
 )
-from model.edits.texts import MOST_PROMPTS, from_text, prompts_from_text, prompts_to_text, to_text
+from headlight.model.edits.texts import MOST_PROMPTS, from_text, prompts_from_text, prompts_to_text, to_text
 
 __all__ = [
     "KINDS",
@@ -45,6 +46,7 @@ __all__ = [
     "Steering",
     "check",
     "describe",
+    "follows_stream",
     "from_text",
     "layer_of",
     "prompts_from_text",

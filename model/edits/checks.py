@@ -1,9 +1,9 @@
 """Whether an edit fits a model and a prompt."""
 
-from model.config import TransformerConfig
-from model.edits.kinds import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
-from model.errors import InputError
-from model.interventions import check_cell, check_head
+from headlight.model.config import TransformerConfig
+from headlight.model.edits.interventions import check_cell, check_head
+from headlight.model.edits.kinds import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
+from headlight.model.errors import InputError
 
 MOST_FACTOR = 1000.0
 

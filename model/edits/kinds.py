@@ -156,3 +156,8 @@ def layer_of(name: str) -> int | None:
     """The layer that an activation belongs to by its name; None for those before the first and after the last."""
     found = re.match(r"blocks\.(\d+)\.", name)
     return int(found[1]) if found else None
+
+
+def follows_stream(name: str) -> bool:
+    """Whether an activation comes after the last state of the residual stream, by its name."""
+    return name.startswith(("ln_final.", "unembed."))

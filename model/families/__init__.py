@@ -1,9 +1,9 @@
 """Kinds of checkpoints, each in a file of its own and a line of `FAMILIES` or `SEQ2SEQ_FAMILIES`."""
 
-from model.config import TransformerConfig
-from model.families import gpt2, headlight, marian, seq2seq, transformer_lens
-from model.families.family import Checkpoint, Family, seq2seq_skeleton, skeleton
-from model.seq2seq_config import Seq2SeqConfig
+from headlight.model.config import TransformerConfig
+from headlight.model.families import gpt2, headlight, marian, seq2seq, transformer_lens
+from headlight.model.families.family import Checkpoint, Family, seq2seq_skeleton, skeleton
+from headlight.model.seq2seq_config import Seq2SeqConfig
 
 FAMILIES: dict[str, Family[TransformerConfig]] = {
     "gpt2": gpt2.FAMILY,

@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from model.config import TransformerConfig
-from model.seq2seq import Seq2SeqTransformer
-from model.seq2seq_config import Seq2SeqConfig
-from model.transformer import Transformer
+from headlight.model.config import TransformerConfig
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.seq2seq_config import Seq2SeqConfig
+from headlight.model.transformer import Transformer
 
 Config = TypeVar("Config", TransformerConfig, Seq2SeqConfig)
 

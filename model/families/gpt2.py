@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import TransformerConfig
-from model.errors import CheckpointError, ConfigError
-from model.families.family import Checkpoint, Family
-from model.families.tensors import check_depth, check_tensors, listed, model_type, read_folder, weight_files
-from model.files import read_json
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import CheckpointError, ConfigError
+from headlight.model.families.family import Checkpoint, Family
+from headlight.model.families.tensors import check_depth, check_tensors, listed, model_type, read_folder, weight_files
+from headlight.model.files import read_json
 
 DEFAULTS: dict[str, object] = {
     "vocab_size": 50257,

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.errors import ConfigError
-from model.families.gpt2 import LAYER_NAMES, NAMES, require, require_gpt2
-from model.transformer import Transformer
+from headlight.model.errors import ConfigError
+from headlight.model.families.gpt2 import LAYER_NAMES, NAMES, require, require_gpt2
+from headlight.model.transformer import Transformer
 
 
 def save_gpt2(model: Transformer, folder: str | Path) -> None:

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from model.config import TransformerConfig
-from model.families.family import Checkpoint, Family, skeleton
-from model.families.own import WEIGHTS, config_of, save
-from model.families.tensors import check_depth, check_tensors, model_type, read_safetensors
-from model.files import read_json
-from model.transformer import Transformer
+from headlight.model.config import TransformerConfig
+from headlight.model.families.family import Checkpoint, Family, skeleton
+from headlight.model.families.own import WEIGHTS, config_of, save
+from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_safetensors
+from headlight.model.files import read_json
+from headlight.model.transformer import Transformer
 
 MODEL_TYPE = "headlight"
 

@@ -14,12 +14,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.errors import ConfigError
-from model.families.family import Checkpoint, Family
-from model.families.gpt2 import ACTIVATIONS
-from model.families.tensors import check_depth, check_tensors, model_type, read_folder, weight_files
-from model.files import read_json
-from model.seq2seq_config import Seq2SeqConfig
+from headlight.model.errors import ConfigError
+from headlight.model.families.family import Checkpoint, Family
+from headlight.model.families.gpt2 import ACTIVATIONS
+from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_folder, weight_files
+from headlight.model.files import read_json
+from headlight.model.seq2seq_config import Seq2SeqConfig
 
 DEFAULTS: dict[str, object] = {
     "vocab_size": 58101,

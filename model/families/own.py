@@ -7,10 +7,10 @@ from typing import Any
 
 from safetensors.torch import save_file
 
-from model.errors import ConfigError, nearest
-from model.families.family import Config
-from model.seq2seq import Seq2SeqTransformer
-from model.transformer import Transformer
+from headlight.model.errors import ConfigError, nearest
+from headlight.model.families.family import Config
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.transformer import Transformer
 
 WEIGHTS = "model.safetensors"
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from torch import Tensor
 
-from model.families.family import Checkpoint, Family, seq2seq_skeleton
-from model.families.own import WEIGHTS, config_of, save
-from model.families.tensors import check_depth, check_tensors, model_type, read_safetensors
-from model.files import read_json
-from model.seq2seq import Seq2SeqTransformer
-from model.seq2seq_config import Seq2SeqConfig
+from headlight.model.families.family import Checkpoint, Family, seq2seq_skeleton
+from headlight.model.families.own import WEIGHTS, config_of, save
+from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_safetensors
+from headlight.model.files import read_json
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.seq2seq_config import Seq2SeqConfig
 
 MODEL_TYPE = "headlight_seq2seq"
 

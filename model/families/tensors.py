@@ -12,8 +12,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from model.errors import CheckpointError
-from model.files import read_json, reason
+from headlight.model.errors import CheckpointError
+from headlight.model.files import read_json, reason
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 SHOWN = 5  # how many offending tensors a message names

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import TransformerConfig
-from model.errors import CheckpointError, ConfigError
-from model.families.family import Checkpoint, Family, skeleton
-from model.families.tensors import check_tensors, listed, read_safetensors
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import CheckpointError, ConfigError
+from headlight.model.families.family import Checkpoint, Family, skeleton
+from headlight.model.families.tensors import check_tensors, listed, read_safetensors
 
 PICKLES = (".pt", ".pth")
 BUFFERS = re.compile(r"blocks\.\d+\.attn\.(mask|IGNORE)")

@@ -9,25 +9,33 @@
 Every number is a share: 0 where the prediction is as in A, 1 where it is as in B, and beyond where it is neither.
 """
 
-from model.patching.attribution import attribution_map, rank_correlation
-from model.patching.grids import Grid, Kind, Variant, grid, operations
-from model.patching.maps import patching_map
-from model.patching.paths import ReadAs, path_differences, path_map
-from model.patching.runs import AT_ONCE, Patching
-from model.patching.sides import LogitDifference, differing
+from headlight.model.patching.attribution import attribution_map, rank_correlation
+from headlight.model.patching.cells import KINDS, PATHS, Cells, PatchMap
+from headlight.model.patching.grids import Grid, Kind, Variant, grid, operations
+from headlight.model.patching.maps import patching_map
+from headlight.model.patching.of_runs import matches_of, patch_runs
+from headlight.model.patching.paths import ReadAs, path_differences, path_map
+from headlight.model.patching.runs import AT_ONCE, Patching
+from headlight.model.patching.sides import LogitDifference, differing
 
 __all__ = [
     "AT_ONCE",
+    "KINDS",
+    "PATHS",
+    "Cells",
     "Grid",
     "Kind",
     "LogitDifference",
+    "PatchMap",
     "Patching",
     "ReadAs",
     "Variant",
     "attribution_map",
     "differing",
     "grid",
+    "matches_of",
     "operations",
+    "patch_runs",
     "patching_map",
     "path_differences",
     "path_map",

@@ -4,11 +4,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.analysis import Measure
-from model.cache import ActivationCache
-from model.hooks import Chain, Collect, Tap
-from model.patching.grids import Kind, Variant, grid
-from model.patching.runs import Patching
+from headlight.model.analysis import Measure
+from headlight.model.cache import ActivationCache
+from headlight.model.hooks import Chain, Collect, Tap
+from headlight.model.patching.grids import Kind, Variant, grid
+from headlight.model.patching.runs import Patching
 
 
 class _WithGradient(Tap):

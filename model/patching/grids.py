@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from model.config import TransformerConfig
-from model.errors import InputError
-from model.interventions import check_head
+from headlight.model.config import TransformerConfig
+from headlight.model.edits.interventions import check_head
+from headlight.model.errors import InputError
 
 Part = Literal["resid_pre", "attn_out", "mlp_out", "z"]
 Kind = Literal["resid_pre", "attn_out", "mlp_out", "z", "z_by_position"]

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.cache import ActivationCache
-from model.hooks import Tap
-from model.patching.grids import Variant
+from headlight.model.cache import ActivationCache
+from headlight.model.hooks import Look, Tap
+from headlight.model.patching.grids import Variant
 
 
 class Growing(Tap):
@@ -37,8 +37,8 @@ class Later(Tap):
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         return activation if name == self._begun else self._tap(name, activation)
 
-    def wants(self, name: str) -> bool:
-        return self._tap.wants(name)
+    def look(self, name: str) -> Look:
+        return self._tap.look(name)
 
 
 class Put(Tap):

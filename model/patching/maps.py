@@ -3,9 +3,9 @@
 Source: Vig et al. 2020 and Meng et al. 2022 (causal tracing); Heimersheim and Nanda 2024 on how to read it.
 """
 
-from model.analysis import Measure
-from model.patching.grids import Kind, grid
-from model.patching.runs import AT_ONCE, Patching
+from headlight.model.analysis import Measure
+from headlight.model.patching.grids import Kind, grid
+from headlight.model.patching.runs import AT_ONCE, Patching
 
 
 def patching_map(patching: Patching, kind: Kind, layer: int | None = None, at_once: int = AT_ONCE) -> Measure:

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.analysis import Measure
-from model.errors import InputError
-from model.hooks import NO_TAP, Edit, HookPoint
-from model.interventions import check_head
-from model.patching.runs import AT_ONCE, Patching, Streams
+from headlight.model.analysis import Measure
+from headlight.model.edits.interventions import check_head
+from headlight.model.errors import InputError
+from headlight.model.hooks import NO_TAP, Edit, HookPoint
+from headlight.model.patching.runs import AT_ONCE, Patching, Streams
 
 Head = tuple[int, int]
 ReadAs = Literal["q", "k", "v"]

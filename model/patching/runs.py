@@ -13,16 +13,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.analysis.alignment import Matches
-from model.cache import ActivationCache
-from model.errors import InputError
-from model.hooks import NO_TAP, Chain, Collect, Tap
-from model.layers import visible_keys
-from model.patching.grids import Part, Variant, check_variant, row_bytes
-from model.patching.joining import Growing, Later, Put
-from model.patching.sides import LogitDifference, RunSide, Tokens, check, in_reach, laid
-from model.source import Source
-from model.transformer import Transformer
+from headlight.model.analysis.alignment import Matches
+from headlight.model.cache import ActivationCache
+from headlight.model.errors import InputError
+from headlight.model.hooks import NO_TAP, Chain, Collect, Tap
+from headlight.model.layers import visible_keys
+from headlight.model.patching.grids import Part, Variant, check_variant, row_bytes
+from headlight.model.patching.joining import Growing, Later, Put
+from headlight.model.patching.sides import LogitDifference, RunSide, Tokens, aligned, check, in_reach
+from headlight.model.source import Source
+from headlight.model.transformer import Transformer
 
 Streams = Float[Tensor, "variant pos d_model"]
 Into = Literal["A", "B"]
@@ -67,7 +67,7 @@ class Patching:
         self.matches = in_reach(pairs, base, source)
         self.base, own = self._run(base)
         there, other = self._run(source)
-        self.other = ActivationCache(laid(self.base, there, self.matches), self.model.cfg.n_layers)
+        self.other = ActivationCache(aligned(self.base, there, self.matches), self.model.cfg.n_layers)
         self.a, self.b = (own, other) if into == "A" else (other, own)
         if abs(self.b - self.a) <= SAME:
             raise InputError(
@@ -214,7 +214,7 @@ class Patching:
         alone = self.after_attention(last) if self.tap is NO_TAP else None
         steps = Chain(Growing(joining, alone, self.position), Later(self.tap, layer), tap)
         resid = self.base["resid_pre", layer][None]
-        visible = visible_keys(model.cfg.attention_dir, None, self.n_pos, resid.device)
+        mask = visible_keys(model.cfg.attention_dir, None, self.n_pos, resid.device)
         for index in range(layer, last + 1):
-            resid = model.blocks[index](resid, visible, steps.within(f"blocks.{index}"))
+            resid = model.blocks[index](resid, mask, steps.within(f"blocks.{index}"))
         return self.read(resid)[1:]

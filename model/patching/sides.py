@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from jaxtyping import Int
 from torch import Tensor
 
-from model.analysis.alignment import Matches
-from model.cache import ActivationCache
-from model.config import TransformerConfig
-from model.errors import InputError
-from model.hooks import NO_TAP, Tap
-from model.transformer import Transformer
+from headlight.model.analysis.alignment import Matches
+from headlight.model.cache import ActivationCache
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import InputError
+from headlight.model.hooks import NO_TAP, Tap
+from headlight.model.transformer import Transformer
 
 Tokens = Int[Tensor, "1 pos"]
 
@@ -59,7 +59,7 @@ def in_reach(pairs: Matches, base: RunSide, source: RunSide) -> Matches:
     return tuple((here, there) for here, there in pairs if here < base.reach and there < source.reach)
 
 
-def laid(base: ActivationCache, other: ActivationCache, matches: Matches) -> dict[str, Tensor]:
+def aligned(base: ActivationCache, other: ActivationCache, matches: Matches) -> dict[str, Tensor]:
     """The other run's activations at the positions that they are matched with; the run's own where there is none."""
     here, there = (list(positions) for positions in zip(*matches, strict=True)) if matches else ([], [])
     found = {}

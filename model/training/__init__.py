@@ -1,1 +1,1 @@
-"""Training of the models in `assets/`: data, tokenizer, loop and recipes."""
+"""Training: the loop, its batches, schedules, logs and checkpoints; `recipes` trains the models in `assets/` by it."""

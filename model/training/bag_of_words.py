@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.training.labelled import Example
+from headlight.model.training.labelled import Example
 
 PENALTY = 1e-3  # on half the squared weights, against learning rare words by heart
 MOST_ITERATIONS = 200

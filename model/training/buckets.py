@@ -1,6 +1,6 @@
 """Batches of pairs of about the same length, so that little of them is padding.
 
-`python -m model.training.buckets` prints the padding with and without, on drawn lengths.
+`python -m headlight.model.training.buckets` prints the padding with and without, on drawn lengths.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from model.training.pairs import Data, Pair, PairBatch, pad_pairs
+from headlight.model.training.pairs import Data, Pair, PairBatch, pad_pairs
 
 Lengths = tuple[int, int]  # of source and target
 Indices = list[int]

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from model.seq2seq import Seq2SeqTransformer
-from model.transformer import Transformer
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.transformer import Transformer
 
 Model = TypeVar("Model", bound=Transformer | Seq2SeqTransformer)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from model.errors import TrainingError
+from headlight.model.errors import TrainingError
 
 CHECKPOINT = "checkpoint.pt"
 

@@ -20,16 +20,16 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.errors import CheckpointError, TrainingError
-from model.families.tensors import check_tensors, read_safetensors
-from model.source import Source
-from model.training.buckets import Indices, random_batches
-from model.training.labelled import Example
-from model.training.log import Row
-from model.training.loop import Recipe
-from model.training.loop import train as train_loop
-from model.training.train_seq2seq import Settings
-from model.transformer import Transformer
+from headlight.model.errors import CheckpointError, TrainingError
+from headlight.model.families.tensors import check_tensors, read_safetensors
+from headlight.model.source import Source
+from headlight.model.training.buckets import Indices, random_batches
+from headlight.model.training.labelled import Example
+from headlight.model.training.log import Row
+from headlight.model.training.loop import Recipe
+from headlight.model.training.loop import train as train_loop
+from headlight.model.training.train_seq2seq import Settings
+from headlight.model.transformer import Transformer
 
 BATCH_SIZE = 64
 TEXTS_AT_ONCE = 256  # when nothing is learned

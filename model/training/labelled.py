@@ -8,7 +8,7 @@ from pathlib import Path
 
 from numpy.random import default_rng
 
-from model.errors import TrainingError, nearest
+from headlight.model.errors import TrainingError, nearest
 
 HELD_OUT_SHARE = 0.1
 

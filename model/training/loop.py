@@ -13,9 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from model.errors import TrainingError
-from model.training.checkpoint import resume, save_checkpoint
-from model.training.log import Interval, Row, append_row, drop_rows_after
+from headlight.model.errors import TrainingError
+from headlight.model.training.checkpoint import resume, save_checkpoint
+from headlight.model.training.log import Interval, Row, append_row, drop_rows_after
 
 Model = TypeVar("Model", bound=nn.Module)
 Batch = TypeVar("Batch")

@@ -30,7 +30,7 @@ class PairBatch:
     target_mask: Int[Tensor, "batch target"]
 
     def to(self, device: torch.device) -> "PairBatch":
-        """The same on a device."""
+        """The batch on a device."""
         tensors = (self.source, self.source_mask, self.target, self.target_mask)
         return PairBatch(*(tensor.to(device) for tensor in tensors))
 

@@ -8,9 +8,9 @@ import tokenizers
 from numpy.random import default_rng
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from model.errors import TrainingError
-from model.tokenizer import Tokenizer
-from model.training.pairs import END, END_TOKEN, START, Pair
+from headlight.model.errors import TrainingError
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.training.pairs import END, END_TOKEN, START, Pair
 
 UNKNOWN = "<unk>"
 

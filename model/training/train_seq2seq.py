@@ -12,14 +12,14 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.families.seq2seq import save_seq2seq
-from model.seq2seq import Seq2SeqTransformer
-from model.seq2seq_config import Seq2SeqConfig
-from model.training.log import LOG, TRAINING_LOG, Row
-from model.training.loop import Recipe
-from model.training.loop import train as train_loop
-from model.training.pairs import Data, PairBatch
-from model.training.schedules import Schedule
+from headlight.model.families.seq2seq import save_seq2seq
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.seq2seq_config import Seq2SeqConfig
+from headlight.model.training.log import LOG, TRAINING_LOG, Row
+from headlight.model.training.loop import Recipe
+from headlight.model.training.loop import train as train_loop
+from headlight.model.training.pairs import Data, PairBatch
+from headlight.model.training.schedules import Schedule
 
 IGNORED = -100  # a label that is none: padding
 

@@ -1,48 +1,40 @@
 """A small random model as a folder, opened as the page opens it."""
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import streamlit as st
 import torch
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-import app.bars
-import app.components
-import app.views.options
-from app import models, runs
-from app import settings as settings_module
-from app.components import Option
-from app.run import Run
-from app.settings import Settings
-from app.shown import Shown
-from model import Seq2SeqTransformer, Transformer, TransformerConfig, save_gpt2, save_seq2seq
-from model.analysis.alignment import align_tokens
-from model.training import reverse
+import headlight.app.components
+import headlight.app.frame.bars
+import headlight.app.parts.options
+from headlight.app.components import Option
+from headlight.app.runs import models, runs, shown
+from headlight.app.server import settings as settings_module
+from headlight.app.server.settings import SERVER, Settings
+from headlight.model import Seq2SeqTransformer, save_seq2seq
+from headlight.model.analysis.alignment import align_tokens
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
+from headlight.model.training.recipes import reverse
+from tests.app.exports import hostile
 from tests.model.conftest import unchecked_annotations
+from tests.small_model import save_small
 
-MINI = Path(__file__).parents[2] / "assets" / "models" / "mini"
+config._main_script_path = str(SERVER)  # so that pages tested here are configured as those that are served
 
 PROMPT_B = "one two four one two three one"
-
-CFG = TransformerConfig(n_layers=3, d_model=40, n_ctx=100, n_heads=5, d_head=8, d_vocab=4096, tie_word_embeddings=True)
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A GPT-2 folder with random weights and the embedded model's tokenizer."""
     path = tmp_path_factory.mktemp("models") / "random"
-    torch.manual_seed(0)
-    model = Transformer(CFG)
-    for name, parameter in model.named_parameters():
-        if name.endswith(("W_Q", "W_K", "W_pos")):
-            parameter.data *= 20  # patterns that are far from uniform
-    save_gpt2(model, path)
-    for file in MINI.glob("tokenizer*.json"):
-        shutil.copy(file, path)
+    save_small(path)
     return str(path)
 
 
@@ -82,10 +74,22 @@ def run(folder: str) -> Run:
 
 
 @pytest.fixture(scope="session")
-def both(run: Run, folder: str) -> Shown:
+def both(run: Run, folder: str) -> Comparison:
     """That run, and one of another prompt beside it."""
     b = runs.run(folder, PROMPT_B, True)
-    return Shown(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+    return Comparison(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+
+
+@pytest.fixture(scope="session")
+def alone(folder: str) -> Comparison:
+    """Run A."""
+    return shown.of(hostile.chosen(folder))
+
+
+@pytest.fixture(scope="session")
+def two(folder: str) -> Comparison:
+    """Runs A and B, whose tokens are matched."""
+    return shown.of(hostile.chosen(folder, prompt_b=hostile.OTHER))
 
 
 class Options:
@@ -117,8 +121,8 @@ class Options:
 def options(monkeypatch: pytest.MonkeyPatch) -> Options:
     """What there is to set on the pages, which only a browser draws."""
     made = Options()
-    monkeypatch.setattr(app.views.options, "option_row", made.row)
-    monkeypatch.setattr(app.bars, "form_row", made.row)
+    monkeypatch.setattr(headlight.app.parts.options, "option_row", made.row)
+    monkeypatch.setattr(headlight.app.frame.bars, "form_row", made.row)
     return made
 
 
@@ -126,7 +130,7 @@ def options(monkeypatch: pytest.MonkeyPatch) -> Options:
 def headings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The headings of the page, in the order in which they were drawn, which only a browser shows."""
     drawn: list[str] = []
-    monkeypatch.setattr(app.components, "heading", lambda text, *_, **__: drawn.append(text))
+    monkeypatch.setattr(headlight.app.components, "heading", lambda text, *_, **__: drawn.append(text))
     return drawn
 
 

@@ -1,9 +1,8 @@
 """The page as a whole, without a browser: what a script run shows for what was typed, opened or clicked."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 import pytest
 import streamlit as st
@@ -11,13 +10,16 @@ from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.state import QueryParamsProxy
 from streamlit.testing.v1 import AppTest, local_script_runner
 
-from app import bars, fields, models, runs, selection
-from app.components import Option
-from app.prompts import examples
-from app.selection import links
+from headlight.app import selection
+from headlight.app.components import Option
+from headlight.app.frame import bars
+from headlight.app.runs import models, runs
+from headlight.app.runs.prompts import examples
+from headlight.app.selection import links
+from headlight.model import fields
 from tests.app.conftest import Options
+from tests.places import MAIN
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
 SECONDS = 60  # for one script run on a busy machine
 PROMPT = "one two three one two three"
 
@@ -26,12 +28,22 @@ PROMPT = "one two three one two three"
 def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """A session that has opened nothing yet; the line under the bar, which only a browser draws, has buttons."""
     monkeypatch.setattr(bars, "option_row", _buttons)
+    monkeypatch.setattr(st, "menu_button", _menu)
     return AppTest.from_file(MAIN, default_timeout=SECONDS)
 
 
 def _buttons(options: Sequence[Option], *, key: str, lead: str = "") -> None:
     for option in options:
         st.button(option.label, key=f"{key}.{option.name}", on_click=option.change, args=(None,))
+
+
+def _menu(label: str, options: Sequence[str], *, key: str, on_click: Callable[[], None], **look: object) -> None:
+    def choose(option: str) -> None:
+        st.session_state[key] = option
+        on_click()
+
+    for option in options:
+        st.button(option, key=f"{key}.{option}", on_click=choose, args=(option,))
 
 
 def _open(page: AppTest, **query: str) -> AppTest:
@@ -57,14 +69,14 @@ def test_a_newcomer_sees_the_first_example_on_the_servers_model(page: AppTest, f
     _open(page)
     assert page.text_area[0].value == examples()[0].prompt
     assert examples()[0].look_at in page.caption[0].value
-    assert "tokens fed, beginning-of-sequence token included" in _texts(page)
+    assert "input tokens, beginning-of-sequence token included" in _texts(page)
     assert page.query_params == {"model": folder, "prompt": examples()[0].prompt}
 
 
 def test_a_url_opens_what_it_says(page: AppTest, folder: str) -> None:
     _open(page, model=folder, prompt=PROMPT, bos="0", heads="2.4 0.1", numbers="1")
     assert page.text_area[0].value == PROMPT
-    assert re.search(r"\d tokens fed, no beginning-of-sequence token", _texts(page))
+    assert re.search(r"\d input tokens, no beginning-of-sequence token", _texts(page))
     assert page.dataframe[0].value["Head"].tolist() == ["L2H4", "L0H1"]
 
 

@@ -1,7 +1,6 @@
 """Random prompts through what every page is made of: a whole result, or a refusal in words."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import get_args
 
 import hypothesis
@@ -10,14 +9,17 @@ import torch
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from app import fields, shown
-from app.axis import axis_of
-from app.fields import How
-from app.selection import Selection, from_query, to_query
-from app.selection.chosen import Align, Unit
-from model.errors import InputError
+from headlight.app.pages.attention.choices import Choices
+from headlight.app.runs import shown
+from headlight.app.selection import Selection, from_query, to_query
+from headlight.app.selection.chosen import Align
+from headlight.model import fields
+from headlight.model.axis import Unit, axis_of
+from headlight.model.errors import InputError
+from headlight.model.fields import How
+from tests.examples import examples
+from tests.places import MAIN
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
 SECONDS = 60  # for one script run on a busy machine
 HEAD = (1, 2)
 
@@ -43,7 +45,7 @@ PIECES = [
 PROMPTS = st.text(max_size=30) | st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=8).map("".join)
 
 
-def _shown_or_refusal(chosen: Selection) -> shown.Shown | str:
+def _shown_or_refusal(chosen: Selection) -> shown.Comparison | str:
     try:
         return shown.of(chosen)
     except InputError as error:
@@ -61,13 +63,13 @@ FIXTURES_STAY = hypothesis.HealthCheck.function_scoped_fixture
     align=st.sampled_from(get_args(Align)),
     unit=st.sampled_from(get_args(Unit)),
 )
-@hypothesis.settings(max_examples=1000, suppress_health_check=[FIXTURES_STAY])  # two prompts each
+@hypothesis.settings(max_examples=examples(1000), suppress_health_check=[FIXTURES_STAY])  # two prompts each
 def test_random_prompts_are_shown_whole_or_refused_in_words(
     settings: dict[str, object], folder: str, a: str, b: str, bos: bool, align: Align, unit: Unit
 ) -> None:
     settings["cache_gib"] = 0.01
-    chosen = Selection(model=folder, prompt=a, prompt_b=b, bos=bos, align=align, unit=unit)
-    assert from_query(to_query(chosen)) == (chosen, ())
+    chosen = Selection(model=folder, prompt=a, prompt_b=b, bos=bos, align=align).updated(Choices, unit=unit)
+    assert from_query(to_query(chosen), [Choices]) == (chosen, ())
     found = _shown_or_refusal(chosen)
     if isinstance(found, str):
         assert "tokens" in found or not (a.strip() and b.strip())

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import torch
 
-from tests.bench import forward, generation, growth, lens, loading, memory, patching, plots, report, starting
+from tests.bench import forward, generation, growth, kernels, lens, loading, memory, patching, plots, report, starting
 from tests.bench.bench import SHAPES, Bench, Setting
 from tests.bench.figures import Figure
 
 PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "forward": forward.measure,
+    "kernels": kernels.measure,
     "lens": lens.measure,
     "memory": memory.measure,
     "loading": loading.measure,

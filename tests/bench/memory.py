@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from model import embedded_models
+from headlight.model import embedded_models
 from tests.bench.bench import Bench
 from tests.bench.figures import Figure, Goal
 from tests.serving import headlight

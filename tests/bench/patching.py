@@ -6,9 +6,9 @@ variant from its own layer on, at the rate of such products, as tall as the vari
 
 from collections.abc import Iterator
 
-from model import TransformerConfig
-from model.patching import grid
-from model.patching.grids import operations
+from headlight.model import TransformerConfig
+from headlight.model.patching import grid
+from headlight.model.patching.grids import operations
 from tests.bench.bench import Bench
 from tests.bench.figures import Figure, Goal, at_least, ratio
 

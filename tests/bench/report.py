@@ -10,7 +10,7 @@ from tests.bench.bench import Bench
 from tests.bench.figures import Figure
 from tests.bench.machine import machine
 from tests.bench.notes import NOTES
-from tests.serving import ROOT
+from tests.places import ROOT
 
 REPORT = ROOT / "assets" / "benchmarks" / "bench.json"
 HEADER = f"{'median':>9}{'least':>9}{'most':>9} {'':4}{'by processor':>13}{'goal':>8}  {'':8}what"

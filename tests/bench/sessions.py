@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from model import Transformer, TransformerConfig, embedded_models, load, save_gpt2
+from headlight.model import Transformer, TransformerConfig, embedded_models, load, save_gpt2
 from tests.serving import headlight
 from tests.sessions.client import Client
 
@@ -54,7 +54,7 @@ def waits(url: str, seed: int) -> list[float]:
             began = time.perf_counter()
             client.submit(prompt)
             found.append(time.perf_counter() - began)
-            assert any(f"{TOKENS} tokens fed" in text for text in client.texts), client.texts
+            assert any(f"{TOKENS} input tokens" in text for text in client.texts), client.texts
             time.sleep(THOUGHT)
     return found
 

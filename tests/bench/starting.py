@@ -9,7 +9,8 @@ from pathlib import Path
 from tests.bench.bench import Bench
 from tests.bench.figures import Figure, Goal, ratio
 from tests.bench.timing import Cost
-from tests.serving import ROOT, chromium, chromium_path, headlight
+from tests.places import ROOT
+from tests.serving import chromium, chromium_path, headlight
 
 IMPORT, PICTURE = Goal(1.1), Goal(4)  # times torch's, seconds
 WATCH = Path(__file__).parent / "watch.js"  # marks what is drawn

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.bench.notes import NOTES
 from tests.bench.report import number
-from tests.serving import ROOT
+from tests.places import ROOT
 
 README = ROOT / "README.md"
 BEGIN, END = "<!-- figures: make bench-plots -->", "<!-- end of figures -->"

@@ -27,6 +27,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     made.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory a process had at most")
 def test_every_part_gives_figures_and_they_are_written_and_drawn(bench: Bench, tmp_path: Path) -> None:
     figures = [figure for part in PARTS for figure in part.measure(bench)]

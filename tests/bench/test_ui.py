@@ -8,7 +8,9 @@ import pytest
 
 from tests.bench import ui
 from tests.bench.window import Browser, browser
-from tests.serving import headlight, served
+from tests.serving import served
+
+pytestmark = pytest.mark.thorough
 
 ACTS = {
     "submit": lambda: partial(ui.submit, prompts=ui.prompts(8)),
@@ -25,16 +27,17 @@ def chromium(with_chromium: None) -> Iterator[Browser]:
         yield opened
 
 
-@pytest.fixture(scope="module", params=["Headlight", "floor"])
-def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ui.Subject]:
+@pytest.fixture(scope="module")
+def floor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Streamlit page with nothing but what answers."""
+    with served(str(ui.FLOOR), tmp_path_factory.mktemp("floor")) as url:
+        yield url
+
+
+@pytest.fixture(params=["Headlight", "floor"])
+def subject(request: pytest.FixtureRequest, server: str, floor: str) -> ui.Subject:
     """The embedded model's page, or the floor's."""
-    folder = tmp_path_factory.mktemp("server")
-    if request.param == "Headlight":
-        with headlight(folder) as url:
-            yield ui.Subject("mini", url, (2, 4))
-    else:
-        with served(str(ui.FLOOR), folder) as url:
-            yield ui.floor_at(url)
+    return ui.Subject("mini", server, (2, 4)) if request.param == "Headlight" else ui.floor_at(floor)
 
 
 @pytest.mark.parametrize("act", ACTS)

@@ -25,8 +25,9 @@ from functools import partial
 from itertools import count, cycle, islice
 from pathlib import Path
 
-from app.registry import PROMPTED, VIEWS, View
-from model import load
+from headlight.app.frame.view import PROMPTED, View
+from headlight.app.registry import VIEWS
+from headlight.model import load
 from tests.bench import ui_table
 from tests.bench.sessions import random_model
 from tests.bench.ui_table import Figure, Goal, Times

@@ -5,7 +5,7 @@ import statistics
 from dataclasses import asdict, dataclass, field
 
 from tests.bench.machine import machine
-from tests.serving import ROOT
+from tests.places import ROOT
 
 REPORT = ROOT / "assets" / "benchmarks" / "ui.json"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.timing import Cost
-from tests.serving import ROOT
+from tests.places import ROOT
 
 PEERS_PYTHON = ROOT / ".venv" / "peers" / "bin" / "python"  # `make bench` fills it from requirements-bench.txt
 PYTHON = {"bridge": PEERS_PYTHON}  # those that are not of this environment

@@ -2,12 +2,15 @@
 
 import re
 import time
-from typing import Literal
+from collections.abc import Container
+from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlencode, urlparse
 
 from playwright.sync_api import Browser, ConsoleMessage, Download, Locator, Position, expect
 
-from app.registry import PROMPTED, VIEWS, View
+from headlight.app.frame.view import PROMPTED, View
+from headlight.app.registry import VIEWS
 from tests.serving import PATIENCE
 from tests.sessions.client import CLEAR_CACHES
 
@@ -15,10 +18,7 @@ Theme = Literal["light", "dark"]
 PROMPTED_VIEWS = tuple(view for view in VIEWS if view.kind is PROMPTED)
 LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 HEIGHT = 1000
-# Milliseconds without a change after which a picture is finished: more than the 200 after which tables and sliders tell
-# of a change, and more than the 250 after which our components tell of a held key.
-STILL = 300
-DROPPED = 10_000  # milliseconds after which a question to the server is taken as one that it will not answer
+LISTENING = (Path(__file__).parent / "settled.js").read_text(encoding="utf-8")
 
 TAKEN = {"Code": ["py"], "Data": ["zip"], "Picture": ["svg", "png"], "Page": ["html"]}  # endings by what offers them
 DRAWN = ".headlight canvas, .headlight table, [data-testid=data-grid-canvas], [class*=st-key-headlight-lacking]"
@@ -32,37 +32,6 @@ PICTURE = """() => {
         ...all("[role=gridcell], .headlight td, .headlight [role=listitem]").map(cell => cell.textContent),
     ].join();
 }"""
-# Whether the server has yet to answer what the page last told it, or to begin the run for which it ended one: that is
-# Streamlit's message `script_finished` (field 6) with FINISHED_EARLY_FOR_RERUN (2). Nothing of either can be seen.
-LISTENING = """(() => {
-    const send = WebSocket.prototype.send;
-    WebSocket.prototype.send = function (data) {
-        const hear = ({ data }) => {
-            const [field, status] = new Uint8Array(data).slice(-2);
-            const another = field === 0x30 && status === 2;
-            [window.asked, window.heard] = [another ? performance.now() : null, (window.heard ?? 0) + 1];
-        };
-        if (!this.listening) this.addEventListener("message", hear);
-        this.listening = true;
-        window.socket = this;
-        window.asked = performance.now();
-        return send.call(this, data);
-    };
-})()"""
-# One look at whether all is done: long work ends a script's run many times before it ends. The page's own clock counts,
-# which stands still where the page cannot go on.
-SETTLED = f"""async () => {{
-    const quiet = () => {{
-        const app = document.querySelector("[data-testid=stApp]");
-        const waits = window.asked && performance.now() - window.asked < {DROPPED};
-        const works = app?.querySelector("[data-testid=stSpinner], [data-testid=stProgress]");
-        return app?.dataset.testScriptState === "notRunning" && !waits && !works;
-    }};
-    const {{ heard }} = window;
-    const before = quiet() && ({PICTURE})();
-    await new Promise((done) => setTimeout(done, before === false ? 20 : {STILL}));
-    return before !== false && quiet() && window.heard === heard && ({PICTURE})() === before;
-}}"""
 
 
 def query_of(view: View, **chosen: str) -> str:
@@ -131,16 +100,18 @@ class Driver:
     def link(self, view: View) -> Locator:
         """A view's link in the navigation, whose group is opened if it has one."""
         pages = self.page.get_by_role("navigation", name="Pages")
-        if view.group:
-            pages.get_by_role("button", name=view.group).click()
+        group = pages.get_by_role("button", name=view.group)
+        if view.group and group.count():
+            group.click()
         return pages.get_by_role("link", name=view.title, exact=True)
 
     def settle(self) -> None:
-        """Wait until the server has answered, its script has ended and what is drawn changes no more."""
+        """Wait until the server has answered, its script has ended and the page has done all that it began."""
         give_up = time.monotonic() + PATIENCE / 1000
-        while not self.page.evaluate(SETTLED):
+        while not self.page.evaluate("settled()"):
             if time.monotonic() > give_up:
-                raise TimeoutError(f"The page was not done after {PATIENCE} ms.")
+                waits = self.page.evaluate("unsettled()")
+                raise TimeoutError(f"The page was not done after {PATIENCE} ms: {waits}")
 
     def clear_caches(self) -> None:
         """What Streamlit's menu can ask for; the server then forgets the session too."""
@@ -159,6 +130,11 @@ class Driver:
         """Type a prompt and run it."""
         self.prompt.fill(prompt)
         self.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+
+    def open_example(self, title: str) -> None:
+        """Choose one of the examples from their menu."""
+        self.page.get_by_role("button", name="Examples").click()
+        self.page.get_by_role("menuitem", name=title).or_(self.page.get_by_role("option", name=title)).click()
 
     def open_model(self, name: str) -> None:
         """Type the name of a model and run the prompt on it."""
@@ -207,7 +183,7 @@ class Driver:
 
     def choose(self, name: str, option: str) -> None:
         """Choose from a drop-down list, once nothing more moves, which would close it."""
-        box = self.page.get_by_role("combobox", name=name, exact=True)
+        box = self.reveal(self.page.get_by_role("combobox", name=name, exact=True))
         box.scroll_into_view_if_needed()
         self.settle()
         if box.evaluate("box => box.localName === 'select'"):  # the browser's own, or Streamlit's
@@ -216,6 +192,24 @@ class Driver:
         else:
             box.click()
             self.page.get_by_role("option", name=option, exact=True).click()
+
+    def reveal(self, option: Locator) -> Locator:
+        """An option of the page, from behind the button of its row where it stands there."""
+        openers = self.page.get_by_role("button", name="More options")
+        for place in range(openers.count()):
+            if option.count():
+                break
+            openers.nth(place).click()
+            if not option.count():
+                self.page.keyboard.press("Escape")
+        return option
+
+    def upload(self, file: Any) -> None:
+        """Upload a file of prompts, by its path or its contents."""
+        box = self.page.locator("input[type=file]")
+        if not box.count():
+            self.page.get_by_role("button", name="Upload prompts").click()
+        box.set_input_files(file)
 
     @property
     def take_with_you(self) -> Locator:
@@ -229,14 +223,17 @@ class Driver:
         self.take_with_you.click()
         self.settle()
 
-    def take_away(self) -> dict[str, Download]:
-        """Every file that the box under the view offers, by its ending."""
+    def take_away(self, but: Container[str] = ()) -> dict[str, Download]:
+        """Every file that the box under the view offers, by its ending; those in `but` are seen to be offered."""
         files: dict[str, Download] = {}
         self.open_take_away()
         for what, endings in TAKEN.items():
             self.page.get_by_role("tab", name=what).click()
             for ending in endings:
-                files[ending] = self._downloaded(self.page.get_by_role("button", name=f"({ending})"))
+                button = self.page.get_by_role("button", name=f"({ending})")
+                expect(button).to_be_visible()
+                if ending not in but:
+                    files[ending] = self._downloaded(button)
         return files
 
     def _downloaded(self, button: Locator) -> Download:

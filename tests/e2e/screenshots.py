@@ -12,11 +12,13 @@ from typing import get_args
 
 from playwright.sync_api import Browser, expect
 
-from app import prompts
-from app.registry import VIEWS, View
+from headlight.app.frame.view import View
+from headlight.app.registry import VIEWS
+from headlight.app.runs import prompts
 from tests.e2e.driver import HEIGHT, Driver, Theme
 from tests.e2e.walk import walk
-from tests.serving import ROOT, chromium, headlight
+from tests.places import ROOT
+from tests.serving import chromium, headlight
 
 COMPARED = {
     "prompt": "When Mary and John went to the shop, John gave a drink to",
@@ -50,10 +52,10 @@ PHONE = 390
 WALK_HEIGHT = 2300  # all of the page *Why*
 TAKE_IT = "Take it with you: code, data, picture, page"
 WALK = [
-    ("Who made the prediction", TAKE_IT),
-    ("A cell explained", "Who made the prediction"),
-    ("A cell explained", "Who made the prediction"),
-    ("Heads of this model", TAKE_IT),
+    ("Direct logit attribution", TAKE_IT),
+    ("Why it looks there", "Direct logit attribution"),
+    ("Why it looks there", "Direct logit attribution"),
+    ("Head roles", TAKE_IT),
     ("All heads", TAKE_IT),
 ]
 FOLDER = ROOT / "assets" / "screenshots"
@@ -112,7 +114,7 @@ def _take(
 
 def _run_list(driver: Driver) -> None:
     listed = {"name": "prompts.txt", "mimeType": "text/plain", "buffer": LISTED.encode()}
-    driver.page.locator("input[type=file]").set_input_files(listed)  # type: ignore[arg-type]
+    driver.upload(listed)
     expect(driver.page.get_by_text("new prompts")).to_be_visible()
     driver.settle()
     run = driver.page.get_by_role("button", name=re.compile(r"^Run \d"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Route, WebSocketRoute, expect
 
-from model import Transformer, load
+from headlight.model import Transformer, load
 from tests.e2e.driver import Driver
 
 PROMPT = "The cat sat on the mat. The cat sat on the mat."

@@ -1,21 +1,23 @@
 """A page that was left and is come back to: as it was, with what has changed since."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import expect
 
-from app.registry import VIEWS, View
+from headlight.app.frame.view import View
+from headlight.app.registry import VIEWS
 from tests.e2e.driver import PROMPTED_VIEWS, Driver
 
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet are on the table, said the old man to his dog"
-ATTENTION, HEAD, LENS, WEIGHTS, GENERATE = (
-    next(view for view in VIEWS if view.slug == slug) for slug in ("attention", "head", "lens", "weights", "generate")
+ATTENTION, HEAD, LENS, WEIGHTS, GENERATE, PROMPTS = (
+    next(view for view in VIEWS if view.slug == slug)
+    for slug in ("attention", "inside", "lens", "weights", "generate", "prompts")
 )
-DRAWN = [view for view in PROMPTED_VIEWS if view.slug != "prompts"]  # which lists what was looked at
+DRAWN = [view for view in PROMPTED_VIEWS if view is not PROMPTS]  # which lists what was looked at
 OF_A_PROMPT = [view for view in DRAWN if view.slug not in ("patching", "heads")]  # where one prompt alone is seen
 # Counts the thumbnails that are painted into the grid.
 COUNT_PAINTED = """() => {
@@ -61,28 +63,37 @@ def looks_like(app: Driver, before: str) -> bool:
     return len(now) == len(then) and all(a == b or UNSEEN in (a, b) for a, b in zip(now, then, strict=True))
 
 
-@pytest.mark.parametrize("view", DRAWN, ids=lambda view: view.slug)
-def test_a_page_looks_as_it_did(app: Driver, view: View) -> None:
-    app.open(view, prompt=PROMPT)
-    app.page.mouse.move(0, 0)
-    app.settle()
-    before = app.picture()
-    away_and_back(app, view)
-    assert looks_like(app, before)
+def test_every_page_looks_as_it_did(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    before = _pictures(app, DRAWN)
+    for view in DRAWN:
+        come_back(app, view)
+        assert looks_like(app, before[view]), view.slug
 
 
-@pytest.mark.parametrize("view", OF_A_PROMPT, ids=lambda view: view.slug)
-def test_a_page_shows_the_prompt_that_was_run_elsewhere(app: Driver, view: View) -> None:
-    app.open(view, prompt=OTHER)
-    expected = app.picture()
-    app.open(view, prompt=PROMPT)
-    assert not looks_like(app, expected)
-    go_away(app, view)
+def test_every_page_shows_the_prompt_that_was_run_elsewhere(app: Driver, elsewhere: Driver) -> None:
+    elsewhere.open(prompt=OTHER)
+    expected = _pictures(elsewhere, OF_A_PROMPT)
+    app.open(prompt=PROMPT)
+    for view in OF_A_PROMPT:
+        come_back(app, view)
+        assert not looks_like(app, expected[view]), view.slug
+    app.go_to(PROMPTS)
     app.run(OTHER)
     app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == [OTHER])
     app.settle()
-    come_back(app, view)
-    assert looks_like(app, expected)
+    for view in OF_A_PROMPT:
+        come_back(app, view)
+        assert looks_like(app, expected[view]), view.slug
+
+
+def _pictures(app: Driver, views: Sequence[View]) -> dict[View, str]:
+    """Each page as it looks, one after the other."""
+    pictures = {}
+    for view in views:
+        come_back(app, view)
+        pictures[view] = app.picture()
+    return pictures
 
 
 def test_a_page_has_the_theme_that_was_chosen_elsewhere(themed: Driver) -> None:
@@ -169,11 +180,11 @@ def test_a_table_stays_where_it_was_scrolled_to(app: Driver) -> None:
 def test_what_was_half_typed_is_forgotten(app: Driver) -> None:
     app.open(prompt=PROMPT)
     app.go_to(GENERATE)
-    number = app.page.get_by_role("spinbutton").first
+    number = app.reveal(app.page.get_by_role("spinbutton")).first
     told = number.input_value()
     number.fill("7")
     app.page.go_back()
     app.settle()
     app.page.go_forward()
     app.settle()
-    expect(number).to_have_value(told)
+    expect(app.reveal(app.page.get_by_role("spinbutton")).first).to_have_value(told)

@@ -5,8 +5,8 @@ import re
 import numpy as np
 from playwright.sync_api import expect
 
-from app.registry import VIEWS
-from model import load
+from headlight.app.registry import VIEWS
+from headlight.model import load
 from tests.e2e.driver import Driver
 
 A = "When Mary and John went to the shop, John gave a drink to"
@@ -54,7 +54,7 @@ def test_compare_opens_a_second_prompt_and_close_b_ends_it(app: Driver) -> None:
     expect(second).to_have_value(A)
     app.settle()
     second.fill(B)
-    app.page.get_by_role("button", name="Run", exact=False).click()
+    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
     expect(app.fed).to_have_count(2)
     app.page.get_by_role("button", name="Close B").click()
     expect(app.fed).to_have_count(1)

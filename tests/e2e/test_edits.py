@@ -6,11 +6,11 @@ import pytest
 import torch
 from playwright.sync_api import Locator, expect
 
-from app.prompts import examples
-from app.registry import VIEWS
-from model import load
-from model.editing import run_with_edits
-from model.edits import AblateHeads
+from headlight.app.registry import VIEWS
+from headlight.app.runs.prompts import examples
+from headlight.model import load
+from headlight.model.edits import AblateHeads
+from headlight.model.edits.editing import run_with_edits
 from tests.e2e.driver import Driver
 
 PROMPT = examples()[0].prompt  # a phrase that comes back
@@ -67,7 +67,7 @@ def test_without_its_induction_heads_mini_no_longer_repeats(app: Driver) -> None
     app.page.wait_for_url(re.compile("edits=ablate"))
     link = app.page.url
 
-    for slug in ("head", "residual", "lens"):
+    for slug in ("inside", "residual", "lens"):
         app.go_to(next(view for view in VIEWS if view.slug == slug))
         expect(app.fed).to_have_count(2)
     expect(app.page.get_by_text("B − A", exact=True).first).to_be_visible()

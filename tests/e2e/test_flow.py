@@ -6,9 +6,9 @@ import pytest
 import torch
 from playwright.sync_api import Locator, expect
 
-from app.registry import VIEWS
-from model import Transformer, load
-from model.analysis.flow import Flow, Summands, flow
+from headlight.app.registry import VIEWS
+from headlight.model import Transformer, load
+from headlight.model.analysis.flow import Flow, Summands, flow
 from tests.e2e.driver import Driver
 
 PROMPT = "The cat sat on the mat. The cat sat on the mat."

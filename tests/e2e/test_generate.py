@@ -10,9 +10,9 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from app.registry import VIEWS
-from model import Transformer, load
-from model.decoding import Sampling, greedy, sample
+from headlight.app.registry import VIEWS
+from headlight.model import Transformer, load
+from headlight.model.decoding import Sampling, greedy, sample
 from tests.e2e.driver import Driver
 
 VIEW = next(view for view in VIEWS if view.slug == "generate")
@@ -118,7 +118,7 @@ def test_the_query_that_wrote_the_step_is_pinned(app: Driver, mini: Transformer)
     expect(pinned).to_have_count(1)
 
 
-def test_a_re_roll_writes_another_text_and_the_link_brings_it_back(app: Driver, browser: Browser, server: str) -> None:
+def test_a_re_roll_writes_another_text_and_the_link_brings_it_back(app: Driver, elsewhere: Driver) -> None:
     opened(app)
     first = steps(app).all_inner_texts()
     app.page.get_by_role("button", name="Re-roll").click()
@@ -126,11 +126,9 @@ def test_a_re_roll_writes_another_text_and_the_link_brings_it_back(app: Driver, 
     app.settle()
     second = steps(app).all_inner_texts()
     assert first != second
-    elsewhere = Driver(browser, server)
     elsewhere.page.goto(app.page.url)
     expect(steps(elsewhere)).to_have_text(second)
     assert elsewhere.page.url == app.page.url
-    elsewhere.close()
 
 
 def test_a_click_on_a_bar_writes_that_token_and_goes_on(app: Driver, mini: Transformer) -> None:

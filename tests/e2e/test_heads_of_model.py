@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from app.registry import VIEWS
+from headlight.app.registry import VIEWS
 from tests.e2e.driver import Driver
 
 HEADS = next(view for view in VIEWS if view.slug == "heads")
@@ -106,7 +106,7 @@ def test_an_edited_model_is_held_against_itself(app: Driver) -> None:
     third = app.page.locator(".board").nth(2)
     third.click(position={"x": 0.5 * SQUARE, "y": 1.5 * SQUARE})
     expect(app.page.get_by_role("button", name="See what L1H0 looks at")).to_be_visible()
-    count = app.page.get_by_role("spinbutton", name="Sequences")
+    count = app.reveal(app.page.get_by_role("spinbutton", name="Sequences"))
     count.fill("5")
     count.press("Enter")
     expect(app.page.get_by_text("5 sequences of 12 different random tokens")).to_be_visible()

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Locator, expect
 
-from app.registry import VIEWS
+from headlight.app.registry import VIEWS
 from tests.e2e.driver import Driver
 
 PROMPT = "The keys to the cabinet"
@@ -51,7 +51,7 @@ def test_tokens_of_a_long_prompt_are_walked_across_its_blocks(app: Driver) -> No
     tokens = app.page.get_by_role("listbox", name=re.compile("^Tokens"))
     tokens.focus()
     app.page.keyboard.press("Home")
-    for _ in range(20):
+    for _ in range(60):  # more lines than there are
         app.page.keyboard.press("ArrowDown")
     place = tokens.evaluate("tokens => Number(tokens.getAttribute('aria-activedescendant').split('-').at(-1))")
     assert place > 128
@@ -73,7 +73,9 @@ def test_tokens_that_come_into_sight_get_the_colours_that_they_missed(app: Drive
     seen = app.chips.evaluate_all("chips => chips.map(chip => chip.style.background)")
     assert all(seen[3:100])
     assert not any(seen[-10:])
-    app.page.mouse.wheel(0, 2000)
+    app.page.mouse.wheel(0, 2000)  # to the end of the strip
+    app.page.wait_for_timeout(500)  # or it is one gesture, and the page stays
+    app.page.mouse.wheel(0, app.chips.last.evaluate("chip => chip.getBoundingClientRect().bottom - innerHeight + 40"))
     expect(app.chips.last).to_be_in_viewport()
     expect(app.chips.last).to_have_attribute("style", re.compile("background"))
 

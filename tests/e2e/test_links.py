@@ -3,15 +3,15 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from app.registry import View
-from app.selection.links import LONGEST_PLAIN
+from headlight.app.frame.view import View
+from headlight.app.selection.codecs import LONGEST_PLAIN
 from tests.e2e.driver import PROMPTED_VIEWS, Driver, query_of
 
 CHOSEN = {
     "attention": {"heads": "2.1 0.3", "queries": "9", "keys": "3", "show": "write", "side": "b", "sort": "divergence"},
-    "head": {"heads": "2.1", "queries": "9", "keys": "3", "component": "5", "convention": "column", "side": "b"},
+    "inside": {"heads": "2.1", "queries": "9", "keys": "3", "component": "5", "convention": "column", "side": "b"},
     "why": {"heads": "2.1", "position": "9", "keys": "3", "target": " John", "distractor": " Mary", "side": "b"},
     "residual": {"position": "4"},
     "lens": {"layer": "2", "position": "6", "measure": "entropy", "target": " John"},
@@ -31,38 +31,33 @@ COMPARED = {
 
 
 @pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
-def test_a_link_opens_the_same_page_elsewhere(app: Driver, browser: Browser, server: str, view: View) -> None:
+def test_a_link_opens_the_same_page_elsewhere(app: Driver, elsewhere: Driver, view: View) -> None:
     app.open(view, **COMPARED, **CHOSEN[view.slug])
     link = app.page.url
     for name, value in CHOSEN[view.slug].items():
         assert f"{name}={value.replace(' ', '+')}" in link
-    elsewhere = Driver(browser, server)
     elsewhere.page.goto(link)
     elsewhere.becomes(app.picture())
     assert elsewhere.page.url == link
-    assert not elsewhere.complaints
-    elsewhere.close()
 
 
 def test_a_choice_made_by_hand_is_in_the_link_at_once(app: Driver) -> None:
     app.open(prompt=COMPARED["prompt"])
     app.choose("First token", "first token hidden")
     app.page.wait_for_url(lambda url: "sink=hide" in url)
-    app.page.get_by_text("Own scale each").click()
+    app.reveal(app.page.get_by_role("switch", name="Own scale each")).click()
     app.page.wait_for_url(lambda url: "own_scale=1" in url)
 
 
-def test_a_long_prompt_is_compressed_in_the_link(app: Driver, browser: Browser, server: str) -> None:
+def test_a_long_prompt_is_compressed_in_the_link(app: Driver, elsewhere: Driver) -> None:
     prompt = " representation" * 120
     assert len(prompt) > LONGEST_PLAIN
     app.open(prompt=COMPARED["prompt"])
     app.run(prompt)
     app.page.wait_for_url(lambda url: "prompt=%7E" in url or "prompt=~" in url)
     assert len(app.page.url) < 500
-    elsewhere = Driver(browser, server)
     elsewhere.page.goto(app.page.url)
     expect(elsewhere.prompt).to_have_value(prompt)
-    elsewhere.close()
 
 
 @pytest.mark.parametrize("slug", ["attention", "lens"])
@@ -76,7 +71,7 @@ def test_what_came_with_a_link_is_there_once_the_prompt_that_it_left_out_is_past
     expect(app.refused).to_have_count(0)
     app.settle()
     app.page.get_by_role("textbox", name="Prompt A").fill(COMPARED["prompt"])
-    app.page.get_by_role("button", name="Run", exact=False).first.click()
+    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
     app.becomes(picture)
     app.page.wait_for_url(link)
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from model import embedded_models
+from headlight.model import embedded_models
 from tests.e2e.driver import PROMPTED_VIEWS, Driver
 
 PROMPT = "The keys to the cabinet"
@@ -80,3 +80,12 @@ def test_a_model_that_cannot_be_had_is_said_and_the_old_model_stays(app: Driver,
     expect(app.refused).to_contain_text(re.compile(said))
     app.settle()
     assert app.shown() == before
+
+
+def test_a_link_to_a_model_that_is_not_there_keeps_its_text_for_the_default_model(app: Driver) -> None:
+    app.open(prompt=PROMPT, model="no such")
+    expect(app.refused).to_contain_text("There is no")
+    app.page.get_by_role("button", name="Open this text with the default model").click()
+    expect(app.fed).to_contain_text("mini")
+    expect(app.prompt).to_have_value(PROMPT)
+    expect(app.refused).to_have_count(0)

@@ -5,12 +5,13 @@ from urllib.parse import parse_qs, urlencode, urlparse
 import pytest
 from playwright.sync_api import expect
 
-from app.registry import VIEWS
-from app.server import ONCE_PATHS
+from headlight.app.registry import VIEWS
 from tests.e2e.driver import Driver, page_of
 
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
-ATTENTION, LENS, FLOW = (next(view for view in VIEWS if view.slug == slug) for slug in ("attention", "lens", "flow"))
+ATTENTION, INSIDE, LENS, FLOW = (
+    next(view for view in VIEWS if view.slug == slug) for slug in ("attention", "inside", "lens", "flow")
+)
 BAR, NAVIGATION = b"Type a sentence", b"headlight.navigation"  # what only the messages that draw these hold
 
 
@@ -115,10 +116,9 @@ def test_a_page_that_is_not_there_is_named_as_left_out(app: Driver, page: str) -
     assert shown(app) == [ATTENTION.title, ATTENTION.title]
 
 
-def test_a_link_with_its_page_in_the_path_still_leads_there(app: Driver) -> None:
-    assert set(ONCE_PATHS) <= {view.slug for view in VIEWS}
-    app.page.goto(f"{app.url}/{LENS.slug}?{urlencode({'prompt': PROMPT})}")
-    expect(app.prompt).to_have_value(PROMPT)
+def test_a_link_by_a_pages_former_name_opens_it_by_its_own(app: Driver) -> None:
+    app.page.goto(f"{app.url}/?{urlencode({'prompt': PROMPT, 'page': 'head'})}")
+    app.page.wait_for_url(lambda url: page_of(url) == INSIDE.slug)
     app.settle()
-    assert shown(app) == [LENS.title, LENS.title]
-    assert urlparse(app.page.url).path == "/"
+    assert shown(app)[-1] == INSIDE.title
+    expect(app.page.get_by_text("Not all of this link can be used here")).to_have_count(0)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from model import Transformer, load
+from headlight.model import Transformer, load
 from tests.e2e.driver import Driver
 
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
@@ -45,7 +45,7 @@ def _told(text: str, name: str) -> float:
     [
         ("Weight", "weight", "weight"),
         ("Score", "score", "score"),
-        ("Write", "write", "value-weighted norm"),
+        ("Value-weighted", "write", "value-weighted norm"),
         ("Disagreement", "disagreement", "weight - written"),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from app.registry import VIEWS
+from headlight.app.registry import VIEWS
 from tests.e2e.driver import Driver
 
 PATCHING = next(view for view in VIEWS if view.slug == "patching")

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Locator, expect
 
-from app.prompts import examples
-from app.registry import VIEWS
+from headlight.app.registry import VIEWS
+from headlight.app.runs.prompts import examples
 from tests.e2e.driver import Driver
 
 PROMPT = "The cat sat on the mat."
@@ -36,7 +36,7 @@ def opened(app: Driver) -> Driver:
 
 def test_it_is_run_together_with_the_prompt(opened: Driver) -> None:
     opened.run("the fox found a key")
-    expect(opened.fed).to_contain_text("teach-copy · 5 tokens fed, no beginning-of-sequence token")
+    expect(opened.fed).to_contain_text("teach-copy · 5 input tokens, no beginning-of-sequence token")
     opened.settle()
     expect(_bos(opened)).not_to_be_checked()
     expect(_model(opened)).to_have_value("teach-copy")
@@ -55,7 +55,7 @@ def test_it_stays_on_another_page_of_the_same_bar(opened: Driver) -> None:
 
 
 def test_an_example_takes_its_place(opened: Driver) -> None:
-    opened.page.get_by_role("button", name=examples()[0].title).click()
+    opened.open_example(examples()[0].title)
     expect(opened.prompt).to_have_value(examples()[0].prompt)
     opened.settle()
     for _ in range(2):
@@ -75,7 +75,7 @@ def test_a_page_with_another_bar_ends_it(opened: Driver) -> None:
     expect(_bos(opened)).to_be_checked()
     expect(_model(opened)).to_have_value("mini")
     opened.run("The cat sat")
-    expect(opened.fed).to_contain_text("4 tokens fed, beginning-of-sequence token included")
+    expect(opened.fed).to_contain_text("4 input tokens, beginning-of-sequence token included")
 
 
 def test_a_page_with_another_bar_ends_what_was_refused(app: Driver) -> None:
@@ -90,12 +90,12 @@ def test_a_page_with_another_bar_ends_what_was_refused(app: Driver) -> None:
 def test_it_is_run_by_a_server_that_forgot_the_session(app: Driver) -> None:
     app.open(prompt=PROMPT)
     app.run("the fox")
-    expect(app.fed).to_contain_text("3 tokens fed")
+    expect(app.fed).to_contain_text("3 input tokens")
     app.settle()
     _choose(app)
     app.clear_caches()
     app.run("the fox found a key")
-    expect(app.fed).to_contain_text("teach-copy · 5 tokens fed, no beginning-of-sequence token")
+    expect(app.fed).to_contain_text("teach-copy · 5 input tokens, no beginning-of-sequence token")
     app.settle()
     expect(_bos(app)).not_to_be_checked()
     expect(_model(app)).to_have_value("teach-copy")

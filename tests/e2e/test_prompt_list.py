@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from app.registry import VIEWS
+from headlight.app.registry import VIEWS
 from tests.e2e.driver import Driver
 
 VIEW = next(view for view in VIEWS if view.slug == "prompts")
@@ -23,7 +23,7 @@ def _upload(app: Driver, folder: Path, *prompts: str) -> None:
     csv.writer(text).writerows([["prompt", "<b>no</b>"], *([prompt, number] for number, prompt in enumerate(prompts))])
     path = folder / "prompts.csv"
     path.write_text(text.getvalue(), encoding="utf-8")
-    app.page.locator("input[type=file]").set_input_files(path)
+    app.upload(path)
     expect(app.page.get_by_text("new prompt")).to_be_visible()
     app.settle()
 

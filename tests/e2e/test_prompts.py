@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from model import load
+from headlight.model import load
 from tests.e2e.driver import Driver
 
 ODD = {
@@ -25,7 +25,7 @@ def test_odd_characters_are_shown_by_name(app: Driver, kind: str) -> None:
 def test_the_context_is_filled_to_the_last_token_and_not_beyond(app: Driver) -> None:
     n_ctx = load("mini").cfg.n_ctx
     app.open(prompt=" the" * (n_ctx - 1))  # the beginning-of-sequence token is the last that fits
-    expect(app.fed).to_contain_text(f"{n_ctx:,} tokens fed")
+    expect(app.fed).to_contain_text(f"{n_ctx:,} input tokens")
     app.run(" the" * n_ctx)
     expect(app.refused).to_contain_text(f"{n_ctx + 1:,} tokens")
     expect(app.refused).to_contain_text(f"holds {n_ctx:,}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from model import embedded_models
+from headlight.model import embedded_models
 from tests.e2e.driver import Driver
 from tests.serving import headlight
 

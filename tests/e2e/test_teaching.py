@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from app.prompts import examples
-from app.registry import VIEWS
-from model.teaching import HEADS
+from headlight.app.registry import VIEWS
+from headlight.app.runs.prompts import examples
+from headlight.model.training.recipes.teaching_weights import HEADS
 from tests.e2e.driver import PROMPTED_VIEWS, Driver
 
 SHAPES = {"teach-induction": "2 layers by 3 heads", "teach-copy": "2 layers by 2 heads"}
@@ -17,7 +17,7 @@ SHAPES = {"teach-induction": "2 layers by 3 heads", "teach-copy": "2 layers by 2
 def test_every_page_works_on_it(app: Driver, name: str) -> None:
     example = next(each for each in examples() if each.model == name)
     app.open(prompt="The cat sat on the mat.")
-    app.page.get_by_role("button", name=example.title).click()
+    app.open_example(example.title)
     expect(app.fed).to_contain_text(name)
     expect(app.page.get_by_text("What to look at.")).to_be_visible()
     app.settle()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from app.tour import STEPS
+from headlight.app.frame.tour import STEPS
 from tests.e2e.driver import Driver
 from tests.serving import PATIENCE
 
@@ -86,3 +86,13 @@ def test_no_step_speaks_of_a_part_that_is_under_the_header(newcomer: Driver) -> 
         assert part
         assert part["y"] >= header["y"] + header["height"], step.title
         _card(newcomer).get_by_role("button", name="Done" if step is STEPS[-1] else "Next").click()
+
+
+def test_its_frame_follows_the_bar_that_grows(newcomer: Driver) -> None:
+    newcomer.open()
+    _expect_framed(newcomer, STEPS[0].part)
+    newcomer.page.get_by_role("button", name="Compare A | B").click()
+    expect(newcomer.page.get_by_role("textbox", name="Prompt B")).to_be_visible()
+    _expect_framed(newcomer, STEPS[0].part)
+    newcomer.page.get_by_role("textbox", name="Prompt A").click()  # which opens it
+    _expect_framed(newcomer, STEPS[0].part)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from app.registry import VIEWS
-from model import Seq2SeqTransformer, load_seq2seq
+from headlight.app.registry import VIEWS
+from headlight.model import Seq2SeqTransformer, load_seq2seq
 from tests.e2e.driver import Driver
 
 VIEW = next(view for view in VIEWS if view.slug == "translate")
@@ -35,7 +35,7 @@ def source_box(app: Driver) -> Locator:
 
 def run(app: Driver, source: str) -> None:
     source_box(app).fill(source)
-    app.page.get_by_role("button", name="Run", exact=False).first.click()
+    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
 
 
 def strip(app: Driver) -> list[str]:
@@ -58,7 +58,7 @@ def test_reverse_writes_the_source_backwards_and_both_lines_show_it(app: Driver)
     opened(app)
     expect(app.page.get_by_text(MIRRORED, exact=True)).to_be_visible()
     assert strip(app) == [*SYLLABLES.split(), "</s>", *MIRRORED.split(), "</s>"]
-    app.page.get_by_role("radio", name="token it reads").click()
+    app.reveal(app.page.get_by_role("radio", name="token it reads")).click()
     expect(app.chips.nth(11)).to_have_text("<s>")
     assert strip(app) == [*SYLLABLES.split(), "</s>", "<s>", *MIRRORED.split()]
 
@@ -85,16 +85,14 @@ def point_at_crossed(app: Driver, row: int, column: int, n_columns: int) -> Loca
     return app.page.locator(".tooltip:popover-open")
 
 
-def test_a_pinned_cell_and_a_chosen_head_are_in_the_link(app: Driver, browser: Browser, server: str) -> None:
+def test_a_pinned_cell_and_a_chosen_head_are_in_the_link(app: Driver, elsewhere: Driver) -> None:
     opened(app, attends="decoder", pair_heads="0.1 1.3", pair_queries="4", pair_keys="2")
     link = app.page.url
     for part in ("attends=decoder", "pair_heads=0.1+1.3", "pair_queries=4", "pair_keys=2"):
         assert part in link
-    elsewhere = Driver(browser, server)
     elsewhere.page.goto(link)
     elsewhere.becomes(app.picture())
     assert elsewhere.page.url == link
-    elsewhere.close()
 
 
 def test_what_came_with_a_link_is_there_once_the_sources_that_it_left_out_are_pasted(app: Driver) -> None:
@@ -107,7 +105,7 @@ def test_what_came_with_a_link_is_there_once_the_sources_that_it_left_out_are_pa
     expect(app.refused).to_have_count(0)
     app.page.get_by_role("textbox", name="Source A").fill(SYLLABLES)
     app.page.get_by_role("textbox", name="Source B").fill(other)
-    app.page.get_by_role("button", name="Run", exact=False).first.click()
+    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
     app.becomes(picture)
     app.page.wait_for_url(link)
 
@@ -140,7 +138,7 @@ def test_a_target_of_ones_own_takes_the_trees_place(app: Driver) -> None:
     opened(app)
     app.page.get_by_text("Give the target yourself").click()
     app.page.get_by_role("textbox", name="Target").fill("ju ba")
-    app.page.get_by_role("button", name="Run", exact=False).first.click()
+    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
     expect(app.page.get_by_text("The target you gave")).to_be_visible()
     app.settle()
     assert strip(app)[11:] == ["ju", "ba", "</s>"]
@@ -217,14 +215,12 @@ def test_every_file_can_be_had(app: Driver, browser: Browser, tmp_path: Path) ->
     page.close()
 
 
-def test_a_second_source_stands_beside_the_first_and_the_link_holds_it(
-    app: Driver, browser: Browser, server: str
-) -> None:
+def test_a_second_source_stands_beside_the_first_and_the_link_holds_it(app: Driver, elsewhere: Driver) -> None:
     opened(app, beams="1", pair_heads="1.2")
     app.page.get_by_role("button", name="Compare A | B").click()
     other = "ba li ko su fe mo ri ta ne"
     app.page.get_by_role("textbox", name="Source B").fill(other)
-    app.page.get_by_role("button", name="Run", exact=False).first.click()
+    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
     app.page.wait_for_url(lambda url: "source_b=" in url)
     app.settle()
     expect(app.page.get_by_text(" ".join(reversed(other.split())), exact=True)).to_be_visible()
@@ -233,10 +229,8 @@ def test_a_second_source_stands_beside_the_first_and_the_link_holds_it(
     assert "−ju" in strip(app)  # that only A reads and writes
     assert "+ju" not in strip(app)
     expect(app.page.get_by_role("tree")).to_have_count(2)
-    elsewhere = Driver(browser, server)
     elsewhere.page.goto(app.page.url)
     elsewhere.becomes(app.picture())
-    elsewhere.close()
     app.page.get_by_role("button", name="Swap A and B").click()
     expect(source_box(app).first).to_have_value(other)
     app.settle()

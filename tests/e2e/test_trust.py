@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import expect
 
-from model import embedded_models, load
+from headlight.model import embedded_models, load
 from tests.e2e.driver import Driver
 
 PROMPT = "The keys to the cabinet"

@@ -6,11 +6,11 @@ import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
-from app.registry import VIEWS
-from model import Transformer, TransformerConfig, load, save_transformer
-from model.analysis import circuits
-from model.edits import AblateHeads, to_text
-from model.teaching import HEADS
+from headlight.app.registry import VIEWS
+from headlight.model import Transformer, TransformerConfig, load, save_transformer
+from headlight.model.analysis import circuits
+from headlight.model.edits import AblateHeads, to_text
+from headlight.model.training.recipes.teaching_weights import HEADS
 from tests.e2e.driver import Driver
 
 WEIGHTS = next(view for view in VIEWS if view.slug == "weights")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import Transformer, TransformerConfig
+from headlight.model import Transformer, TransformerConfig
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, on import

@@ -4,10 +4,10 @@ import pytest
 import torch
 from transformer_lens.utilities import get_act_name
 
-from model import ActivationCache
-from model.cache import activation_name
-from model.errors import HookError
-from model.layers import Attention
+from headlight.model import ActivationCache
+from headlight.model.cache import activation_name
+from headlight.model.errors import HookError
+from headlight.model.layers import _Attended
 from tests.model.oracles import lens_twin, random_model, random_tokens
 
 SHORT = ["embed", "pos_embed", "scale", "normalized"]
@@ -68,8 +68,9 @@ def test_patterns_are_computed_when_first_read_and_are_those_of_the_pass(
 ) -> None:
     model, tokens = random_model(n_ctx=300), random_tokens(n_pos=n_tokens)
     names = [name for name in model.hook_names if not name.endswith("result")]
-    see, seen = Attention._seen, []
-    monkeypatch.setattr(Attention, "_seen", lambda *given: seen.append(given) or see(*given))
+    seen: list[str] = []
+    for name, see in (("scores", _Attended.scores), ("pattern", _Attended.pattern)):
+        monkeypatch.setattr(_Attended, name, lambda self, name=name, see=see: seen.append(name) or see(self))
     with torch.inference_mode():
         _, kept = model.run_with_cache(tokens, lambda name: name.endswith(("attn_scores", "pattern")))
         _, cache = model.run_with_cache(tokens)

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from model import TransformerConfig
-from model.errors import ConfigError
+from headlight.model import TransformerConfig
+from headlight.model.errors import ConfigError
 from tests.model.oracles import TINY
 
 

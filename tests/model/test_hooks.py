@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import Transformer
-from model.errors import HookError
-from model.hooks import NO_TAP, Chain, Collect, Edit, HookPoint, Tap, select_names
+from headlight.model import Transformer
+from headlight.model.errors import HookError
+from headlight.model.hooks import NO_TAP, Chain, Collect, Edit, HookPoint, Look, Tap, select_names
 from tests.model.oracles import ATOL, RTOL, VARIANTS, lens_twin, random_model, random_tokens
 
 
@@ -208,27 +208,27 @@ def test_heads_are_computed_apart_only_where_a_tap_wants_them() -> None:
 
     model(random_tokens(), tap=Chain(Meet(), Collect(["blocks.1.attn.hook_result"])))
     assert [name for name in met if name.endswith("hook_result")] == ["blocks.1.attn.hook_result"]
-    assert not NO_TAP.wants("blocks.1.attn.hook_result")
-    assert Chain(Collect([]), Edit([(["a"], zero_in_place)])).wants("a")
+    assert NO_TAP.look("blocks.1.attn.hook_result") is Look.NEVER
+    assert Chain(Collect([]), Edit([(["a"], zero_in_place)])).look("a") is Look.WHOLE
 
 
-def test_what_a_tap_ignores_it_gives_back_unseen_and_what_it_looks_at_it_does_not_ignore() -> None:
-    """A pass may leave out what is ignored: a tap that says so wrongly would be shown nothing."""
+def test_what_a_tap_never_looks_at_it_gives_back_unseen() -> None:
+    """A pass may leave out what nobody looks at: a tap that says so wrongly would be shown nothing."""
     name, other = "blocks.0.attn.hook_pattern", "blocks.0.attn.hook_z"
     seen: list[str] = []
     edit = Edit([([name], lambda activation, hook: seen.append(hook.name))])
     collect = Collect([name])
     for tap in (edit, collect, Chain(edit, collect), Chain(NO_TAP, edit)):
         for inside in (tap, Chain(tap)):
-            assert not inside.ignores(name)
-            assert inside.ignores(other)
+            assert inside.look(name) is Look.WHOLE
+            assert inside.look(other) is Look.NEVER
         part = tap.within("blocks.0").within("attn")
-        assert not part.ignores("hook_pattern")
-        assert part.ignores("hook_z")
+        assert part.look("hook_pattern") is Look.WHOLE
+        assert part.look("hook_z") is Look.NEVER
         z = torch.ones(1)
         assert part("hook_z", z) is z
     assert not seen
     assert not collect.kept
-    assert NO_TAP.ignores(name)
-    assert NO_TAP.within("blocks.0").ignores("attn.hook_pattern")
-    assert not Tap().ignores(other)  # a tap that says nothing may look at anything
+    assert NO_TAP.look(name) is Look.NEVER
+    assert NO_TAP.within("blocks.0").look("attn.hook_pattern") is Look.NEVER
+    assert Tap().look(other) is Look.WHOLE  # a tap that says nothing may look at anything

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from model import TransformerConfig
-from model.blocks import Block
-from model.hooks import NO_TAP
-from model.layers import (
+from headlight.model import TransformerConfig
+from headlight.model.blocks import Block
+from headlight.model.hooks import NO_TAP
+from headlight.model.layers import (
     ACTIVATIONS,
     Attention,
     LayerNorm,

@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
-from model import Source, embedded_models, load, loading, save_gpt2
-from model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
-from model.families import gpt2
-from model.families.gpt2_export import reference_logits
-from model.files import read_json
+from headlight.model import Source, embedded_models, load, loading, save_gpt2
+from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
+from headlight.model.families import gpt2
+from headlight.model.families.gpt2_export import reference_logits
+from headlight.model.files import read_json
+from tests.examples import examples
 from tests.model.oracles import random_gpt2, random_model, random_tokens
-from tests.model.test_tokenizer import small_backend
+from tests.model.text.test_tokenizer import small_backend
 
 
 @pytest.fixture
@@ -171,7 +172,7 @@ def test_a_folder_without_safetensors_is_refused(folder: Path) -> None:
         load(folder)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.floats(0, 1, exclude_max=True))
 def test_a_file_cut_short_anywhere_is_refused(folder: Path, share: float) -> None:
     weights = folder / "model.safetensors"
@@ -184,7 +185,7 @@ def test_a_file_cut_short_anywhere_is_refused(folder: Path, share: float) -> Non
         load(folder)
 
 
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_damaged_header_is_refused_or_harmless(folder: Path, data: st.DataObject) -> None:
     """Bytes of the header are changed: what still opens has every tensor in its place."""

@@ -11,9 +11,9 @@ from tokenizers import Tokenizer as Backend
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from model import Seq2SeqTransformer, load, load_seq2seq, save_gpt2, save_seq2seq
-from model.errors import CheckpointError, ConfigError, HeadlightError, InputError, ModelNotFoundError
-from model.tokenizer import Tokenizer
+from headlight.model import Seq2SeqTransformer, load, load_seq2seq, save_gpt2, save_seq2seq
+from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, InputError, ModelNotFoundError
+from headlight.model.text.tokenizer import Tokenizer
 from tests.model import oracles
 from tests.model.test_seq2seq import config, random_model, tokens
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import ActivationCache, Transformer
-from model.errors import HeadlightError, InputError
+from headlight.model import ActivationCache, Transformer
+from headlight.model.errors import HeadlightError, InputError
 from tests.model.oracles import ATOL, RTOL, VARIANTS, lens_twin, random_model, random_tokens
 
 
@@ -24,9 +24,8 @@ def test_every_activation_is_that_of_transformer_lens(model: Transformer) -> Non
     expected_logits, expected = lens_twin(model).run_with_cache(tokens)
     logits, cache = with_everything(model, tokens)
     torch.testing.assert_close(logits, expected_logits, rtol=RTOL, atol=ATOL)
-    theirs = [name for name in expected if not name.startswith("unembed.")]  # these two are normalized and logits again
-    assert list(cache) == theirs
-    for name in theirs:
+    assert list(cache) == list(expected)
+    for name in expected:
         torch.testing.assert_close(cache[name], expected[name], rtol=RTOL, atol=ATOL, msg=lambda m, n=name: f"{n}: {m}")
 
 
@@ -58,6 +57,8 @@ def test_activation_names_in_forward_order() -> None:
         *(f"blocks.1.{name}" for name in block),
         "ln_final.hook_scale",
         "ln_final.hook_normalized",
+        "unembed.hook_in",
+        "unembed.hook_out",
     )
 
 

@@ -13,10 +13,10 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from app.components.shared.packing import unpack
+from headlight.app.components.shared.packing import unpack
 
 PATIENCE = 60  # seconds that anything may take on a busy machine
-LARGEST = 25 * 2**20  # bytes of a message, as .streamlit/config.toml has it
+LARGEST = 25 * 2**20  # bytes of a message, as app/server/.streamlit/config.toml has it
 CLEAR_CACHES = BackMsg(clear_cache=True).SerializeToString()
 OPTIONS = "headlight.chosen"  # the key of the prompt bar's row of options
 

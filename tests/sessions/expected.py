@@ -8,9 +8,9 @@ from itertools import islice
 
 import torch
 
-from model import Transformer, load
-from model.editing import run_with_edits
-from model.edits import AblateHeads, Edit, FreezePatterns, Steer
+from headlight.model import Transformer, load
+from headlight.model.edits import AblateHeads, Edit, FreezePatterns, Steer
+from headlight.model.edits.editing import run_with_edits
 
 EDITS = AblateHeads(((0, 1), (2, 3)), "mean"), Steer(1, "red green", "blue", 2.0), FreezePatterns((3,))
 WORDS = (
@@ -47,8 +47,8 @@ class Answer:
 
 def said(texts: list[str], run: int = 0) -> Answer:
     """The answer in the page's line about what was fed, for run A or, as 1, for run B."""
-    fed, likely = ([text for text in texts if word in text][run] for word in ("tokens fed", "most likely next"))
-    count = re.search(r"([\d,]+) tokens fed", fed)
+    fed, likely = ([text for text in texts if word in text][run] for word in ("input tokens", "most likely next"))
+    count = re.search(r"([\d,]+) input tokens", fed)
     found = re.findall(r"“(.*?)” (?:<1|(\d+))%", likely)
     assert count
     return Answer(

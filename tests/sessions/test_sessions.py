@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from model.edits import to_text
+from headlight.model.edits import to_text
 from tests.serving import headlight
 from tests.sessions.client import Client
 from tests.sessions.expected import EDITS, answer, distinct, said
@@ -46,6 +46,7 @@ def test_each_of_four_sessions_sees_its_own_results(server: str) -> None:
         assert [wrong for session_ in pool.map(session, range(4)) for wrong in session_] == []
 
 
+@pytest.mark.thorough
 def test_after_caches_were_cleared_the_next_input_is_answered(server: str) -> None:
     (first, bos), (second, _) = distinct(2, seed=1)
     with Client(server) as client:
@@ -55,6 +56,7 @@ def test_after_caches_were_cleared_the_next_input_is_answered(server: str) -> No
         assert said(client.texts).same(answer(second, not bos))
 
 
+@pytest.mark.thorough
 def test_other_sessions_survive_that_caches_are_cleared(server: str) -> None:
     (first, bos), (second, _) = distinct(2, seed=2)
     with Client(server) as client, Client(server) as other:
@@ -64,6 +66,7 @@ def test_other_sessions_survive_that_caches_are_cleared(server: str) -> None:
         assert said(client.texts).same(answer(second, bos))
 
 
+@pytest.mark.thorough
 def test_after_the_server_was_killed_a_session_goes_on_where_it_was(tmp_path: Path) -> None:
     (first, bos), (second, _) = distinct(2, seed=3)
     with headlight(tmp_path, "--threads", "1") as url:
@@ -78,6 +81,7 @@ def test_after_the_server_was_killed_a_session_goes_on_where_it_was(tmp_path: Pa
     assert "Traceback" not in (tmp_path / "log.txt").read_text()
 
 
+@pytest.mark.thorough
 def test_beyond_the_queue_the_page_says_busy_and_keeps_what_it_showed(tmp_path: Path) -> None:
     with headlight(tmp_path, "--threads=1", "--runs-at-once=1", "--runs-waiting=0") as url:
         clients = [Client(url).open() for _ in range(4)]

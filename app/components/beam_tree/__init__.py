@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.components.shared.mount import mount, register
+from headlight.app.components.shared.mount import mount, register
 
 BeamState = Literal["kept", "finished", "dropped"]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.components.shared.mount import held, mount, register
+from headlight.app.components.shared.mount import held, mount, register
 
 Sides = tuple[float | None, float | None]  # in A and in B; None where one lacks it
 NO_SIDES: Sides = (None, None)

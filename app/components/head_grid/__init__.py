@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import UInt8
 
-from app.components.shared.mount import mount, register
+from headlight.app.components.shared.mount import mount, register
 
 HeadIndex = tuple[int, int]
 

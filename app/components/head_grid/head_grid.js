@@ -26,7 +26,7 @@ class HeadGrid {
     this.sheet.append(element("div", "corner"), this.heads, this.layers, this.board);
     const scroller = element("div", "scroller");
     scroller.append(this.sheet);
-    view.root.append(this.legend, scroller);
+    view.root.append(scroller, this.legend);
     this.board.tabIndex = 0;
     this.board.setAttribute("role", "application");
     this.board.setAttribute("aria-roledescription", "grid of attention heads");

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from app.components.shared.mount import held, mount, register
+from headlight.app.components.shared.mount import held, mount, register
 
 _render = register(Path(__file__).parent)
 

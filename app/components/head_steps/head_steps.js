@@ -14,7 +14,7 @@ class HeadSteps {
     this.heading = element("h3", "side");
     this.legend = element("div", "legend");
     this.cards = element("div", "cards");
-    view.root.append(this.heading, this.legend, this.cards);
+    view.root.append(this.heading, this.cards, this.legend);
   }
 
   update(props, arrays) {

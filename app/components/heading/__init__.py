@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.components.shared.mount import mount, register
+from headlight.app.components.shared.mount import mount, register
 
 _render = register(Path(__file__).parent)
 

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
-from app.components.shared.coding import WEIGHT_ABSENT, Weights
-from app.components.shared.fetchable import Content, Fetchable
-from app.components.shared.mount import mount, register
+from headlight.app.components.shared.coding import WEIGHT_ABSENT, Weights
+from headlight.app.components.shared.fetchable import Content, Fetchable
+from headlight.app.components.shared.mount import mount, register
 
 Presence = Literal["both", "changed", "a", "b"]
 Show = Literal["weight", "score", "write", "disagreement"]
@@ -100,6 +100,7 @@ def heads(
     own_scale: bool = False,
     others: Mapping[Kind, float] | None = None,
     fetchable: Fetchable | None = None,
+    title: tuple[str, str] | None = None,
 ) -> Pin | None:
     """Each head as a heatmap (row = query, column = key), with B as three: A, B and B - A; returns what is pinned.
 
@@ -111,6 +112,8 @@ def heads(
     norm), or the weight less the key's share of all that the row writes. `sink` keeps the first token, hides its
     column, or lets the other keys' weights sum to 1. Colours follow the value or its square root (scores always the
     value), on each head's own scale or on one for all, which goes as far as `others` on the page do.
+
+    A `title`, with what explains it, stands before the legend.
 
     A head that is chosen in a `head_grid` of the same group is shown before the script has run again, if it is
     `fetchable`, whose content has to be that of `panel_content`.
@@ -126,6 +129,7 @@ def heads(
             "sink": sink,
             "scale": scale,
             "ownScale": own_scale,
+            "title": title,
             "others": others or {},
             "fetch": None if fetchable is None else fetchable.name,
         },

@@ -22,8 +22,10 @@ class Heads {
     this.fetched = new FetchedHeads(view);
     this.legend = element("div", "legend");
     this.zoomBar = new ZoomBar(this);
+    this.title = element("h2");
+    this.explanation = new Explanation(view.tooltip);
     const bars = element("div", "bars");
-    bars.append(this.legend, this.zoomBar.box);
+    bars.append(this.title, this.explanation.mark, this.legend, this.zoomBar.box);
     this.grid = element("div", "panels");
     this.grid.tabIndex = 0;
     this.grid.setAttribute("role", "application");
@@ -36,6 +38,9 @@ class Heads {
 
   update(props, arrays) {
     Object.assign(this, { props, axes: axesOf(props) });
+    const [title, help] = props.title ?? ["", ""];
+    this.title.textContent = title;
+    this.explanation.tell(title, help);
     this.sizes = { query: this.axes.query.labels.length, key: this.axes.key.labels.length };
     if (!this.zoom?.isOf(this.sizes)) this.zoom = new Zoom(this.sizes);
     this.fetched.tell(props, arrays);

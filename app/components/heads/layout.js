@@ -1,5 +1,5 @@
 // How large panels are, how many stand in a line, and where in a panel its matrix lies; CSS pixels.
-const SMALLEST_PANEL = 250;
+const SMALLEST_PANEL = 330; // two dozen tokens can be read along it
 const SMALLEST_OF_THREE = 170; // where A, B and B - A stand side by side
 const LARGEST_PANEL = 560;
 const MOST_COLUMNS = 3;

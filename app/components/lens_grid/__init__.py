@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float32, Int32
 
-from app.components.shared.mount import mount, register
+from headlight.app.components.shared.mount import mount, register
 
 _render = register(Path(__file__).parent)
 

@@ -157,7 +157,7 @@ class LensGrid {
 
   // [name, value] rows for a tooltip, and the top tokens with a bar each.
   describe(reading, cell) {
-    const fed = ["token fed", this.labels[cell.position]];
+    const fed = ["input token", this.labels[cell.position]];
     if (!reading.has(cell)) return [fed, ["", this.whyAbsent(reading, cell)]];
     const measure = [this.measureName, `${reading.measureText(cell)} ${this.measureUnit}`];
     const tokens = reading.best(cell).map(([token, share]) => [this.vocabulary[token], significant(share), share]);
@@ -167,7 +167,7 @@ class LensGrid {
   describeChange(cell) {
     const row = (reading) => [reading.title, `${reading.measureText(cell)} ${this.measureUnit}`];
     const of = ["", this.measureName];
-    return [["token fed", this.labels[cell.position]], of, ...[...this.runs, this.difference].map(row)];
+    return [["input token", this.labels[cell.position]], of, ...[...this.runs, this.difference].map(row)];
   }
 
   whyAbsent(reading, cell) {
@@ -198,7 +198,7 @@ class LensGrid {
 
   spoken(cell) {
     const texts = this.runs.flatMap((run) => [run.title, ...this.describe(run, cell).slice(1, 3).flat().slice(0, 4)]);
-    return [this.allLabels[cell.layer], "token fed", this.labels[cell.position], ...texts].filter(Boolean).join(" ");
+    return [this.allLabels[cell.layer], "input token", this.labels[cell.position], ...texts].filter(Boolean).join(" ");
   }
 
   press(event) {

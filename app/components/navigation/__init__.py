@@ -7,7 +7,7 @@ Streamlit's own navigation has the whole page drawn again at a change of page, t
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from app.components.shared.mount import held, mount, register
+from headlight.app.components.shared.mount import held, mount, register
 
 _render = register(Path(__file__).parent)
 

@@ -1,5 +1,5 @@
 // Links that open a page here at once, and that the browser can open elsewhere. Where they do not fit beside each other
-// they are one list.
+// each group is a list; where these do not fit, all are one.
 const LIST_WIDTH = 220; // CSS pixels
 
 class Navigation {
@@ -31,12 +31,17 @@ class Navigation {
 
   // A link stays the same as long as the width does, and with it the keyboard's focus.
   lay(width) {
-    this.nav.classList.remove("folded");
-    this.nav.replaceChildren(...this.groups.flatMap(([name, pages]) => (name ? [this.list(name, pages)] : this.links(pages))));
-    this.folded = this.nav.scrollWidth > width;
-    if (this.folded) {
-      this.nav.classList.add("folded");
-      this.nav.replaceChildren(this.list("", [...this.titles]));
+    const { groups, titles } = this;
+    const ways = [
+      () => groups.flatMap(([name, pages]) => [...(name ? [element("span", "rule")] : []), ...this.links(pages)]),
+      () => groups.flatMap(([name, pages]) => (name ? [this.list(name, pages)] : this.links(pages))),
+      () => [this.list("", [...titles])],
+    ];
+    for (const way of ways) {
+      this.folded = way === ways.at(-1);
+      this.nav.classList.toggle("folded", this.folded);
+      this.nav.replaceChildren(...way());
+      if (this.nav.scrollWidth <= width) break;
     }
     this.address();
   }

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.components.options.kinds import (
+from headlight.app.components.options.kinds import (
     Button,
     Choice,
     Link,
@@ -22,8 +22,8 @@ from app.components.options.kinds import (
     Switch,
     Text,
 )
-from app.components.shared.mount import mount, register, reported
-from app.components.shared.packing import json_array
+from headlight.app.components.shared.mount import mount, register, reported
+from headlight.app.components.shared.packing import json_array
 
 __all__ = [
     "Button",
@@ -81,6 +81,7 @@ def _row(options: Sequence[Option], key: str, epoch: int, look: Mapping[str, Any
         arrays={"looks": json_array([option.look() for option in options])},
         epoch=epoch,
         changed=note,
+        in_form=bool(look.get("inForm")),
     )
     return note
 

@@ -231,9 +231,9 @@ class Button extends Control {
   }
 
   // With other words it is the same button still, and keeps the keyboard's focus.
-  becomes({ kind, label, disabled }) {
+  becomes({ kind, label, disabled, opened = null }) {
     if (!this.element.matches(`.${kind}`)) return false;
-    Object.assign(this.input, { textContent: label, disabled });
+    Object.assign(this.input, { textContent: label, disabled, ariaExpanded: opened });
     return true;
   }
 

@@ -10,7 +10,10 @@ _HERE = ("value", "change")  # what is not sent with an option's look
 
 @dataclass(frozen=True)
 class Option(ABC):
-    """What can be set: its name, which no other of its row has, its label, its value, and what a new one changes."""
+    """What can be set: its name, which no other of its row has, its label, its value, and what a new one changes.
+
+    One that is `folded` stands behind the row's button *More options*.
+    """
 
     kind: ClassVar[str]
     name: str
@@ -18,6 +21,7 @@ class Option(ABC):
     value: Any
     change: Callable[[Any], None]
     help: str = ""
+    folded: bool = field(default=False, kw_only=True)
 
     @property
     def shown(self) -> Any:
@@ -156,6 +160,7 @@ class Button(Option):
 
 @dataclass(frozen=True)
 class Link(Button):
-    """The same, as words in a line."""
+    """The same, as words in a line; `opened` where it opens and closes something, else None."""
 
     kind = "link"
+    opened: bool | None = None

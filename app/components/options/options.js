@@ -1,5 +1,7 @@
 // A row of options. A change is shown at once and told to the server; until the server says that it has heard of it, what
 // the server sends may be older and does not undo it.
+const PHONE = 640; // CSS pixels; up to this width of the window all options are behind the button
+
 class OptionRow {
   listeners = {};
   controls = new Map(); // by name
@@ -10,8 +12,29 @@ class OptionRow {
     this.view = view;
     this.row = element("div", "options");
     this.lead = element("span", "lead");
-    view.root.append(this.row);
+    this.more = element("div", "more");
+    this.opener = this.openerOf(this.more);
+    view.root.append(this.row, this.more);
     this.row.onkeydown = (event) => this.press(event);
+  }
+
+  // The button that opens what does not stand in the row; Escape or a click elsewhere closes it.
+  openerOf(more) {
+    const opener = element("button", "opener", "More options");
+    opener.type = "button";
+    more.popover = "auto";
+    more.onbeforetoggle = ({ newState }) => {
+      opener.ariaExpanded = String(newState === "open");
+      const { left, bottom } = opener.getBoundingClientRect();
+      more.style.translate = `${left}px ${bottom + 4}px`;
+    };
+    more.ontoggle = () => {
+      const { left, right, top } = more.getBoundingClientRect();
+      if (right > innerWidth - 8) more.style.translate = `${Math.max(8, left - right + innerWidth - 8)}px ${top}px`;
+    };
+    opener.popoverTargetElement = more;
+    opener.ariaExpanded = "false";
+    return opener;
   }
 
   // These keys submit a form, and what is typed goes with it as if it had been left before.
@@ -24,9 +47,8 @@ class OptionRow {
   update({ values, heard, lead, inForm = false }, { looks }) {
     this.lead.textContent = lead;
     this.row.classList.toggle("in-form", inForm);
+    Object.assign(this, { heard, inForm, told: values });
     this.setLooks(JSON.parse(new TextDecoder().decode(looks.values)));
-    this.told = values;
-    Object.assign(this, { heard, inForm });
   }
 
   // What was reported last; null where an epoch begins, which ends what the server has not heard.
@@ -54,11 +76,21 @@ class OptionRow {
   setLooks(looks) {
     const before = this.controls;
     this.controls = new Map(looks.map((look) => [look.name, this.control(look, before.get(look.name))]));
-    const elements = [...this.controls.values()].map(({ element }) => element);
-    setChildren(this.row, this.lead.textContent ? [this.lead, ...elements] : elements);
+    this.looks = looks;
+    this.arrange();
   }
 
-  control({ help, ...look }, before) {
+  arrange() {
+    const narrow = innerWidth <= PHONE && !this.inForm && this.looks.every(({ kind }) => kind !== "link");
+    const isFolded = (look) => look.folded || narrow;
+    const elements = (looks) => looks.map(({ name }) => this.controls.get(name).element);
+    const folded = this.looks.filter(isFolded);
+    const row = elements(this.looks.filter((look) => !isFolded(look)));
+    setChildren(this.more, elements(folded));
+    setChildren(this.row, [...(this.lead.textContent ? [this.lead] : []), ...row, ...(folded.length > 0 ? [this.opener] : [])]);
+  }
+
+  control({ help, folded, ...look }, before) {
     const made = () => new CONTROLS[look.kind](look, (value) => this.choose(look.name, value));
     const control = before?.becomes(look) ? before : made();
     control.explain(help, this.view.tooltip);
@@ -72,7 +104,9 @@ class OptionRow {
     else this.view.report({ ...this.unheard }, this.controls.get(name).delay);
   }
 
-  draw() {}
+  draw() {
+    this.arrange();
+  }
 }
 
 export default (component) => mountView(component, OptionRow);

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.components.shared.mount import mount, register
-from app.components.shared.packing import json_array
+from headlight.app.components.shared.mount import mount, register
+from headlight.app.components.shared.packing import json_array
 
 _render = register(Path(__file__).parent)
 

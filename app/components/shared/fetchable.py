@@ -7,8 +7,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from app.components.shared.mount import digest
-from app.components.shared.packing import pack
+from headlight.app.components.shared.mount import digest
+from headlight.app.components.shared.packing import pack
 
 Content = tuple[Mapping[str, Any], Mapping[str, np.ndarray]]  # what `pack` packs
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from app.components.shared.mount import held, mount, register
+from headlight.app.components.shared.mount import held, mount, register
 
 LONGEST_TAIL = 24  # tokens of the prompt
 

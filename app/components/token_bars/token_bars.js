@@ -18,7 +18,7 @@ class TokenBars {
     this.lineOfB = new BesideLine(this);
     this.strip = new ApartStrip(this);
     this.bars = new StepBars(this);
-    view.root.append(this.legend, this.tail, this.line, this.lineOfB.box, this.strip.box, this.bars.box);
+    view.root.append(this.tail, this.line, this.lineOfB.box, this.strip.box, this.legend, this.bars.box);
     this.line.onkeydown = (event) => this.press(event);
     this.line.onclick = (event) => this.click(event);
     this.line.onpointerover = (event) => this.hover(event);

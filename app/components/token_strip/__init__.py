@@ -2,8 +2,17 @@
 
 from pathlib import Path
 
-from app.components.heads import HeadPanel, Scale, Show, Sink, TokenAxis, axis_props, panel_arrays, panel_props
-from app.components.shared.mount import mount, register
+from headlight.app.components.heads import (
+    HeadPanel,
+    Scale,
+    Show,
+    Sink,
+    TokenAxis,
+    axis_props,
+    panel_arrays,
+    panel_props,
+)
+from headlight.app.components.shared.mount import mount, register
 
 _render = register(Path(__file__).parent)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.components.shared.mount import mount, register
+from headlight.app.components.shared.mount import mount, register
 
 _render = register(Path(__file__).parent)
 

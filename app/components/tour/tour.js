@@ -1,5 +1,6 @@
 // A card in the corner and a frame around the part of the page that it speaks of. Nothing under them is covered.
 const SEEN = "headlight.tour";
+const OFTEN = 100; // milliseconds
 
 class Tour {
   listeners = {};
@@ -14,7 +15,7 @@ class Tour {
     this.card.onkeydown = (event) => {
       if (event.key === "Escape") this.end(); // braces: a handler that returns false swallows every other key, Tab too
     };
-    this.follow = () => this.place();
+    this.look = () => this.place();
     this.view = view;
     view.root.append(this.frame, this.card);
   }
@@ -25,17 +26,12 @@ class Tour {
     this.asked = asked;
   }
 
-  // Called when it comes back, too: the part that it speaks of may be elsewhere.
-  setValue() {
-    this.view.drawAnew();
-  }
+  setValue() {}
 
-  draw() {
-    this.place();
-  }
+  draw() {}
 
   show(at) {
-    if (this.at === null) for (const event of ["scroll", "resize"]) addEventListener(event, this.follow, true);
+    const begins = this.at === null;
     this.at = at;
     const [, title, text] = this.steps[at];
     const last = at === this.steps.length - 1;
@@ -52,6 +48,7 @@ class Tour {
     this.card.ariaLabel = `Tour, ${at + 1} of ${this.steps.length}: ${title}`;
     this.card.hidden = false;
     this.part()?.scrollIntoView({ block: "nearest" });
+    if (begins) this.follow();
     this.place();
     if (at > 0) next.focus({ preventScroll: true });
   }
@@ -66,6 +63,12 @@ class Tour {
     return this.at === null ? null : document.querySelector(`.st-key-${this.steps[this.at][0]}`);
   }
 
+  // The part moves and grows with what is above it and in it, of which nothing tells: so it is looked at again and again.
+  follow() {
+    this.looking = setInterval(this.look, OFTEN);
+    for (const event of ["scroll", "resize"]) addEventListener(event, this.look, true);
+  }
+
   place() {
     const box = this.part()?.getBoundingClientRect();
     this.frame.hidden = !box;
@@ -77,8 +80,9 @@ class Tour {
 
   end() {
     this.at = null;
+    clearInterval(this.looking);
+    for (const event of ["scroll", "resize"]) removeEventListener(event, this.look, true);
     this.card.hidden = this.frame.hidden = true;
-    for (const event of ["scroll", "resize"]) removeEventListener(event, this.follow, true);
     try {
       localStorage.setItem(SEEN, "seen");
     } catch {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.components import HeadPattern, TokenAxis, encode_weights
+from headlight.app.components import HeadPattern, TokenAxis, encode_weights
 
 N_LAYERS, N_HEADS, N_TOKENS = 4, 3, 8
 HOSTILE = "<img src=x onerror=alert(1)>"

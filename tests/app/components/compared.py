@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.components import HeadPanel, HeadPattern, TokenAxis, encode_weights
+from headlight.app.components import HeadPanel, HeadPattern, TokenAxis, encode_weights
 
 LABELS = ["<|bos|>", "·Mary", "−·gave", "+·kept", "·a", "·cat→·dog", "."]
 PRESENCE = ["both", "both", "a", "b", "both", "changed", "both"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.components import BeamNode, HeadPanel, HeadPattern, TokenAxis, encode_weights
+from headlight.app.components import BeamNode, HeadPanel, HeadPattern, TokenAxis, encode_weights
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 TARGETS = ["<s>", "·the", "שלום", "👩‍👩‍👧", HOSTILE, "·old", "$x$", "·dog", "a·very·long·token·of·the·target"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import beam_tree, heads, token_strip
+from headlight.app.components import beam_tree, heads, token_strip
 from tests.app.components import crossed
 
 st.set_page_config(layout="wide")

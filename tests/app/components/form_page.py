@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import Number, Suggested, Switch, form_row
+from headlight.app.components import Number, Suggested, Switch, form_row
 from tests.app.components.options import OFFERED
 
 st.set_page_config(layout="wide")

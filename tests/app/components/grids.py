@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.components import LensCells, LensColours
+from headlight.app.components import LensCells, LensColours
 
 N_LAYERS, N_HEADS, N_CELLS = 12, 12, 8
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from app.components import encode_positive, encode_signed, head_grid, lens_grid
+from headlight.app.components import encode_positive, encode_signed, head_grid, lens_grid
 from tests.app.components import grids
 
 st.set_page_config(layout="wide")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.components import heading
+from headlight.app.components import heading
 
 renamed = st.toggle("another text")
 heading("Another" if renamed else "<b>First</b>", "What it <i>is</i>.", key="first")

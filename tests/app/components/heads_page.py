@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from app.components import HeadPanel, HeadPattern, TokenAxis, encode_weights, heads, token_strip
+from headlight.app.components import HeadPanel, HeadPattern, TokenAxis, encode_weights, heads, token_strip
 from tests.app.components import compared
 
 st.set_page_config(layout="wide")

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import Button, Choice, Link, Listed, Number, Option, Slider, Switch, Text, option_row
+from headlight.app.components import Button, Choice, Link, Listed, Number, Option, Slider, Switch, Text, option_row
 from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
 
 st.set_page_config(layout="wide")

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from app.components import HeadPanel, encode_positive, head_grid, heads, token_strip
+from headlight.app.components import HeadPanel, encode_positive, head_grid, heads, token_strip
 from tests.app.components.arrays import AXIS, CAPTIONS, MASKED, N_HEADS, N_LAYERS, band, shown
 
 st.set_page_config(layout="wide")

@@ -1,6 +1,6 @@
 """The rows that the page of the table shows; the tests compute what must be seen from the same ones."""
 
-from app.components import Column
+from headlight.app.components import Column
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LONG = "two\nlines " + "and on " * 40

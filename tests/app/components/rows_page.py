@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app.components import Column, row_table
+from headlight.app.components import Column, row_table
 from tests.app.components import rows
 
 st.set_page_config(layout="wide")

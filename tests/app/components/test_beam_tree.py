@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from app import components
-from app.components import BeamNode, beam_tree
-from app.components.shared.mount import recorded
+from headlight.app import components
+from headlight.app.components import BeamNode, beam_tree
+from headlight.app.components.shared.mount import recorded
 from tests.app.components import crossed
 from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.crossed import BEST, HOSTILE, NODES
@@ -28,7 +28,7 @@ def open_tree(desktop: BrowserContext, address: str) -> Iterator[Open]:
     page = desktop.new_page()
 
     def opened(search: str = "") -> Page:
-        page.goto(f"{address}/?tree={search}")
+        page.goto(f"{address}&tree={search}")
         expect(page.locator(".node").first).to_be_visible(timeout=FIRST_DRAWING)
         return page
 
@@ -223,7 +223,7 @@ def test_a_dark_phone_shows_the_tree_without_scrolling_the_page_sideways(browser
         color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3, has_touch=True
     )
     page = context.new_page()
-    page.goto(f"{address}/?tree=")
+    page.goto(f"{address}&tree=")
     expect(page.locator(".node").first).to_be_visible(timeout=FIRST_DRAWING)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
     node(page, 8).tap()

@@ -223,7 +223,9 @@ def test_strip_and_panels_share_the_pin(page: Page) -> None:
     assert pinned.all_text_contents() == [LABELS[1], LABELS[3]]
 
 
-def test_token_text_is_text_and_nothing_leaves_the_machine(browser: Browser, address: str) -> None:
+def test_token_text_is_text_and_nothing_leaves_the_machine(
+    browser: Browser, address: str, component_server: str
+) -> None:
     context = browser.new_context(color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3)
     page = context.new_page()
     asked: list[str] = []
@@ -232,7 +234,7 @@ def test_token_text_is_text_and_nothing_leaves_the_machine(browser: Browser, add
     assert page.locator(".chip").first.text_content() == HOSTILE
     assert page.locator("img[src=x]").count() == 0
     assert asked
-    assert all(url.startswith((f"{address}/", "blob:", "data:")) for url in asked)
+    assert all(url.startswith((f"{component_server}/", "blob:", "data:")) for url in asked)
     main = page.get_by_test_id("stMain")
     assert main.evaluate("main => main.scrollWidth <= main.clientWidth")  # no horizontal scroll bar on a phone
     background = main.evaluate("main => getComputedStyle(main.closest('.stApp')).backgroundColor")

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.components import encode_positive, encode_signed, encode_weights
+from headlight.app.components import encode_positive, encode_signed, encode_weights
 
 NOTHING = np.zeros((1, 1), bool)
 

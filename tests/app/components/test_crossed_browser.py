@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from app.components import Pin, heads
-from app.components.shared.mount import recorded
+from headlight.app.components import Pin, heads
+from headlight.app.components.shared.mount import recorded
 from tests.app.components import crossed
 from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.crossed import HOSTILE, PADDED, SHAPE, SOURCES, TARGETS
@@ -24,7 +24,7 @@ def open_page(desktop: BrowserContext, address: str) -> Iterator[Open]:
     page = desktop.new_page()
 
     def opened(query: str) -> Page:
-        page.goto(f"{address}/?{query}")
+        page.goto(f"{address}&{query}")
         wait_for_drawing(page)
         return page
 
@@ -239,7 +239,7 @@ def test_both_lines_are_used_by_keyboard(open_page: Open) -> None:
 def test_a_dark_phone_shows_both_sequences_as_text(browser: Browser, address: str) -> None:
     context = browser.new_context(color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3)
     page = context.new_page()
-    page.goto(f"{address}/?heads=1")
+    page.goto(f"{address}&heads=1")
     wait_for_drawing(page)
     assert line(page, "Target").nth(4).text_content() == HOSTILE
     assert page.locator("img[src=x]").count() == 0

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from app.components.shared.fetchable import Content, Fetchable, fetch
-from app.components.shared.mount import digest
-from app.components.shared.packing import unpack
+from headlight.app.components.shared.fetchable import Content, Fetchable, fetch
+from headlight.app.components.shared.mount import digest
+from headlight.app.components.shared.packing import unpack
 
 WEIGHTS = np.eye(3, dtype=np.float32)
 

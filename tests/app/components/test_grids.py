@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from app import components
-from app.components import encode_signed
+from headlight.app import components
+from headlight.app.components import encode_signed
 from tests.app.components.grids import (
     CAPTIONS,
     FIGURES,
@@ -23,33 +23,26 @@ from tests.app.components.grids import (
     lens,
 )
 from tests.app.components.test_browser import WHITE, box_of, colours, tooltip
-from tests.serving import served
 
+PAGE = "grids_page.py"
 FOLDER = Path(components.__file__).parent
 ROW = 27  # CSS pixels of a row of the lens
 FIRST_CELL = 62  # CSS pixels, inside the cells of the lens's first place
 
 
-@pytest.fixture(scope="module")
-def grids_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where grids_page.py is served."""
-    with served("tests/app/components/grids_page.py", tmp_path_factory.mktemp("grids")) as url:
-        yield url
-
-
 @pytest.fixture(scope="module", params=["light", "dark"])
-def themed(request: pytest.FixtureRequest, browser: Browser, grids_address: str) -> Iterator[Page]:
+def themed(request: pytest.FixtureRequest, browser: Browser, component_server: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=request.param)
     page = context.new_page()
-    page.goto(grids_address)
+    page.goto(f"{component_server}/?of={PAGE}")
     yield page
     context.close()
 
 
 @pytest.fixture
-def page(browser: Browser, grids_address: str) -> Iterator[Page]:
+def page(browser: Browser, address: str) -> Iterator[Page]:
     page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    page.goto(grids_address)
+    page.goto(address)
     yield page
     page.close()
 
@@ -183,7 +176,7 @@ def test_lens_shows_the_measure_from_the_background_up_and_pins_a_cell(page: Pag
     canvas.hover(position={"x": FIRST_CELL, "y": 2})
     rows = tooltip(page)
     assert rows["title"] == "L3, position 0"
-    assert (rows["token fed"], rows["entropy"]) == (LABELS[0], "1.000 nats")
+    assert (rows["input token"], rows["entropy"]) == (LABELS[0], "1.000 nats")
     assert (rows["·w4"], rows["·w13"]) == ("0.5000", "0.0009766")
     canvas.click(position={"x": FIRST_CELL, "y": 4 * ROW + 2})
     expect(page.get_by_text("lens LensPin(layer=0, position=0)")).to_be_visible()
@@ -220,7 +213,7 @@ def test_a_place_that_a_run_lacks_is_flat_and_says_so(page: Page) -> None:
         assert len(set(map(tuple, found))) == 1
         assert found[0] != WHITE
     canvases[2].hover(position={"x": FIRST_CELL + 112, "y": 2})
-    assert tooltip(page) == {"title": "L2, position 1", "token fed": "−cat", "": "B has no such token"}
+    assert tooltip(page) == {"title": "L2, position 1", "input token": "−cat", "": "B has no such token"}
     canvases[0].hover(position={"x": FIRST_CELL + 224, "y": 2})
     assert tooltip(page)[""] == "A has no such token"
 

@@ -170,7 +170,7 @@ def test_a_finger_scrolls_the_page_and_pins_by_a_tap(browser: Browser, address: 
     options: dict[str, Any] = {"viewport": {"width": 390, "height": 700}, "has_touch": True, "is_mobile": True}
     context = browser.new_context(**options)
     page = context.new_page()
-    page.goto(f"{address}/?b=1&heads=2")
+    page.goto(f"{address}&b=1&heads=2")
     canvas = page.locator(".panel .marks").first
     expect(canvas).not_to_have_js_property("width", 0, timeout=FIRST_DRAWING)
     x, y = centre(page, 0, 4, 1)

@@ -8,8 +8,8 @@ import pytest
 import streamlit
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from app.components import Choice, Number, Option, Switch, Text, option_row
-from app.components import options as row_of_options
+from headlight.app.components import Choice, Number, Option, Switch, Text, option_row
+from headlight.app.components import options as row_of_options
 from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
 from tests.sessions.client import CLEAR_CACHES

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.components.shared.packing import pack, unpack
+from headlight.app.components.shared.packing import pack, unpack
 
 ARRAYS = {
     "odd": np.arange(7, dtype=np.uint8),  # makes the next array start off its alignment

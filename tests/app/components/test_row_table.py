@@ -29,7 +29,7 @@ def open_table(desktop: BrowserContext, address: str) -> Iterator[Open]:
 
     def opened(many: int | None = None, **query: str) -> Page:
         asked = query if many is None else {"many": str(many), **query}
-        page.goto(f"{address}/?{urlencode(asked)}")
+        page.goto(f"{address}&{urlencode(asked)}")
         expect(page.locator("tbody td").first).to_be_visible(timeout=FIRST_DRAWING)
         return page
 

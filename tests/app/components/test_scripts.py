@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from app import components, fields
-from app.components import HeadPanel, encode_weights
-from app.components.heads import panel_arrays, panel_props
-from app.components.shared.coding import Weights
-from app.components.shared.packing import pack
-from app.selection.chosen import Show, Sink
+from headlight.app import components
+from headlight.app.components import HeadPanel, encode_weights
+from headlight.app.components.heads import panel_arrays, panel_props
+from headlight.app.components.shared.coding import Weights
+from headlight.app.components.shared.packing import pack
+from headlight.app.runs import thumbnails
+from headlight.model import fields
+from headlight.model.fields import Show, Sink
 from tests.app.components import compared, crossed
 
 SHARED = Path(components.__file__).parent / "shared"
@@ -325,7 +327,7 @@ def test_pages_and_scripts_call_measures_alike_and_end_scales_alike(scripts: Pag
     titles = scripts.evaluate("Object.fromEntries(Object.entries(MEASURES).map(([name, { title }]) => [name, title]))")
     assert titles == {show: fields.title(show) for show in fields.TITLES}
     limits = [0.2649, 0.26, 19.2, 0.0123, 3.71, 100.1, 7]
-    assert scripts.evaluate("limits => limits.map(roundLimitUp)", limits) == list(map(fields.scale_end, limits))
+    assert scripts.evaluate("limits => limits.map(roundLimitUp)", limits) == list(map(thumbnails.scale_end, limits))
 
 
 @pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from app.components import StepClick, clicked
+from headlight.app.components import StepClick, clicked
 from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.token_bars_page import HOSTILE, LABELS, steps
 
@@ -19,7 +19,7 @@ def open_bars(desktop: BrowserContext, address: str) -> Iterator[Open]:
     page = desktop.new_page()
 
     def opened(query: str = "") -> Page:
-        page.goto(f"{address}/?{query}")
+        page.goto(f"{address}&{query}")
         expect(page.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
         return page
 
@@ -167,7 +167,7 @@ def test_a_dark_phone_shows_many_steps_without_scrolling_sideways(browser: Brows
         color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3, has_touch=True
     )
     page = context.new_page()
-    page.goto(f"{address}/?steps=64")
+    page.goto(f"{address}&steps=64")
     expect(page.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
     page.locator(".chip").nth(63).tap()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app.components import Beside, TokenChoice, WritingStep, clicked, token_bars
+from headlight.app.components import Beside, TokenChoice, WritingStep, clicked, token_bars
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LABELS = [HOSTILE, "␣the", "שלום", "␣the", "$x$"]

@@ -14,16 +14,22 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from app import models, shown
-from app.csv_files import csv_bytes
-from app.exports.export import ATTENTION, GENERATE, INSIDE, LENS, RESIDUAL, Export
-from app.exports.numbers.data import Table
-from app.selection.chosen import Statistic
-from model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
-from model.source import Source
-from tests.app.exports.conftest import HOSTILE, OTHER, PROMPTS, RUN, chosen
+from headlight.app.exports.csv_files import csv_bytes
+from headlight.app.exports.data import Table
+from headlight.app.exports.export import Export
+from headlight.app.pages.attention import EXPORT as ATTENTION
+from headlight.app.pages.generate import EXPORT as GENERATE
+from headlight.app.pages.inside import EXPORT as INSIDE
+from headlight.app.pages.lens import EXPORT as LENS
+from headlight.app.pages.prompts.choices import Statistic
+from headlight.app.pages.residual import EXPORT as RESIDUAL
+from headlight.app.pages.why import EXPORT as WHY
+from headlight.app.runs import models, shown
+from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
+from headlight.model.source import Source
+from tests.app.exports.hostile import HOSTILE, OTHER, PROMPTS, RUN, chosen
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[3]
 Tables = dict[tuple[str, ...], list[list[str]]]
 
 EDITS = (
@@ -33,20 +39,22 @@ EDITS = (
     Patch("blocks.2.hook_resid_post", HOSTILE, (2,)),
     FreezePatterns((2,)),
 )
-CASES = [
-    (ATTENTION, {}),
+FRESH = [  # one of each exporter
     (ATTENTION, {"prompt_b": OTHER, "show": "write", "sink": "renormalise"}),
     (INSIDE, {"queries": (9,), "keys": (4,), "component": 3}),
+    (RESIDUAL, {"edits": EDITS, "position": 5}),
+    (LENS, {"prompt_b": OTHER, "align": "position", "layer": 2, "position": 3}),
+    (GENERATE, {"n_new": 6, "prompt_b": OTHER, "edits": (), "step": 2, "b_writes": "own"}),
+    (PROMPTS, {}),
+]
+CASES = [
+    (ATTENTION, {}),
     (INSIDE, {"prompt_b": OTHER}),
     (RESIDUAL, {}),
     (RESIDUAL, {"prompt_b": OTHER, "position": 2}),
     (LENS, {"target": "one"}),
     (GENERATE, {"n_new": 12, "step": 5, "seed": 3}),
     (GENERATE, {"n_new": 9, "temperature": 0.7, "top_k": 40, "top_p": 0.9, "written": (300, 300, 77), "step": 3}),
-    (GENERATE, {"n_new": 6, "prompt_b": OTHER, "edits": (), "step": 2, "b_writes": "own"}),
-    (LENS, {"prompt_b": OTHER, "align": "position", "layer": 2, "position": 3}),
-    (PROMPTS, {}),
-    (RESIDUAL, {"edits": EDITS, "position": 5}),
 ]
 VARIANTS = [
     *({"show": show, "sink": sink} for show in ("score", "write", "disagreement") for sink in ("keep", "renormalise")),
@@ -125,7 +133,7 @@ def run_here(script: str) -> str:
         return printed.getvalue().decode()
 
 
-@pytest.mark.parametrize(("export", "fields"), CASES)
+@pytest.mark.parametrize(("export", "fields"), FRESH)
 def test_a_script_prints_the_pages_numbers_in_a_fresh_process(
     export: Export, fields: dict[str, object], folder: str, tmp_path: Path
 ) -> None:
@@ -136,6 +144,12 @@ def test_a_script_prints_the_pages_numbers_in_a_fresh_process(
     done = subprocess.run([sys.executable, path], capture_output=True, env=environment, cwd=tmp_path)
     assert not done.stderr.decode()
     compare(done.stdout.decode(), export, fields, folder)
+
+
+@pytest.mark.parametrize(("export", "fields"), CASES)
+def test_a_script_prints_the_pages_numbers(export: Export, fields: dict[str, object], folder: str) -> None:
+    selection = chosen(folder, **fields)
+    compare(run_here(export.script(shown.of(selection), selection)), export, fields, folder)
 
 
 @pytest.mark.parametrize("fields", VARIANTS)
@@ -176,16 +190,16 @@ def test_a_model_of_the_servers_folder_is_named_by_its_path_to_its_own_user_alon
     assert models.opened_by(source) == "random"
 
 
-def test_a_prompt_in_a_script_is_a_literal(folder: str) -> None:
+@pytest.mark.parametrize("export", [ATTENTION, INSIDE, LENS, RESIDUAL, WHY])
+def test_a_prompt_in_a_script_is_a_literal(export: Export, folder: str) -> None:
     """Neither quotes nor line ends nor characters that are not seen let a prompt become code."""
     prompt = "''' + __import__('os').abort() + '''\r\n\"\"\"\\N{BULLET}\u2028# \ud7ff one"
     selection = chosen(folder, prompt=prompt)
-    script = LENS.script(shown.of(selection), selection)
-    literals = [line for line in script.splitlines() if "to_tokens(" in line]
-    assert len(literals) == 1
-    scope: dict[str, list[str]] = {"fed": []}
-    exec(f"def to_tokens(text, prepend_bos): fed.append(text)\n{literals[0].split('.', 1)[1].rstrip(',')}", scope)
-    assert scope["fed"] == [prompt]
+    script = ast.parse(export.script(shown.of(selection), selection))
+    calls = [node for node in ast.walk(script) if isinstance(node, ast.Call)]
+    texts = [ast.literal_eval(call.args[1]) for call in calls if ast.unparse(call.func) == "run_prompt"]
+    assert texts == [prompt]
+    assert "__import__" not in map(ast.unparse, (call.func for call in calls))
 
 
 def test_the_prompts_of_a_script_are_literals(folder: str) -> None:

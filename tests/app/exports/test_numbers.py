@@ -10,17 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app import runs
-from app.exports.export import ATTENTION, FLOW, GENERATE, INSIDE, LENS, RESIDUAL, Export, of_prompts
-from app.exports.numbers.data import archive
-from app.run import attend
-from app.shown import Shown
-from tests.app.exports.conftest import HOSTILE, LISTED, OTHER, PROMPTS, REFUSED, RUN, chosen
+from headlight.app.exports.data import archive
+from headlight.app.exports.export import Export
+from headlight.app.pages.attention import EXPORT as ATTENTION
+from headlight.app.pages.flow import EXPORT as FLOW
+from headlight.app.pages.generate import EXPORT as GENERATE
+from headlight.app.pages.inside import EXPORT as INSIDE
+from headlight.app.pages.lens import EXPORT as LENS
+from headlight.app.pages.prompts import export as of_prompts
+from headlight.app.pages.residual import EXPORT as RESIDUAL
+from headlight.app.runs import runs
+from headlight.model.comparison import Comparison
+from headlight.model.run import attend
+from tests.app.exports.hostile import HOSTILE, LISTED, OTHER, PROMPTS, REFUSED, RUN, chosen
 
 Files = dict[str, bytes]
 
 
-def files(export: Export, shown: Shown, folder: str, **fields: object) -> Files:
+def files(export: Export, shown: Comparison, folder: str, **fields: object) -> Files:
     with zipfile.ZipFile(io.BytesIO(archive(shown, export.data(shown, chosen(folder, **fields))))) as packed:
         return {name: packed.read(name) for name in packed.namelist()}
 
@@ -35,7 +42,7 @@ def arrays(found: Files) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, FLOW, GENERATE, PROMPTS])
-def test_an_archive_says_what_its_numbers_are_of(export: Export, two: Shown, folder: str) -> None:
+def test_an_archive_says_what_its_numbers_are_of(export: Export, two: Comparison, folder: str) -> None:
     found = files(export, two, folder, prompt_b=OTHER)
     said = about(found)
     assert {run["prompt"] for run in said["runs"].values()} == {HOSTILE, OTHER}
@@ -54,12 +61,12 @@ def test_an_archive_says_what_its_numbers_are_of(export: Export, two: Shown, fol
 
 
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, FLOW, GENERATE, PROMPTS])
-def test_the_same_numbers_give_the_same_bytes(export: Export, alone: Shown, folder: str) -> None:
+def test_the_same_numbers_give_the_same_bytes(export: Export, alone: Comparison, folder: str) -> None:
     made = [archive(alone, export.data(alone, chosen(folder))) for _ in range(2)]
     assert made[0] == made[1]
 
 
-def test_cells_are_the_heads_patterns(alone: Shown, folder: str) -> None:
+def test_cells_are_the_heads_patterns(alone: Comparison, folder: str) -> None:
     cells = arrays(files(ATTENTION, alone, folder))["A cells"]
     pattern = attend(alone.a, 0, 4).pattern.numpy()
     visible = np.tril(np.ones_like(pattern, dtype=bool))
@@ -67,7 +74,7 @@ def test_cells_are_the_heads_patterns(alone: Shown, folder: str) -> None:
     np.testing.assert_array_equal(cells[1][visible], pattern[visible])
 
 
-def test_rows_of_a_difference_sum_to_zero(two: Shown, folder: str) -> None:
+def test_rows_of_a_difference_sum_to_zero(two: Comparison, folder: str) -> None:
     """A key that one run lacks has no weight there, so what one key gains others lose."""
     difference = arrays(files(ATTENTION, two, folder, prompt_b=OTHER))["B-A cells"]
     present = ~np.isnan(difference).all(-1)
@@ -76,25 +83,27 @@ def test_rows_of_a_difference_sum_to_zero(two: Shown, folder: str) -> None:
     np.testing.assert_allclose(np.nansum(difference, -1), 0, atol=1e-5)
 
 
-def test_shares_at_a_place_sum_to_one(alone: Shown, folder: str) -> None:
+def test_shares_at_a_place_sum_to_one(alone: Comparison, folder: str) -> None:
     shares = arrays(files(RESIDUAL, alone, folder))["A component shares"]
     np.testing.assert_allclose(shares.sum(0), 1, rtol=1e-4)  # float32, of parts that cancel
 
 
-def test_a_token_that_begins_a_formula_is_neutral_in_csv(alone: Shown, folder: str) -> None:
+def test_a_token_that_begins_a_formula_is_neutral_in_csv(alone: Comparison, folder: str) -> None:
     tokens = csv.reader(io.StringIO(files(ATTENTION, alone, folder)["tokens.csv"].decode("utf-8-sig")))
     begun = {cell for row in tokens for cell in row if "+" in cell or "=" in cell}
     assert begun == {"␣=", "'+", "<U+0000>"}
 
 
-def test_cells_of_a_long_prompt_stay_out_of_csv(folder: str, alone: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.exports.numbers.attention.MOST_ROWS", 100)
+def test_cells_of_a_long_prompt_stay_out_of_csv(
+    folder: str, alone: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headlight.app.pages.attention.numbers.MOST_ROWS", 100)
     found = files(ATTENTION, alone, folder)
     assert "cells.csv" not in found
     assert "A cells" in arrays(found)
 
 
-def test_the_prompts_array_belongs_to_the_rows_of_the_table(two: Shown, folder: str) -> None:
+def test_the_prompts_array_belongs_to_the_rows_of_the_table(two: Comparison, folder: str) -> None:
     found = files(PROMPTS, two, folder, prompt_b=OTHER, statistic="entropy", statistic_head=(2, 3))
     heading, *rows = csv.reader(io.StringIO(found["prompts.csv"].decode("utf-8-sig"), newline=""))
     assert heading == ["prompt", "L2H3 Entropy (nats)", "tokens", "status", "from", "label kind", "label <b>no</b>"]
@@ -109,7 +118,7 @@ def test_the_prompts_array_belongs_to_the_rows_of_the_table(two: Shown, folder: 
     assert [float(row[1]) for row in rows[: len(RUN)]] == statistic[: len(RUN), 2, 3].tolist()
 
 
-def test_a_prompt_that_is_listed_twice_counts_once(alone: Shown, folder: str) -> None:
+def test_a_prompt_that_is_listed_twice_counts_once(alone: Comparison, folder: str) -> None:
     """Prompts without repeated tokens have no induction, and count for nothing."""
     found = files(PROMPTS, alone, folder)
     held, said = arrays(found), about(found)

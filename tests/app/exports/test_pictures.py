@@ -11,17 +11,22 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from app import components
-from app.exports import facts
-from app.exports.export import ATTENTION, FLOW, GENERATE, INSIDE, LENS, RESIDUAL, Export
-from app.exports.pictures import style
-from app.exports.pictures.style import DARK, LIGHT, Palette
-from app.run import attend
-from app.shown import Shown
-from model.source import Source
-from tests.app.exports.conftest import LISTED, OTHER, PROMPTS, chosen, listing
+from headlight.app import components
+from headlight.app.exports import facts, style
+from headlight.app.exports.export import Export
+from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
+from headlight.app.pages.attention import EXPORT as ATTENTION
+from headlight.app.pages.flow import EXPORT as FLOW
+from headlight.app.pages.generate import EXPORT as GENERATE
+from headlight.app.pages.inside import EXPORT as INSIDE
+from headlight.app.pages.lens import EXPORT as LENS
+from headlight.app.pages.residual import EXPORT as RESIDUAL
+from headlight.model.comparison import Comparison
+from headlight.model.run import attend
+from headlight.model.source import Source
+from tests.app.exports.hostile import LISTED, OTHER, PROMPTS, chosen, listing
+from tests.places import STREAMLIT_CONFIG
 
-ROOT = Path(__file__).parents[3]
 COLOURS = Path(components.__file__).parent / "shared" / "colour.js"
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -31,7 +36,7 @@ def texts(svg: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("export", [ATTENTION, RESIDUAL, LENS])
-def test_tokens_stay_text(export: Export, alone: Shown, folder: str) -> None:
+def test_tokens_stay_text(export: Export, alone: Comparison, folder: str) -> None:
     """Dollars are no mathematics, angle brackets no markup, and every character has some sign: warnings are errors."""
     near_the_beginning = chosen(folder, layer=1, position=3)
     svg = style.file(lambda: export.draw(alone, near_the_beginning, LIGHT), LIGHT, "svg")
@@ -42,14 +47,14 @@ def test_tokens_stay_text(export: Export, alone: Shown, folder: str) -> None:
 
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, FLOW, GENERATE, PROMPTS])
 def test_a_comparison_is_drawn_dark_as_pixels(
-    export: Export, two: Shown, folder: str, monkeypatch: pytest.MonkeyPatch
+    export: Export, two: Comparison, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(style, "DPI", 50)  # quick to draw
     png = style.file(lambda: export.draw(two, chosen(folder, prompt_b=OTHER), DARK), DARK, "png")
     assert png.startswith(PNG)
 
 
-def test_the_same_picture_has_the_same_bytes(alone: Shown, folder: str) -> None:
+def test_the_same_picture_has_the_same_bytes(alone: Comparison, folder: str) -> None:
     made = [style.file(lambda: RESIDUAL.draw(alone, chosen(folder), LIGHT), LIGHT, "svg") for _ in range(2)]
     assert made[0] == made[1]
 
@@ -66,7 +71,7 @@ def test_every_character_has_a_sign() -> None:
     assert style.file(draw, LIGHT, "png").startswith(PNG)
 
 
-def test_panels_hold_the_heads_patterns(alone: Shown, folder: str) -> None:
+def test_panels_hold_the_heads_patterns(alone: Comparison, folder: str) -> None:
     figure = ATTENTION.draw(alone, chosen(folder), LIGHT)
     panels = [axes for axes in figure.axes if axes.get_title(loc="left") or axes.get_title()]
     for axes, (layer, head) in zip(panels, ((1, 2), (0, 4)), strict=True):
@@ -75,7 +80,7 @@ def test_panels_hold_the_heads_patterns(alone: Shown, folder: str) -> None:
         np.testing.assert_array_equal(np.ma.filled(cells, 0), pattern)
 
 
-def test_maps_hold_mean_and_deviation(alone: Shown, folder: str) -> None:
+def test_maps_hold_mean_and_deviation(alone: Comparison, folder: str) -> None:
     selection = chosen(folder)
     found = PROMPTS.data(alone, selection).arrays
     maps = [axes.images[0].get_array() for axes in PROMPTS.draw(alone, selection, LIGHT).axes if axes.images]
@@ -85,7 +90,7 @@ def test_maps_hold_mean_and_deviation(alone: Shown, folder: str) -> None:
     assert {"mean", "L2", "H4", "mean (probability)"} <= set(texts(svg))
 
 
-def test_one_prompt_has_no_deviation_to_draw(alone: Shown, folder: str) -> None:
+def test_one_prompt_has_no_deviation_to_draw(alone: Comparison, folder: str) -> None:
     """Nor has it a statistic where no token is repeated: both maps are empty."""
     drawn = listing(LISTED[:1]).draw(alone, chosen(folder, statistic="first_token"), LIGHT)
     mean, sd = (axes.images[0].get_array() for axes in drawn.axes if axes.images)
@@ -93,7 +98,7 @@ def test_one_prompt_has_no_deviation_to_draw(alone: Shown, folder: str) -> None:
     assert sd.mask.all()
 
 
-def test_one_scale_for_all_heads_or_one_for_each(two: Shown, folder: str) -> None:
+def test_one_scale_for_all_heads_or_one_for_each(two: Comparison, folder: str) -> None:
     def limits(own_scale: bool) -> set[float]:
         selection = chosen(folder, prompt_b=OTHER, show="score", own_scale=own_scale)
         drawn = [axes.images[0] for axes in ATTENTION.draw(two, selection, LIGHT).axes if axes.images]
@@ -106,7 +111,7 @@ def test_one_scale_for_all_heads_or_one_for_each(two: Shown, folder: str) -> Non
 
 @pytest.mark.parametrize(("palette", "theme"), [(LIGHT, "light"), (DARK, "dark")])
 def test_colours_are_the_pages_own(palette: Palette, theme: str, browser: Browser) -> None:
-    configured = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"][theme]
+    configured = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][theme]
     assert (palette.background, palette.text) == (configured["backgroundColor"], configured["textColor"])
     page = browser.new_page()
     page.add_script_tag(content=COLOURS.read_text(encoding="utf-8"))
@@ -115,12 +120,14 @@ def test_colours_are_the_pages_own(palette: Palette, theme: str, browser: Browse
     page.close()
     for signed, colours in zip((False, True), maps, strict=True):
         shares = np.linspace(0, 1, len(colours))
-        ours = np.rint(255 * palette.colours(signed)(shares)[:, :3])
+        ours = np.rint(255 * colour_map(palette, signed)(shares)[:, :3])
         # Straight lines between 17 colours, and a diverging map whose middle two are one: within 6 of 255.
         assert np.abs(ours - np.array(colours)).max() <= 6
 
 
-def test_neither_the_picture_nor_the_page_says_where_on_this_machine_a_model_lies(alone: Shown, folder: str) -> None:
+def test_neither_the_picture_nor_the_page_says_where_on_this_machine_a_model_lies(
+    alone: Comparison, folder: str
+) -> None:
     """A typed path is the user's own to know; the script needs it."""
     parent, name = folder.rsplit("/", 1)
     svg = style.file(lambda: ATTENTION.draw(alone, chosen(folder), LIGHT), LIGHT, "svg")

@@ -8,13 +8,13 @@ from unittest.mock import patch
 import torch
 from torch import Tensor
 
-from model import load
-from model.analysis.lens import logit_lens
-from model.decoding import greedy
-from model.families import tensors
-from model.hooks import Tap
-from model.patching import LogitDifference, Patching, patching_map
-from model.product import affine
+from headlight.model import load
+from headlight.model.analysis.lens import logit_lens
+from headlight.model.decoding import greedy
+from headlight.model.families import tensors
+from headlight.model.hooks import Tap
+from headlight.model.kernels import affine
+from headlight.model.patching import LogitDifference, Patching, patching_map
 from tests.bench.prompt import head, prompt
 
 TARGET, DISTRACTOR = 4, 2

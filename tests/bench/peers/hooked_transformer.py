@@ -1,6 +1,6 @@
 """HookedTransformer of TransformerLens 3.9, the last release that has it."""
 
-from model import load
+from headlight.model import load
 from tests.bench.peers.transformer_lens_models import TransformerLensPeer
 from tests.model.oracles import lens_twin
 

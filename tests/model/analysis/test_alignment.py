@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.analysis.alignment import (
+from headlight.model.analysis.alignment import (
     Alignment,
     align_positions,
     align_tokens,

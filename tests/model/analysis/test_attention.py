@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.distributions import Categorical, kl_divergence
 
-from model.analysis.attention import (
+from headlight.model.analysis.attention import (
     disagreement,
     entropy,
     head_scores,

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model import ActivationCache, Transformer, load
-from model.analysis.attribution import (
+from headlight.model import ActivationCache, Transformer, load
+from headlight.model.analysis.attribution import (
     constant_effects,
     difference_of,
     direct_effects,
@@ -18,11 +18,11 @@ from model.analysis.attribution import (
     lens_differences,
     promoted,
 )
-from model.analysis.head_steps import Norm
-from model.analysis.score_parts import ScoreParts, normalized, projected, score_parts
-from model.errors import HeadlightError
-from model.hooks import NO_TAP
-from model.layers import attention_scale
+from headlight.model.analysis.head_steps import Norm
+from headlight.model.analysis.score_parts import ScoreParts, normalized, projected, score_parts
+from headlight.model.errors import HeadlightError
+from headlight.model.hooks import NO_TAP
+from headlight.model.layers import attention_scale
 from tests.model.oracles import ATOL, RTOL, VARIANTS, lens_twin, random_model, random_tokens
 
 # The parts are the run's float32 activations, of size 1 to 10 and rounded to 6e-8 of themselves; a score or a logit is

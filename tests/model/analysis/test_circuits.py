@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import Transformer
-from model.analysis.circuits import (
+from headlight.model import Transformer
+from headlight.model.analysis.circuits import (
     Circuit,
     Pairs,
     balanced,

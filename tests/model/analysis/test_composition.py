@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import Transformer, load
-from model.analysis.composition import Product, Through, composition, random_composition, reader
-from model.teaching import induction_circuit
+from headlight.model import Transformer, load
+from headlight.model.analysis.composition import Product, Through, composition, random_composition, reader
+from headlight.model.training.recipes.teaching_weights import induction_circuit
 from tests.model.oracles import lens_twin, random_model
 
 LETTERS: dict[Through, str] = {"query": "Q", "key": "K", "value": "V"}

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from transformer_lens.head_detector import HeadName, detect_head
 
-from model import Transformer
-from model.analysis import Measure
-from model.analysis.detectors import (
+from headlight.model import Transformer
+from headlight.model.analysis import Measure
+from headlight.model.analysis.detectors import (
     KINDS,
     LEAST,
     Estimate,
@@ -24,9 +24,9 @@ from model.analysis.detectors import (
     students_t,
     verdict,
 )
-from model.teaching import BOS, induction_circuit
-from model.training.bpe import END_OF_TEXT_ID
-from model.training.repeats import repeated_halves
+from headlight.model.roles.sequences import repeated_halves
+from headlight.model.training.recipes.bpe import END_OF_TEXT_ID
+from headlight.model.training.recipes.teaching_weights import BOS, induction_circuit
 from tests.model.oracles import lens_twin, random_model, random_tokens
 
 CAUSAL = torch.ones(9, 9, dtype=torch.bool).tril()
@@ -80,7 +80,7 @@ def test_the_heads_written_by_hand_get_the_labels_that_they_were_written_for() -
 
 
 def test_the_heads_on_minis_card_are_found() -> None:
-    from model import load
+    from headlight.model import load
 
     model = load("mini")
     symbols = np.setdiff1d(np.arange(model.cfg.d_vocab), [END_OF_TEXT_ID])

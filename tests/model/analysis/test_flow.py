@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.analysis import flow, readout
-from model.analysis.flow import Flow, Place, Summands, Supply
-from model.cache import ActivationCache
-from model.config import TransformerConfig
-from model.errors import InputError
-from model.teaching import induction_circuit
-from model.transformer import Transformer
+from headlight.model.analysis import flow, readout
+from headlight.model.analysis.flow import Flow, Place, Summands, Supply
+from headlight.model.cache import ActivationCache
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import InputError
+from headlight.model.training.recipes.teaching_weights import induction_circuit
+from headlight.model.transformer import Transformer
 
 # All in float64, 1e-16 of entries of size 1 to 100; shares divide by proximities, which can be 1e-5 of those.
 EXACT = 1e-9

@@ -5,11 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.analysis import readout
-from model.analysis.alignment import Alignment, align_positions, align_tokens
-from model.analysis.flow import Place
-from model.analysis.flow_change import FlowChange, FlowOf, flow_change
-from model.errors import InputError
+from headlight.model.analysis import readout
+from headlight.model.analysis.alignment import Alignment, align_positions, align_tokens
+from headlight.model.analysis.flow import Place
+from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change
+from headlight.model.errors import InputError
 from tests.model.analysis.test_flow import EXACT, graph, run, tiny
 
 A, B = [1, 5, 5, 2, 9, 3], [1, 5, 7, 2, 9, 4, 3]

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.analysis.grouping import grouped, sentences, words
+from headlight.model.analysis.grouping import grouped, sentences, words
 
 
 def texts(str_tokens: list[str], group: torch.Tensor) -> list[str]:

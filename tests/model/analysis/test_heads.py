@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from model.analysis.heads import induction_score, next_token_loss, previous_token_score, repeat_accuracy
+from headlight.model.analysis.heads import induction_score, next_token_loss, previous_token_score, repeat_accuracy
 
 HALF = 5
 

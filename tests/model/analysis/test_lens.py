@@ -12,12 +12,12 @@ from torch.distributions import Categorical, kl_divergence
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from model.analysis import lens
-from model.analysis.lens import chosen_probabilities, chosen_ranks, logit_lens
-from model.config import TransformerConfig
-from model.errors import HeadlightError
-from model.hooks import NO_TAP
-from model.transformer import Transformer
+from headlight.model.analysis import lens
+from headlight.model.analysis.lens import chosen_probabilities, chosen_ranks, logit_lens
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import HeadlightError
+from headlight.model.hooks import NO_TAP
+from headlight.model.transformer import Transformer
 
 
 def same(rows: Tensor) -> Tensor:

@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from model import Transformer
-from model.analysis.ov import copying_scores, reading, through_vocabulary, writing
-from model.teaching import induction_circuit
+from headlight.model import Transformer
+from headlight.model.analysis.ov import copying_scores, reading, through_vocabulary, writing
+from headlight.model.training.recipes.teaching_weights import induction_circuit
 from tests.model.oracles import random_model
 
 

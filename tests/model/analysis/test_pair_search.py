@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.analysis import pair_search
-from model.analysis.circuits import Circuit, Pairs, balanced, difference
-from model.analysis.pair_search import outermost_pairs
+from headlight.model.analysis import pair_search
+from headlight.model.analysis.circuits import Circuit, Pairs, balanced, difference
+from headlight.model.analysis.pair_search import outermost_pairs
 from tests.model.analysis.test_circuits import assert_same, both, explicit, largest, table
 from tests.model.oracles import random_model
+from tests.places import ROOT
 
 SHAPES = ["even", "a few long rows", "one direction", "all below zero", "zeros"]
 
@@ -125,8 +126,8 @@ PEAK = """
 import sys
 from pathlib import Path
 import torch
-from model.analysis.circuits import Circuit, balanced, directions
-from model.analysis.pair_search import outermost_pairs
+from headlight.model.analysis.circuits import Circuit, balanced, directions
+from headlight.model.analysis.pair_search import outermost_pairs
 
 def peak():
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -146,8 +147,7 @@ print(peak() - before)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells a process its peak")
 def test_the_vocabulary_of_gpt2_takes_a_few_copies_of_the_factors_and_never_the_product() -> None:
     """A few long rows let the search end soon: memory does not depend on how long it is."""
-    root = Path(__file__).parents[3]
-    done = subprocess.run([sys.executable, "-c", PEAK], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", PEAK], cwd=ROOT, capture_output=True, text=True, check=True)
     # A factor is 12.3 MiB, in float64 24.5. Before and after they are turned by the small SVD both are held in float64,
     # with the balanced ones and what is passing: about eight of these. The product would be 9,600 MiB.
     assert float(done.stdout) < 10 * 24.5

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.analysis.residual import (
+from headlight.model.analysis.residual import (
     consecutive_cosine,
     decompose,
     decomposition_residual,
@@ -13,8 +13,8 @@ from model.analysis.residual import (
     stream_change,
     stream_norms,
 )
-from model.config import TransformerConfig
-from model.transformer import Transformer
+from headlight.model.config import TransformerConfig
+from headlight.model.transformer import Transformer
 
 
 def random_streams(n_layers: int, n_pos: int, d_model: int = 8) -> torch.Tensor:

@@ -6,8 +6,8 @@ import statistics
 import pytest
 import torch
 
-from model.analysis import Measure
-from model.analysis.spread import spread
+from headlight.model.analysis import Measure
+from headlight.model.analysis.spread import spread
 
 NAN = math.nan
 

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from transformers import GPT2LMHeadModel
 
-from model import Transformer, load
-from model.decoding.steps import Model
-from model.seq2seq import Seq2SeqTransformer
-from model.seq2seq_config import Seq2SeqConfig
+from headlight.model import Transformer, load
+from headlight.model.decoding.steps import Model
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.seq2seq_config import Seq2SeqConfig
 from tests.model.oracles import random_gpt2
 
 SEQ2SEQ: dict[str, Any] = {

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import Transformer
-from model.decoding import greedy
-from model.errors import ConfigError, InputError
+from headlight.model import Transformer
+from headlight.model.decoding import greedy
+from headlight.model.errors import ConfigError, InputError
 from tests.model.decoding.oracles import gpt2_twins, padded, plain_greedy, random_seq2seq
 from tests.model.oracles import ATOL, RTOL, random_model, random_tokens
 

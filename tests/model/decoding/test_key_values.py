@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import Transformer
-from model.decoding import KeyValueCache
-from model.hooks import NO_TAP, Chain, Collect
+from headlight.model import Transformer
+from headlight.model.decoding import KeyValueCache
+from headlight.model.hooks import NO_TAP, Chain, Collect
 from tests.model.decoding.oracles import random_seq2seq
 from tests.model.oracles import ATOL, RTOL, random_model, random_tokens
 

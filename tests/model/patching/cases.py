@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from model import Transformer
-from model.patching import LogitDifference, Patching
+from headlight.model import Transformer
+from headlight.model.patching import LogitDifference, Patching
 from tests.model.oracles import VARIANTS, random_model, random_tokens
 
 N_POS = 7

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from model.cache import ActivationCache
-from model.patching import Kind, Variant, attribution_map, patching_map, rank_correlation
+from headlight.model.cache import ActivationCache
+from headlight.model.patching import Kind, Variant, attribution_map, patching_map, rank_correlation
 from tests.model.oracles import VARIANTS
 from tests.model.patching.cases import TOLERANCE, case
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.errors import InputError
-from model.hooks import HookPoint
-from model.patching import Kind, LogitDifference, Patching, Variant, grid, patching_map
-from model.patching.grids import operations, row_bytes
+from headlight.model.errors import InputError
+from headlight.model.hooks import HookPoint
+from headlight.model.patching import Kind, LogitDifference, Patching, Variant, grid, patching_map
+from headlight.model.patching.grids import operations, row_bytes
 from tests.model.oracles import VARIANTS, lens_twin, random_tokens
 from tests.model.patching.cases import ASKED, N_POS, TOLERANCE, Case, case
 

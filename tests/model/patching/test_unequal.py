@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.editing import tap
-from model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns
-from model.errors import InputError
-from model.hooks import NO_TAP, Chain, HookPoint, Tap
-from model.hooks import Edit as Hooks
-from model.patching import (
+from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns
+from headlight.model.edits.editing import tap
+from headlight.model.errors import InputError
+from headlight.model.hooks import NO_TAP, Chain, HookPoint, Tap
+from headlight.model.hooks import Edit as Hooks
+from headlight.model.patching import (
     Kind,
     LogitDifference,
     Patching,
@@ -20,7 +20,7 @@ from model.patching import (
     path_map,
     rank_correlation,
 )
-from model.transformer import Transformer
+from headlight.model.transformer import Transformer
 from tests.model.oracles import random_model, random_tokens
 from tests.model.patching.cases import ASKED, N_POS, TOLERANCE, case
 

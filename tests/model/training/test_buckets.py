@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from model.training.buckets import Bucketed, bucketed_batches, drawn_lengths, padding, random_batches
-from model.training.pairs import Pair, pad_pairs
+from headlight.model.training.buckets import Bucketed, bucketed_batches, drawn_lengths, padding, random_batches
+from headlight.model.training.pairs import Pair, pad_pairs
 
 
 def pairs(count: int) -> list[Pair]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from model.errors import TrainingError
-from model.training.bag_of_words import bag_of_words_accuracy, majority_accuracy
-from model.training.labelled import read_labelled, split
+from headlight.model.errors import TrainingError
+from headlight.model.training.bag_of_words import bag_of_words_accuracy, majority_accuracy
+from headlight.model.training.labelled import read_labelled, split
 
 
 def written(folder: Path, content: str | bytes) -> Path:

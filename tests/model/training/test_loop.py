@@ -10,13 +10,13 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.config import TransformerConfig
-from model.errors import TrainingError
-from model.training import loop
-from model.training.log import Row
-from model.training.loop import Recipe, optimizer_for, train
-from model.training.repeats import Batch, Repeats, targets_loss
-from model.transformer import Transformer
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import TrainingError
+from headlight.model.training import loop
+from headlight.model.training.log import Row
+from headlight.model.training.loop import Recipe, optimizer_for, train
+from headlight.model.training.recipes.repeats import Batch, Repeats, targets_loss
+from headlight.model.transformer import Transformer
 
 CFG = TransformerConfig(n_layers=1, d_model=16, n_ctx=16, n_heads=2, d_head=8, d_vocab=20, tie_word_embeddings=True)
 

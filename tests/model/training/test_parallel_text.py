@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.errors import TrainingError
-from model.training.parallel_text import Corpus, bpe_tokenizer, encode, read_parallel, split, word_tokenizer
+from headlight.model.errors import TrainingError
+from headlight.model.training.parallel_text import Corpus, bpe_tokenizer, encode, read_parallel, split, word_tokenizer
 
 GOOD = b"Ein Hund.\nZwei Katzen.\n"
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import get_inverse_sqrt_schedule
 
-from model.training.schedules import Cosine, InverseSqrt
+from headlight.model.training.schedules import Cosine, InverseSqrt
 
 
 def optimizer(rate: float) -> torch.optim.Optimizer:

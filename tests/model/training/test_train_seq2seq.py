@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.errors import TrainingError
-from model.training.buckets import Bucketed
-from model.training.pairs import pad_pairs
-from model.training.schedules import InverseSqrt
-from model.training.train_seq2seq import Seq2SeqRecipe, held_out_scores, new_model
+from headlight.model.errors import TrainingError
+from headlight.model.training.buckets import Bucketed
+from headlight.model.training.pairs import pad_pairs
+from headlight.model.training.schedules import InverseSqrt
+from headlight.model.training.train_seq2seq import Seq2SeqRecipe, held_out_scores, new_model
 from tests.model.training.killed_run import CFG, SETTINGS, copies, run
-
-ROOT = Path(__file__).parents[3]
+from tests.places import ROOT
 
 
 def rows(folder: Path) -> list[dict[str, str]]:

@@ -1,0 +1,1 @@
+"""Headlight: what every attention head of a transformer does with a prompt."""

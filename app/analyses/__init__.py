@@ -1,0 +1,1 @@
+"""What pages have a model compute: caching, limits, and the progress of long work."""

@@ -1,0 +1,141 @@
+"""How far a run's numbers can be trusted, measured on request: against themselves, float64 and transformers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.app.runs import runs
+from headlight.app.server.settings import settings
+from headlight.model.analysis import Measure
+from headlight.model.analysis.attention import row_sum_error
+from headlight.model.analysis.residual import decomposition_residual
+from headlight.model.errors import InputError
+from headlight.model.families.gpt2_export import reference_logits
+from headlight.model.hooks import Chain, Collect, Tap
+from headlight.model.kernels.backend import Backend, backend, default, measure
+from headlight.model.run import Run, once_more
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What has to add up and how far it does not, at most: components to the final residual, attention rows to 1.
+
+    `largest` is the final residual's largest entry, beside which a difference is small or large.
+    """
+
+    components: Measure
+    largest: float
+    rows: Measure
+
+
+@cache
+def product() -> Backend:
+    """The matrix product in use for the weights, with its error and speed on this machine, measured once."""
+    if settings().device == "cpu":
+        return backend()
+    (cublas,) = measure([("cuBLAS", default)], settings().device)
+    return cublas
+
+
+def precision() -> str:
+    """What torch allows its float32 products to be rounded to; "highest" is float32 itself."""
+    return torch.get_float32_matmul_precision()
+
+
+def n_threads() -> int:
+    """Processor threads that a run may take."""
+    return torch.get_num_threads()
+
+
+class _Heads(Tap):
+    """Adds up in float64 what the heads write, each its z times its own W_O, and the biases b_O.
+
+    Where an edit has replaced a head's output or all of them, what it put in place of their sum is added too.
+    """
+
+    def __init__(self, made: Run) -> None:
+        attn = [f"blocks.{layer}.attn" for layer in range(made.cfg.n_layers)]
+        self._made, self._layers = made, {f"{name}.hook_z": layer for layer, name in enumerate(attn)}
+        self.written = torch.zeros(len(made.tokens), made.cfg.d_model, dtype=torch.float64)
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if name in self._layers:
+            self._add(self._layers[name], activation[0].cpu().double())
+        return activation
+
+    def _add(self, layer: int, z: Float[Tensor, "pos head d_head"]) -> None:
+        names = f"blocks.{layer}.attn.hook_result", f"blocks.{layer}.hook_attn_out"
+        if any(map(self._made.tap.wants, names)):
+            self.written += self._made.cache["attn_out", layer]
+            return
+        W_O, b_O = (self._made.model.get_parameter(f"blocks.{layer}.attn.{name}").cpu() for name in ("W_O", "b_O"))
+        self.written += b_O
+        for head in range(z.shape[1]):  # not all at once, and no layer's output is ever taken as it was written
+            self.written.addmm_(z[:, head], W_O[head].double())
+
+
+def summed(made: Run) -> str:
+    """What the components are whose sum is held against the final residual."""
+    n_layers, n_heads = made.cfg.n_layers, made.cfg.n_heads
+    mlps = "" if made.cfg.attn_only else f", {n_layers} MLPs"
+    edits = " and edits of the stream" if made.edits_stream else ""
+    return f"{n_layers * n_heads} heads, {n_layers} biases b_O{mlps}, 2 embeddings{edits}, in float64"
+
+
+def _others(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
+    """What else is written: the embeddings, the MLPs, and what edits add to the stream."""
+    yield made.cache["embed"]
+    yield made.cache["pos_embed"]
+    if not made.cfg.attn_only:
+        yield from (made.cache["mlp_out", layer] for layer in range(made.cfg.n_layers))
+    yield from _added_by_edits(made)
+
+
+def _added_by_edits(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
+    """What each edit of the stream adds to what was summed before it; a mistake before it is taken for its own."""
+    states = {"attn_out": "post"} if made.cfg.attn_only else {"attn_out": "mid", "mlp_out": "post"}
+    writes = [(layer, part, state) for layer in range(made.cfg.n_layers) for part, state in states.items()]
+    names = ["blocks.0.hook_resid_pre", *(f"blocks.{layer}.hook_resid_{state}" for layer, _, state in writes)]
+    stream = made.cache["embed"]
+    parts = [made.cache["pos_embed"], *(made.cache[part, layer] for layer, part, _ in writes)]
+    for name, part in zip(names, parts, strict=True):
+        stream = stream + part
+        if made.tap.wants(name):
+            yield made.cache[name].double() - stream
+            stream = made.cache[name]
+
+
+def sums(made: Run) -> Sums:
+    """The sums of a run, from a pass of its own.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
+    names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(made.cfg.n_layers)]
+    tap, heads = Collect(names, lambda pattern: row_sum_error(pattern[0]).values.cpu()), _Heads(made)
+    final = once_more(made, Chain(tap, heads), stop_at_layer=made.cfg.n_layers).double()
+    rows = Measure("row sum error", "probability", (), torch.stack(list(tap.kept.values())).max())
+    components = decomposition_residual(chain([heads.written], _others(made)), final)
+    return Sums(components, float(final.abs().max()), rows)
+
+
+def difference_from_transformers(made: Run) -> float:
+    """The largest absolute difference between any two logits for this prompt, ours and transformers' own GPT-2's.
+
+    Raises:
+        InputError: what was opened is no GPT-2 folder.
+        BusyError: too many runs at once.
+    """
+    if made.edits:
+        raise InputError("transformers knows no edits. Check run A, which has none: the weights are the same.")
+    if made.source.family != "gpt2" or not made.source.path.is_dir():
+        raise InputError("transformers can check GPT-2 folders alone, and this model is of another kind.")
+    ours = once_more(made, Tap())
+    with runs.turn():
+        theirs = reference_logits(made.source.path, made.tokens[None])[0]
+    return float((ours - theirs).abs().max())

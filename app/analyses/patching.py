@@ -1,0 +1,172 @@
+"""Maps of patches as jobs: some cells at a time, so that the work can be shown and stopped.
+
+What comes of a piece is in the cache of runs under the map's name, which says everything.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.app.runs import runs
+from headlight.app.runs.cost import FLOPS
+from headlight.app.runs.limits import GIB
+from headlight.app.selection.chosen import Align, Head
+from headlight.app.server.settings import settings
+from headlight.model.analysis import Measure
+from headlight.model.edits import Edit
+from headlight.model.patching import (
+    AT_ONCE,
+    Cells,
+    LogitDifference,
+    Patching,
+    PatchMap,
+    Variant,
+    operations,
+    patch_runs,
+)
+from headlight.model.patching.runs import Into
+
+PIECE_SECONDS = 0.4  # by estimate, so that a click is heard soon
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A map by name: two prompts, the logit difference at a position of each, and what is patched into which.
+
+    B is run by `model_b` and with `edits`; prompts of different length are matched by `align`. `layer` counts for heads
+    by position, `receiver` and `through_mlps` for paths; where they do not count they are 0.
+    """
+
+    model: str
+    a: str
+    b: str
+    bos: bool
+    target: int
+    distractor: int
+    position: int
+    position_b: int
+    model_b: str
+    edits: tuple[Edit, ...] = ()
+    align: Align = "tokens"
+    into: Into = "A"
+    map: PatchMap = "z"
+    layer: int = 0
+    receiver: Head = (0, 0)
+    through_mlps: bool = False
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Cells of a map that follow one another, row by row."""
+
+    asked: Asked
+    start: int
+    stop: int
+
+
+def patching_of(asked: Asked) -> Patching:
+    """The two runs, ready to be patched.
+
+    Raises:
+        HeadlightError: they cannot be run, have not as many tokens, or do not differ in what is measured.
+    """
+    pair = replace(asked, map="z", layer=0, receiver=(0, 0), through_mlps=False)
+    return runs.keep(("patching", pair), lambda: _patching_anew(pair))
+
+
+def _patching_anew(asked: Asked) -> Patching:
+    a = runs.run(asked.model, asked.a, asked.bos)
+    b = runs.run(asked.model_b, asked.b, asked.bos, asked.edits)
+    measured = LogitDifference(asked.target, asked.distractor, asked.position, asked.position_b)
+    return patch_runs(a, b, measured, asked.into, asked.align)
+
+
+def cells_of(asked: Asked) -> Cells:
+    """The map's cells.
+
+    Raises:
+        HeadlightError: as `patching_of`.
+    """
+    return Cells(patching_of(asked), asked.map, asked.layer, asked.receiver, asked.through_mlps)
+
+
+def pieces_of(asked: Asked) -> tuple[Piece, ...]:
+    """The map in pieces, each quick and within the memory that a run may take.
+
+    Raises:
+        InputError: the model has no such map, or not even one variant fits.
+    """
+    cells, most = cells_of(asked), patching_of(asked).most_at_once(_at_once())
+    found, start, planned = list[Piece](), 0, 0.0
+    costs = [_seconds(cells, variant) for variant in cells.grid.variants]
+    for place, cost in enumerate(costs):
+        if place > start and (planned + cost > PIECE_SECONDS or place - start >= most):
+            found.append(Piece(asked, start, place))
+            start, planned = place, 0.0
+        planned += cost
+    return (*found, Piece(asked, start, len(costs)))
+
+
+def seconds(pieces: Sequence[Piece]) -> float:
+    """How long these, which are of one map, are estimated to take."""
+    if not pieces:
+        return 0.0
+    cells = cells_of(pieces[0].asked)
+    variants = cells.grid.variants
+    return sum(_seconds(cells, variant) for piece in pieces for variant in variants[piece.start : piece.stop])
+
+
+def _seconds(cells: Cells, variant: Variant) -> float:
+    return operations(cells.patching.model.cfg, [variant], cells.patching.n_pos) / FLOPS
+
+
+def _at_once() -> int:
+    return min(AT_ONCE, int(settings().run_gib * GIB))
+
+
+def do(piece: Piece) -> Float[Tensor, " cell"]:
+    """The shares of a piece's cells; the cache keeps them.
+
+    Raises:
+        HeadlightError: as `patching_of`.
+    """
+    return runs.keep(("patched", piece), lambda: _do(piece))
+
+
+def is_done(piece: Piece) -> bool:
+    """Whether a piece's cells are known."""
+    return runs.kept(("patched", piece)) is not None
+
+
+def _do(piece: Piece) -> Float[Tensor, " cell"]:
+    cells = cells_of(piece.asked)
+    with runs.turn():
+        return cells.shares(piece.start, piece.stop, _at_once())
+
+
+def known(asked: Asked) -> Measure:
+    """The map as far as it has been done; NaN for the rest, and at positions that are not matched."""
+    cells = cells_of(asked)
+    shares = torch.full((len(cells.grid.variants),), torch.nan)
+    for piece in pieces_of(asked):
+        if (found := runs.kept(("patched", piece))) is not None:
+            shares[piece.start : piece.stop] = found.float()
+    return cells.as_map(shares)
+
+
+def estimate(asked: Asked) -> Measure:
+    """The map by attribution patching: from one run's gradients.
+
+    Raises:
+        HeadlightError: as `patching_of`.
+    """
+    cells = cells_of(asked)
+
+    def made() -> Measure:
+        with runs.turn():
+            return cells.estimate()
+
+    return runs.keep(("attribution patching", asked), made)

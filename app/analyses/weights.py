@@ -1,0 +1,70 @@
+"""Circuits of heads by name, and the search for a circuit's outermost pairs as jobs that can be shown and stopped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headlight.app.runs import models, runs
+from headlight.app.runs.cost import FLOPS
+from headlight.app.selection.chosen import Head
+from headlight.model.analysis.pair_search import BLOCK_ROWS, LEADING, Ends, Found
+from headlight.model.explain.circuits import PIECE_BLOCKS, CircuitKind, HeadCircuit
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One circuit of one head of a model; that of the model `less`, if one is named, is taken away from it."""
+
+    model: str
+    head: Head
+    kind: CircuitKind
+    less: str = ""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some blocks of rows of a circuit, in which pairs are looked for after those of the pieces before."""
+
+    asked: Asked
+    number: int
+
+
+def circuit_of(asked: Asked) -> HeadCircuit:
+    """The circuit that is asked for; what is found of it is kept."""
+    less = models.open_model(asked.less) if asked.less else None
+    return HeadCircuit(models.open_model(asked.model), asked.head, asked.kind, less, runs.HOST)
+
+
+def pieces_of(asked: Asked) -> tuple[Piece, ...]:
+    """The search for the outermost pairs, in pieces that follow one another."""
+    return tuple(Piece(asked, number) for number in range(circuit_of(asked).n_pieces))
+
+
+def look(piece: Piece) -> Found:
+    """What has been found after a piece, from the cache where it was looked at before.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
+    return circuit_of(piece.asked).look(piece.number)
+
+
+def is_done(piece: Piece) -> bool:
+    """Whether a piece was looked at."""
+    return runs.kept(circuit_of(piece.asked).piece_key(piece.number)) is not None
+
+
+def known_pairs(asked: Asked) -> Ends | None:
+    """The highest and the lowest entries, where every piece was looked at."""
+    return circuit_of(asked).pairs() if is_done(pieces_of(asked)[-1]) else None
+
+
+def seconds(pieces: Sequence[Piece]) -> float:
+    """How long these are estimated to take at most: as if every entry had to be bounded, and then made."""
+    if not pieces:
+        return 0.0
+    asked = pieces[0].asked
+    cfgs = [models.open_model(name).cfg for name in (asked.model, asked.less) if name]
+    rank = sum((cfg.d_head if asked.kind == "qk" else cfg.d_value) or cfg.d_head for cfg in cfgs)
+    bounds = 2 * (LEADING + 2)
+    n_entries = PIECE_BLOCKS * BLOCK_ROWS * len(pieces) * max(cfg.d_vocab for cfg in cfgs)
+    return 2 * n_entries * (rank + bounds) / FLOPS

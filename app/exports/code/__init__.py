@@ -1,1 +1,0 @@
-"""The script that computes what a view shows with the library alone, one file a view: `script(shown, chosen)`."""

@@ -1,0 +1,119 @@
+"""One html file: the components' own scripts and styles, their data, and nothing that is not in the file.
+
+The data is packed as it is for the page, compressed, and in base64: no text of a user's is ever read as markup. What is
+markup here, the heading, is escaped.
+"""
+
+import base64
+import gzip
+import html
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from headlight.app.components.shared.mount import SHARED, Mounted, joined
+from headlight.app.components.shared.packing import pack
+from headlight.app.exports.facts import Fed, Found, called, fed, sources
+from headlight.app.exports.style import DARK, LIGHT, Palette
+
+HERE = Path(__file__).parent
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'DejaVu Sans', sans-serif"
+CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+
+def document(view: str, found: Found, mounted: Sequence[Mounted], script: str, tokens: bool = True) -> bytes:
+    """The file: a heading that says what this is of, and the components, which the view's script puts to work.
+
+    The heading has the tokens that were fed too, unless the view is of other prompts.
+    The same numbers give the same bytes.
+    """
+    title = f"{view} of {' and '.join(map(called, sources(found).values()))}"
+    names = [each.component.folder.name for each in mounted]
+    arrays = {str(slot): np.frombuffer(each.data, np.uint8) for slot, each in enumerate(mounted)}
+    packed = _apart(pack({"components": names}, arrays))
+    data = base64.b64encode(gzip.compress(packed, mtime=0)).decode()
+    folders = {each.component.folder for each in mounted}
+    text = f"""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{html.escape(title)}</title>
+<style>
+{_variables(LIGHT, ":root")}
+@media (prefers-color-scheme: dark) {{ {_variables(DARK, ":root")} }}
+{_read("page.css")}
+</style>
+{"".join(_template(folder) for folder in sorted(folders))}
+</head>
+<body>
+<header>
+<h1>{html.escape(title)}</h1>
+{"".join(_section(each, tokens) for each in fed(found))}
+</header>
+<main></main>
+<script type="text/plain" id="data">{data}</script>
+<script type="module">
+{_script(sorted(folders), script)}
+</script>
+</body>
+</html>
+"""
+    return text.encode("utf-8", "replace")
+
+
+def _apart(packed: bytes) -> bytes:
+    """Every fourth byte first, then those after them and so on: the bytes of float32 values compress better apart."""
+    return np.frombuffer(packed.ljust(-len(packed) % 4 + len(packed), b"\0"), np.uint8).reshape(-1, 4).T.tobytes()
+
+
+def _section(each: Fed, with_tokens: bool) -> str:
+    """Which weights were fed what; the tokens' labels, because every character of them can be seen."""
+    source = each.source
+    side = f"{each.called}: " if each.called else ""
+    revision = f", revision {source.revision}" if source.revision else ""
+    facts = html.escape(f"{side}{called(source)}{revision}, sha256 of the weights {source.sha256}")
+    labels = "".join(f"<span>{html.escape(label)}</span>" for label in each.labels)
+    tokens = f'<p class="tokens">{labels}</p>' if with_tokens else ""
+    edits = f"<p>edited: {html.escape('; '.join(each.edits))}</p>" if each.edits else ""
+    return f'<section class="fed"><p>{facts}</p>{edits}{tokens}</section>\n'
+
+
+def _variables(palette: Palette, selector: str) -> str:
+    """The theme as the components expect it of Streamlit."""
+    values = {
+        "background-color": palette.background,
+        "secondary-background-color": palette.secondary,
+        "text-color": palette.text,
+        "border-color": palette.border,
+        "primary-color": palette.bars[0],
+        "font": FONT,
+        "code-font": CODE_FONT,
+    }
+    return f"{selector} {{ {' '.join(f'--st-{name}: {value};' for name, value in values.items())} }}"
+
+
+def _template(folder: Path) -> str:
+    """A component's styles, waiting to be put beside it where they reach nothing else."""
+    return f'<template id="{folder.name}"><style>\n{joined("*.css", SHARED, folder)}\n</style></template>\n'
+
+
+def _script(folders: Sequence[Path], own: str) -> str:
+    """The shared scripts, each component's as the body of a function, and the page's own."""
+    components = [f'COMPONENTS["{folder.name}"] = (() => {{\n{_body(folder)}\n}})();' for folder in folders]
+    parts = [joined("*.js", SHARED), "const COMPONENTS = {};", *components, _read("page.js"), _read(f"{own}.js")]
+    return re.sub(r"(?m)^\s*//.*\n", "", "\n".join(parts))  # the comments name sources by their addresses
+
+
+def _body(folder: Path) -> str:
+    return joined("*.js", folder).replace("export default ", "const component = ") + "\nreturn component;"
+
+
+def _read(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")

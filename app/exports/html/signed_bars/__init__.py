@@ -1,0 +1,31 @@
+"""Signed numbers as bars about a common zero, or each from where the one before it ended; for files alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from headlight.app.components.shared.mount import mount, register
+from headlight.app.figures import Row
+
+_render = register(Path(__file__).parent)
+
+
+def signed_bars(bars: Sequence[Row], *, title: str, series: Sequence[str] = ("",), key: str) -> None:
+    """Rows of bars, blue to the right and orange to the left; the second of two `series` is filled, the first hollow.
+
+    `title` is what the numbers are, with their unit.
+    """
+    mount(
+        _render,
+        key=key,
+        group=key,
+        props={
+            "title": title,
+            "series": list(series),
+            "labels": [bar.label for bar in bars],
+            "texts": [bar.text for bar in bars],
+            "kinds": [bar.kind for bar in bars],
+        },
+        arrays={"spans": np.array([bar.spans for bar in bars], np.float32).reshape(len(bars), len(series), 2)},
+    )

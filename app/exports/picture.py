@@ -1,0 +1,96 @@
+"""What several pictures have in common: token axes, matrices with what they lack, colour bars, and where it is from."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.exports.facts import Found, called, fed, sources
+from headlight.app.exports.style import Palette, colour_map
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+LARGEST_FONT, SMALLEST_FONT = 8.0, 4.0  # points
+LONGEST_LABEL = 14
+POINTS = 72  # an inch
+PITCH = 0.22  # inches that a head wants
+MOST_LEVEL = 16  # heads whose names have room to lie level
+LARGEST = 6.0, 8.0  # inches across and down
+
+
+def matrix(
+    axes: "Axes", values: Float[np.ndarray, "row column"], palette: Palette, norm: "Normalize", signed: bool
+) -> "AxesImage":
+    """Cells in their colours; where they are not numbers, the ground shows."""
+    image = axes.imshow(
+        np.ma.masked_invalid(values), cmap=colour_map(palette, signed), norm=norm, interpolation="none", aspect="auto"
+    )
+    axes.tick_params(length=0)
+    return image
+
+
+def hatched(axes: "Axes", palette: Palette) -> None:
+    """Ground that stands for masked cells."""
+    axes.patch.set(hatch="/////", edgecolor=palette.border, linewidth=0)
+
+
+def flat(axes: "Axes", palette: Palette, rows: Sequence[int], columns: Sequence[int]) -> None:
+    """Rows and columns that a run does not have, without hatching."""
+    for row in rows:
+        axes.axhspan(row - 0.5, row + 0.5, color=palette.secondary, linewidth=0)
+    for column in columns:
+        axes.axvspan(column - 0.5, column + 0.5, color=palette.secondary, linewidth=0)
+
+
+def label_axis(axes: "Axes", which: str, labels: Sequence[str], inches: float) -> None:
+    """Labels at 0, 1, 2, ...: all where there is room, else every second, fifth, tenth, ..."""
+    pitch = inches * POINTS / max(1, len(labels))
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500) if step * pitch >= SMALLEST_FONT + 1)
+    places = list(range(0, len(labels), step))
+    texts = [_short(labels[place]) if step <= 5 else str(place) for place in places]
+    size = min(LARGEST_FONT, max(SMALLEST_FONT, 0.8 * pitch * step))
+    if which == "x":
+        axes.set_xticks(places, texts, rotation=90, fontsize=size)
+    else:
+        axes.set_yticks(places, texts, fontsize=size)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
+
+
+def colour_bar(
+    figure: "Figure",
+    image: "ScalarMappable",
+    axes: "Sequence[Axes]",
+    title: str,
+    ticks: Sequence[float],
+    read: Sequence[float] | None = None,
+) -> None:
+    """A slim bar under some axes, with numbers at these values: themselves, or others that they are read as."""
+    columns = len({spec.colspan.start for each in axes if (spec := each.get_subplotspec()) is not None})
+    bar = figure.colorbar(image, ax=list(axes), location="bottom", shrink=0.8, aspect=24 * columns, pad=0.02)
+    bar.outline.set_linewidth(0.4)
+    bar.set_ticks(list(ticks), labels=[f"{tick:.3g}".replace("-", "−") for tick in read or ticks])
+    bar.minorticks_off()
+    bar.ax.tick_params(labelsize=7, length=2)
+    bar.set_label(title, fontsize=7.5)
+
+
+def origin(figure: "Figure", found: Found, palette: Palette) -> None:
+    """A small line that says which weights this is of, and which edits were made."""
+    text = "   ".join(f"{called(each)} (sha256 {each.sha256[:12]}…)" for each in sources(found).values())
+    text += "".join(f"   {each.called} is edited: {'; '.join(each.edits)}" for each in fed(found) if each.edits)
+    figure.supxlabel(text, fontsize=6, color=palette.faded, x=0.995, ha="right")
+
+
+def ink(colour: tuple[float, ...], palette: Palette) -> str:
+    """Black or white, whichever is easier to read on a colour."""
+    red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in colour[:3])
+    return "#101218" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.3 else "#ffffff"

@@ -1,1 +1,0 @@
-"""Pictures for papers and slides, drawn by matplotlib, one file a view: `draw(shown, chosen, palette)`."""

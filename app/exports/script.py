@@ -1,0 +1,72 @@
+"""The scripts: an import, a load, the prompts' runs, and one call of the library that gives a page's tables.
+
+What was chosen on the page enters a script as a Python literal, so that no prompt can become code.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
+
+from headlight.app.runs import models
+from headlight.app.selection.chosen import Align
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
+
+WIDTH = 100  # of a line; longer calls have a line for each argument
+HOW = "The numbers of Headlight's page, without the page. Runs from any folder, with the Python that has Headlight."
+
+
+def report(purpose: str, shown: Comparison, align: Align, tables: str, **options: object) -> str:
+    """A script that prints what a function of `headlight.model.reports` tells of the runs.
+
+    `options` are the function's: what was chosen on the page, each a literal or a dataclass of literals.
+    """
+    kinds = {type(edit).__name__ for run in shown.runs for edit in run.edits}
+    names = {"load", "run_prompt", "Comparison" if shown.b is None else "compare"}
+    imports = {
+        "headlight.model": names,
+        "headlight.model.edits": kinds,
+        "headlight.model.reports": {"print_tables", tables},
+    }
+    for value in filter(is_dataclass, options.values()):
+        imports[type(value).__module__] = {type(value).__name__}
+    printed = call(tables, "shown", **{name: repr(value) for name, value in options.items()})
+    lines = [*runs_made(shown, align), f"print_tables({printed})"]
+    return written(purpose, imports, lines)
+
+
+def written(purpose: str, imports: Mapping[str, set[str]], lines: Sequence[str]) -> str:
+    """A script: what it is for, the names that it imports by their modules, and its lines."""
+    imported = [
+        f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items()) if names
+    ]
+    return "\n".join([f'"""{purpose}\n\n{HOW}\n"""', "", *imported, "", *lines, ""])
+
+
+def runs_made(shown: Comparison, align: Align) -> list[str]:
+    """Lines that load the models, run the prompts and lay them side by side as `shown`."""
+    lines = [f"model = {loading(shown.a)}", f"a = {_run(shown.a, 'model')}"]
+    if shown.b is None:
+        return [*lines, "shown = Comparison(a)"]
+    same = shown.b.same_model(shown.a)
+    of_b = [] if same else [f"model_b = {loading(shown.b)}"]
+    return [*lines, *of_b, f"b = {_run(shown.b, 'model' if same else 'model_b')}", f"shown = compare(a, b, {align!r})"]
+
+
+def _run(run: Run, model: str) -> str:
+    rows = "".join(f"        {edit!r},\n" for edit in run.edits)
+    edits = {"edits": f"(\n{rows}    )"} if rows else {}
+    return call("run_prompt", model, repr(run.prompt), prepend_bos=repr(run.bos), **edits)
+
+
+def call(function: str, *given: str, **named: str) -> str:
+    """A call of a function with these expressions: in one line, or with a line for each where that is too long."""
+    arguments = [*given, *(f"{name}={value}" for name, value in named.items())]
+    one_line = f"{function}({', '.join(arguments)})"
+    fits = len(one_line) <= WIDTH and "\n" not in one_line
+    return one_line if fits else "\n    ".join([f"{function}(", *(f"{a}," for a in arguments)]) + "\n)"
+
+
+def loading(run: Run) -> str:
+    """An expression that opens a run's model, at the commit that was used where it has one."""
+    revision = f", {run.source.revision!r}" if run.source.revision else ""
+    return f"load({models.opened_by(run.source)!r}{revision})"

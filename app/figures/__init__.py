@@ -1,0 +1,274 @@
+"""Figures of what `headlight.model` computes, in one line each: arrays or results and labels in, Plotly figures out.
+
+    from headlight.app.figures import residual_norms
+    residual_norms(stream_norms(streams), labels)
+
+A result is anything that has `values`, `unit` and `axes`, or an array. Where several are compared, a mapping of their
+names (A, B, B − A) stands in its place, and all are in one figure, with a legend that switches them. No model is run
+here, and no text is read as markup. `dark` figures are for dark pages.
+
+Plotly is imported when the first figure is made: a page without one does not wait for it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headlight.app.figures import plots
+from headlight.app.figures.layout import Axis, Plot, figure
+from headlight.app.figures.plots import Bars, Row
+from headlight.app.figures.text import number
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = [
+    "CONFIG",
+    "Axis",
+    "Bars",
+    "Plot",
+    "Row",
+    "attention",
+    "attribution",
+    "components",
+    "cosine",
+    "figure",
+    "followed_token",
+    "head_scatter",
+    "head_statistics",
+    "logit_lens",
+    "next_tokens",
+    "patching_map",
+    "plots",
+    "residual_norms",
+    "training_curves",
+]
+
+# How Plotly's script shows a figure: nothing of it leads elsewhere, and what is downloaded is drawn by the browser.
+CONFIG: Mapping[str, Any] = {
+    "displaylogo": False,
+    "displayModeBar": "hover",
+    "plotlyServerURL": "",
+    "topojsonURL": "",
+    "typesetMath": False,
+    "responsive": True,
+    "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
+    "toImageButtonOptions": {"format": "svg", "filename": "headlight"},
+}
+
+
+def array(result: Any) -> np.ndarray:
+    """The numbers of a result, or an array as it is."""
+    return np.asarray(result.values if hasattr(result, "axes") else result, dtype=np.float64)
+
+
+def _unit(result: Any, otherwise: str) -> str:
+    return str(getattr(result, "unit", otherwise))
+
+
+def _sides(results: Any) -> dict[str, Any]:
+    return dict(results) if isinstance(results, Mapping) else {"": results}
+
+
+def _layers(n_rows: int) -> list[str]:
+    """What the states of a residual stream are called: that of the embedding first."""
+    return ["embed", *(f"L{layer}" for layer in range(n_rows - 1))]
+
+
+def attention(
+    pattern: Any,
+    queries: Sequence[str],
+    keys: Sequence[str] | None = None,
+    *,
+    titles: Sequence[str] = (),
+    dark: bool = False,
+) -> "Figure":
+    """Where a head looks [query, key]; of a result [head, query, key], or a mapping, one map a head or name."""
+    own = keys if keys is not None else queries
+    if not isinstance(pattern, Mapping) and array(pattern).ndim == 3:
+        pattern = {titles[at] if titles else f"H{at}": each for at, each in enumerate(array(pattern))}
+    maps = [
+        plots.cells(
+            array(each),
+            Axis("query", queries, down=True),
+            Axis("key", own),
+            title=name,
+            unit=_unit(each, "probability"),
+            what="change of attention" if name == "B − A" else "attention",
+            scale="diverging" if name == "B − A" else "linear",
+            ends=None if name == "B − A" else (0.0, 1.0),
+        )
+        for name, each in _sides(pattern).items()
+    ]
+    return figure([maps[at : at + 3] for at in range(0, len(maps), 3)], dark)
+
+
+def residual_norms(norms: Any, tokens: Sequence[str], position: int = -1, *, dark: bool = False) -> "Figure":
+    """The residual stream's norm [layer, pos] by layer: one token's as a strong line over those of all."""
+    sides = {name: array(each) for name, each in _sides(norms).items()}
+    layers = _layers(max(map(len, sides.values())))
+    own = {name: values[:, position] for name, values in sides.items()}
+    every = np.concatenate(
+        [np.pad(each.T, ((0, 0), (0, len(layers) - len(each))), constant_values=np.nan) for each in sides.values()]
+    )
+    plot = plots.lines(
+        own,
+        layers,
+        title="Residual stream norm",
+        unit="L2 norm",
+        alone=tokens[position],
+        faint=every,
+        faint_name="every token",
+        log=True,
+    )
+    return figure([[plot]], dark)
+
+
+def components(result: Any, position: int = -1, *, dark: bool = False) -> "Figure":
+    """What each component writes at a position, of a `Decomposition`: its norm, and its share of the final stream."""
+    found = [
+        plots.bars(
+            [Bars("", array(measure)[:, position], "blue")],
+            result.components,
+            title=title,
+            unit=measure.unit,
+            along="component",
+        )
+        for title, measure in [("Component norms", result.norms), ("Share of the final stream", result.shares)]
+    ]
+    return figure([found], dark)
+
+
+def cosine(values: Any, layers: Sequence[str] | None = None, *, dark: bool = False) -> "Figure":
+    """The cosine between the residual stream after every two layers [layer, layer]."""
+    sides = {name: array(each) for name, each in _sides(values).items()}
+    return figure([[cosines(each, layers or _layers(len(each)), name) for name, each in sides.items()]], dark)
+
+
+def cosines(values: np.ndarray, layers: Sequence[str], name: str = "") -> Plot:
+    """The same as a plot, of A, of B, or of how it changes."""
+    change = name == "B − A"
+    return plots.cells(
+        values,
+        Axis("after layer", layers[: len(values)], down=True),
+        Axis("and after", layers[: len(values)]),
+        title=f"Cosine between layers{name and f', {name}'}",
+        unit="cosine",
+        what="change" if change else "",
+        scale="diverging" if change else "linear",
+        ends=None if change else (0.0, 1.0),
+        height=240,
+    )
+
+
+def logit_lens(
+    values: Any, tokens: Sequence[str], top: Sequence[Sequence[str]] | None = None, *, dark: bool = False
+) -> "Figure":
+    """A measure of the lens [layer, pos], with the top token [layer][pos] in each cell; the last layer on top."""
+    found = array(values)
+    layers = _layers(len(found))
+    unit = _unit(values, "probability")
+    ends = (0.0, 1.0) if unit == "probability" else None
+    rows, columns = Axis("after layer", layers), Axis("token", tokens)
+    plot = plots.cells(found, rows, columns, title="Logit lens", unit=unit, ends=ends, words=top, written=True)
+    return figure([[plot]], dark)
+
+
+def followed_token(probabilities: Any, token: str, *, dark: bool = False) -> "Figure":
+    """A token's probability after every layer [layer]."""
+    sides = {name: array(each) for name, each in _sides(probabilities).items()}
+    layers = _layers(max(map(len, sides.values())))
+    return figure([[plots.lines(sides, layers, title=token, unit="probability", alone=token)]], dark)
+
+
+def next_tokens(
+    tokens: Sequence[str], probabilities: Any, *, title: str = "Next-token prediction", dark: bool = False
+) -> "Figure":
+    """The likeliest next tokens, with their probabilities [token]."""
+    return figure([[likeliest(tokens, array(probabilities), title)]], dark)
+
+
+def likeliest(tokens: Sequence[str], probabilities: np.ndarray, title: str, reach: float = 0.0) -> Plot:
+    """The same as a plot whose scale goes as far as `reach`, which makes that of several one."""
+    listed = [Row(token, [(0.0, p)], f"{p:.2%}") for token, p in zip(tokens, probabilities.tolist(), strict=True)]
+    return plots.rows(listed, title=title, unit="probability", reach=reach)
+
+
+def attribution(
+    parts: Sequence[str], effects: Any, *, most: int = 14, total: str = "target − distractor", dark: bool = False
+) -> "Figure":
+    """Direct logit attribution [part]: the strongest parts, each from where the one before it ended, to their sum."""
+    values = array(effects)
+    order = np.argsort(-np.abs(values), kind="stable")
+    kept = [(parts[at], float(values[at])) for at in order[:most]]
+    if len(order) > most:
+        kept.append((f"the other {len(order) - most}", float(values[order[most:]].sum())))
+    ends = np.cumsum([0.0, *(value for _, value in kept)]).tolist()
+    steps = [(name, *ends[at : at + 2]) for at, (name, _) in enumerate(kept)]
+    return figure([[waterfall(steps, total, _unit(effects, "logits"))]], dark)
+
+
+def waterfall(steps: Sequence[tuple[str, float, float]], total: str, unit: str = "logits") -> Plot:
+    """The same as a plot of parts, each with the sum before and after it."""
+    listed = [
+        Row(name, [(start, end)], _signed(end - start), "rest" if name.startswith("the other ") else "")
+        for name, start, end in steps
+    ]
+    end = steps[-1][2]
+    return plots.rows(
+        [*listed, Row(total, [(0.0, end)], _signed(end), "sum")],
+        title="Direct logit attribution",
+        unit=unit,
+        what="direct effect on target − distractor",
+    )
+
+
+def _signed(value: float) -> str:
+    return f"+{number(value)}" if value > 0 else number(value)
+
+
+def patching_map(
+    values: Any, columns: Sequence[str], rows: Sequence[str] | None = None, *, along: str = "token", dark: bool = False
+) -> "Figure":
+    """What activation patching changes [layer, place]: blue where it moves towards the patched-in run, orange away."""
+    found = array(values)
+    names = rows or [f"L{layer}" for layer in range(len(found))]
+    unit = _unit(values, "logits")
+    y, x = Axis("layer", names), Axis(along, columns)
+    return figure([[plots.cells(found, y, x, title="Activation patching", unit=unit, scale="diverging")]], dark)
+
+
+def head_scatter(
+    scores: Any, low: Any = None, high: Any = None, *, title: str = "Scores of heads", dark: bool = False
+) -> "Figure":
+    """A score of every head [layer, head] as a point above its layer, with its interval if the ends are given."""
+    sides = _sides(scores)
+    ends = [None if each is None else {name: array(of) for name, of in _sides(each).items()} for each in (low, high)]
+    unit = _unit(next(iter(sides.values())), "score")
+    values = {name: array(each) for name, each in sides.items()}
+    return figure([[plots.points(values, title=title, unit=unit, low=ends[0], high=ends[1])]], dark)
+
+
+def head_statistics(mean: Any, sd: Any, *, title: str = "", dark: bool = False) -> "Figure":
+    """Mean and standard deviation of every head's statistic over prompts [layer, head]."""
+    unit = _unit(mean, "score")
+    return figure(
+        [[heads(array(mean), f"{title} mean".strip(), unit), heads(array(sd), "standard deviation", unit)]], dark
+    )
+
+
+def heads(values: np.ndarray, title: str, unit: str, words: Sequence[Sequence[str]] | None = None) -> Plot:
+    """A number of every head [layer, head] as a map."""
+    n_layers, n_heads = values.shape
+    rows = Axis("layer", [f"L{layer}" for layer in range(n_layers)], down=True)
+    columns = Axis("head", [f"H{head}" for head in range(n_heads)])
+    return plots.cells(values, rows, columns, title=title, unit=unit, words=words)
+
+
+def training_curves(
+    curves: Mapping[str, tuple[Any, Any]], unit: str, *, title: str = "Training", log: bool = False, dark: bool = False
+) -> "Figure":
+    """What was measured along training runs: by name, the steps and the values at them."""
+    found = {name: (array(steps), array(values)) for name, (steps, values) in curves.items()}
+    return figure([[plots.curves(found, title=title, unit=unit, log=log)]], dark)

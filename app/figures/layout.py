@@ -1,0 +1,232 @@
+"""Plots in rows in one figure: where each lies, its axes, legend and colour bar, in the light or the dark template."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from headlight.app.figures.colours import BLUE, DARK, GREY, LIGHT, ORANGE, PURPLE, Palette
+from headlight.app.figures.text import LONGEST, LONGEST_ROW, escape, letters, number, short
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Trace = Mapping[str, Any]
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'DejaVu Sans', sans-serif"
+WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn as wide as there is room
+LETTER = 6.5  # pixels
+TITLE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 26, 26, 46, 44, 20  # pixels
+CLOSEST = 14  # pixels between two labels along an axis
+ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2, 5)]  # along a logarithmic axis
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What runs along a side of a plot, with its unit; with `labels` its places are the integers from 0."""
+
+    title: str
+    labels: Sequence[str] = ()
+    kind: Literal["linear", "log", "percent"] = "linear"
+    down: bool = False  # the first place on top
+    from_zero: bool = False
+
+
+@dataclass(frozen=True)
+class Colours:
+    """What the colours of a map mean: the numbers at their ends, and of a logarithm what its ticks are read as."""
+
+    title: str
+    ends: tuple[float, float]
+    diverging: bool = False
+    ticks: Sequence[float] = ()
+    read_as: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot of a figure: its traces as Plotly's dictionaries, which name no axis."""
+
+    title: str
+    x: Axis
+    y: Axis
+    traces: Sequence[Trace]
+    colours: Colours | None = None
+    height: int = 220  # pixels of what the axes enclose
+    share: float = 1.0  # of its row's width, beside the others'
+
+
+def template(palette: Palette) -> dict[str, Any]:
+    """A theme for every figure, as Plotly's dictionary."""
+    axis = {
+        "gridcolor": palette.border,
+        "linecolor": palette.border,
+        "zerolinecolor": palette.faded,
+        "zerolinewidth": 1,
+        "tickfont": {"size": 11},
+        "title": {"font": {"size": 12}, "standoff": 6},
+        "automargin": True,
+        "showline": True,
+    }
+    return {
+        "layout": {
+            "paper_bgcolor": palette.background,
+            "plot_bgcolor": palette.background,
+            "font": {"family": FONT, "size": 12, "color": palette.text},
+            "colorway": [BLUE, ORANGE, PURPLE, GREY],
+            "colorscale": {
+                "sequential": _stops(palette.sequential),
+                "sequentialminus": _stops(palette.sequential),
+                "diverging": _stops(palette.diverging),
+            },
+            "hoverlabel": {
+                "bgcolor": palette.secondary,
+                "bordercolor": palette.border,
+                "font": {"color": palette.text},
+                "align": "left",
+            },
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": palette.faded, "activecolor": palette.text},
+            "xaxis": axis,
+            "yaxis": axis,
+            "hovermode": "closest",
+            "barmode": "group",
+            "bargap": 0.25,
+        }
+    }
+
+
+def _stops(colours: Sequence[str]) -> list[list[Any]]:
+    return [[place / (len(colours) - 1), colour] for place, colour in enumerate(colours)]
+
+
+TEMPLATES = {False: template(LIGHT), True: template(DARK)}  # by whether it is dark
+
+
+def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
+    """The plots as one figure, in the rows given."""
+    from plotly.graph_objects import Figure
+
+    rows = [row for row in rows if row]
+    heads = [max(_head(plot, row) for plot in row) for row in rows]
+    heights = [
+        round(head + max(plot.height + _foot(plot, row) for plot in row)) for head, row in zip(heads, rows, strict=True)
+    ]
+    total = sum(heights)
+    layout: dict[str, Any] = {
+        "template": TEMPLATES[dark],
+        "height": total or None,
+        "margin": {"l": 8, "r": 8, "t": 0, "b": 0, "autoexpand": True},
+        "annotations": [],
+        "showlegend": True,
+    }
+    traces: list[dict[str, Any]] = []
+    top, slot = float(total), 0
+    for row, head, height in zip(rows, heads, heights, strict=True):
+        for plot, across in zip(row, _across(row), strict=True):
+            slot += 1
+            upper = top - head
+            down = ((upper - plot.height) / total, upper / total)
+            layout |= _axes(plot, slot, across, down)
+            layout["annotations"].append(_title(plot, across[0], (top - 4) / total))
+            layout |= _key(plot, slot, across, (upper + 4) / total, dark)
+            traces += [_placed(trace, slot, plot) for trace in plot.traces]
+        top -= height
+    return Figure({"data": traces, "layout": layout})
+
+
+def _head(plot: Plot, row: Sequence[Plot]) -> int:
+    """Pixels over a plot: for its title, and for its legend or its colour bar."""
+    named = [str(trace["name"]) for trace in plot.traces if trace.get("showlegend", True)]
+    letters = sum(len(name) + 8 for name in named) * LETTER
+    lines = -(-letters // _width(plot, row)) if plot.colours is None else 0
+    return round(TITLE + LEGEND_LINE * lines + (COLOUR_BAR if plot.colours else 0))
+
+
+def _foot(plot: Plot, row: Sequence[Plot]) -> float:
+    """Pixels under a plot: for its axis, whose labels stand upright where they have no room."""
+    longest = letters(plot.x.labels)
+    upright = len(plot.x.labels) * longest * LETTER > 0.8 * _width(plot, row)
+    return AXIS + GAP + (LETTER * longest if upright else 0)
+
+
+def _width(plot: Plot, row: Sequence[Plot]) -> float:
+    return WIDTH * plot.share / sum(each.share for each in row)
+
+
+def _across(row: Sequence[Plot]) -> list[tuple[float, float]]:
+    """Each plot's left and right end as a share of the figure's width, with room for the labels on its left."""
+    whole, left, ends = sum(plot.share for plot in row), 0.0, []
+    for place, plot in enumerate(row):
+        longest = letters(plot.y.labels, LONGEST_ROW) or 5
+        room = (longest * LETTER + 36) / WIDTH if place else 0.0  # before the first there is the margin
+        right = left + plot.share / whole
+        ends.append((left + room, right - 0.01))
+        left = right
+    return ends
+
+
+def _axes(plot: Plot, slot: int, across: tuple[float, float], down: tuple[float, float]) -> dict[str, Any]:
+    wide = (across[1] - across[0]) * WIDTH
+    return {
+        _name("xaxis", slot): {"domain": across, "anchor": _name("y", slot), **_axis(plot.x, wide, LONGEST)},
+        _name("yaxis", slot): {"domain": down, "anchor": _name("x", slot), **_axis(plot.y, plot.height, LONGEST_ROW)},
+    }
+
+
+def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
+    look: dict[str, Any] = {"title": {"text": escape(axis.title)}}
+    if axis.labels:
+        step = max(1, round(CLOSEST * len(axis.labels) / pixels + 0.49))
+        places = list(range(0, len(axis.labels), step))
+        ends = (-0.5, len(axis.labels) - 0.5)
+        look |= {
+            "tickmode": "array",
+            "tickvals": places,
+            "ticktext": [short(axis.labels[place], most) for place in places],
+        }
+        look |= {"range": ends[::-1] if axis.down else ends, "showgrid": False, "zeroline": False}
+    elif axis.kind == "log":
+        look |= {"type": "log", "tickmode": "array", "tickvals": ROUND, "ticktext": [number(each) for each in ROUND]}
+    else:
+        look |= {"tickformat": ".0%" if axis.kind == "percent" else ""}
+        look |= {"rangemode": "tozero"} if axis.from_zero else {}
+    return look
+
+
+def _title(plot: Plot, x: float, y: float) -> dict[str, Any]:
+    place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
+    return {"text": escape(plot.title), "showarrow": False, "font": {"size": 13, "weight": 600}, **place}
+
+
+def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark: bool) -> dict[str, Any]:
+    """What tells a plot's colours: the bar of its map, or the names of its traces, which switch them."""
+    if plot.colours is None:
+        place = {"x": across[0], "y": bottom, "xanchor": "left", "yanchor": "bottom"}
+        return {_name("legend", slot): {"orientation": "h", "font": {"size": 11}, **place}}
+    scale = TEMPLATES[dark]["layout"]["colorscale"]["diverging" if plot.colours.diverging else "sequential"]
+    bar: dict[str, Any] = {
+        "orientation": "h",
+        "x": (across[0] + across[1]) / 2,
+        "y": bottom,
+        "yanchor": "bottom",
+        "ypad": 0,
+        "len": across[1] - across[0],
+        "thickness": 8,
+        "outlinewidth": 0,
+        "tickfont": {"size": 10},
+        "title": {"text": escape(plot.colours.title), "side": "top", "font": {"size": 11}},
+    }
+    if plot.colours.ticks:
+        bar |= {"tickmode": "array", "tickvals": list(plot.colours.ticks), "ticktext": list(plot.colours.read_as)}
+    low, high = plot.colours.ends
+    return {_name("coloraxis", slot): {"colorscale": scale, "cmin": low, "cmax": high, "colorbar": bar}}
+
+
+def _placed(trace: Trace, slot: int, plot: Plot) -> dict[str, Any]:
+    """A trace on its plot's axes, which tells where it is pointed at the text that it has for that."""
+    axes = {"xaxis": _name("x", slot), "yaxis": _name("y", slot)}
+    key = {"coloraxis": _name("coloraxis", slot)} if plot.colours else {"legend": _name("legend", slot)}
+    return {"hoverinfo": "text", **trace, **axes, **key}
+
+
+def _name(kind: str, slot: int) -> str:
+    return kind if slot == 1 else f"{kind}{slot}"

@@ -1,0 +1,312 @@
+"""The kinds of plots: lines along layers, bars, effects that add up, maps of cells, heads as points, and counts.
+
+Values are lists or arrays; a name beside them that is A or B, or neither (B − A), says how they look.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from headlight.app.figures.colours import BLUE, FAINT, GREY, ORANGE, PURPLE
+from headlight.app.figures.layout import Axis, Colours, Plot
+from headlight.app.figures.text import escape, hover, number, quantity
+
+Colour = Literal["blue", "orange", "grey", "light grey", "purple"]
+COLOURS: Mapping[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "light grey": FAINT, "purple": PURPLE}
+SIDES: Mapping[str, tuple[Colour, str]] = {"A": ("blue", "solid"), "B": ("orange", "dash"), "B − A": ("purple", "dot")}
+BAR = 22  # pixels of a bar in a list of them
+ROOM = 0.18  # of the scale, for what stands beside the bars
+
+
+def _side(name: str) -> tuple[Colour, str]:
+    return SIDES.get(name, SIDES["A"])
+
+
+def plain(values: Any) -> list[Any]:
+    """Numbers as lists, None where there is none."""
+    numbers = np.asarray(values, dtype=np.float64)
+    found = numbers.astype(object)
+    found[~np.isfinite(numbers)] = None
+    return found.tolist()
+
+
+def lines(
+    series: Mapping[str, np.ndarray],
+    layers: Sequence[str],
+    *,
+    title: str,
+    unit: str,
+    what: str = "",
+    along: str = "after layer",
+    alone: str = "",
+    faint: np.ndarray | None = None,
+    faint_name: str = "",
+    words: Mapping[str, Sequence[str]] | None = None,
+    log: bool = False,
+) -> Plot:
+    """A line a side [place], over any number of `faint` ones [line, place]; `words` tell more at each place.
+
+    `alone` is what the line of the side without a name is called.
+    """
+    traces: list[dict[str, Any]] = []
+    if faint is not None and faint.size:
+        ends = np.concatenate([faint, np.full((len(faint), 1), np.nan)], axis=1)  # a gap after each
+        x = [*range(len(layers)), None] * len(faint)
+        look = {"color": FAINT, "width": 1}
+        told = {"name": escape(faint_name), "hoverinfo": "skip", "opacity": 0.5, "showlegend": bool(faint_name)}
+        traces.append({"type": "scatter", "mode": "lines", "x": x, "y": plain(ends.ravel()), "line": look, **told})
+    for side, values in series.items():
+        if not np.isfinite(values).any():
+            continue
+        (colour, dash), name = _side(side), side or alone
+        more = (words or {}).get(side, ())
+        texts = [
+            hover([f"{along} {layer}", f"{name}: {quantity(value, unit)}", *more[place : place + 1]])
+            for place, (layer, value) in enumerate(zip(layers, values.tolist(), strict=False))
+        ]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "x": list(range(len(values))),
+                "y": plain(values),
+                "name": escape(name),
+                "showlegend": bool(name),
+                "line": {"color": COLOURS[colour], "width": 2.5, "dash": dash},
+                "cliponaxis": False,
+                "hovertext": texts,
+            }
+        )
+    kind: Literal["linear", "log", "percent"] = "log" if log else "percent" if unit == "probability" else "linear"
+    y = Axis(f"{what} ({unit})" if what else unit, kind=kind, from_zero=not log)
+    return Plot(title, Axis(along, layers), y, traces)
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A number at every place, NaN where there is no bar."""
+
+    name: str
+    values: np.ndarray
+    colour: Colour
+    hatched: bool = False
+
+
+def bars(
+    series: Sequence[Bars], places: Sequence[str], *, title: str, unit: str, along: str = "layer", share: float = 1.0
+) -> Plot:
+    """Bars from zero, side by side at each place in the order given."""
+    traces = [
+        {
+            "type": "bar",
+            "x": list(range(len(each.values))),
+            "y": plain(each.values),
+            "name": escape(each.name),
+            "marker": {
+                "color": COLOURS[each.colour],
+                "pattern": {"shape": "/" if each.hatched else "", "fillmode": "overlay", "fgcolor": "#ffffff"},
+            },
+            "hovertext": [
+                hover([f"{along} {place}", f"{each.name}: {quantity(value, unit)}"])
+                for place, value in zip(places, each.values.tolist(), strict=False)
+            ],
+        }
+        for each in series
+        if np.isfinite(each.values).any()
+    ]
+    return Plot(title, Axis(along, places), Axis(unit), traces, share=share)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A bar in a list: from where to where each of its series goes, and what stands beside it."""
+
+    label: str
+    spans: Sequence[tuple[float, float]]
+    text: str = ""
+    kind: Literal["", "sum", "rest"] = ""
+
+
+def rows(
+    listed: Sequence[Row],
+    *,
+    title: str,
+    unit: str,
+    what: str = "",
+    series: Sequence[str] = ("",),
+    reach: float = 0.0,
+    share: float = 1.0,
+) -> Plot:
+    """A list of bars from the top down, blue to the right and orange to the left; of two series the first is hollow.
+
+    The scale goes from zero to the bars' ends, and as far as `reach`, which makes that of several plots one. Beside the
+    bars of the last series stand the rows' texts.
+    """
+    y = Axis("", [row.label for row in listed], down=True)
+    last = len(series) - 1
+    traces = [_bars_of(listed, slot, name, slot < last, unit, beside=slot == last) for slot, name in enumerate(series)]
+    # Points that are not seen make room for the texts behind the bars' ends.
+    ends = [0.0, reach, *(end for row in listed for span in row.spans for end in span)]
+    low, high = min(ends), max(ends)
+    far = [low - ROOM * (high - low) * (low < 0), high + ROOM * (high - low) * (high > 0)]
+    unseen = {"mode": "markers", "marker": {"opacity": 0}, "hoverinfo": "skip", "showlegend": False, "name": ""}
+    traces.append({"type": "scatter", "x": far, "y": [0, 0], **unseen})
+    kind: Literal["linear", "percent"] = "percent" if unit == "probability" else "linear"
+    x = Axis(f"{what} ({unit})" if what else unit, kind=kind, from_zero=True)
+    return Plot(title, x, y, traces, height=max(120, BAR * len(series) * len(listed)), share=share)
+
+
+def _bars_of(listed: Sequence[Row], slot: int, name: str, hollow: bool, unit: str, beside: bool) -> dict[str, Any]:
+    spans = [row.spans[slot] for row in listed]
+    sizes = [end - start for start, end in spans]
+    colours = [_of_row(row, size) for row, size in zip(listed, sizes, strict=True)]
+    called = f"{name}: " if name else ""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(len(listed))),
+        "x": sizes,
+        "base": [start for start, _ in spans],
+        "name": escape(name),
+        "showlegend": bool(name),
+        "marker": {
+            "color": ["rgba(0,0,0,0)" if hollow else colour for colour in colours],
+            "line": {"color": colours, "width": 1.5},
+        },
+        "text": [escape(row.text) for row in listed] if beside else None,
+        "textposition": "outside",
+        "cliponaxis": False,
+        "hovertext": [
+            hover([row.label, f"{called}{quantity(size, unit)}", row.text])
+            for row, size in zip(listed, sizes, strict=True)
+        ],
+    }
+
+
+def _of_row(row: Row, size: float) -> str:
+    if row.kind:
+        return GREY
+    return BLUE if size >= 0 else ORANGE
+
+
+def cells(
+    values: np.ndarray,
+    rows: Axis,
+    columns: Axis,
+    *,
+    title: str,
+    unit: str,
+    what: str = "",
+    scale: Literal["linear", "log", "diverging"] = "linear",
+    ends: tuple[float, float] | None = None,
+    words: Sequence[Sequence[str]] | None = None,
+    written: bool = False,
+    share: float = 1.0,
+    height: int = 0,
+) -> Plot:
+    """A map [row, column] of colours; `words` tell more of a cell, and with `written` they stand in it.
+
+    Colours begin at the first of the `ends` and end at the second; a diverging map's are as far from zero both ways.
+    """
+    finite = values[np.isfinite(values)]
+    largest = float(np.abs(finite).max(initial=0.0)) or 1.0
+    low, high = ends or ((-largest, largest) if scale == "diverging" else (0.0, largest))
+    shown = np.log10(np.clip(values, low, None)) if scale == "log" else values
+    texts = [
+        [
+            hover(
+                [
+                    f"{rows.title} {rows.labels[at]}",
+                    f"{columns.title} {columns.labels[place]}",
+                    quantity(float(values[at, place]), unit) if np.isfinite(values[at, place]) else "none",
+                    words[at][place] if words else "",
+                ]
+            )
+            for place in range(values.shape[1])
+        ]
+        for at in range(values.shape[0])
+    ]
+    trace = {"type": "heatmap", "z": plain(shown), "hovertext": texts, "xgap": 1, "ygap": 1, "name": ""}
+    if words and written:
+        trace |= {"text": [[escape(word) for word in row] for row in words], "texttemplate": "%{text}"}
+    name = f"{what} ({unit})" if what else unit
+    colours = Colours(name, (low, high), scale == "diverging")
+    if scale == "log":
+        marks = np.geomspace(low, high, 5)
+        colours = Colours(name, (float(np.log10(low)), float(np.log10(high))), False, np.log10(marks).tolist())
+        colours = Colours(name, colours.ends, False, colours.ticks, [f"{mark:.3g}" for mark in marks])
+    own = min(420, max(120, 24 * values.shape[0]))
+    return Plot(title, columns, rows, [trace], colours, height or own, share)
+
+
+def points(
+    scores: Mapping[str, np.ndarray],
+    *,
+    title: str,
+    unit: str,
+    what: str = "",
+    low: Mapping[str, np.ndarray] | None = None,
+    high: Mapping[str, np.ndarray] | None = None,
+    words: Mapping[str, Sequence[Sequence[str]]] | None = None,
+) -> Plot:
+    """Every head [layer, head] as a point above its layer, in order from left to right, with its interval if any."""
+    traces = []
+    for name, values in scores.items():
+        layers, heads = np.indices(values.shape)
+        n_heads = values.shape[1]
+        x = layers + (heads - (n_heads - 1) / 2) * 0.8 / n_heads
+        colour = COLOURS[_side(name)[0]]
+        symbol = {"A": "circle", "B": "square"}.get(name, "diamond" if name else "circle")
+        told = [
+            hover(
+                [f"L{layer}H{head} {name}", quantity(float(values[layer, head]), unit), _word(words, name, layer, head)]
+            )
+            for layer, head in np.ndindex(*values.shape)
+        ]
+        trace = {"type": "scatter", "mode": "markers", "name": escape(name), "showlegend": bool(name)}
+        trace |= {"x": plain(x.ravel()), "y": plain(values.ravel()), "hovertext": told}
+        trace |= {"marker": {"color": colour, "symbol": symbol, "size": 7}}
+        if low and high:
+            above, below = high[name] - values, values - low[name]
+            error = {
+                "type": "data",
+                "symmetric": False,
+                "array": plain(above.ravel()),
+                "arrayminus": plain(below.ravel()),
+            }
+            trace["error_y"] = {**error, "thickness": 1, "width": 2}
+        traces.append(trace)
+    n_layers = max(len(values) for values in scores.values())
+    y = Axis(f"{what} ({unit})" if what else unit)
+    return Plot(title, Axis("layer", [f"L{layer}" for layer in range(n_layers)]), y, traces)
+
+
+def _word(words: Mapping[str, Sequence[Sequence[str]]] | None, name: str, layer: int, head: int) -> str:
+    return words[name][layer][head] if words else ""
+
+
+def counts(values: np.ndarray, *, title: str, unit: str, of: str, share: float = 1.0) -> Plot:
+    """How many of the values lie in each of some equal steps, and the share of each where it is pointed at."""
+    trace = {"type": "histogram", "x": plain(values), "nbinsx": 20, "marker": {"color": BLUE}, "hoverinfo": "x+y"}
+    return Plot(title, Axis(unit), Axis(of), [{**trace, "name": "", "showlegend": False}], share=share)
+
+
+def curves(series: Mapping[str, tuple[np.ndarray, np.ndarray]], *, title: str, unit: str, log: bool = False) -> Plot:
+    """A line a name through what was measured at these steps of a training run: (steps, values)."""
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": escape(name),
+            "x": plain(steps),
+            "y": plain(values),
+            "hovertext": [
+                hover([f"step {number(step)}", f"{name}: {quantity(value, unit)}"])
+                for step, value in zip(steps.tolist(), values.tolist(), strict=True)
+            ],
+        }
+        for name, (steps, values) in series.items()
+    ]
+    return Plot(title, Axis("step"), Axis(unit, kind="log" if log else "linear"), traces)

@@ -1,0 +1,36 @@
+"""Labels and numbers as Plotly is given them: strangers' text, in which it would read markup, entities and TeX."""
+
+import html
+from collections.abc import Sequence
+
+LONGEST, LONGEST_ROW = 20, 40  # characters of a label along an axis, and of a row's; hovering tells it in full
+
+
+def escape(text: str) -> str:
+    """Text in which Plotly finds no tag, no entity and, by the dollar's number, no TeX, and which is always UTF-8."""
+    return html.escape(text, quote=False).replace("$", "&#36;").encode("utf-8", "replace").decode()
+
+
+def short(label: str, most: int = LONGEST) -> str:
+    """A label for an axis, escaped, each of its lines cut."""
+    return "<br>".join(escape(line if len(line) <= most else f"{line[: most - 1]}…") for line in label.split("\n"))
+
+
+def letters(labels: Sequence[str], most: int = LONGEST) -> int:
+    """How many characters the longest line of these labels has along an axis."""
+    return max((min(len(line), most) for label in labels for line in label.split("\n")), default=0)
+
+
+def number(value: float) -> str:
+    """Four digits, with a minus sign."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with its unit; a probability as a percentage."""
+    return f"{value:.2%}" if unit == "probability" else f"{number(value)} {unit}".strip()
+
+
+def hover(lines: Sequence[str]) -> str:
+    """What a point tells, line by line."""
+    return "<br>".join(escape(line) for line in "\n".join(filter(None, lines)).split("\n"))

@@ -1,0 +1,61 @@
+"""What was fed to which model: one line, and what tells how far to trust it behind it."""
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.frame import trust
+from headlight.app.selection import widget_key
+from headlight.model.comparison import Comparison
+from headlight.model.edits import describe
+from headlight.model.run import Run
+
+MOST_NAMED = 2  # edits
+EXPLAINS = "why"  # the page
+
+
+def draw(shown: Comparison) -> None:
+    """The line above every page's content, one for each run."""
+    for side, run in shown.sides.items():
+        with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-fed{side}"):
+            named = "" if shown.b is None else f"{side}  "
+            count = f"{len(run.tokens):,} input token{'s' if len(run.tokens) > 1 else ''}"
+            bos = "beginning-of-sequence token included" if run.bos else "no beginning-of-sequence token"
+            edits = f"{_edits(run)} · " if run.edits else ""
+            st.text(f"{named}{run.source.name} · {edits}{count}, {bos}", width="content")
+            st.text(f"most likely next:  {_next_tokens(run)}", width="content")
+            if side == "A":
+                _ask_why()
+            details = st.popover("About this model", type="tertiary", key=widget_key(f"about{side}"), on_change="rerun")
+            if details.open:  # the hash reads the whole file, so not before somebody looks
+                with details:
+                    trust.draw(run, side)
+
+
+def _ask_why() -> None:
+    st.button(
+        "Why?",
+        type="tertiary",
+        help="Which heads and MLPs made this prediction, and why they look where they do.",
+        key=selection.widget_key("ask_why"),
+        on_click=selection.turn_to,
+        args=(EXPLAINS,),
+    )
+
+
+def _edits(run: Run) -> str:
+    """Which edits were made, or how many where they would not fit the line."""
+    return f"{len(run.edits)} edits" if len(run.edits) > MOST_NAMED else ", ".join(map(describe, run.edits))
+
+
+def _next_tokens(run: Run) -> str:
+    return run.keep("next tokens", lambda: _likeliest(run))
+
+
+def _likeliest(run: Run, count: int = 3) -> str:
+    top = run.next_logits.softmax(-1).topk(count)
+    labels = run.tokenizer.labels(top.indices)
+    return "  ".join(f"“{label}” {_percent(share)}" for label, share in zip(labels, top.values.tolist(), strict=True))
+
+
+def _percent(share: float) -> str:
+    return "<1%" if share < 0.01 else f"{share:.0%}"

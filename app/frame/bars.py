@@ -1,0 +1,135 @@
+"""What the bars above the pages have in common: a model to choose, how A and B are aligned, and the row of menus."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from headlight.app import selection
+from headlight.app.components import Choice, Link, Listed, Number, Option, Suggested, Switch, form_row, option_row
+from headlight.app.frame import tour
+from headlight.app.glossary import TERMS
+from headlight.app.runs import models
+from headlight.app.runs.prompts import Example, SourceExample
+from headlight.app.selection.chosen import Align
+
+ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
+
+MODEL_WIDTH = 190  # CSS pixels
+
+AnyExample = TypeVar("AnyExample", Example, SourceExample)
+Kind = TypeVar("Kind", Choice, Listed, Number, Suggested, Switch)
+
+
+@dataclass(frozen=True)
+class SideB:
+    """How the B of a bar is opened with what `adds` says, closed, and swapped with A; `key` ends its buttons' keys."""
+
+    opened: bool
+    adds: str
+    open: Callable[[], None]
+    close: Callable[[], None]
+    swap: Callable[[], None]
+    key: str = ""
+
+
+def text(name: str, label: str, placeholder: str) -> None:
+    """A text to be typed: one line, which opens while it has the keyboard's focus, over what is below it."""
+    key = selection.widget_key(name)
+    st.text_area(label, key=key, height=68, placeholder=placeholder, label_visibility="collapsed")
+
+
+def row(name: str, *options: Option) -> Callable[[], None]:
+    """Options of a bar, which hear when it is run, or when what is returned is called."""
+    return form_row(options, key=selection.widget_key(name), epoch=selection.asks())
+
+
+def bar() -> DeltaGenerator:
+    """Where the lines of a bar stand."""
+    return st.container(key="headlight-bar")
+
+
+def line(side: str = "") -> DeltaGenerator:
+    """One line of a bar: of A, of B, or the only one."""
+    return st.container(horizontal=True, vertical_alignment="top", key=f"headlight-line{side}")
+
+
+def run_button(submit: Callable[[], None], *rows: Callable[[], None]) -> None:
+    """The button that submits a bar, once its rows have heard what was chosen in them."""
+
+    def hear() -> None:
+        for row in rows:
+            row()
+
+    def run() -> None:
+        hear()
+        submit()
+
+    if selection.forgotten():  # the rows could not be read when the button was pressed, before they were drawn again
+        hear()
+    st.form_submit_button("Run", type="primary", on_click=run, shortcut="Mod+Enter")
+
+
+def option(kind: type[Kind], field: str, label: str, **look: Any) -> Kind:
+    """An option that holds what stands in the bar for a field of the selection, whether it was run or not."""
+    key = selection.widget_key(field)
+
+    def stand(value: Any) -> None:
+        st.session_state[key] = value
+
+    return kind(field, label, st.session_state[key], stand, **look)
+
+
+def model_list(field: str, label: str, offered: Sequence[str], help: str) -> Suggested | Listed:
+    """The models on offer and the one that is chosen; any other can be typed, where that is allowed."""
+    if models.any_model_allowed():
+        return option(
+            Suggested, field, label, help=help, offered=offered, placeholder="Choose or type a model", width=MODEL_WIDTH
+        )
+    names = (*offered, st.session_state[selection.widget_key(field)])
+    return option(Listed, field, label, help=help, options={name: name for name in names}, width=MODEL_WIDTH)
+
+
+def alignment(field: Literal["align", "pair_align"]) -> Choice:
+    """How A and B are laid side by side."""
+    return option(Choice, field, "Lay side by side", help=TERMS["align"], options=ALIGN)
+
+
+def hint(*fields: str) -> None:
+    """What to do with a B that was opened, while what stands in its boxes is still the same as in A's."""
+    held, key = st.session_state, selection.widget_key
+    if all(held[key(field)] == held[key(f"{field}_b")] for field in fields):
+        st.caption("Change B and press Run.", width="content")
+
+
+def menus(examples: Sequence[AnyExample], show: Callable[[AnyExample], None], b: SideB, *more: Link) -> DeltaGenerator:
+    """The examples, what there is to do with a B, and the tour, in a row whose beginning, which is returned, is left
+    for what was run.
+    """
+    with st.container(horizontal=True, key="headlight-menus"):
+        beginning = st.container(key="headlight-run")
+        key, titles = selection.widget_key(f"examples{b.key}"), {each.title: each for each in examples}
+
+        def open_chosen() -> None:
+            show(titles[st.session_state[key]])
+
+        st.menu_button("Examples", list(titles), key=key, type="tertiary", on_click=open_chosen)
+        option_row([*_links(b), *more, tour.link()], key=selection.widget_key(f"compare{b.key}"))
+    tour.draw()
+    return beginning
+
+
+def _links(b: SideB) -> Iterator[Link]:
+    """One opens B and closes it again, so that the keyboard's focus stays on it."""
+    if not b.opened:
+        yield link("compare", "Compare A | B", b.open, b.adds)
+        return
+    yield link("compare", "Close B", b.close, "Go on with A alone.")
+    yield link("swap", "Swap A and B", b.swap)
+
+
+def link(name: str, label: str, do: Callable[[], None], help: str = "", opened: bool | None = None) -> Link:
+    """Something to do in the row of menus; `opened` where it opens and closes what stands below."""
+    return Link(name, label, None, lambda _: do(), help, opened=opened)

@@ -1,0 +1,100 @@
+"""The drawer on every decoder-only page that makes B of A: edits with a switch each, and what they come to."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Link
+from headlight.app.frame import bars, means
+from headlight.app.frame.edits import effect, form
+from headlight.app.glossary import TERMS
+from headlight.app.runs import shown as pages
+from headlight.app.selection import Selection
+from headlight.model.edits import Edit, describe, sources
+
+
+def link() -> Link:
+    """What opens the drawer and closes it."""
+    return bars.link("edits", "Edit run A", _turn, "Ablate, patch or steer: run A with the edit is then B.", _is_open())
+
+
+def _is_open() -> bool:
+    return bool(st.session_state.get(form.key("open")))
+
+
+def _turn() -> None:
+    st.session_state[form.key("open")] = not _is_open()
+
+
+def draw() -> None:
+    """The drawer, closed at first."""
+    with st.container(key="headlight-drawer"):  # open or not, so that what is below it is not made anew
+        if _is_open():
+            _draw()
+
+
+@st.fragment
+def _draw() -> None:
+    """What is done in the drawer draws it alone again, unless it asks for another run."""
+    seen = selection.shown()
+    if seen is None or selection.asked() is not None:
+        st.rerun()
+    with st.container(border=True):
+        _content(seen)
+
+
+def _content(seen: Selection) -> None:
+    st.caption(TERMS["edits"])
+    if seen.prompt_b is not None:
+        st.caption("B is a prompt of its own now, and edits wait. Adding or switching on an edit closes prompt B.")
+    if seen.edits:
+        with st.container(key="headlight-edits"):
+            for place, edit in enumerate(seen.edits):
+                _row(place, edit, seen)
+    found = pages.of(seen)
+    if added := form.draw(found.a, seen):
+        change((*seen.edits, added), seen.edits_off)
+        st.rerun()
+    if seen.edits_on:
+        effect.draw(found)
+    means.step(form.MEAN)
+
+
+def _row(place: int, edit: Edit, seen: Selection) -> None:
+    on = place not in seen.edits_off and seen.prompt_b is None
+    with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-edit-{place}"):
+        st.toggle(
+            f"Edit {place + 1}",
+            label_visibility="collapsed",
+            **selection.tie(f"edit_on_{place}", on, lambda to: _switch(place, to)),
+        )
+        from_where = " from " + " − ".join(f"“{prompt}”" for prompt in sources(edit)) if sources(edit) else ""
+        st.text(f"{describe(edit)}{from_where}")
+        st.button(
+            "Remove",
+            key=form.key(f"remove_{place}"),
+            type="tertiary",
+            icon=":material/close:",
+            help=f"Remove edit {place + 1}",
+            on_click=_remove,
+            args=(place,),
+        )
+
+
+def _switch(place: int, on: bool) -> None:
+    now = selection.current()
+    off = set(now.edits_off) - {place} if on else {*now.edits_off, place}
+    change(now.edits, tuple(sorted(off)), closes_b=on)
+
+
+def _remove(place: int) -> None:
+    now = selection.current()
+    off = tuple(other - (other > place) for other in now.edits_off if other != place)
+    change(now.edits[:place] + now.edits[place + 1 :], off, closes_b=False)
+
+
+def change(edits: tuple[Edit, ...], off: tuple[int, ...], closes_b: bool = True) -> None:
+    """Ask for A with these edits as B; a prompt B gives way if it has to."""
+    now = replace(selection.current(), edits=edits, edits_off=off)
+    selection.ask_instead(replace(now, prompt_b=None, model_b="") if closes_b else now)

@@ -1,0 +1,53 @@
+"""What edits come to: the next token's distribution before and after, and the tokens and layers that they reach."""
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import CellAxis, cell_map
+from headlight.model.analysis.attribution import kl_divergence
+from headlight.model.analysis.residual import stream_change
+from headlight.model.comparison import Comparison
+from headlight.model.edits.cone import cone
+from headlight.model.run import Run
+
+
+def draw(shown: Comparison) -> None:
+    """Two lines about the next token, and the map of what is changed."""
+    if shown.b is None:
+        return
+    for line in said(shown.a, shown.b):
+        st.text(line)
+    changed, reached = changes(shown.a, shown.b)
+    st.caption(
+        "What the edits cannot reach is grey; elsewhere the colour is the stronger the more the stream is changed "
+        "there (‖B − A‖ / ‖A‖): from an edit on up, and to other tokens only by attention."
+    )
+    cell_map(
+        np.where(reached, changed, np.nan)[::-1],  # the embedding at the bottom
+        CellAxis("after", shown.a.layer_labels[::-1]),
+        CellAxis("token", shown.a.labels, numbered=True),
+        title="change, as a share of A's length",
+        lacks="not reached",
+        key=selection.widget_key("cone"),
+    )
+
+
+def said(a: Run, b: Run) -> list[str]:
+    """How far the next token's distribution moves, and what becomes of the likeliest token."""
+    moved = float(kl_divergence(a.next_logits, b.next_logits[None]).values[0])
+    before, after = a.next_logits.softmax(-1), b.next_logits.softmax(-1)
+    first, then = int(before.argmax()), int(after.argmax())
+    own, other = a.tokenizer.labels([first, then])
+    change = f"“{own}” {before[first]:.1%} in A, {after[first]:.1%} with the edits"
+    if first == then:
+        line = f"It stays the likeliest: {change}."
+    else:
+        line = f"The likeliest becomes “{other}” ({before[then]:.1%} → {after[then]:.1%}) instead of {change}."
+    return [f"At the last token, KL(A ‖ B) of the next one is {moved:.3g} nats.", line]
+
+
+def changes(a: Run, b: Run) -> tuple[np.ndarray, np.ndarray]:
+    """By state and position: how much the stream is changed, and whether the edits reach it at all."""
+    changed = b.keep("change of the stream", lambda: stream_change(a.streams(), b.streams()).values.numpy())
+    return changed, cone(b.edits, b.cfg, len(b.tokens)).numpy()

@@ -1,0 +1,21 @@
+"""What to look at in an example: one line above a page, until it is closed."""
+
+import streamlit as st
+
+from headlight.app import selection
+
+
+def draw(text: str) -> None:
+    """The line, unless there is nothing to say or it was closed; it says what is ours, nothing that a user typed."""
+    closed = st.session_state.setdefault(selection.widget_key("hints_closed"), set())
+    with st.container(horizontal=True, wrap=False, key="headlight-hint"):  # empty or not, so that nothing is made anew
+        if text and text not in closed:
+            st.caption(f"**What to look at.** {text}")
+            st.button(
+                "Close this hint",
+                icon=":material/close:",
+                type="tertiary",
+                key=selection.widget_key("close_hint"),
+                on_click=closed.add,
+                args=(text,),
+            )

@@ -1,0 +1,90 @@
+"""The mean of what heads give over many prompts: which prompts these are, and the work that it takes."""
+
+from collections.abc import Sequence
+
+from headlight.app import selection
+from headlight.app.components import Listed
+from headlight.app.frame import notices, progress, prompt_list
+from headlight.app.parts import options
+from headlight.app.runs import jobs, runs
+from headlight.model.errors import HeadlightError
+from headlight.model.run import Run
+
+Inputs = tuple[str, str, bool]
+"""A model's name, a prompt, and whether the beginning-of-sequence token is fed: what `runs.z_sum` takes."""
+LEAST = 2  # prompts that are more than the one that is shown
+THIS, THESE, LISTED = "this", "these", "listed"
+
+
+def texts() -> tuple[str, ...]:
+    """The prompts of the session's list, each once."""
+    return tuple(dict.fromkeys(prompt.text for prompt in prompt_list.prompts()))
+
+
+def taken(found: Sequence[Run]) -> tuple[str, ...]:
+    """Those of the list that the runs' models take."""
+    listed, names = texts(), tuple((run.source.name, run.bos) for run in found)
+    return runs.keep(
+        ("prompts taken", names, listed),
+        lambda: tuple(text for text in listed if all(_takes(run, text) for run in found)),
+    )
+
+
+def _takes(run: Run, text: str) -> bool:
+    try:
+        runs.fed(run.source.name, text, run.bos)
+    except HeadlightError:
+        return False
+    return True
+
+
+def choose(found: Sequence[Run]) -> None:
+    """The list over which the mean is taken: this prompt's positions, those chosen before, or the prompts listed."""
+    over, listed = selection.current().mean_over, texts()
+    names = {THIS: "this prompt"}
+    if over:
+        names[THESE] = _prompts(len(over))
+    if listed != over and len(listed) >= LEAST:
+        names[LISTED] = f"the {len(listed):,} listed prompts"
+    if len(names) == 1:
+        return
+
+    def change(chosen: str) -> None:
+        if chosen != THESE:
+            selection.choose(mean_over=taken(found) if chosen == LISTED else ())
+
+    mean = options.tie(Listed, "mean_over", "Mean over", THESE if over else THIS, change, options=names, width=220)
+    options.row(mean, name="mean")
+
+
+def _prompts(count: int) -> str:
+    return f"{count:,} prompt{'' if count == 1 else 's'}"
+
+
+def wanted(found: Sequence[Run], over: Sequence[str]) -> list[Inputs]:
+    """What has to be run for these runs' models."""
+    return list(dict.fromkeys((run.source.name, text, run.bos) for run in found for text in over))
+
+
+def missing(inputs: Sequence[Inputs]) -> list[Inputs]:
+    """What of it is not known yet."""
+    return [each for each in inputs if runs.z_sum_or_none(*each) is None]
+
+
+def work(where: str, inputs: Sequence[Inputs]) -> bool:
+    """How far the work is, with the button that stops it or goes on; whether there is nothing left to be done."""
+    current, left = jobs.of(f"mean {where}"), missing(inputs)
+    for reason in {current.refused[each] for each in left if each in current.refused}:
+        notices.refused(reason, f"mean_{where}")
+    if not left:
+        return True
+    current.keep_to(inputs)
+    open_ones = [each for each in left if each not in current.refused]
+    progress.offer(current, open_ones, f"Run the {_prompts(len(open_ones))} that the mean lacks", f"mean_{where}", 0)
+    progress.bar(current, "prompts of the mean run", f"mean_{where}")
+    return False
+
+
+def step(where: str) -> None:
+    """Do some of what is waiting, and draw the page again."""
+    progress.go_on(jobs.of(f"mean {where}"), lambda inputs: runs.z_sum(*inputs))

@@ -1,0 +1,98 @@
+"""Lines above a page that say what could not be done. Their text is plain: it may quote what the user typed."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.runs import prompts
+from headlight.app.selection import Selection
+from headlight.model.text.labels import label
+
+TEXTS = {
+    "prompt": "prompt A",
+    "prompt_b": "prompt B",
+    "source": "the source",
+    "translation": "the target",
+    "source_b": "source B",
+    "translation_b": "target B",
+}
+LONG_NAMES = TEXTS | {"edits": "the edits", "mean_over": "the prompts that a mean is over"}
+# What of a selection may be the reason that it cannot be run.
+IN_SHORT = {
+    "prompt": "prompt",
+    "prompt_b": "prompt B",
+    "source": "source",
+    "source_b": "source B",
+    "translation": "target",
+    "translation_b": "target B",
+    "model": "model",
+    "model_b": "model B",
+    "translator": "model",
+    "translator_b": "model B",
+    "bos": "BOS setting",
+    "edits": "edits",
+    "beams": "beams",
+}
+LONGEST = 200  # characters of a text that is quoted
+
+
+def refused(reason: str, what: str = "page") -> None:
+    """Why something is not shown; a page may say it of several things, and each has to be another `what`."""
+    with st.container(key=f"headlight-refused-{what}", border=True):
+        st.text(reason)
+
+
+def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, instead: Selection | None) -> None:
+    """What of the URL was not understood, and why the last input was not run.
+
+    `inputs` are those that are shown; where nothing is, `instead` is what can be run, if it is another selection.
+    """
+    missing = [TEXTS[name] for name in unread if name in TEXTS]
+    if missing:
+        st.info(f"This link does not hold {_listed(missing)}. Paste the text that was sent along with it.")
+    if lost := [name for name in unread if name not in TEXTS]:
+        st.info(f"Not all of this link can be used here; left out, in whole or in part: {', '.join(lost)}.")
+    if refusal:
+        if not (missing and refusal.endswith(prompts.EMPTY)):  # that would say it twice
+            refused(refusal, "prompt")
+        if inputs is not None:
+            _say_what_is_still_shown(inputs)
+        elif instead not in (None, selection.refused()):
+            key = selection.widget_key("default_model")
+            st.button("Open this text with the default model", key=key, on_click=selection.ask_instead, args=(instead,))
+    if inputs is not None and (too_long := selection.too_long_for_url(selection.current())):
+        which = _listed([LONG_NAMES[name] for name in too_long])
+        st.caption(f"This page's link does not hold {which}, which no URL has room for: send the text along with it.")
+
+
+def _say_what_is_still_shown(inputs: tuple[str, ...]) -> None:
+    """That it is the result of what was run before; its texts in a line each, where others were refused."""
+    now, asked = selection.shown(), selection.refused()
+    changed = _changed(asked, now) if asked and now else []
+    without_b = [name for name in changed if name in ("prompt_b", "source_b") and getattr(now, name) is None]
+    previous = [name for name in changed if not (without_b and name.endswith("_b"))]
+    before = f"for the previous {_listed([IN_SHORT[name] for name in previous])}" if previous else "from before"
+    texts = inputs if any(name in TEXTS for name in previous) else ()
+    b = ", without B" if without_b else ""
+    st.caption(f"Below is still the result {before}{b}{':' if texts else '.'}")
+    for text in texts:
+        st.text(in_one_line(text))
+
+
+def _changed(asked: Selection, now: Selection) -> list[str]:
+    """What was asked for that is not shown; a text may be empty, anything else that is empty was left to the page."""
+    values = {name: getattr(asked, name) for name in IN_SHORT}
+    another = [name for name, value in values.items() if value != getattr(now, name)]
+    return [name for name in another if values[name] or (name in TEXTS and values[name] is not None)]
+
+
+def in_one_line(text: str) -> str:
+    """The beginning of a text, with its spaces and line breaks to be seen."""
+    shown = label(text[: LONGEST + 1].encode())
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
+
+
+def _listed(names: Sequence[str]) -> str:
+    each = list(dict.fromkeys(names))
+    return " and ".join(filter(None, [", ".join(each[:-1]), *each[-1:]]))

@@ -1,0 +1,101 @@
+"""How far long work is: a bar with an estimate, the button that stops it, and the one that begins it or goes on."""
+
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from headlight.app import selection
+from headlight.app.frame import notices
+from headlight.app.runs import passes
+from headlight.app.runs.jobs import Jobs
+
+AT_ONCE = 3.0  # seconds by estimate; what takes longer waits for a click
+PATIENCE = 1.0  # seconds of a pass for which a spinner says enough
+
+
+def offer(
+    work: Jobs,
+    missing: Sequence[Hashable],
+    label: str,
+    key: str,
+    seconds: float | None,
+    at_once: float | None = None,
+    about: str = "about",
+) -> bool:
+    """Begin what is missing: at once where that is quick and was not stopped, else when asked to; whether it was begun.
+
+    Without an estimate in `seconds` it waits to be asked for.
+    """
+    if not missing or work.waiting:
+        return False
+    quick = seconds is not None and seconds <= (AT_ONCE if at_once is None else at_once)
+    if quick and not work.stopped and not work.halted:
+        work.start(missing)
+        return True
+    takes = "" if seconds is None else f" ({f'{about} {_time(seconds)}' if seconds >= 1 else 'less than a second'})"
+    st.button(
+        f"{label}{takes}",
+        type="primary",
+        on_click=lambda: work.start(missing),
+        key=selection.widget_key(f"start_{key}"),
+    )
+    return False
+
+
+def bar(work: Jobs, done: str, key: str) -> None:
+    """How many parts of the work are done, in words that name them, and the button that stops it; or why it halted."""
+    with st.container():  # a place of its own, empty or not, so that what is below it is not made anew
+        if work.halted:
+            notices.refused(work.halted, key)
+        if work.waiting:
+            left = _said_left(work.seconds_left)
+            st.progress(work.done / work.total, f"{work.done:,} of {work.total:,} {done}{left}")
+            st.button("Stop", on_click=work.stop, key=selection.widget_key(f"stop_{key}"))
+
+
+@contextmanager
+def of_passes(said: str, stop: Callable[[], None]) -> Iterator[None]:
+    """While the model runs inside the `with` block, a spinner, and of a long pass the layers done and a button.
+
+    Streamlit ends a script's run, and with it the pass, at the next thing drawn after a press, before it calls `stop`.
+    """
+    place, bars, begun = st.empty(), list[DeltaGenerator](), 0.0
+
+    def hear(done: int, total: int) -> None:
+        nonlocal begun
+        begun = begun if done else time.monotonic()
+        took = time.monotonic() - begun
+        if not bars and took < PATIENCE:
+            return
+        left = took / done * (total - done) if done else None
+        text = f"{done:,} of {total:,} layers done{_said_left(left)}"
+        if bars:
+            bars[0].progress(done / total, text)
+            return
+        with place.container():
+            bars.append(st.progress(done / total, text))
+            st.button("Stop", on_click=stop, key=selection.widget_key("stop_pass"))
+
+    with st.spinner(said, show_time=True), passes.heard_by(hear):
+        yield
+    place.empty()
+
+
+def _said_left(seconds: float | None) -> str:
+    """What still to expect; nothing where it is not known or not worth a word."""
+    return "" if seconds is None or seconds < 1 else f", about {_time(seconds)} left"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} min"
+
+
+def go_on(work: Jobs, do: Callable[[Any], object]) -> None:
+    """Do some of what is waiting, and draw the page again."""
+    if work.waiting:
+        work.step(do)
+        st.rerun()

@@ -1,0 +1,118 @@
+"""Model, prompt, BOS switch and run; a second prompt and model beside them; and the example prompts."""
+
+from dataclasses import replace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from headlight.app import selection
+from headlight.app.components import Option, Switch
+from headlight.app.frame import bars
+from headlight.app.frame.edits import drawer
+from headlight.app.glossary import TERMS
+from headlight.app.runs import models, prompts
+from headlight.app.selection import Selection
+from headlight.app.selection.choices import Change
+from headlight.app.server.settings import settings
+
+
+def draw() -> None:
+    """The prompt bar: one line, or one for A and one for B."""
+    selection.fill_bars()
+    with st.form("headlight.bar", border=False), bars.bar():
+        if selection.comparing():
+            _two()
+        else:
+            _one()
+    selection.submit_late()
+
+
+def menus() -> DeltaGenerator:
+    """The row of menus under the bar; returns its beginning, for what was run."""
+    return bars.menus(
+        prompts.examples(),
+        _open,
+        bars.SideB(
+            selection.comparing(),
+            "Add a second prompt or model: every page then shows A, B and the difference.",
+            selection.compare,
+            selection.compare_no_more,
+            selection.swap,
+        ),
+        drawer.link(),
+    )
+
+
+def _one() -> None:
+    with bars.line():
+        _prompt("prompt", "Prompt")
+        chosen = bars.row("chosen", _model("model", "Model"), _bos())
+        bars.run_button(_submit, chosen)
+
+
+def _two() -> None:
+    with bars.line("A"):
+        _prompt("prompt", "Prompt A")
+        a = bars.row("chosenA", _model("model", "Model A"), bars.alignment("align"))
+    with bars.line("B"):
+        _prompt("prompt_b", "Prompt B")
+        b = bars.row("chosenB", _model("model_b", "Model B"), _bos())
+        bars.run_button(_submit, a, b)
+    bars.hint("model", "prompt")
+
+
+def _prompt(name: str, label: str) -> None:
+    bars.text(name, label, "Type a sentence")
+
+
+def _model(field: str, label: str) -> Option:
+    return bars.model_list(
+        field,
+        label,
+        models.offered_models(),
+        "Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub. The weights of "
+        "teach-… were written by hand, so that what every head does is known.",
+    )
+
+
+def _bos() -> Option:
+    return bars.option(Switch, "bos", "BOS token", help=TERMS["bos"])
+
+
+def _submit() -> None:
+    """Ask for what stands in the bar; a model chosen without another prompt brings its own, if it has one."""
+    if not selection.forgotten():
+        _bring_prompt()
+    selection.submit()
+
+
+def _bring_prompt() -> None:
+    now, held, prompt = selection.current(), st.session_state, selection.widget_key("prompt")
+    model = held[selection.widget_key("model")]
+    own = prompts.own_prompt(model)
+    if own and model != now.model and held[prompt] == now.prompt and not selection.comparing():
+        held[prompt] = own
+
+
+def look_at(prompt: str) -> str:
+    """What to look at, if the prompt is one of the examples and this the page that it is an example of."""
+    shown = (each.look_at for each in prompts.examples() if each.prompt == prompt and each.view == selection.page())
+    return next(shown, "")
+
+
+def on_default(asked: Selection) -> Selection:
+    """The same prompts on the model that the server opens with."""
+    return replace(asked, model=settings().model, model_b="")
+
+
+def _open(example: prompts.Example) -> None:
+    now = selection.current()
+    chosen = Selection(
+        model=example.model or now.model,
+        prompt=example.prompt,
+        prompt_b=example.prompt_b,
+        bos=now.bos or bool(example.model),  # those written by hand rest on it
+        heads=example.heads,
+    )
+    stays = now.after(Change(example=True))
+    selection.ask(replace(chosen, scale=stays.scale, choices=stays.choices), page=example.view)

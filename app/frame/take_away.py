@@ -1,0 +1,126 @@
+"""The box under a view: its script, its numbers, its picture and the view itself as files."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.exports import style
+from headlight.app.exports.data import archive
+from headlight.app.exports.export import Export
+from headlight.app.exports.style import Kind
+from headlight.app.figures import files
+from headlight.app.parts import charts
+
+Writer = Callable[[charts.Rows, bool], bytes]
+
+MOST_CODE = 30_000  # characters that a browser colours at once; a longer script, of many prompts, is a file alone
+KINDS: dict[Kind, tuple[str, str]] = {"svg": ("Vectors (svg)", "image/svg+xml"), "png": ("Pixels (png)", "image/png")}
+
+
+def draw(export: Export, found: Any, of: Callable[[selection.Selection], Any]) -> None:
+    """A box with all four, which waits until it is open: every click on the page would draw it anew.
+
+    What takes long is done when a file is asked for: `of` then finds what is shown once more.
+    """
+    key = selection.widget_key(f"take_away.{export.name}")
+    box = st.expander("Take it with you: code, data, picture, page", key=key, on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        code, data, picture, page = st.tabs(["Code", "Data", "Picture", "Page"])
+        with code:
+            _code(export, found)
+        with data:
+            _data(export, of)
+        with picture:
+            _picture(export, of)
+        with page:
+            _page(export, of)
+
+
+def _code(export: Export, found: Any) -> None:
+    script = export.script(found, selection.current())
+    st.caption(
+        "Prints this page's numbers, by Headlight's library alone, from any folder where Headlight is installed."
+    )
+    if len(script) <= MOST_CODE:
+        st.code(script, "python", height=420)
+    else:
+        st.caption(f"{len(script):,} characters are too many to show here.")
+    st.download_button(
+        "Download (py)", script, f"headlight_{export.name}.py", "text/x-python", key=_key("py"), on_click="ignore"
+    )
+
+
+def _data(export: Export, of: Callable[[selection.Selection], Any]) -> None:
+    def made(found: Any, chosen: selection.Selection) -> bytes:
+        return archive(found, export.data(found, chosen))
+
+    st.caption("Tables as csv, arrays as npz, and about.json: units, model, weights' hash, prompt, token ids.")
+    _file(export, "Everything (zip)", "zip", "application/zip", made, of)
+
+
+def _picture(export: Export, of: Callable[[selection.Selection], Any]) -> None:
+    palette = style.DARK if st.context.theme.type == "dark" else style.LIGHT
+    st.caption("In this page's colours, light or dark. Text stays text in the svg.")
+    with st.container(horizontal=True):
+        for kind, (label, mime) in KINDS.items():
+
+            def made(found: Any, chosen: selection.Selection, kind: Kind = kind) -> bytes:
+                return style.file(lambda: export.draw(found, chosen, palette), palette, kind)
+
+            _file(export, label, kind, mime, made, of)
+    if export.plots is not None:
+        _figure(export, export.plots, of)
+
+
+def _figure(
+    export: Export,
+    plots: Callable[[Any, selection.Selection], charts.Rows],
+    of: Callable[[selection.Selection], Any],
+) -> None:
+    """The page's figure as Plotly's own files."""
+    dark = st.context.theme.type == "dark"
+    st.caption("The charts alone: json for plotly.io.from_json, html to zoom and hover without a server or a network.")
+    with st.container(horizontal=True):
+        made = {
+            "json": ("Figure (json)", "application/json", files.as_json),
+            "html": ("Figure (html)", "text/html", files.as_html),
+        }
+        for ending, (label, mime, write) in made.items():
+
+            def written(found: Any, chosen: selection.Selection, write: Writer = write) -> bytes:
+                return write(plots(found, chosen), dark)
+
+            _file(export, label, f"figure.{ending}", mime, written, of)
+
+
+def _page(export: Export, of: Callable[[selection.Selection], Any]) -> None:
+    st.caption("This view in one file, to be pointed at as here, without a server or a network.")
+    _file(export, "Page (html)", "html", "text/html", export.page, of)
+
+
+def _file(
+    export: Export,
+    label: str,
+    ending: str,
+    mime: str,
+    made: Callable[[Any, selection.Selection], bytes],
+    of: Callable[[selection.Selection], Any],
+) -> None:
+    """A button for a file that is made when the button is pressed."""
+    chosen = selection.current()
+    st.download_button(
+        label,
+        lambda: made(of(chosen), chosen),
+        f"headlight_{export.name}.{ending}",
+        mime,
+        key=_key(ending),
+        on_click="ignore",
+    )
+
+
+def _key(ending: str) -> str:
+    return f"headlight-take-{ending}"

@@ -1,0 +1,75 @@
+"""What a page is: its place in the address, what draws it, and what it shares with the other pages of its kind."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from streamlit.delta_generator import DeltaGenerator
+
+from headlight.app.exports.export import Export
+from headlight.app.frame import about, prompt_bar
+from headlight.app.frame.edits import drawer
+from headlight.app.runs import shown
+from headlight.app.selection import Selection
+from headlight.app.selection.choices import PageChoices
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the pages of one kind of model share.
+
+    `bar` is drawn above the page and asks for a selection, `menus` are the row under it; `of` finds what that selection
+    shows, and `within` takes out of the selection what is not there. `about` says in a line what was run, `inputs` are
+    the texts that it was run on, `look_at` says what to look at on the page that is shown, if what was run is an
+    example. `on_default` is the same selection on the server's own model. `drawer` is what one of the menus opens.
+    """
+
+    bar: Callable[[], None]
+    menus: Callable[[], DeltaGenerator]
+    of: Callable[[Selection], Any]
+    within: Callable[[Selection, Any], Selection]
+    about: Callable[[Any], None]
+    inputs: Callable[[Any], tuple[str, ...]]
+    look_at: Callable[[Any], str]
+    on_default: Callable[[Selection], Selection]
+    drawer: Callable[[], None] = lambda: None
+
+
+PROMPTED = Kind(
+    prompt_bar.draw,
+    prompt_bar.menus,
+    shown.of,
+    shown.within,
+    about.draw,
+    lambda found: tuple(dict.fromkeys(run.prompt for run in found.runs)),
+    lambda found: prompt_bar.look_at(found.a.prompt),
+    prompt_bar.on_default,
+    drawer.draw,
+)
+EXPLAIN, MODEL, WRITE = "Why & patching", "Roles & weights", "Generate & translate"
+
+
+def nothing(found: Any) -> str:
+    """A view that can show anything of its kind."""
+    return ""
+
+
+@dataclass(frozen=True)
+class View:
+    """A page: its place in the URL, its title, what draws it, its files, and what is lacking to be shown by it.
+
+    Views of one `group` share an entry of the navigation. `export` is asked when the page is drawn, in its session, and
+    gives None where there is nothing to take along. `needs` gives a sentence for the user (what is missing, and what to
+    do), or nothing. `choices` is the type of the page's own options. `formerly` are slugs of
+    before, by which older links name it.
+    """
+
+    slug: str
+    title: str
+    render: Callable[[Any], None]
+    export: Callable[[], Export | None] = lambda: None
+    needs: Callable[[Any], str] = nothing
+    kind: Kind = PROMPTED
+    group: str = ""
+    choices: type[PageChoices] | None = None
+    formerly: tuple[str, ...] = ()

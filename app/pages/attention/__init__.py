@@ -1,0 +1,10 @@
+"""Every head of every layer: where each token looks."""
+
+from headlight.app.exports.export import Export
+from headlight.app.frame.view import View
+from headlight.app.pages.attention import code, document, numbers, picture, view
+from headlight.app.pages.attention.choices import Choices
+
+EXPORT = Export("attention", code.script, numbers.data, picture.draw, document.page)
+
+VIEW = View("attention", "Attention", view.render, lambda: EXPORT, choices=Choices)

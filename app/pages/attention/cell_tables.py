@@ -1,0 +1,96 @@
+"""The attention page in numbers: every head's scores, and the chosen heads' cells."""
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from streamlit.elements.lib.column_types import ColumnConfig
+
+from headlight.app import selection
+from headlight.app.pages.attention.head_tables import draw_scores
+from headlight.app.parts.parts import heading, name
+from headlight.app.parts.sides import SIDES
+from headlight.app.parts.tables import CELL_WIDTH
+from headlight.app.selection.chosen import Head, Side
+from headlight.model import fields
+from headlight.model.axis import Axis
+from headlight.model.comparison import Comparison
+from headlight.model.fields import How
+
+MOST_WIDTH = 400
+
+Columns = dict[str, list[str] | Float[np.ndarray, " row"]]
+
+
+def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> None:
+    """The tables that stand for the grid and for the heads beside it."""
+    heading("All heads", "attention", "head")
+    everyone = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
+    draw_scores(shown, tuple(everyone), axis, "Scores of all heads on this prompt")
+    st.multiselect(
+        "Chosen heads",
+        everyone,
+        format_func=name,
+        placeholder="Choose heads to see their cells",
+        **selection.tie("table_heads", list(chosen), lambda heads: selection.update(heads=tuple(heads))),
+    )
+    now = selection.current()
+    sides: list[tuple[Side, str]] = [("a", "")] if shown.b is None else list(SIDES.items())
+    for head in chosen:
+        for side, caption in sides:
+            heading(f"{name(head)} {caption}")
+            st.caption(said_of_cells(how))
+            cells = fields.on_axis(shown, side, head, how, axis).numpy()
+            columns = with_sums(cells, axis, how, now.queries, now.keys)
+            st.dataframe(
+                columns,
+                column_config={key: _column(key) for key in columns if key},
+                hide_index=True,
+                placeholder="",
+                alt=f"{fields.title(how.show)} of {name(head)} {caption}: row the one that looks, column the one seen",
+            )
+
+
+def said_of_cells(how: How) -> str:
+    """What the cells are, and why some are empty."""
+    note = fields.first_token_note(how)
+    return (
+        f"{fields.title(how.show)}. Row: the token that looks. Empty: masked or not there"
+        f"{f', or hidden ({note})' if note else ''}."
+    )
+
+
+def _column(key: str) -> ColumnConfig:
+    """A number wide enough for its name too, as far as that is no sentence."""
+    width = min(MOST_WIDTH, max(CELL_WIDTH, 9 * len(key) + 24))
+    return st.column_config.NumberColumn(format="%.6f", width=width, help=key)
+
+
+def cells_table(cells: Float[np.ndarray, "query key"], axis: Axis) -> Columns:
+    """One head's cells, a column a key; a token that occurs twice has two places, so each is named with its place."""
+    names = [f"{place} {label}" for place, label in enumerate(axis.labels)]
+    return {"": names, **dict(zip(names, cells.T, strict=True))}
+
+
+def with_sums(
+    cells: Float[np.ndarray, "query key"], axis: Axis, how: How, queries: tuple[int, ...], keys: tuple[int, ...]
+) -> Columns:
+    """The same, before it what several pinned tokens give or get: a row for queries, a column for keys.
+
+    That is their sum, of scores, which are logarithms, their mean.
+    """
+    (first, names), *others = cells_table(cells, axis).items()
+    what = "mean" if how.show == "score" else "sum"
+    if len(queries) > 1:
+        row = _combined(cells[list(queries)], what)
+        given = {key: np.append(value, values) for (key, values), value in zip(others, row, strict=True)}
+        return {first: [f"{what} of {len(queries)} queries", *names], **given}
+    got = {f"{what} of {len(keys)} keys": _combined(cells[:, list(keys)].T, what)} if len(keys) > 1 else {}
+    return {first: names, **got, **dict(others)}
+
+
+def _combined(cells: Float[np.ndarray, "pinned other"], what: str) -> Float[np.ndarray, " other"]:
+    """The sum or mean of those that have a value; NaN where none has."""
+    known = np.isfinite(cells)
+    sums, counts = np.where(known, cells, 0.0).sum(0), known.sum(0)
+    values = sums if what == "sum" else sums / np.maximum(counts, 1)
+    return np.where(counts > 0, values, np.nan)

@@ -1,0 +1,34 @@
+"""What can be chosen on the page *Attention* alone."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Self
+
+from headlight.app.selection.choices import Change, Extent, PageChoices
+from headlight.app.selection.chosen import Head
+from headlight.app.selection.codecs import PAIR
+from headlight.model.axis import Unit
+from headlight.model.fields import Show, Sink
+
+
+@dataclass(frozen=True)
+class Choices(PageChoices):
+    """What the cells show, of the first token too, by tokens or groups of them; and how many heads the sorted grid has.
+
+    `pair` are the two heads that are held against each other. `numbers` asks for tables under the pictures.
+    """
+
+    show: Show = "weight"
+    sink: Sink = "keep"
+    unit: Unit = "token"
+    top: int | None = None
+    pair: Annotated[tuple[Head, ...], PAIR] = ()
+    numbers: bool = False
+
+    def within(self, extent: Extent) -> Self:
+        """Without a pair of which one of the runs lacks a head."""
+        return self if extent.has(*self.pair) else replace(self, pair=())
+
+    def after(self, change: Change) -> Self:
+        """Without the pair, which is one of the model's."""
+        left = super().after(change)
+        return replace(left, pair=()) if change.model else left

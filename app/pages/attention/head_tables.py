@@ -1,0 +1,150 @@
+"""Numbers under the heads: the chosen ones' scores, how they differ from each other, and which heads are like them."""
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import HeadPanel, TokenAxis, heads
+from headlight.app.glossary import TERMS
+from headlight.app.pages.attention.choices import Choices
+from headlight.app.parts.panels import panel
+from headlight.app.parts.parts import heading, name
+from headlight.app.parts.scores import SCORES, score
+from headlight.app.selection.chosen import Head
+from headlight.model import fields
+from headlight.model.axis import Axis, axis_of
+from headlight.model.comparison import Comparison
+
+MOST_ALIKE = 8
+
+
+def draw(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> None:
+    """All three tables."""
+    heading("Their scores", "head")
+    draw_scores(shown, chosen, axis, "Scores of the chosen heads on this prompt")
+    left, right = st.columns(2, gap="large")
+    with left:
+        heading("How far apart", "js")
+        _apart(shown, chosen)
+    with right:
+        heading("Heads most like one", "js")
+        _alike(shown, chosen)
+
+
+def draw_scores(shown: Comparison, chosen: tuple[Head, ...], axis: Axis, alt: str) -> None:
+    """The scores of some heads as a sortable table."""
+    st.dataframe(
+        scores_table(shown, chosen, axis),
+        column_config={
+            each.title: st.column_config.NumberColumn(each.title, format="%.3f", help=TERMS[each.term])
+            for each in SCORES.values()
+        },
+        hide_index=True,
+        placeholder="–",
+        alt=alt,
+    )
+
+
+def scores_table(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> dict[str, list[str] | list[float]]:
+    """One row a head; with a B one for A, one for B and one for the difference."""
+    sides = list(shown.sides) + (["B − A"] if shown.b is not None else [])
+    rows = [(head, side) for head in chosen for side in sides]
+    table: dict[str, list[str] | list[float]] = {"Head": [name(head) for head, _ in rows]}
+    if shown.b is not None:
+        table["Run"] = [side for _, side in rows]
+    for key, each in SCORES.items():
+        if not each.needs_b:
+            table[each.title] = [_of_side(shown, key, head, side) for head, side in rows]
+        elif shown.b is not None:
+            values = score(shown, key, axis)
+            table[each.title] = [float(values[head]) if side == "B − A" else float("nan") for head, side in rows]
+    return table
+
+
+def _of_side(shown: Comparison, key: str, head: Head, side: str) -> float:
+    values = {name: fields.head_score(run, key, head) for name, run in shown.sides.items()}
+    return values["B"] - values["A"] if side == "B − A" else values[side]
+
+
+def _apart(shown: Comparison, chosen: tuple[Head, ...]) -> None:
+    if len(chosen) < 2:
+        st.caption("Choose a second head in the grid to hold them against each other.")
+        return
+    apart = fields.apart(shown.a, chosen).values.numpy()
+    names = [name(head) for head in chosen]
+    st.dataframe(
+        {"nats": names, **{other: apart[:, column] for column, other in enumerate(names)}},
+        column_config={other: st.column_config.NumberColumn(other, format="%.3f") for other in names},
+        hide_index=True,
+        alt="Jensen-Shannon divergence between the chosen heads of A, in nats",
+    )
+    _pair(shown, chosen)
+
+
+def _pair(shown: Comparison, chosen: tuple[Head, ...]) -> None:
+    """Two of the chosen heads and the difference of their patterns."""
+    options = [(one, other) for slot, one in enumerate(chosen) for other in chosen[slot + 1 :]]
+    now = selection.current().of(Choices).pair
+    pair = st.selectbox(
+        "Difference of",
+        options,
+        index=options.index(now) if now in options else None,
+        format_func=lambda pair: f"{name(pair[1])} − {name(pair[0])}",
+        placeholder="Choose two heads to see the difference of their patterns",
+        key=selection.widget_key("pair"),
+    )
+    if (pair or ()) != now:
+        selection.update(Choices, pair=pair or ())
+    if pair:
+        _difference(shown, pair)
+
+
+def _difference(shown: Comparison, pair: tuple[Head, ...]) -> None:
+    a = Comparison(shown.a)
+    axis = axis_of(a, "token", "tokens")
+    one, other = (panel(a, head, axis, "token").a for head in pair)
+    now = selection.current()
+    heads(
+        [HeadPanel(one, other)],
+        TokenAxis(axis.labels, axis.presence),
+        pinned=None,
+        epoch=selection.epoch(),
+        key=selection.widget_key("pair_heads"),
+        group="pair",
+        sink=now.of(Choices).sink,
+        scale=now.scale,
+    )
+
+
+def _alike(shown: Comparison, chosen: tuple[Head, ...]) -> None:
+    head = st.selectbox(
+        "Like",
+        chosen,
+        index=None,  # all heads' patterns are computed for it, so not before somebody asks
+        format_func=name,
+        placeholder="Choose one of the heads to find those like it",
+        key=selection.widget_key("alike"),
+    )
+    if head is None:
+        return
+    apart = shown.keep(("alike", head), lambda: fields.alike(shown.a, head).values.numpy())
+    order = np.argsort(apart, axis=None, kind="stable")
+    others = [divmod(int(index), apart.shape[1]) for index in order]
+    nearest = [other for other in others if other != head][:MOST_ALIKE]
+    st.dataframe(
+        {"Head": [name(other) for other in nearest], "Apart (nats)": [float(apart[other]) for other in nearest]},
+        column_config={"Apart (nats)": st.column_config.NumberColumn(format="%.4f", help=TERMS["js"])},
+        hide_index=True,
+        alt=f"The heads whose patterns on prompt A are nearest to that of {name(head)}",
+    )
+    st.button(
+        f"Show the nearest three beside {name(head)}",
+        key=selection.widget_key("show_alike"),
+        type="tertiary",
+        on_click=_show_heads,
+        args=((head, *nearest[:3]),),
+    )
+
+
+def _show_heads(chosen: tuple[Head, ...]) -> None:
+    selection.choose(heads=chosen)

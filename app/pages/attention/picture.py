@@ -1,0 +1,128 @@
+"""The chosen heads' attention, of A or of A, B and B - A."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headlight.app.exports.picture import colour_bar, flat, hatched, label_axis, matrix, origin
+from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.sides import DIFFERENCE
+from headlight.app.exports.style import Palette
+from headlight.app.pages.attention.choices import Choices
+from headlight.app.pages.attention.numbers import heads_of, how_of
+from headlight.app.parts.first_heads import clearest
+from headlight.app.parts.parts import name
+from headlight.app.selection.chosen import Selection
+from headlight.model import fields
+from headlight.model.axis import Axis, axis_of
+from headlight.model.comparison import Comparison
+from headlight.model.fields import SIGNED, How
+from headlight.model.reports.attention import cells_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+PANEL, LARGEST_PANEL = 2.5, 5.0  # inches
+PITCH = 0.1  # inches that a token's label wants
+ACROSS = 3  # panels beside each other, of A alone
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One heatmap: whose it is, and which of the axes' labels stand beside it."""
+
+    head: int
+    side: str
+    left: bool
+    below: bool
+
+
+def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+    """One heatmap a head (row = query, column = key); with a B three. Where no head is chosen, the clearest ones."""
+    from matplotlib.figure import Figure
+
+    heads, how = heads_of(shown, chosen) or clearest(shown.a), how_of(chosen)
+    axis = axis_of(shown, chosen.of(Choices).unit, chosen.align)
+    cells = {side: measure.values.numpy() for side, measure in cells_of(shown, heads, how, axis).items()}
+    columns = len(cells) if shown.b is not None else min(ACROSS, len(heads))
+    panels = _panels(len(heads), list(cells), columns)
+    rows = -(-len(panels) // columns)
+    size = min(LARGEST_PANEL, max(PANEL, PITCH * len(axis.labels)))
+    figure = Figure(figsize=(size * columns + 0.7, size * rows + 1.1), layout="constrained")
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+    scales = _Scales(cells, how, chosen)
+    for panel, axes in zip(panels, grid, strict=False):
+        scales.draw(axes, panel, palette)
+        hatched(axes, palette)
+        flat(axes, palette, *_absent(axis, panel.side))
+        axes.set_box_aspect(1)
+        axes.set_title(name(heads[panel.head]) + ("" if shown.b is None else f"   {panel.side.replace('-', '−')}"))
+        label_axis(axes, "y", axis.labels if panel.left else [], size)
+        label_axis(axes, "x", axis.labels if panel.below else [], size)
+    for axes in grid[len(panels) :]:
+        axes.set_axis_off()
+    scales.bars(figure)
+    origin(figure, shown, palette)
+    return figure
+
+
+def _panels(n_heads: int, sides: list[str], columns: int) -> list[Panel]:
+    places = [(head, side) for head in range(n_heads) for side in sides]
+    return [
+        Panel(head, side, slot % columns == 0, slot + columns >= len(places))
+        for slot, (head, side) in enumerate(places)
+    ]
+
+
+def _absent(axis: Axis, side: str) -> tuple[list[int], list[int]]:
+    """The rows and columns of tokens that a run lacks; B - A lacks only rows, since a missing key has weight 0."""
+    if side == DIFFERENCE:
+        return [place for place, kind in enumerate(axis.presence) if kind in ("a", "b")], []
+    places = axis.positions["AB".index(side)]
+    absent = [place for place, position in enumerate(places) if position is None]
+    return absent, absent
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """What panels have to have in common to share a colour bar."""
+
+    difference: bool
+    signed: bool
+    limit: float
+    only: Panel | None
+
+
+class _Scales:
+    """The panels' colours: one scale for A and B and one for B - A, or one for each panel."""
+
+    def __init__(self, cells: dict[str, np.ndarray], how: How, chosen: Selection) -> None:
+        self._cells, self._how, self._own = cells, how, chosen.own_scale
+        self._root = chosen.scale == "sqrt" and how.show != "score"
+        self._drawn: dict[_Scale, list[tuple[Axes, AxesImage]]] = {}
+
+    def draw(self, axes: "Axes", panel: Panel, palette: Palette) -> None:
+        difference = panel.side == DIFFERENCE
+        signed = difference or self._how.show in SIGNED
+        its = _Scale(difference, signed, self._limit(panel), panel if self._own else None)
+        norm = scale(its.limit, signed, self._root)
+        image = matrix(axes, self._cells[panel.side][panel.head], palette, norm, signed)
+        self._drawn.setdefault(its, []).append((axes, image))
+
+    def bars(self, figure: "Figure") -> None:
+        for its, drawn in self._drawn.items():
+            title = f"{'B − A: ' if its.difference else ''}{fields.title(self._how.show)}"
+            marks = ticks(its.limit, its.signed, self._root)
+            colour_bar(figure, drawn[0][1], [axes for axes, _ in drawn], title, marks)
+
+    def _limit(self, panel: Panel) -> float:
+        if self._own:
+            return largest([self._cells[panel.side][panel.head]])
+        if panel.side == DIFFERENCE:
+            return largest([self._cells[DIFFERENCE]])
+        if self._how.show == "weight":
+            return 1.0
+        return largest(values for side, values in self._cells.items() if side != DIFFERENCE)

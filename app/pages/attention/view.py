@@ -1,0 +1,238 @@
+"""Every head's attention over the prompt, and the chosen heads side by side."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.analyses import detection
+from headlight.app.components import (
+    Choice,
+    Fetchable,
+    HeadPanel,
+    Listed,
+    Option,
+    Pin,
+    Slider,
+    Switch,
+    TokenAxis,
+    head_grid,
+    heads,
+    token_strip,
+)
+from headlight.app.components.heads import Kind
+from headlight.app.glossary import TERMS
+from headlight.app.pages.attention import cell_tables, head_tables
+from headlight.app.pages.attention.choices import Choices
+from headlight.app.parts import grid, labels, options
+from headlight.app.parts.first_heads import FIRST_HEADS, clearest
+from headlight.app.parts.labels import drawn
+from headlight.app.parts.panels import fetchable, panel
+from headlight.app.parts.parts import name, title_row
+from headlight.app.parts.scores import SCORES, score
+from headlight.app.runs import thumbnails
+from headlight.app.selection.chosen import Head
+from headlight.model import fields
+from headlight.model.axis import Axis, axis_of
+from headlight.model.comparison import Comparison
+from headlight.model.fields import How
+
+GROUP = "attention"
+SHOW = {"weight": "Weight", "score": "Score", "write": "Value-weighted", "disagreement": "Disagreement"}
+SINK = {"keep": "first token shown", "hide": "first token hidden", "renormalise": "hidden, rows renormalised"}
+SCALES = {"sqrt": "√", "linear": "linear"}
+UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
+
+
+def render(shown: Comparison) -> None:
+    """The token strip, the grid of all heads and the chosen ones."""
+    _options()
+    now = selection.current()
+    own = now.of(Choices)
+    axis = shown.keep(("axis", own.unit), lambda: axis_of(shown, own.unit, now.align))
+    if now.table:
+        chosen = now.heads or clearest(shown.a)
+        cell_tables.draw(shown, chosen, how(), axis)
+        head_tables.draw(shown, chosen, axis)
+        return
+    all_heads, strip, large = grid.places(shown.b is not None)
+    with all_heads:
+        chosen, limits = _grid(shown, axis)
+    with large:
+        if not chosen:
+            st.info("No head is chosen. Choose one in the grid to see its pattern here.")
+            return
+        panels = [panel(shown, head, axis, own.unit) for head in chosen]
+        _heads(panels, axis, limits, fetchable(shown, axis, own.unit))
+        _ask_why(chosen)
+    with strip:
+        token_strip(
+            TokenAxis(axis.labels, axis.presence),
+            panels[0],
+            key=selection.widget_key("strip"),
+            group=GROUP,
+            show=how().show,
+            sink=own.sink,
+            scale=now.scale,
+        )
+    numbers = st.expander(
+        "The chosen heads in numbers: scores, how far apart, which are alike", **selection.bind("numbers", Choices)
+    )
+    if numbers.open:  # tables take the browser longer than the pictures that they would hold up
+        with numbers:
+            head_tables.draw(shown, chosen, axis)
+
+
+def how() -> How:
+    """What the cells hold; words and sentences have weights alone."""
+    now = selection.current()
+    own = now.of(Choices)
+    return How(own.show if own.unit == "token" else "weight", own.sink)
+
+
+def _options() -> None:
+    own = selection.current().of(Choices)
+    options.row(
+        options.bind(Choice, "show", "Cells show", page=Choices, options=SHOW),
+        options.bind(Choice, "scale", "Colour scale", options=SCALES),
+        options.bind(Listed, "sink", "First token", page=Choices, options=SINK, width=200),
+        options.as_tables(),
+        options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=UNITS, width=130, folded=True),
+        options.bind(Switch, "own_scale", "Own scale each", folded=True),
+    )
+    if own.unit != "token" and own.show != "weight":
+        st.caption("Words and sentences have weights alone: a score or a write belongs to a single token.")
+
+
+def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:
+    """All heads, for the chosen ones and the limits of the colours."""
+    with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
+        options.row(*grid.side_options(shown.b is not None), *_sorting(shown), name="grid")
+    now, side, order = selection.current(), grid.side_of(shown.b is not None), _order(shown, axis)
+    before = clearest(shown.a) if now.heads is None else now.heads
+    drawn_as = how()
+    codes, limit, signed = shown.keep(
+        ("pictures", side, drawn_as, now.of(Choices).unit),
+        lambda: grid.pictures(thumbnails.thumbnails(shown, side, drawn_as, axis)),
+    )
+    found = detection.supported_labels(shown.a.source.name, shown.a.bos, drawn(shown, now))
+    chosen = head_grid(
+        codes,
+        selected=before,
+        epoch=selection.epoch(),
+        key=selection.widget_key("grid"),
+        group=GROUP,
+        captions=_with_labels(shown.keep("captions", lambda: _captions(shown)), found),
+        marks=labels.marks(found, shown.n_layers, shown.n_heads) if found else None,
+        order=order,
+        figures=None if order is None else _figures(shown, axis),
+        largest=grid.largest(shown.b is not None),
+        kind="signed" if signed else "positive",
+        legend_title=grid.legend(fields.title(how().show), side),
+        legend_limit=limit,
+        lacks=grid.lacks(axis.presence),
+    )
+    if found:
+        st.caption(" · ".join(labels.words(kind) for kind in labels.by_kind(found)), help=TERMS["head_label"])
+    if chosen != before:
+        selection.update(heads=chosen)
+    return chosen, grid.limits(side, limit)
+
+
+def _sorting(shown: Comparison) -> Iterator[Option]:
+    """By what the heads are sorted, and how many of them are shown then."""
+    titles = {each: "layer and head" if each == "place" else SCORES[each].title for each in _sorts(shown)}
+    compares = shown.b is not None  # what the grid shows then stands beside it
+    yield options.bind(Listed, "sort", "Sort by", options=titles, width=200, folded=compares)
+    n_heads = shown.n_layers * shown.n_heads
+    if _sort(shown) is not None and n_heads > 1:
+        yield options.bind(Slider, "top", "Show the first", n_heads, page=Choices, least=1, most=n_heads, folded=True)
+
+
+def _sorts(shown: Comparison) -> list[str]:
+    return ["place", *(each for each in SCORES if SCORES[each].needs_b <= (shown.b is not None))]
+
+
+def _sort(shown: Comparison) -> str | None:
+    """The score by which the heads are sorted; None where they stand in their own places."""
+    now = selection.current().sort
+    return now if now != "place" and now in _sorts(shown) else None
+
+
+def _order(shown: Comparison, axis: Axis) -> list[Head] | None:
+    """The heads from the largest score down, as many as asked for; None for their own places."""
+    by = _sort(shown)
+    if by is None:
+        return None
+    values = score(shown, by, axis).flatten()
+    order = [int(index) for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
+    return [divmod(index, shown.n_heads) for index in order[: selection.current().of(Choices).top or len(order)]]
+
+
+def _figures(shown: Comparison, axis: Axis) -> list[list[str]]:
+    values = score(shown, selection.current().sort, axis)
+    return [["–" if np.isnan(value) else f"{value:.3g}" for value in layer] for layer in values]
+
+
+def _captions(shown: Comparison) -> list[list[str]]:
+    """Beside a head's name: three of its scores in A."""
+    names = ("entropy", "previous_token", "induction")
+    scores = (shown.a.scores[name].values[: shown.n_layers, : shown.n_heads].tolist() for name in names)
+    return [[_caption(*head) for head in zip(*layer, strict=True)] for layer in zip(*scores, strict=True)]
+
+
+def _with_labels(captions: list[list[str]], found: labels.Labels) -> list[list[str]]:
+    """The captions behind what the page of all heads has found of a head."""
+    own = {head: " ".join([*map(labels.words, kinds), "·", ""]) for head, kinds in found.items()}
+    return [
+        [own.get((layer, head), "") + caption for head, caption in enumerate(line)]
+        for layer, line in enumerate(captions)
+    ]
+
+
+def _caption(entropy: float, previous_token: float, induction: float) -> str:
+    repeats = "–" if np.isnan(induction) else f"{induction:.2f}"
+    return f"entropy {entropy:.2f} nats · previous token {previous_token:.2f} · induction {repeats}"
+
+
+def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], others: Fetchable) -> None:
+    now = selection.current()
+    before = Pin(now.queries, now.keys) if now.queries or now.keys else None
+    pin = heads(
+        panels,
+        TokenAxis(axis.labels, axis.presence),
+        pinned=before,
+        epoch=selection.epoch(),
+        key=selection.widget_key("heads"),
+        group=GROUP,
+        show=how().show,
+        sink=now.of(Choices).sink,
+        scale=now.scale,
+        own_scale=now.own_scale,
+        others=limits,
+        fetchable=others,
+        title=grid.chosen_title("token"),
+    )
+    if pin != before:
+        selection.update(queries=pin.queries if pin else (), keys=pin.keys if pin else ())
+
+
+def _ask_why(chosen: tuple[Head, ...]) -> None:
+    """A button for each of the first heads, where a single cell is pinned: the page *Why* explains it."""
+    now = selection.current()
+    if now.of(Choices).unit != "token" or len(now.queries) != 1 or len(now.keys) != 1:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="headlight-why"):
+        st.caption("Why this cell?", width="content")
+        for head in chosen[:FIRST_HEADS]:
+            others = tuple(other for other in chosen if other != head)
+            asked = replace(now, heads=(head, *others))
+            st.button(
+                name(head),
+                icon=":material/help_center:",
+                key=selection.widget_key(f"why_{head}"),
+                on_click=selection.ask,
+                args=(asked, "why"),
+            )

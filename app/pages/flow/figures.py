@@ -1,0 +1,161 @@
+"""The flow in numbers: nodes, edges, heads and tokens of one run's graph, and of the change from A to B."""
+
+from headlight.app.parts import tables
+from headlight.app.parts.parts import name
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.model.analysis.flow import ROUNDING, Edge, Flow, Kind, Place, state_names
+from headlight.model.analysis.flow_change import EdgePair, FlowChange
+from headlight.model.comparison import Comparison
+from headlight.model.explain.flow import readout_of, readouts_of
+from headlight.model.run import Run
+
+KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "mlp": "MLP"}
+MOST_NAMED = 3  # heads in a line's tooltip
+
+
+def layer_of(run: Run, place: Place) -> int:
+    """The layer that writes to a state above the embedding."""
+    return (place.depth - 1) // (1 if run.cfg.attn_only else 2)
+
+
+def spelled(found: Flow) -> str:
+    """How large the graph is, and how much of the start it accounts for."""
+    biases = sum(node.flow * (node.bias + node.rest) for node in found.nodes)
+    left_out = max(0.0, 1 - found.traced - biases)
+    return (
+        f"{len(found.nodes)} nodes and {len(found.edges)} lines of at least {found.threshold:g}. Of the start they "
+        f"trace {found.traced:.1%} down to the embeddings; {biases:.1%} is biases, {left_out:.1%} lines left out."
+    )
+
+
+def spelled_change(change: FlowChange) -> str:
+    """How many lines have changed, and of which."""
+    of = f"of {len(change.edges)} lines that are that large in A or in B, into dots that both have"
+    if change.changed:
+        return f"{len(change.changed)} changed by at least {change.threshold:g}, {of}."
+    largest = max((abs(edge.change) for edge in change.edges), default=0.0)
+    most = f"the largest change is {largest:.2g}" if largest > ROUNDING else "what flows is the same in both"
+    return f"None changed by {change.threshold:g} or more, {of}: {most}."
+
+
+def carriers(run: Run, edge: Edge) -> str:
+    """The heads that carry most of a line, in words."""
+    layer = layer_of(run, edge.target)
+    heads = [f"{name((layer, head))} {share:.3f}" for head, share in edge.heads[:MOST_NAMED] if share > 0]
+    return ", ".join(heads) + (", …" if len(edge.heads) > MOST_NAMED else "")
+
+
+def changers(run: Run, edge: EdgePair) -> str:
+    """The heads that change most of a line, in words."""
+    layer = layer_of(run, edge.target)
+    heads = [f"{name((layer, head))} {b - a:+.3f}".replace("-", "−") for head, a, b in edge.heads[:MOST_NAMED]]
+    return ", ".join(heads) + (", …" if len(edge.heads) > MOST_NAMED else "")
+
+
+def tokens_of(run: Run, place: Place) -> tables.Columns:
+    """A node's likeliest tokens, and how their ranks have changed against the state below."""
+    found = readout_of(run, place)
+    tokens = found.tokens.values.tolist()
+    columns: tables.Columns = {
+        "Token": run.tokenizer.labels(tokens),
+        "Probability": found.probabilities.values.numpy(),
+        "Rank": list(range(1, len(tokens) + 1)),
+    }
+    if found.ranks_below is not None:
+        below = found.ranks_below.values.tolist()
+        columns[f"Rank in {state_names(run.cfg)[place.depth - 1]}"] = below
+        columns["Risen by"] = [before - rank for rank, before in enumerate(below, 1)]
+    return columns
+
+
+def tokens_of_both(shown: Comparison, place: Place) -> tables.Columns:
+    """The tokens that are likeliest at a node in A or in B, and how they change."""
+    found = readouts_of(shown, place)
+    a, b = found.probabilities_a.values.numpy(), found.probabilities_b.values.numpy()
+    ranks_a, ranks_b = found.ranks_a.values.tolist(), found.ranks_b.values.tolist()
+    return {
+        "Token": shown.a.tokenizer.labels(found.tokens.values.tolist()),
+        "A": a,
+        "B": b,
+        DIFFERENCE: b - a,
+        "Rank in A": ranks_a,
+        "Rank in B": ranks_b,
+        "Risen by": [before - after for before, after in zip(ranks_a, ranks_b, strict=True)],
+    }
+
+
+def heads_of(run: Run, edge: Edge) -> tables.Columns:
+    """The heads of an edge, ranked."""
+    layer = layer_of(run, edge.target)
+    return {
+        "Head": [name((layer, head)) for head, _ in edge.heads],
+        "Share of the node": [share for _, share in edge.heads],
+        "Share of the line": [share / edge.share for _, share in edge.heads],
+    }
+
+
+def heads_of_both(run: Run, edge: EdgePair) -> tables.Columns:
+    """The heads of an edge by their shares of the node, those that change most first."""
+    layer = layer_of(run, edge.target)
+    return {
+        "Head": [name((layer, head)) for head, _, _ in edge.heads],
+        "A": [a for _, a, _ in edge.heads],
+        "B": [b for _, _, b in edge.heads],
+        DIFFERENCE: [b - a for _, a, b in edge.heads],
+    }
+
+
+def edges_of(run: Run, found: Flow) -> tables.Columns:
+    """One row an edge, from the start down."""
+    names = state_names(run.cfg)
+    return {
+        "Into": [names[edge.target.depth] for edge in found.edges],
+        "at": [_at(run.labels, edge.target) for edge in found.edges],
+        "by": [KINDS[edge.kind] for edge in found.edges],
+        "from": [_at(run.labels, edge.source) for edge in found.edges],
+        "Share": [edge.share for edge in found.edges],
+        "Heads": [carriers(run, edge) if edge.heads else "" for edge in found.edges],
+    }
+
+
+def nodes_of(run: Run, found: Flow) -> tables.Columns:
+    """One row a node, from the start down."""
+    names = state_names(run.cfg)
+    return {
+        "State": [names[node.place.depth] for node in found.nodes],
+        "at": [_at(run.labels, node.place) for node in found.nodes],
+        "Of the start": [node.flow for node in found.nodes],
+        "From the bias": [node.bias for node in found.nodes],
+        "From edits": [node.rest for node in found.nodes],
+    }
+
+
+def changed_edges_of(shown: Comparison, change: FlowChange) -> tables.Columns:
+    """One row an edge that has changed, the most changed first."""
+    names, edges = state_names(shown.a.cfg), sorted(change.changed, key=lambda edge: -abs(edge.change))
+    return {
+        "Into": [names[edge.target.depth] for edge in edges],
+        "at": [_at(shown.labels, edge.target) for edge in edges],
+        "by": [KINDS[edge.kind] for edge in edges],
+        "from": [_at(shown.labels, edge.source) for edge in edges],
+        "A": [edge.a for edge in edges],
+        "B": [edge.b for edge in edges],
+        DIFFERENCE: [edge.change for edge in edges],
+        "Heads": [changers(shown.a, edge) if edge.heads else "" for edge in edges],
+    }
+
+
+def changed_nodes_of(shown: Comparison, change: FlowChange) -> tables.Columns:
+    """One row a node, from the start down: how much of each start passes through it."""
+    names = state_names(shown.a.cfg)
+    return {
+        "State": [names[pair.place.depth] for pair in change.nodes],
+        "at": [_at(shown.labels, pair.place) for pair in change.nodes],
+        "A": [pair.a.flow if pair.a else None for pair in change.nodes],
+        "B": [pair.b.flow if pair.b else None for pair in change.nodes],
+        DIFFERENCE: [pair.change for pair in change.nodes],
+    }
+
+
+def _at(labels: tuple[str, ...], place: Place) -> str:
+    return f"{place.position} {labels[place.position]}"

@@ -1,0 +1,73 @@
+"""The flow's graphs as components: of one run, and of the change from A to B."""
+
+from headlight.app.components import FlowChoice, GraphEdge, GraphNode, flow_graph
+from headlight.app.pages.flow import figures as numbers
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.model.analysis.flow import ROUNDING, Edge, Flow, state_names
+from headlight.model.analysis.flow_change import EdgePair, FlowChange, NodePair
+from headlight.model.comparison import Comparison
+
+
+def draw(
+    shown: Comparison, side: str, found: Flow, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
+) -> None:
+    """A run's graph as a component; in a file there is nothing that could start from another token."""
+    run = shown.sides[side]
+    flow_graph(
+        [GraphNode(*node.place, node.flow, node.bias, node.rest) for node in found.nodes],
+        [GraphEdge(*_ends(edge), edge.kind, edge.share, numbers.carriers(run, edge)) for edge in found.edges],
+        labels=run.labels,
+        states=state_names(run.cfg),
+        threshold=found.threshold,
+        choice=choice,
+        title=side if shown.b is not None else "",
+        startable=not in_file,
+        epoch=epoch,
+        key=key,
+    )
+
+
+def _ends(edge: Edge | EdgePair) -> tuple[int, int, int]:
+    return edge.target.depth, edge.source.position, edge.target.position
+
+
+def draw_change(
+    shown: Comparison, change: FlowChange, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
+) -> None:
+    """The graph of what has changed from A to B as a component, over the places that they have in common."""
+    flow_graph(
+        [
+            GraphNode(*pair.place, told(pair), sides=(pair.a.flow if pair.a else None, pair.b.flow if pair.b else None))
+            for pair in change.nodes
+        ],
+        [
+            GraphEdge(*_ends(edge), edge.kind, edge.change, numbers.changers(shown.a, edge), (edge.a, edge.b))
+            for edge in change.changed
+        ],
+        labels=shown.labels,
+        states=states_of(shown, change),
+        threshold=change.threshold,
+        choice=choice,
+        limit=limit_of(change),
+        presence=shown.presence,
+        title=DIFFERENCE,
+        startable=not in_file,
+        epoch=epoch,
+        key=key,
+    )
+
+
+def states_of(shown: Comparison, change: FlowChange) -> tuple[str, ...]:
+    """The names of the states that both runs have."""
+    return state_names(shown.a.cfg)[: change.start.depth + 1]
+
+
+def limit_of(change: FlowChange) -> float:
+    """How far the scale of changes goes to either side; some way where nothing has changed."""
+    sizes = [abs(told(pair)) for pair in change.nodes] + [abs(edge.change) for edge in change.changed]
+    return max(sizes, default=0.0) or 1.0
+
+
+def told(pair: NodePair) -> float:
+    """A node's change; none where it is no more than rounding, which would else get a colour."""
+    return pair.change if abs(pair.change) > ROUNDING else 0.0

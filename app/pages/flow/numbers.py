@@ -1,0 +1,48 @@
+"""The flow page in numbers: nodes, edges and heads of each run's graph, and what of them changes from A to B."""
+
+import torch
+
+from headlight.app.exports.data import Data
+from headlight.app.pages.flow.choices import Choices
+from headlight.app.pages.flow.chosen import change_in, start_of
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.analysis.flow import Flow
+from headlight.model.analysis.flow_change import FlowChange
+from headlight.model.comparison import Comparison
+from headlight.model.explain.flow import flows_of
+from headlight.model.reports import flow_tables
+
+
+def graphs(shown: Comparison, chosen: Selection) -> dict[str, Flow]:
+    """The graph of each run that has the start."""
+    return flows_of(shown, start_of(shown, chosen), chosen.of(Choices).flow_threshold)
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """The tables, and how much flows through each node and edge; with a B also the change."""
+    start, threshold = start_of(shown, chosen), chosen.of(Choices).flow_threshold
+    found, change = graphs(shown, chosen), change_in(shown, chosen)
+    arrays = {f"{side} {name}": measure for side, graph in found.items() for name, measure in _arrays(graph).items()}
+    if change is not None:
+        arrays |= _changed_arrays(change)
+    shows = {"start": start, "threshold (share of a node)": threshold}
+    return Data("flow", shows, flow_tables(shown, start, threshold), arrays)
+
+
+def _arrays(graph: Flow) -> dict[str, Measure]:
+    nodes = torch.tensor([node.flow for node in graph.nodes])
+    edges = torch.tensor([edge.share for edge in graph.edges])
+    return {
+        "nodes": Measure("share of the start", "share", ("node",), nodes),
+        "edges": Measure("share of the node", "share", ("edge",), edges),
+    }
+
+
+def _changed_arrays(change: FlowChange) -> dict[str, Measure]:
+    nodes = torch.tensor([pair.change for pair in change.nodes])
+    edges = torch.tensor([edge.change for edge in change.edges])
+    return {
+        "B-A nodes": Measure("change of the share of the start", "share", ("node",), nodes),
+        "B-A edges": Measure("change of the share of the node", "share", ("edge",), edges),
+    }

@@ -1,0 +1,110 @@
+"""What is told of a node or an edge that is chosen in the flow: its tokens, its heads, in one run or in both."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.pages.flow import figures as numbers
+from headlight.app.pages.flow.choices import Choices
+from headlight.app.pages.flow.chosen import chosen_in, edge_of, edge_pair_of, found_in
+from headlight.app.parts import needs
+from headlight.app.parts.parts import heading, name
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.parts.tables import draw
+from headlight.app.selection.chosen import Head
+from headlight.model.analysis.flow import Edge, Flow, Place, state_names
+from headlight.model.analysis.flow_change import EdgePair, FlowChange
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
+
+
+def of_both(shown: Comparison, change: FlowChange) -> None:
+    """What is chosen in A and in B; of one run alone where the other has no such token."""
+    chosen = selection.current().of(Choices).flow_chosen
+    node = next((pair for pair in change.nodes if pair.place == chosen), None)
+    if node is not None and node.a and node.b:
+        _node_of_both(shown, node.place)
+        return
+    if edge := edge_pair_of(change, chosen):
+        _edge_of_both(shown, edge)
+        return
+    for side in shown.sides:
+        found = found_in(shown, side, selection.current())
+        if _in_graph(found, chosen_in(shown, side, selection.current())):
+            of_one(shown, side, found)
+            return
+    _told_of_none(chosen)
+
+
+def _in_graph(found: Flow, chosen: tuple[int, ...]) -> bool:
+    return any(node.place == chosen for node in found.nodes) or edge_of(found, chosen) is not None
+
+
+def _told_of_none(chosen: tuple[int, ...]) -> None:
+    if chosen:
+        st.info("What was chosen is not in this graph. Lower the least share, or choose another line or dot.")
+    else:
+        st.caption("Choose a line for its heads, a dot for its tokens, a dot of the top row to start from there.")
+
+
+def _node_of_both(shown: Comparison, place: Place) -> None:
+    here = f"{place.position} {shown.labels[place.position]}"
+    heading(f"What {state_names(shown.a.cfg)[place.depth]} says at {here}", "flow_node_both", key="told")
+    if reason := needs.language_model(shown):
+        st.info(reason)
+        return
+    draw(numbers.tokens_of_both(shown, place), f"Top tokens of the chosen node {DIFFERENCE}")
+
+
+def _edge_of_both(shown: Comparison, edge: EdgePair) -> None:
+    source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(shown.a, edge.target)
+    ends = f"{source} {shown.labels[source]} to {target} {shown.labels[target]}"
+    heading(f"Who carries layer {layer} from {ends}", "flow_edge_both", key="told")
+    st.text(f"A {edge.a:.3f}    B {edge.b:.3f}    {DIFFERENCE} {edge.change:+.3f}".replace("-", "−"))
+    draw(numbers.heads_of_both(shown.a, edge), f"Heads of the chosen line {DIFFERENCE}")
+    _why((layer, edge.heads[0][0]), target, source, DIFFERENCE)
+
+
+def of_one(shown: Comparison, side: str, found: Flow) -> None:
+    """What is chosen, in one run."""
+    run, chosen = shown.sides[side], chosen_in(shown, side, selection.current())
+    if len(chosen) == 2 and any(node.place == chosen for node in found.nodes):
+        _node(shown, side, Place(*chosen))
+    elif edge := edge_of(found, chosen):
+        _edge(shown, side, run, edge)
+    else:
+        _told_of_none(chosen)
+
+
+def _node(shown: Comparison, side: str, place: Place) -> None:
+    run = shown.sides[side]
+    here = f"{place.position} {run.labels[place.position]}"
+    heading(f"What {state_names(run.cfg)[place.depth]} says at {here}", "flow_node", key=f"told {side}")
+    if reason := needs.language_model(shown):
+        st.info(reason)
+        return
+    draw(numbers.tokens_of(run, place), f"Top tokens of the chosen node {side}")
+
+
+def _edge(shown: Comparison, side: str, run: Run, edge: Edge) -> None:
+    source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(run, edge.target)
+    ends = f"{source} {run.labels[source]} to {target} {run.labels[target]}"
+    heading(f"Who carries layer {layer} from {ends}", "flow_edge", key=f"told {side}")
+    draw(numbers.heads_of(run, edge), f"Heads of the chosen line {side}")
+    places = shown.positions(run)
+    _why((layer, edge.heads[0][0]), places.index(target), places.index(source), side)
+
+
+def _why(head: Head, query: int, key: int, graph: str) -> None:
+    st.button(
+        f"Why does {name(head)} look there?",
+        key=selection.widget_key(f"flow_why_{graph}"),
+        icon=":material/arrow_forward:",
+        on_click=lambda: _explain(head, query, key),
+    )
+
+
+def _explain(head: Head, query: int, key: int) -> None:
+    asked = replace(selection.current(), heads=(head,), queries=(query,), keys=(key,))
+    selection.ask(asked, "why")

@@ -1,0 +1,126 @@
+"""The information flow of a prompt: which tokens and heads, state by state, a token's last state was made of."""
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import FlowChoice, Slider, flow_choice
+from headlight.app.glossary import TERMS
+from headlight.app.pages.flow import figures as numbers
+from headlight.app.pages.flow import told
+from headlight.app.pages.flow.choices import THRESHOLDS, Choices
+from headlight.app.pages.flow.chosen import change_in, chosen_in, found_in, lacks_change, start_of
+from headlight.app.pages.flow.graph import draw, draw_change
+from headlight.app.parts import options, tables
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.parts.sides import DIFFERENCE, positions_at, say_what_is_common, say_what_is_missing
+from headlight.model.analysis.flow import Flow
+from headlight.model.analysis.flow_change import FlowChange
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
+
+
+def render(shown: Comparison) -> None:
+    """The choices, the graph of each run and of the change, and what is told of the node or edge chosen."""
+    _take_click(shown)
+    place = start_of(shown, selection.current())
+    with title_row("What flows into a token", "flow"):
+        _options(shown, place)
+    say_what_is_common(shown)
+    say_what_is_missing(shown, place)
+    sides = positions_at(shown, place)
+    for column, side in zip(st.columns(len(sides), gap="large"), sides, strict=True):
+        with column:
+            _side(shown, side)
+    if reason := lacks_change(shown):
+        st.caption(reason)
+    elif (change := change_in(shown, selection.current())) is not None:
+        _change(shown, change)
+
+
+def _options(shown: Comparison, place: int) -> None:
+    least, most = THRESHOLDS
+    clear = options.button("flow_clear", "Clear the choice", lambda: selection.choose(Choices, flow_chosen=()))
+    options.row(
+        options.place(
+            "flow_start",
+            "Start from",
+            shown.labels,
+            place,
+            lambda at: selection.choose(Choices, position=at, flow_chosen=()),
+        ),
+        options.bind(
+            Slider,
+            "flow_threshold",
+            "Least share of a line",
+            page=Choices,
+            least=least,
+            most=most,
+            step=0.005,
+            width=220,
+        ),
+        clear if selection.current().of(Choices).flow_chosen else None,
+        options.as_tables(),
+    )
+
+
+def _key(side: str) -> str:
+    return selection.widget_key(f"flow_{side}")
+
+
+def _choice(shown: Comparison, graph: str) -> FlowChoice:
+    """What is chosen, in a run's positions or, for the change, in places."""
+    now = selection.current()
+    start = start_of(shown, now)
+    if graph == DIFFERENCE:
+        return FlowChoice(start, now.of(Choices).flow_chosen)
+    return FlowChoice(positions_at(shown, start)[graph], chosen_in(shown, graph, now))
+
+
+def _take_click(shown: Comparison) -> None:
+    """What was clicked in a graph, before anything is drawn from it."""
+    places = {
+        side: shown.positions(shown.sides[side]) for side in positions_at(shown, start_of(shown, selection.current()))
+    }
+    if len(places) == 2:
+        places[DIFFERENCE] = tuple(range(len(shown.labels)))
+    for graph, known in places.items():
+        before = _choice(shown, graph)
+        clicked = flow_choice(before, selection.epoch(), _key(graph))
+        if clicked != before and all(each in known for each in (clicked.start, *clicked.chosen[1:])):
+            chosen = (*clicked.chosen[:1], *(known.index(each) for each in clicked.chosen[1:]))
+            selection.choose(Choices, position=known.index(clicked.start), flow_chosen=chosen)
+            return
+
+
+def _side(shown: Comparison, side: str) -> None:
+    with st.spinner("Following the flow…"):
+        found = found_in(shown, side, selection.current())
+    run = shown.sides[side]
+    if selection.current().table:
+        _tables(run, found, side if shown.b is not None else "")
+    else:
+        draw(shown, side, found, _choice(shown, side), selection.epoch(), _key(side))
+    st.caption(numbers.spelled(found))
+    if change_in(shown, selection.current()) is None:
+        told.of_one(shown, side, found)
+
+
+def _change(shown: Comparison, change: FlowChange) -> None:
+    """What has changed, over the whole width, and what is told of the choice in A and in B."""
+    if selection.current().table:
+        heading(f"Lines {DIFFERENCE}", "flow_change")
+        tables.draw(numbers.changed_edges_of(shown, change), f"Lines of the flow {DIFFERENCE}")
+        heading(f"Nodes {DIFFERENCE}")
+        tables.draw(numbers.changed_nodes_of(shown, change), f"Nodes of the flow {DIFFERENCE}")
+    else:
+        draw_change(shown, change, _choice(shown, DIFFERENCE), selection.epoch(), _key(DIFFERENCE))
+    st.caption(numbers.spelled_change(change), help=TERMS["flow_change"])
+    told.of_both(shown, change)
+
+
+def _tables(run: Run, found: Flow, side: str) -> None:
+    """The graph in numbers."""
+    of_run = {"Lines": numbers.edges_of(run, found), "Nodes": numbers.nodes_of(run, found)}
+    for title, columns in of_run.items():
+        heading(f"{title} {side}".strip())
+        tables.draw(columns, f"{title} of the flow {side}".strip())

@@ -1,0 +1,36 @@
+"""What can be chosen on the page *Generate* alone."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Self
+
+from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.codecs import count, indices, number
+from headlight.model.decoding.compared import BWrites
+
+MOST_NEW = 64  # tokens that are written at once
+MOST_TEMPERATURE = 2.0
+LEAST_TOP_P = 0.01
+
+
+@dataclass(frozen=True)
+class Choices(PageChoices):
+    """What is written behind each prompt, and the step that is looked at, from 0.
+
+    `n_new` tokens: first the ids in `written`, then what is drawn with `temperature` (0 is greedy), `top_k`, `top_p`
+    and `seed`; with `stop` no further than the end of the text. B writes the `same` tokens as A, or its `own`.
+    """
+
+    n_new: Annotated[int, count(1, MOST_NEW)] = 20
+    temperature: Annotated[float, number(0, MOST_TEMPERATURE)] = 1.0
+    top_k: Annotated[int, count(1, 999_999)] | None = None
+    top_p: Annotated[float, number(LEAST_TOP_P, 1)] = 1.0
+    seed: int = 0
+    stop: bool = True
+    written: Annotated[tuple[int, ...], indices(lambda n: n <= MOST_NEW)] = ()
+    step: int = 0
+    b_writes: BWrites = "same"
+
+    def after(self, change: Change) -> Self:
+        """Without the tokens and the step, which stand behind the prompt."""
+        left = super().after(change)
+        return replace(left, written=(), step=0) if change.prompt else left

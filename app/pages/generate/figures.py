@@ -1,0 +1,92 @@
+"""The page *Generate* in numbers: every step, the tokens that one chose from, and where heads looked for it."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from headlight.app import selection
+from headlight.app.components import Number, WritingStep
+from headlight.app.pages.generate.choices import Choices
+from headlight.app.pages.generate.written import axis, heads_of, step_of, steps_of
+from headlight.app.parts import options, tables
+from headlight.app.parts.parts import name
+from headlight.app.parts.sides import SIDES, with_difference
+from headlight.model import fields
+from headlight.model.decoding.compared import Continuations
+from headlight.model.fields import How
+
+
+def draw(found: Continuations) -> None:
+    """Every step in a row, and the tokens that the one looked at chose from."""
+    tables.draw(_every_step(found), "Every written token, step by step")
+    n_steps, step = len(found.a.labels), step_of(found, selection.current())
+    options.row(
+        options.tie(Number, "step", "Step", step + 1, _look_at, least=1, most=n_steps, width=90),
+        name="step",
+    )
+    steps = {side: each[step] for side, each in steps_of(found).items() if step < len(each)}
+    tables.draw(_choices(steps), "The likeliest tokens of this step, before and after temperature and cuts")
+
+
+def _look_at(number: int) -> None:
+    selection.choose(Choices, step=number - 1)
+
+
+def draw_heads(found: Continuations) -> None:
+    """The chosen heads' rows at the place where the step's token was written."""
+    place = found.place(step_of(found, selection.current()))
+    seen = slice(place + 1)
+    columns: tables.Columns = {"Place": range(place + 1), "Token": found.shown.labels[seen]}
+    for head in heads_of(found, selection.current()):
+        for side in list(SIDES)[: 1 if found.b is None else None]:
+            called = "" if found.b is None else SIDES[side]
+            cells = fields.on_axis(found.shown, side, head, How(), axis(found))[place, seen]
+            columns[f"{name(head)} {called}".rstrip()] = cells.numpy()
+    tables.draw(columns, "Attention weight of the chosen heads from the pinned place to every place up to it")
+
+
+def _every_step(found: Continuations) -> tables.Columns:
+    n_steps = len(found.a.labels)
+    columns: tables.Columns = {
+        "Step": range(1, n_steps + 1),
+        "Token": found.a.labels,
+        "Put there by you": [place < found.a.n_given for place in range(n_steps)],
+    }
+    if found.own is not None and found.b is not None:
+        columns["B's own token"] = _filled(found.own.labels, n_steps)
+    log_probs = {side: each.log_probs[:n_steps].numpy() for side, each in found.sides.items()}
+    columns |= _named("Log-probability", log_probs, n_steps)
+    for place, title in enumerate(["Entropy", "Entropy of what is drawn from"]):
+        entropies = {side: each.entropies[place, :n_steps].numpy() for side, each in found.sides.items()}
+        columns |= _named(title, entropies, n_steps)
+    if found.b is not None:
+        for title, values in zip(["A and B apart", "What they draw from apart"], found.divergence(), strict=True):
+            columns[f"{title} (nats)"] = _filled(values.numpy(), n_steps, np.nan)
+    return columns
+
+
+def _named(title: str, sides: Mapping[str, np.ndarray], n_steps: int) -> tables.Columns:
+    """A column a side, with B - A; under its title alone where there is one side."""
+    if len(sides) == 1:
+        return {f"{title} (nats)": sides["A"]}
+    found = with_difference(sides)
+    return {f"{title} {side} (nats)": _filled(values, n_steps, np.nan) for side, values in found.items()}
+
+
+def _filled(values: Sequence[str] | np.ndarray, n_steps: int, missing: float | None = None) -> list[object]:
+    """As many as A has steps."""
+    return [*values[:n_steps], *[missing] * (n_steps - len(values))]
+
+
+def _choices(steps: Mapping[str, WritingStep]) -> tables.Columns:
+    choices = {side: step.choices for side, step in steps.items()}
+    alone = len(choices) == 1
+    columns: tables.Columns = {
+        "Rank" if alone else f"Rank {side}": [each.rank for each in listed] for side, listed in choices.items()
+    }
+    columns["Token"] = [each.label for each in choices["A"]]
+    for title, when in [("Probability", "before"), ("Drawn with", "after")]:
+        sides = {side: np.array([getattr(each, when) for each in listed]) for side, listed in choices.items()}
+        named = with_difference(sides)
+        columns |= {title if alone else f"{title} {side}": values for side, values in named.items()}
+    return columns

@@ -1,0 +1,62 @@
+"""What a selection asks the models to write behind the prompts, within what the machine may take for it."""
+
+from headlight.app.pages.generate.choices import MOST_NEW, Choices
+from headlight.app.runs import limits
+from headlight.app.runs.cost import cost
+from headlight.app.runs.limits import GIB, Cost
+from headlight.app.selection import Selection
+from headlight.app.server.settings import settings
+from headlight.model.comparison import Comparison
+from headlight.model.decoding import Sampling
+from headlight.model.decoding.compared import Continuations, generate_steps
+from headlight.model.decoding.continued import Writing, Written, continue_run
+from headlight.model.edits import sources
+from headlight.model.errors import ConfigError
+from headlight.model.run import Run
+
+
+def writing_of(chosen: Choices) -> Writing:
+    """How the choices ask for the texts to go on.
+
+    Raises:
+        ConfigError: a number of tokens, a temperature, top-k or top-p that there is not.
+    """
+    if not 1 <= chosen.n_new <= MOST_NEW:
+        raise ConfigError(f"{chosen.n_new} new tokens were asked for; it can be 1 to {MOST_NEW}.")
+    sampling = Sampling(temperature=chosen.temperature, top_k=chosen.top_k, top_p=chosen.top_p)
+    return Writing(chosen.n_new, sampling, chosen.seed, chosen.written, chosen.stop)
+
+
+def of(run: Run, chosen: Choices) -> Written:
+    """What the run's model writes behind the run's prompt, with the run's edits at every step.
+
+    Raises:
+        HeadlightError: the selection, the model or the machine does not allow it; the message says what would.
+    """
+    how = writing_of(chosen)
+    _check_cost(run, how)
+    return continue_run(run, how)
+
+
+def both(shown: Comparison, chosen: Selection) -> Continuations:
+    """What a selection asks the runs to write: with the same settings and seed, behind the same tokens of the user's.
+
+    Raises:
+        HeadlightError: the selection, a model or the machine does not allow it; the message says what would.
+    """
+    own = chosen.of(Choices)
+    how = writing_of(own)
+    for run in shown.runs:
+        _check_cost(run, how)
+    return generate_steps(shown, how, own.b_writes)
+
+
+def _check_cost(run: Run, how: Writing) -> None:
+    """With edits every step runs the whole text anew, and so the prompts that they take from."""
+    passes = how.n_new * sum(1 + len(sources(edit)) for edit in run.edits) + 1
+
+    def of_all(n_tokens: int) -> Cost:
+        once = cost(run.cfg, n_tokens)
+        return Cost(once.nbytes, once.seconds * passes)
+
+    limits.check_cost(len(run.tokens) + how.n_new, of_all, Cost(settings().run_gib * GIB, settings().run_seconds))

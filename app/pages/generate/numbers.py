@@ -1,0 +1,71 @@
+"""The page *Generate* in numbers: every step, the tokens that one of them chose from, and where heads looked for it."""
+
+import torch
+
+from headlight.app.exports.data import Data
+from headlight.app.exports.sides import SIDES
+from headlight.app.pages.generate import generation
+from headlight.app.pages.generate.choices import Choices
+from headlight.app.pages.generate.written import axis, heads_of, step_of
+from headlight.app.parts.parts import name
+from headlight.app.selection.chosen import Selection
+from headlight.model import fields as cells
+from headlight.model.analysis import Measure
+from headlight.model.comparison import Comparison
+from headlight.model.decoding.compared import Continuations
+from headlight.model.fields import How
+from headlight.model.reports.generate import step_tables
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """All steps, the likeliest tokens of the one looked at, and the chosen heads' rows where it was written."""
+    found = generation.both(shown, chosen)
+    step, asked = step_of(found, chosen), chosen.of(Choices)
+    shows: dict[str, object] = {
+        "new tokens": asked.n_new,
+        "temperature": found.a.sampling.temperature,
+        "top-k": found.a.sampling.top_k,
+        "top-p": found.a.sampling.top_p,
+        "seed": asked.seed,
+        "stops at the end of the text": asked.stop,
+        "ended by": found.a.reason,
+        "written token ids": found.a.tokens.tolist(),
+        "of these put there by the user": found.a.n_given,
+        "step looked at, from 0": step,
+        "heads": [name(head) for head in heads_of(found, chosen)],
+    }
+    if found.own is not None:
+        shows["B writes"] = "its own tokens" if found.b is found.own else "the tokens of A"
+        shows["token ids that B writes by itself"] = found.own.tokens.tolist()
+    return Data("generate", shows, step_tables(found, step, heads_of(found, chosen)), _arrays(found, chosen, step))
+
+
+def _sides(found: Continuations) -> list[str]:
+    return ["A"] if found.b is None else list(SIDES)
+
+
+def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Measure]:
+    """The log-probabilities and entropies of every step; of the one looked at both whole distributions; heads' rows."""
+    arrays: dict[str, Measure] = {}
+    for side, each in found.sides.items():
+        log_probs = Measure("log-probability of the written token", "nats", ("step",), each.log_probs)
+        own, drawn = (Measure("entropy", "nats", ("step",), entropy) for entropy in each.entropies)
+        arrays |= {
+            f"{side} log-probabilities": log_probs,
+            f"{side} entropies": own,
+            f"{side} entropies of what is drawn from": drawn,
+        }
+        if 0 <= step < len(each.labels):
+            for when, values in vars(each.chances(step)).items():
+                called = f"probability {when} the cuts"
+                arrays[f"{side} probabilities {when}"] = Measure(called, "probability", ("token",), values)
+    if found.b is not None:
+        divergence = found.divergence()
+        arrays["divergence"] = Measure("Jensen-Shannon divergence", "nats", ("distribution", "step"), divergence)
+    if (heads := heads_of(found, chosen)) and found.a.labels:
+        places = [found.place(each) for each in range(len(found.a.labels))]
+        for called in _sides(found):
+            laid = [cells.on_axis(found.shown, SIDES[called], head, How(), axis(found))[places] for head in heads]
+            measure = Measure("attention weight", "probability", ("head", "step", "place"), torch.stack(laid))
+            arrays[f"{called.replace(' ', '')} attention"] = measure
+    return arrays

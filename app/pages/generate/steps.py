@@ -1,0 +1,103 @@
+"""The written tokens with the bars of one step, and other ways to go on from it."""
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import clicked, token_bars
+from headlight.app.frame import notices
+from headlight.app.pages.generate import generation
+from headlight.app.pages.generate.choices import Choices
+from headlight.app.pages.generate.written import beside, queries, step_of, steps_of
+from headlight.model.comparison import Comparison
+from headlight.model.decoding.compared import Continuations
+from headlight.model.decoding.continued import Written
+from headlight.model.errors import HeadlightError
+
+REASONS = {
+    "stop token": "It ended the text by itself.",
+    "length": "",
+    "context": "It stopped because the model's context is full.",
+}
+
+
+def key(part: str) -> str:
+    """The key of a component or widget of this page."""
+    return selection.widget_key(f"generate_{part}")
+
+
+def take_click(shown: Comparison) -> None:
+    """What was clicked or typed, before anything is drawn from it."""
+    own = selection.current().of(Choices)
+    step, token = clicked(own.step, selection.epoch(), key("bars"))
+    selection.update(Choices, step=step)
+    if typed := st.session_state.get(_typed_key()):
+        try:
+            token = shown.a.tokenizer.to_single_token(typed)
+        except HeadlightError:
+            return  # the box says so
+    if token is not None:
+        _put(generation.of(shown.a, own), token)
+
+
+def _put(found: Written, token: int) -> None:
+    """Write a token at the step that is looked at, and go on from there."""
+    if found.labels:
+        step = min(selection.current().of(Choices).step, len(found.labels) - 1)
+        selection.choose(Choices, written=(*found.tokens[:step].tolist(), token), step=step)
+
+
+def bars(found: Continuations, group: str) -> None:
+    """Every step as a chip, and the tokens that the one looked at chose from, of A and of B."""
+    steps = steps_of(found)
+    token_bars(
+        found.a.run.labels[: found.a.n_prompt],
+        steps["A"],
+        queries=queries(found),
+        step=step_of(found, selection.current()),
+        epoch=selection.epoch(),
+        key=key("bars"),
+        group=group,
+        beside=None if found.b is None else beside(found, steps["B"]),
+    )
+
+
+def how_it_ended(found: Continuations) -> None:
+    """A line where a text ended by itself or for want of room."""
+    ends = {"A": found.a} if found.own is None else {"A": found.a, "B": found.own}
+    for side, each in ends.items():
+        if reason := REASONS[each.reason]:
+            st.caption(reason if found.own is None else f"{side}: {reason}")
+
+
+def change(found: Continuations) -> None:
+    """Another token in place of the one that is looked at, or all anew."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-change"):
+        typed = st.text_input(
+            "Write another token here",
+            key=_typed_key(),
+            placeholder="one token, with its space",
+            help="Replaces the token of this step and goes on from there. Inside a sentence most tokens begin with a "
+            "space: type the space too. A click on a bar does the same. With a run B it is put into both texts.",
+            width=260,
+        )
+        start_over()
+    if typed:
+        try:
+            found.a.run.tokenizer.to_single_token(typed)
+        except HeadlightError as error:
+            notices.refused(str(error), "token")
+
+
+def start_over() -> None:
+    """Take back every token that the user put there."""
+    st.button(
+        "Start over from the prompt",
+        key=key("over"),
+        disabled=not selection.current().of(Choices).written,
+        on_click=lambda: selection.choose(Choices, written=(), step=0),
+    )
+
+
+def _typed_key() -> str:
+    """The box of one epoch: what was written from it leaves it empty."""
+    return key(f"typed{selection.epoch()}")

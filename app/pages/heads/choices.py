@@ -1,0 +1,23 @@
+"""What can be chosen on the page *Head roles* alone."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from headlight.app.parts.labels import FinderScore
+from headlight.app.selection.choices import PageChoices
+from headlight.app.selection.codecs import count
+
+FinderData = Literal["repeats", "prompts"]
+
+
+@dataclass(frozen=True)
+class Choices(PageChoices):
+    """Which score is shown, of how many heads, measured on random repeats or on the list of prompts.
+
+    `every_head` has all of them ablated and not only those that have a label.
+    """
+
+    finder_score: FinderScore = "induction"
+    finder_data: FinderData = "repeats"
+    finder_top: Annotated[int, count(1, 999_999)] | None = None
+    every_head: bool = False

@@ -1,0 +1,48 @@
+"""The work behind *Head roles*: what has yet to be looked at or ablated, done at once or when asked to."""
+
+from collections.abc import Mapping, Sequence
+
+from headlight.app import selection
+from headlight.app.analyses import detection
+from headlight.app.analyses.detection import AblationJob, Fed
+from headlight.app.frame import notices, progress
+from headlight.app.pages.heads.choices import Choices
+from headlight.app.pages.heads.found import Found
+from headlight.app.pages.heads.subjects import Subject
+from headlight.app.runs.jobs import Jobs
+
+
+def look(work: Jobs, sides: Mapping[str, Subject]) -> None:
+    """Look at what has not been looked at: at once where that is quick, else when asked to."""
+    every = [fed for subject in sides.values() for fed in subject.sequences]
+    missing = [fed for fed in every if detection.seen(fed) is None and fed not in work.refused]
+    if work.waiting and missing and missing[0] not in work.waiting:
+        work.start(())  # what is waiting is of another seed or model that nobody looks at any more
+    progress.bar(work, "runs done", "detection")
+    refused = [work.refused[fed] for fed in every if fed in work.refused]
+    if refused:
+        notices.refused(f"{len(refused):,} of {len(every):,} cannot be looked at. {refused[0]}", "sequences")
+    seconds = sum(_looking_seconds(subject, missing) for subject in sides.values())
+    progress.offer(work, missing, f"Look at {len(missing):,} sequences", "look", seconds)
+
+
+def _looking_seconds(subject: Subject, missing: Sequence[Fed]) -> float:
+    own = [fed for fed in missing if fed in subject.sequences]
+    n_tokens = len(subject.run.tokens) if subject.sequences[0].prompt else 2 * subject.half + subject.run.bos
+    return detection.looking_seconds(subject.run.cfg, subject.passes * len(own), n_tokens)
+
+
+def ablate(work: Jobs, found: Mapping[str, Found]) -> None:
+    """Ablate, on each side, the heads that have a label on any, or all of them, in the same way."""
+    labelled = {head for each in found.values() for head in each.labels}
+    missing, seconds = list[AblationJob](), 0.0
+    for each in found.values():
+        subject = each.subject
+        if subject.half:
+            heads = [head for head in subject.heads if selection.current().of(Choices).every_head or head in labelled]
+            jobs_here = [job for job in detection.ablation_jobs(subject.repeats, heads) if job not in work.refused]
+            seconds += detection.ablating_seconds(subject.run.cfg, jobs_here, 2 * subject.half + subject.run.bos)
+            missing += jobs_here
+    open_heads = {head for job in missing for head in job.heads}
+    label = f"Ablate {len(open_heads):,} head{'' if len(open_heads) == 1 else 's'}"
+    progress.offer(work, missing, label, "ablate", seconds)

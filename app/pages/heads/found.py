@@ -1,0 +1,253 @@
+"""What the page *Head roles* shows: every head's score, interval, rank, label, and what supports the label.
+
+With a B whose heads may do something else than those of A it is shown for A, for B, and how the scores change.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from headlight.app.analyses import detection
+from headlight.app.analyses.detection import ABLATIONS, Detected, Effects
+from headlight.app.exports.csv_files import Cell
+from headlight.app.pages.heads.choices import Choices
+from headlight.app.pages.heads.subjects import Subject
+from headlight.app.parts.labels import SCORES, FinderScore, words
+from headlight.app.parts.parts import name
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.selection.chosen import Head, Selection
+from headlight.model.analysis import Measure, Unit
+from headlight.model.analysis.detectors import Estimate, Kind, Verdict, ranks
+
+EVIDENCE: dict[Verdict, str] = {
+    "supported": "pattern and ablation",
+    "not supported": "pattern alone: ablated, the loss does not surely rise",
+    "not measured": "pattern; not ablated yet",
+    "not tested": "pattern",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Scored(ABC):
+    """One score of every head; `low` and `high` are NaN for what has no interval."""
+
+    score: FinderScore
+    measure: Measure
+    low: Float[np.ndarray, "layer head"]
+    high: Float[np.ndarray, "layer head"]
+
+    @property
+    def values(self) -> Float[np.ndarray, "layer head"]:
+        """The scores."""
+        return self.measure.values.numpy()
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the scores."""
+        return self.measure.unit
+
+    @property
+    def signed(self) -> bool:
+        """Whether a score may be below 0."""
+        return self.score in ("copying", "effect")
+
+    @property
+    def n_ranked(self) -> int:
+        """How many heads have the score."""
+        return int(np.isfinite(self.values).sum())
+
+    @property
+    def ranked_by(self) -> Measure:
+        """What the heads are ordered by, the largest first."""
+        return self.measure
+
+    @cached_property
+    def ranks(self) -> Int[np.ndarray, "layer head"]:
+        """Every head's place, 1 for the first; 0 for what has no score."""
+        return ranks(self.ranked_by).values.numpy()
+
+    def order(self) -> list[Head]:
+        """The heads that have the score, the first by rank first."""
+        values = self.ranked_by.values.numpy()
+        places = np.argsort(-np.nan_to_num(values, nan=-np.inf), axis=None, kind="stable")[: self.n_ranked]
+        return [divmod(int(place), values.shape[1]) for place in places]
+
+    @abstractmethod
+    def label(self, head: Head) -> str:
+        """What a head is called."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found(Scored):
+    """One score of every head of one side, with all that is known of the heads.
+
+    `scores` are those of all kinds, `effects` those of the heads that have been ablated.
+    """
+
+    subject: Subject
+    n_sequences: int
+    scores: Mapping[Kind, Estimate]
+    labels: Mapping[Head, tuple[Kind, ...]]
+    effects: Mapping[Head, Effects]
+
+    def label(self, head: Head) -> str:
+        """A head's labels with their icons; one that the ablation does not support has a question mark."""
+        kinds = self.labels.get(head, ())
+        return ", ".join(words(kind, self.verdict(head, kind) == "not supported") for kind in kinds)
+
+    def verdict(self, head: Head, kind: Kind) -> Verdict:
+        """Whether what was measured supports a label."""
+        return detection.verdict(kind, self.effects.get(head, {}))
+
+    @property
+    def doubted(self) -> list[Head]:
+        """The heads that have a label which their ablation does not support."""
+        pairs = [(head, kind) for head, kinds in self.labels.items() for kind in kinds]
+        return sorted({head for head, kind in pairs if self.verdict(head, kind) == "not supported"})
+
+    def evidence(self, head: Head) -> str:
+        """What a head's labels rest on, and what ablating it changes."""
+        verdicts = dict.fromkeys(self.verdict(head, kind) for kind in self.labels.get(head, ()))
+        effects = [f"{ABLATIONS[mode]} {_interval(each)}" for mode, each in self.effects.get(head, {}).items()]
+        changes = f"loss on second copies {', '.join(effects)} nats" if effects else ""
+        return "; ".join(filter(None, (*(EVIDENCE[each] for each in verdicts), changes)))
+
+
+@dataclass(frozen=True, eq=False)
+class Change(Scored):
+    """How one score of the heads that A and B both have changes; ranks are by the size of the change."""
+
+    a: Found
+    b: Found
+
+    @property
+    def signed(self) -> bool:
+        """A change may be below 0."""
+        return True
+
+    @property
+    def ranked_by(self) -> Measure:
+        """The size of the change."""
+        return Measure(f"size of the {self.measure.name}", self.unit, self.measure.axes, self.measure.values.abs())
+
+    def label(self, head: Head) -> str:
+        """Both sides' labels, once where they are the same."""
+        of_a, of_b = self.a.label(head), self.b.label(head)
+        if of_a == of_b:
+            return of_a
+        return f"A: {of_a or 'no label'}; B: {of_b or 'no label'}"
+
+
+def find(subject: Subject, chosen: Selection) -> Found | None:
+    """One score of every head over what has been looked at; None where nothing has.
+
+    Labels rest on the subject's sequences, ablations on its random repeats.
+    """
+    own = chosen.of(Choices)
+    known = detection.detected(subject.sequences)
+    if known is None:
+        return None
+    effects = {head: found for head in subject.heads if (found := detection.effects(subject.repeats, head))}
+    measure, low, high = _score(subject, own.finder_score, known, effects)
+    return Found(own.finder_score, measure, low, high, subject, known.n_sequences, known.scores, known.labels, effects)
+
+
+def _score(
+    subject: Subject, score: FinderScore, known: Detected, effects: Mapping[Head, Effects]
+) -> tuple[Measure, np.ndarray, np.ndarray]:
+    """The chosen score with the ends of its interval."""
+    if score == "copying":
+        return _without_interval(detection.copying(subject.model))
+    return _with_interval(detection.every_effect(effects, subject.shape) if score == "effect" else known.scores[score])
+
+
+def changed(a: Found, b: Found) -> Change:
+    """How the score that both have been found by changes from A to B."""
+    if a.score == "copying":
+        found = _without_interval(_difference(a.measure, b.measure))
+    elif a.score == "effect":
+        found = _with_interval(detection.every_effect(changed_effects(a, b), _common(a, b)))
+    else:
+        estimate = detection.differences(a.subject.sequences, b.subject.sequences, a.score)
+        found = _with_interval(estimate) if estimate else _without_interval(_difference(a.measure, b.measure))
+    return Change(a.score, *found, a, b)
+
+
+def changed_effects(a: Found, b: Found) -> dict[Head, Effects]:
+    """How what ablating a head does changes, of the heads that have been ablated in both."""
+    both = [head for head in a.effects if head in b.effects]
+    return {head: detection.effect_differences(a.subject.repeats, b.subject.repeats, head) for head in both}
+
+
+def _common(a: Found, b: Found) -> tuple[int, int]:
+    """The layers and heads that both have."""
+    n_layers, n_heads = map(min, zip(a.subject.shape, b.subject.shape, strict=True))
+    return n_layers, n_heads
+
+
+def _difference(a: Measure, b: Measure) -> Measure:
+    n_layers, n_heads = map(min, zip(a.values.shape, b.values.shape, strict=True))
+    change = b.values[:n_layers, :n_heads] - a.values[:n_layers, :n_heads]
+    return Measure(f"change of {a.name}", a.unit, a.axes, change)
+
+
+def _with_interval(found: Estimate) -> tuple[Measure, np.ndarray, np.ndarray]:
+    return found.mean, found.low.values.numpy(), found.high.values.numpy()
+
+
+def _without_interval(measure: Measure) -> tuple[Measure, np.ndarray, np.ndarray]:
+    absent = np.full(tuple(measure.values.shape), np.nan, np.float32)
+    return measure, absent, absent
+
+
+def table(found: Found, most: int | None = None) -> dict[str, list[Cell]]:
+    """The first heads by the score, one row a head."""
+    heads = found.order()[:most]
+    columns: dict[str, list[Cell]] = {
+        "head": [name(head) for head in heads],
+        SCORES[found.score].title: [float(found.values[head]) for head in heads],
+        "95% from": [_number(found.low[head]) for head in heads],
+        "95% to": [_number(found.high[head]) for head in heads],
+        "rank": [int(found.ranks[head]) for head in heads],
+        "label": [found.label(head) or None for head in heads],
+    }
+    for mode, done in ABLATIONS.items():
+        own = {head: float(found.effects[head][mode].mean.values) for head in heads if head in found.effects}
+        columns[f"{done} (nats)"] = [own.get(head) for head in heads]
+    columns["evidence"] = [found.evidence(head) or None for head in heads]
+    return columns
+
+
+def changes_table(change: Change, most: int | None = None) -> dict[str, list[Cell]]:
+    """The heads that change most, one row a head: both scores, and the change with its interval."""
+    heads = change.order()[:most]
+    columns: dict[str, list[Cell]] = {"head": [name(head) for head in heads]}
+    for side, found in (("A", change.a), ("B", change.b)):
+        columns[side] = [_number(found.values[head]) for head in heads]
+        columns[f"{side} 95%"] = [_ends(found, head) for head in heads]
+    columns[DIFFERENCE] = [float(change.values[head]) for head in heads]
+    columns["95% from"] = [_number(change.low[head]) for head in heads]
+    columns["95% to"] = [_number(change.high[head]) for head in heads]
+    columns["rank"] = [int(change.ranks[head]) for head in heads]
+    for side, found in (("A", change.a), ("B", change.b)):
+        columns[f"label in {side}"] = [found.label(head) or None for head in heads]
+    return columns
+
+
+def _ends(found: Found, head: Head) -> str | None:
+    if np.isnan(found.low[head]):
+        return None
+    return f"{found.low[head]:.3f} to {found.high[head]:.3f}".replace("-", "−")
+
+
+def _interval(each: Estimate) -> str:
+    mean, low, high = (float(end.values) for end in (each.mean, each.low, each.high))
+    return f"{mean:+.2f} ({low:+.2f} to {high:+.2f})".replace("-", "−")
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,67 @@
+"""A score of every head as a coloured map: the first heads numbered, each telling its score, rank and label."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headlight.app.components import encode_positive, encode_signed, head_grid
+from headlight.app.pages.heads.choices import Choices
+from headlight.app.pages.heads.found import Change, Scored
+from headlight.app.parts.labels import SCORES
+from headlight.app.selection.chosen import Head, Selection
+
+FIRST = 10
+ROUNDING = 1e-5  # what float32 may tell apart in equal scores, and no map should
+PITCH = 72  # pixels of a head in the map at most
+
+
+def limit_of(found: Sequence[Scored]) -> float:
+    """How far the scale goes that these are shown on."""
+    if not found[0].signed:
+        return 1.0
+    largest = max(float(np.nanmax(np.abs(each.values), initial=0.0)) for each in found)
+    return largest if largest > ROUNDING else 1.0
+
+
+def draw_map(found: Scored, chosen: Selection, epoch: int, key: str, limit: float, side: str = "") -> tuple[Head, ...]:
+    """The score of every head as a colour, the first of them numbered; returns the heads that are chosen."""
+    encode = encode_signed if found.signed else encode_positive
+    order = found.order()[: chosen.of(Choices).finder_top or FIRST]
+    return head_grid(
+        encode(found.values[..., None, None], limit),
+        selected=chosen.heads or (),
+        epoch=epoch,
+        key=key,
+        group="finder",
+        captions=captions(found),
+        marks=_marks(order, found.values.shape),
+        largest=PITCH,
+        kind="signed" if found.signed else "positive",
+        legend_title=f"{side and f'{side}: '}{SCORES[found.score].title} ({found.unit})",
+        legend_limit=limit,
+    )
+
+
+def captions(found: Scored) -> list[list[str]]:
+    """What is known of each head, in a line."""
+    n_layers, n_heads = found.values.shape
+    return [[caption(found, (layer, head)) for head in range(n_heads)] for layer in range(n_layers)]
+
+
+def caption(found: Scored, head: Head) -> str:
+    """A head's score with its interval and rank, and its label."""
+    value, low, high = (float(each[head]) for each in (found.values, found.low, found.high))
+    if np.isnan(value):
+        return found.label(head) or "no such token"
+    sign = "+" if isinstance(found, Change) else ""
+    interval = "" if np.isnan(low) else f" ({low:{sign}.2f} to {high:{sign}.2f})"
+    score = f"{value:{sign}.2f}{interval}".replace("-", "−")
+    sides = f"A {found.a.values[head]:.2f}, B {found.b.values[head]:.2f}" if isinstance(found, Change) else ""
+    return " · ".join(filter(None, (score, sides, f"{found.ranks[head]} of {found.n_ranked}", found.label(head))))
+
+
+def _marks(order: Sequence[Head], shape: tuple[int, ...]) -> list[list[str]]:
+    marks = [[""] * shape[1] for _ in range(shape[0])]
+    for rank, (layer, head) in enumerate(order, start=1):
+        marks[layer][head] = str(rank)
+    return marks

@@ -1,0 +1,100 @@
+"""Whose heads are looked at, and on what: those of A, and of B where B's heads may do something else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headlight.app.analyses import detection
+from headlight.app.analyses.detection import Fed, Repeats
+from headlight.app.pages.heads.choices import Choices
+from headlight.app.parts.labels import drawn
+from headlight.app.selection.chosen import Head, Selection
+from headlight.model.comparison import Comparison
+from headlight.model.edits import Edit, FreezePatterns, describe, sources
+from headlight.model.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """The heads of a run's model, with edits or without: looked at on `sequences`, ablated on `repeats`."""
+
+    run: Run
+    edits: tuple[Edit, ...]
+    sequences: tuple[Fed, ...]
+    repeats: tuple[Fed, ...]
+
+    @property
+    def model(self) -> str:
+        """The name that the model was opened by."""
+        return self.run.source.name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many layers and heads there are."""
+        return self.run.cfg.n_layers, self.run.cfg.n_heads
+
+    @property
+    def heads(self) -> list[Head]:
+        """All of them."""
+        return [(layer, head) for layer in range(self.shape[0]) for head in range(self.shape[1])]
+
+    @property
+    def passes(self) -> int:
+        """How many runs one sequence takes: its own, and those that the edits take from."""
+        return 1 + sum(len(sources(edit)) + isinstance(edit, FreezePatterns) for edit in self.edits)
+
+    @property
+    def half(self) -> int:
+        """How many tokens come twice in its random repeats; 0 where there are none."""
+        return detection.half_of(self.run.model, self.run.bos, self.repeats[0].half)
+
+
+def subjects(texts: Sequence[str], shown: Comparison, chosen: Selection) -> dict[str, Subject]:
+    """A's heads, and B's where they may do something else: on random repeats, or on these prompts and the page's own.
+
+    Two prompts of one model are held against each other; any other two sides are shown the same sequences.
+    """
+    sides = {"A": shown.a} if why_alone(shown, chosen) else shown.sides
+    if prompt_against_prompt(shown, chosen):
+        return {side: _subject(run, [run.prompt], drawn(shown, chosen), chosen) for side, run in sides.items()}
+    every = list(dict.fromkeys([*texts, *(run.prompt for run in shown.runs)]))
+    return {side: _subject(run, every, drawn(shown, chosen), chosen) for side, run in sides.items()}
+
+
+def _subject(run: Run, texts: Sequence[str], repeats: Repeats, chosen: Selection) -> Subject:
+    model, edits = run.source.name, detection.edits_anywhere(run.edits)
+    random = detection.repeats(model, run.bos, repeats, edits)
+    prompts = tuple(Fed(model, run.bos, text, edits=edits) for text in texts)
+    return Subject(run, edits, random if chosen.of(Choices).finder_data == "repeats" else prompts, random)
+
+
+def why_alone(shown: Comparison, chosen: Selection) -> str:
+    """Why there is nothing to show of B that is not shown of A; empty where there is, or no B."""
+    if shown.b is None or not shown.b.same_model(shown.a):
+        return ""
+    if shown.b.edits:
+        if detection.edits_anywhere(shown.b.edits):
+            return ""
+        return (
+            f"The edits of B name tokens of its prompt, or take from a prompt as long, and cannot be made elsewhere: "
+            f"these are the heads of {shown.a.source.name} without them."
+        )
+    if chosen.of(Choices).finder_data == "repeats":
+        return (
+            "A and B are the same model: whatever their prompts are, on random repeats its heads do the same. "
+            "Look at the heads on “my prompts” to hold prompt A against prompt B."
+        )
+    return ""
+
+
+def prompt_against_prompt(shown: Comparison, chosen: Selection) -> bool:
+    """Whether A and B are one model on two prompts, so that the heads are compared on these two alone."""
+    same_model = shown.b is not None and shown.b.same_model(shown.a) and not shown.b.edits
+    return same_model and chosen.of(Choices).finder_data == "prompts"
+
+
+def edits_left_out(shown: Comparison) -> list[str]:
+    """The edits of B, in words, that cannot be made on any sequence."""
+    if shown.b is None:
+        return []
+    anywhere = detection.edits_anywhere(shown.b.edits)
+    return [describe(edit) for edit in shown.b.edits if edit not in anywhere]

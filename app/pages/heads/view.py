@@ -1,0 +1,234 @@
+"""Head roles: a score of every head as a coloured map, the first by it as a table, and their labels."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.analyses import detection
+from headlight.app.analyses.detection import ABLATIONS
+from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, row_table
+from headlight.app.exports.csv_files import Cell
+from headlight.app.frame import progress, prompt_list
+from headlight.app.glossary import TERMS
+from headlight.app.pages.heads import charts as own
+from headlight.app.pages.heads import finding
+from headlight.app.pages.heads.choices import Choices, FinderData
+from headlight.app.pages.heads.found import Change, Found, Scored, changed, changes_table, find, table
+from headlight.app.pages.heads.head_map import FIRST, draw_map, limit_of
+from headlight.app.pages.heads.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
+from headlight.app.parts import charts, options
+from headlight.app.parts.labels import SCORES, by_kind, words
+from headlight.app.parts.parts import name, title_row
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.runs import jobs
+from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Head, Selection
+from headlight.model.comparison import Comparison
+
+DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}
+SHOWS_HEADS = "attention"
+
+
+def render(shown: Comparison) -> None:
+    """What is looked at and how far that is, the maps, and the table."""
+    with title_row("Head roles", "finder", "head_label"):
+        _options(shown)
+    now = selection.current()
+    sides = subjects(texts(), shown, now)
+    work = jobs.of("detection")
+    finding.look(work, sides)
+    found = {side: each for side, subject in sides.items() if (each := find(subject, now)) is not None}
+    if len(found) == len(sides):
+        finding.ablate(work, found)
+        _say_what_has_none(found)
+        if "B" in found:
+            _compared(found["A"], found["B"], now)
+        else:
+            _alone(found["A"], now)
+        _labels(found)
+        charts.draw(own.rows(found), "The score of every head with its interval")
+    _about(shown, sides, now)
+    progress.go_on(work, detection.do)
+
+
+def texts() -> tuple[str, ...]:
+    """The prompts of the list as it stands, for files that are made later, outside the session."""
+    return tuple(prompt.text for prompt in prompt_list.prompts())
+
+
+def _options(shown: Comparison) -> None:
+    score, n_heads = selection.current().of(Choices).finder_score, shown.n_layers * shown.n_heads
+    titles = {each: named.title for each, named in SCORES.items()}
+    top = options.bind(Slider, "finder_top", "Show the first", min(FIRST, n_heads), page=Choices, least=1, most=n_heads)
+    options.row(
+        options.bind(Choice, "finder_data", "Look at the heads on", page=Choices, options=DATA),
+        options.bind(Listed, "finder_score", "Score", page=Choices, options=titles, help=TERMS[score]),
+        top if n_heads > 1 else None,
+        options.bind(Switch, "every_head", "Ablate all heads", page=Choices),
+        _repeats("finder_count", "Sequences", FINDER_COUNTS),
+        _repeats("finder_half", "Tokens, each twice", FINDER_HALVES),
+        _repeats("finder_seed", "Seed", (0, 999_999)),
+    )
+
+
+def _repeats(field: str, label: str, limits: tuple[int, int]) -> Number:
+    """How the random repeats are drawn."""
+    least, most = limits
+    return options.bind(Number, field, label, least=least, most=most, width=110, folded=True)
+
+
+def _about(shown: Comparison, sides: Mapping[str, Subject], chosen: Selection) -> None:
+    """What the numbers are measured on, and what of B they are not."""
+    a = sides["A"]
+    repeats = _spelled(a, chosen)
+    if chosen.of(Choices).finder_data == "repeats":
+        st.caption(f"Measured on {repeats}." if repeats else _NO_REPEATS)
+    else:
+        _about_prompts(shown, a, repeats)
+    if reason := why_alone(shown, chosen):
+        st.info(reason)
+    elif left_out := edits_left_out(shown):
+        st.caption(
+            f"Left out of B, since they name tokens of its prompt or take from one as long: {'; '.join(left_out)}."
+        )
+
+
+_NO_REPEATS = "The context or the vocabulary is too small for random repeats: look at your own prompts."
+
+
+def _about_prompts(shown: Comparison, a: Subject, repeats: str) -> None:
+    ablations = f" Ablations are measured on {repeats}." if repeats else ""
+    if prompt_against_prompt(shown, selection.current()):
+        st.caption(f"A is measured on prompt A, B on prompt B.{ablations}")
+        st.caption("A single prompt has no interval, and so no head gets a label. Close B to look at the whole list.")
+        return
+    count = f"{len(a.sequences):,} prompt{'' if len(a.sequences) == 1 else 's'}"
+    st.caption(f"Measured on {count} of the list, each counted once.{ablations}")
+    if len(a.sequences) == 1:
+        st.caption("A single one has no interval, and so no head gets a label: add others on the page Prompts.")
+
+
+def _spelled(subject: Subject, chosen: Selection) -> str:
+    """What the random repeats are; nothing where there are none."""
+    if subject.half == 0:
+        return ""
+    behind = ", behind the beginning-of-sequence token" if subject.run.bos else ""
+    fewer = f" (the context holds no more of the {chosen.finder_half})" if subject.half < chosen.finder_half else ""
+    tokens = f"{subject.half} different random tokens{fewer}, each twice{behind}"
+    return f"{len(subject.repeats)} sequences of {tokens}; seed {chosen.finder_seed:,}"
+
+
+def _labels(found: Mapping[str, Found]) -> None:
+    """The heads of each kind, in a line a side."""
+    for side, each in found.items():
+        lines = [f"{words(kind)}: {', '.join(heads)}" for kind, heads in by_kind(each.labels).items()]
+        st.text(f"{f'{side}    ' if len(found) > 1 else ''}{'    '.join(lines) or 'No head has a label here.'}")
+        if each.doubted:
+            names = ", ".join(map(name, each.doubted))
+            of = f"In {side} by" if len(found) > 1 else "By"
+            st.caption(
+                f"{of} the pattern alone, since ablating it does not surely raise the loss on second copies: {names}."
+            )
+
+
+def _alone(found: Found, now: Selection) -> None:
+    """The map and the table of A."""
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        clicked = draw_map(found, now, selection.epoch(), selection.widget_key("finder"), limit_of([found]))
+        if clicked != (now.heads or ()):
+            selection.update(heads=clicked)
+        _open(clicked, "the first by this score")
+    with right:
+        _table(found, now)
+
+
+def _compared(a: Found, b: Found, now: Selection) -> None:
+    """The maps of A, of B and of the change, and the heads that change most."""
+    change = changed(a, b)
+    limit, chosen = limit_of([a, b]), now.heads or ()
+    maps: list[tuple[str, Scored, float]] = [("A", a, limit), ("B", b, limit), (DIFFERENCE, change, limit_of([change]))]
+    clicked = list[tuple[Head, ...]]()
+    for column, (side, scored, scale) in zip(st.columns(3, gap="large"), maps, strict=True):
+        with column:
+            heads = draw_map(scored, now, selection.epoch(), selection.widget_key(f"finder_{side}"), scale, side)
+            n_layers, n_heads = change.values.shape  # only what both have can be chosen
+            clicked.append(tuple(head for head in heads if head[0] < n_layers and head[1] < n_heads))
+    if new := [heads for heads in clicked if heads != chosen]:
+        selection.choose(heads=new[0])  # the other maps have to learn of it
+        st.rerun()
+    if a.values.shape != b.values.shape:
+        st.caption(f"{DIFFERENCE} is shown for the layers and heads that both have.")
+    if a.score == "copying" and b.subject.edits:
+        st.caption("Copying is read off the weights, which edits do not touch: A and B are the same.")
+    _open(chosen, "the first by this score, and those that change most")
+    _changes(change, now)
+
+
+def _say_what_has_none(found: Mapping[str, Found]) -> None:
+    """A sentence for a score that no head of a side has."""
+    for side, each in found.items():
+        if each.n_ranked == 0:
+            of = f" in {side}" if len(found) > 1 else ""
+            st.info(_NOT_ABLATED if each.score == "effect" else f"No head has this score{of}: {_NONE_HAS}")
+
+
+_NOT_ABLATED = "No head has been ablated yet. Switch “Ablate all heads” on."
+_NONE_HAS = "nothing that was looked at has the tokens that it is about. Choose another score, or other prompts."
+
+
+def _open(clicked: tuple[Head, ...], numbered: str) -> None:
+    """The way from the map to where the chosen heads look."""
+    st.caption(f"Numbered: {numbered}. Choose heads for the attention page.")
+    names = ", ".join(name(head) for head in clicked[:4]) + ("…" if len(clicked) > 4 else "")
+    st.button(
+        f"See what {names} look{'s' if len(clicked) == 1 else ''} at"
+        if clicked
+        else "Choose a head to see where it looks",
+        disabled=not clicked,
+        on_click=lambda: selection.ask(selection.current(), SHOWS_HEADS),
+        key=selection.widget_key("finder_open"),
+    )
+
+
+def _table(found: Found, chosen: Selection) -> None:
+    explained = {"label": TERMS["head_label"]} | {f"{done} (nats)": TERMS["effect"] for done in ABLATIONS.values()}
+    signed = [f"{done} (nats)" for done in ABLATIONS.values()]
+    row_table(
+        _columns(table(found, chosen.of(Choices).finder_top or FIRST), found.n_ranked, explained, signed),
+        title="The first heads by the score, with interval, rank, label and what supports it",
+        key=selection.widget_key("finder_table"),
+        choosable=False,
+    )
+
+
+def _changes(change: Change, chosen: Selection) -> None:
+    signed = [DIFFERENCE, "95% from", "95% to"]
+    row_table(
+        _columns(
+            changes_table(change, chosen.of(Choices).finder_top or FIRST),
+            change.n_ranked,
+            dict.fromkeys([*signed, "rank"], TERMS["finder_change"]),
+            signed,
+        ),
+        title=f"The heads whose score changes most: A, B and {DIFFERENCE} with intervals, rank and labels",
+        key=selection.widget_key("finder_changes"),
+        choosable=False,
+    )
+
+
+def _columns(
+    cells: Mapping[str, Sequence[Cell]], n_ranked: int, explained: Mapping[str, str], signed: Sequence[str]
+) -> list[Column]:
+    """The table's columns: scores with three decimals, the rank with how many there are."""
+    return [
+        Column(called, each, 0, explained.get(called, ""), after=f" of {n_ranked}")
+        if called == "rank"
+        else Column(called, each, _decimals(called, each, signed), explained.get(called, ""), called in signed)
+        for called, each in cells.items()
+    ]
+
+
+def _decimals(called: str, cells: Sequence[Cell], signed: Sequence[str]) -> int | None:
+    """Three for measures, also for those that are not known yet; none for text."""
+    return 3 if called in signed or any(isinstance(cell, float) for cell in cells) else None

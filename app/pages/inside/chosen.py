@@ -1,0 +1,89 @@
+"""Which head, query, key and component are followed, in A or in B, and the keys that there is room for."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from headlight.app.pages.inside.choices import Choices
+from headlight.app.parts.first_heads import head_of
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis.head_steps import HeadSteps, terms
+from headlight.model.comparison import Comparison
+from headlight.model.reports.inside import HeadAt, head_at
+from headlight.model.run import HeadWeights, head_weights
+
+MOST_KEYS = 12  # rows of a matrix of keys; in a longer prompt those that matter to the query are shown
+MASKED_KEYS = 2  # of them, where there are that many, after the query, so that the mask is to be seen
+
+
+@dataclass(frozen=True, eq=False)
+class Inside(HeadAt):
+    """One head at one query of one run, and what of it is drawn.
+
+    `component` is an index of q, k, v and z, `window` the keys that there is room for.
+    """
+
+    component: int
+    window: tuple[int, ...]
+    weights: HeadWeights
+
+    @cached_property
+    def value_component(self) -> int:
+        """The followed component of v and z, which may be narrower than q and k."""
+        return min(self.component, self.steps.z.values.shape[0] - 1)
+
+    @cached_property
+    def entry(self) -> int:
+        """The entry of the normalised stream that adds most to the followed component of q."""
+        return terms(self.steps.read.values[self.query], self.weights.W_Q[:, self.component], 1).largest[0][0]
+
+
+def query_of(shown: Comparison, chosen: Selection) -> int:
+    """The place of the query: the first that is pinned, or the last that all runs have."""
+    return chosen.queries[0] if chosen.queries else shown.default_place
+
+
+def key_of(chosen: Selection) -> int | None:
+    """The place of the key that is followed, where one is pinned."""
+    return chosen.keys[0] if chosen.keys else None
+
+
+def inside_of(shown: Comparison, chosen: Selection, side: str) -> Inside | None:
+    """What is chosen, in A or in B; None where that run has no token at the query's place.
+
+    Where nothing is chosen, or the run lacks it, the key is the query's strongest, and the component that of the
+    largest q[i] k[i].
+    """
+    at = head_at(shown, side, head_of(shown, chosen), query_of(shown, chosen), key_of(chosen))
+    if at is None:
+        return None
+    steps = at.steps
+    component = chosen.of(Choices).component
+    if component is None or component >= len(steps.q.values):
+        component = terms(steps.q.values, steps.k.values[at.key], 1).largest[0][0]
+    window = window_of(steps, at.query, at.key)
+    return Inside(at.run, at.head, at.query, at.key, steps, component, window, head_weights(at.run, *at.head))
+
+
+def window_of(steps: HeadSteps, query: int, key: int) -> tuple[int, ...]:
+    """The keys shown: all, or the one followed, the query's own, the first that are masked, and the strongest."""
+    weights, masked = steps.weights.values.numpy(), np.isneginf(steps.masked.values.numpy())
+    if len(weights) <= MOST_KEYS:
+        return tuple(range(len(weights)))
+    strongest = np.argsort(-weights, kind="stable").tolist()
+    wanted = dict.fromkeys([key, query, *np.flatnonzero(masked)[:MASKED_KEYS].tolist(), *strongest])
+    return tuple(sorted(list(wanted)[:MOST_KEYS]))
+
+
+def sides_of(shown: Comparison, chosen: Selection) -> dict[str, Inside]:
+    """What is chosen, of every run that has the query."""
+    found = {side: inside_of(shown, chosen, side) for side in shown.sides}
+    return {side: each for side, each in found.items() if each is not None}
+
+
+def on_common_keys(shown: Comparison, a: Inside, b: Inside) -> tuple[Inside, Inside]:
+    """Both with the same places in their windows: those of A's that B has too."""
+    in_a, in_b = (shown.positions(run) for run in shown.runs)
+    common = [(i, j) for i, j in zip(in_a, in_b, strict=True) if i in a.window and i is not None and j is not None]
+    return replace(a, window=tuple(i for i, _ in common)), replace(b, window=tuple(j for _, j in common))

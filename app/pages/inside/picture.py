@@ -1,0 +1,94 @@
+"""One head's steps as a picture: of each step its result, of A and, with a B, of B and B - A beside it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.components import HeadStep, StepMatrix
+from headlight.app.exports.picture import hatched, ink, label_axis, matrix, origin
+from headlight.app.exports.scales import largest, scale
+from headlight.app.exports.style import Palette
+from headlight.app.pages.inside.chosen import Inside, on_common_keys, query_of, sides_of
+from headlight.app.pages.inside.equations import difference, steps_of
+from headlight.app.parts.labels import number
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+WIDTH, ROW, MATRIX = 6.4, 0.75, 1.7  # inches: a column, a step whose result is a vector, one whose result is a matrix
+
+
+def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+    """One column a side, one row a step; a token is a row, as in the code that the page gives."""
+    from matplotlib.figure import Figure
+
+    sides, columns = _columns(shown, chosen)
+    n_steps = max(len(steps) for _, steps in columns.values())
+    example = next(steps for _, steps in columns.values() if len(steps) == n_steps)
+    heights = [ROW if result is None or result.values.shape[0] == 1 else MATRIX for result in map(_result, example)]
+    figure = Figure(figsize=(WIDTH * len(columns), sum(heights) + 0.5), layout="constrained")
+    grid = figure.subplots(n_steps, len(columns), height_ratios=heights, squeeze=False)
+    for across, (side, (at, steps)) in enumerate(columns.items()):
+        labels = [at.run.labels[position] for position in at.window]
+        for axes, step in zip(grid[:, across], steps, strict=False):
+            _step(axes, step, labels, "" if shown.b is None else f"{side}:  ", palette)
+        for axes in grid[len(steps) :, across]:
+            axes.set_axis_off()
+    place, at = query_of(shown, chosen), next(iter(sides.values()))
+    figure.suptitle(f"L{at.head[0]}H{at.head[1]} at {shown.labels[place]}, place {place}", fontsize=10)
+    origin(figure, shown, palette)
+    return figure
+
+
+def _columns(
+    shown: Comparison, chosen: Selection
+) -> tuple[dict[str, Inside], dict[str, tuple[Inside, list[HeadStep]]]]:
+    """The steps of each side, with the run whose window they are of."""
+    sides = sides_of(shown, chosen)
+    columns = {side: (at, steps_of(at, "row")) for side, at in sides.items()}
+    if len(sides) == 2:
+        a, b = on_common_keys(shown, sides["A"], sides["B"])
+        columns[DIFFERENCE] = a, difference(steps_of(a, "row"), steps_of(b, "row"))
+    return sides, columns
+
+
+def _result(step: HeadStep) -> StepMatrix | None:
+    """What the step's last equation ends with."""
+    if not step.equations:
+        return None
+    result = step.equations[-1][-1]
+    assert isinstance(result, StepMatrix)
+    return result
+
+
+def _step(axes: "Axes", step: HeadStep, labels: Sequence[str], side: str, palette: Palette) -> None:
+    result = _result(step)
+    axes.set_title(f"{side}{step.title}:  {step.formula or step.note or (result.name if result else '')}", fontsize=8)
+    if result is None:
+        axes.set_axis_off()
+        return
+    values = result.values
+    known = np.where(np.isfinite(values), values, np.nan)
+    signed = bool((known < 0).any())
+    hatched(axes, palette)
+    image = matrix(axes, known, palette, scale(largest([known]), signed, root=True), signed)
+    axes.set_yticks([])
+    if result.rows == "key":
+        label_axis(axes, "y", labels, MATRIX - 0.4)
+    if result.columns == "key":
+        axes.set_xticks(range(len(labels)), labels, fontsize=5.5)
+        _written(axes, image, values[0], palette)
+
+
+def _written(axes: "Axes", image: "AxesImage", values: Float[np.ndarray, " key"], palette: Palette) -> None:
+    """The numbers of a vector over keys, in black or white on their colours; what is masked is on the page's ground."""
+    for place, value in enumerate(values.tolist()):
+        colour = ink(tuple(image.cmap(image.norm(value))), palette) if np.isfinite(value) else palette.text
+        axes.text(place, 0, number(value), ha="center", va="center", fontsize=5, color=colour)

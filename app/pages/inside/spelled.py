@@ -1,0 +1,142 @@
+"""One number followed through a head: each step's arithmetic, written out with the model's own numbers."""
+
+from typing import SupportsFloat
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.pages.inside.chosen import Inside
+from headlight.app.parts.labels import number
+from headlight.model.analysis.head_steps import Terms, terms
+
+TERMS_SHOWN = 3
+
+
+def summed(products: Terms, index: str) -> str:
+    """The largest products of a sum, and the rest in one number."""
+    parts = [f"{_factor(one)} × {_factor(other)} ({index} = {place})" for place, one, other in products.largest]
+    if products.n_rest:
+        parts.append(f"{_factor(products.rest)} (the other {products.n_rest:,})")
+    return " + ".join(parts)
+
+
+def _factor(value: float) -> str:
+    return number(value) if value >= 0 else f"({number(value)})"
+
+
+def stream(at: Inside) -> list[str]:
+    """The entry of the stream that is followed."""
+    value = number(float(at.steps.stream.values[at.query, at.entry]))
+    return [f"x[{at.entry}] = {value}, the entry that adds most to q[{at.component}] below"]
+
+
+def norm(at: Inside) -> list[str]:
+    """The same entry after LayerNorm."""
+    normalized, m = at.steps.normalized, at.entry
+    if normalized is None:
+        return []
+    x, mean, sd = (
+        float(each[at.query]) for each in (at.steps.stream.values[:, m], normalized.mean.values, normalized.sd.values)
+    )
+    text = f"x̂[{m}] = ({number(x)} − {_factor(mean)}) / {number(sd)}"
+    parameters = at.weights.norm
+    if parameters is not None and parameters.w is not None and parameters.b is not None:
+        text += f" × {_factor(float(parameters.w[m]))} + {_factor(float(parameters.b[m]))}"
+    return [f"{text} = {number(float(normalized.values.values[at.query, m]))}"]
+
+
+def query(at: Inside) -> list[str]:
+    """A component of the query's vector."""
+    products = terms(at.steps.read.values[at.query], at.weights.W_Q[:, at.component], TERMS_SHOWN)
+    return [_projected("q", at.component, products, "Q", at.weights.b_Q.numpy(), at.steps.q.values[at.component])]
+
+
+def key(at: Inside) -> list[str]:
+    """The same component of the followed key's vector."""
+    products = terms(at.steps.read.values[at.key], at.weights.W_K[:, at.component], TERMS_SHOWN)
+    value = at.steps.k.values[at.key, at.component]
+    return [f"Key {at.key}: " + _projected("k", at.component, products, "K", at.weights.b_K.numpy(), value)]
+
+
+def value(at: Inside) -> list[str]:
+    """The same component of the followed key's value."""
+    i = at.value_component
+    products = terms(at.steps.read.values[at.key], at.weights.W_V[:, i], TERMS_SHOWN)
+    return [f"Key {at.key}: " + _projected("v", i, products, "V", at.weights.b_V.numpy(), at.steps.v.values[at.key, i])]
+
+
+def _projected(
+    name: str, i: int, products: Terms, matrix: str, bias: Float[np.ndarray, " component"], result: SupportsFloat
+) -> str:
+    head = f"{name}[{i}] = Σ x̂[m] W_{matrix}[m, {i}] + b_{matrix}[{i}]"
+    added = f"{_factor(float(bias[i]))} (b_{matrix})"
+    return f"{head} = {summed(products, 'm')} + {added} = {number(float(result))}"
+
+
+def dots(at: Inside) -> list[str]:
+    """The one dot product."""
+    products = terms(at.steps.q.values, at.steps.k.values[at.key], TERMS_SHOWN)
+    i = at.component
+    own = [number(float(each)) for each in (at.steps.q.values[i], at.steps.k.values[at.key, i])]
+    product = number(float(at.steps.q.values[i] * at.steps.k.values[at.key, i]))
+    return [
+        f"Key {at.key}: q · k = Σ q[i] k[i] = {summed(products, 'i')} = {number(float(at.steps.dots.values[at.key]))}",
+        f"of which i = {i} gives {own[0]} × {_bracketed(own[1])} = {product}",
+    ]
+
+
+def _bracketed(text: str) -> str:
+    return f"({text})" if text.startswith("−") else text
+
+
+def scale(at: Inside) -> list[str]:
+    """The dot product divided."""
+    dot, score = (float(each.values[at.key]) for each in (at.steps.dots, at.steps.scores))
+    return [f"Key {at.key}: {number(dot)} / {number(at.weights.attn_scale)} = {number(score)}"]
+
+
+def mask(at: Inside) -> list[str]:
+    """What becomes of the score of a key that may not be looked at."""
+    score = number(float(at.steps.masked.values[at.key]))
+    if at.run.cfg.attention_dir != "causal":
+        return [f"Key {at.key}: this model looks both ways, so the score stays {score}"]
+    if at.key > at.query:
+        return [f"Key {at.key} comes after query {at.query}: its score becomes −∞"]
+    return [f"Key {at.key} does not come after query {at.query}: its score stays {score}"]
+
+
+def softmax(at: Inside) -> list[str]:
+    """The score's exponential as a share of all."""
+    steps = at.steps
+    score, exponential, weight = (
+        float(each.values[at.key]) for each in (steps.masked, steps.exponentials, steps.weights)
+    )
+    largest, total = float(steps.largest.values), float(steps.total.values)
+    return [
+        f"Key {at.key}: exp({number(score)} − {_factor(largest)}) = {number(exponential)}",
+        f"{number(exponential)} / {number(total)} = {number(weight)}, the attention weight",
+    ]
+
+
+def weighted(at: Inside) -> list[str]:
+    """A component of the weighted sum."""
+    i = at.value_component
+    products = terms(at.steps.weights.values, at.steps.v.values[:, i], TERMS_SHOWN)
+    own = float(at.steps.weights.values[at.key]), float(at.steps.v.values[at.key, i])
+    return [
+        f"z[{i}] = Σ a[j] v[j, {i}] = {summed(products, 'key')} = {number(float(at.steps.z.values[i]))}",
+        f"of which key {at.key} gives {number(own[0])} × {_factor(own[1])} = {number(own[0] * own[1])}",
+    ]
+
+
+def output(at: Inside) -> list[str]:
+    """The entry of the stream that the head changes most, and how long its whole output is."""
+    written = at.steps.output.values
+    m = int(written.abs().argmax())
+    products = terms(at.steps.z.values, at.weights.W_O[:, m], TERMS_SHOWN)
+    return [
+        f"out[{m}] = Σ z[i] W_O[i, {m}] = {summed(products, 'i')} = {number(float(written[m]))}, its largest entry",
+        f"‖out‖ = {number(float(written.norm()))}; the stream here has length "
+        f"{number(float(at.steps.stream.values[at.query].norm()))}. b_O, of length "
+        f"{number(float(at.weights.b_O.norm()))}, is added once for all heads of the layer and is not in it",
+    ]

@@ -1,0 +1,204 @@
+"""Head internals: every step from the stream to what the head writes, with one number followed through all of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Choice, Followed, Listed, Option, StepKeys, followed, head_steps
+from headlight.app.glossary import TERMS
+from headlight.app.pages.inside.choices import Choices, Convention
+from headlight.app.pages.inside.chosen import Inside, on_common_keys, query_of, sides_of
+from headlight.app.pages.inside.equations import difference, steps_of
+from headlight.app.parts import options, tables
+from headlight.app.parts.first_heads import head_of
+from headlight.app.parts.labels import number
+from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.parts.sides import DIFFERENCE, SIDES, as_shown
+from headlight.app.selection.chosen import Side
+from headlight.model.comparison import Comparison
+from headlight.model.edits import touches
+from headlight.model.reports.inside import by_component, by_entry, by_key
+
+CONVENTIONS: dict[Convention, str] = {"row": "a row: q = x W", "column": "a column: q = Wᵀ x"}
+NAMES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
+
+
+def render(shown: Comparison) -> None:
+    """The choices, and the steps of A, of B or of their difference."""
+    side = NAMES[selection.current().side or "a"] if shown.b is not None else "A"
+    _take_click(shown, side)
+    sides = sides_of(shown, selection.current())
+    _options(shown, sides.get(side) or sides.get("A") or sides.get("B"))
+    if side not in sides and (side != DIFFERENCE or len(sides) < 2):
+        lacking = " and ".join(sorted(set(shown.sides) - set(sides)))
+        st.info(f"{lacking} has no token at the query's place. Choose another query, or show the other run.")
+        return
+    if any(touches(edit, head_of(shown, selection.current())) for each in sides.values() for edit in each.run.edits):
+        st.caption(
+            "B has edits inside this head. Below are the steps with the queries, keys and values that they leave; what "
+            "they put in place of scores, pattern or output is not one of these steps."
+        )
+    table = selection.current().table
+    if not table:
+        draw(shown, sides, side, selection.current().of(Choices).convention, selection.epoch(), _key(side))
+        _say_which_keys(sides, side)
+    if shown.b is not None and len(sides) == 2:
+        _compared(sides)
+    if table:
+        _tables(shown, sides, side)
+
+
+def draw(
+    shown: Comparison,
+    sides: Mapping[str, Inside],
+    side: str,
+    convention: Convention,
+    epoch: int,
+    key: str,
+    in_file: str | None = None,
+) -> None:
+    """The steps of one side as a component; those of the difference are of the keys that both windows can hold.
+
+    `in_file` is the title in a file, which hears no click and so holds what every key would be answered with.
+    """
+    if side == DIFFERENCE:
+        at, b = on_common_keys(shown, sides["A"], sides["B"])
+        steps = difference(steps_of(at, convention), steps_of(b, convention))
+    else:
+        at = sides[side]
+        steps = steps_of(at, convention)
+    places = [_place(shown, at, position) for position in at.window]
+    head_steps(
+        steps,
+        StepKeys(places, [shown.labels[place] for place in places], len(at.run.tokens)),
+        title=in_file or "",
+        entry=None if side == DIFFERENCE else at.entry,
+        value=_followed(shown, at),
+        epoch=epoch,
+        key=key,
+        spelled=None if in_file is None else _for_each_key(at, places, side),
+    )
+
+
+def _for_each_key(at: Inside, places: Sequence[int], side: str) -> dict[int, list[tuple[str, ...]]]:
+    """Each step's lines by the place of the key that is followed; a difference has none."""
+    if side == DIFFERENCE:
+        return {}
+    following = (replace(at, key=position) for position in at.window)
+    return {
+        place: [step.spelled for step in steps_of(each, "row")] for place, each in zip(places, following, strict=True)
+    }
+
+
+def _key(side: str) -> str:
+    return selection.widget_key(f"steps_{side}")
+
+
+def _place(shown: Comparison, at: Inside, position: int) -> int:
+    return shown.positions(at.run).index(position)
+
+
+def _followed(shown: Comparison, at: Inside) -> Followed:
+    return Followed(_place(shown, at, at.key), at.component)
+
+
+def _take_click(shown: Comparison, side: str) -> None:
+    """What was clicked in the matrices, before anything is drawn from it."""
+    sides = sides_of(shown, selection.current())
+    at = sides.get("A" if side == DIFFERENCE else side)
+    if at is None:
+        return
+    before = _followed(shown, at)
+    clicked = followed(before, selection.epoch(), _key(side))
+    if clicked != before and clicked.key < len(shown.labels) and clicked.component < len(at.steps.q.values):
+        selection.choose(Choices, keys=(clicked.key,), component=clicked.component)
+
+
+def _options(shown: Comparison, at: Inside | None) -> None:
+    now = selection.current()
+    with title_row(f"Inside {name(head_of(shown, now))}", "inside", "head", key="inside"):
+        options.row(
+            options.first_head("inside_head", shown, head_of(shown, now)),
+            options.place("inside_query", "Query token", shown.labels, query_of(shown, now), _look_from),
+            *(_to_follow(shown, at) if at is not None else ()),
+            _side() if shown.b is not None else None,
+            options.as_tables(),
+            _convention(),
+        )
+
+
+def _to_follow(shown: Comparison, at: Inside) -> Iterator[Option]:
+    """The key and the component whose numbers are spelled out."""
+    key, component = _followed(shown, at)
+    components = {each: str(each) for each in range(len(at.steps.q.values))}
+
+    def change(new: int) -> None:
+        selection.choose(Choices, component=new)
+
+    yield options.place("inside_key", "Follow key", shown.labels, key, lambda at: selection.choose(keys=(at,)))
+    yield options.tie(Listed, "inside_component", "and component", component, change, options=components, width=80)
+
+
+def _look_from(place: int) -> None:
+    selection.choose(queries=(place,))
+
+
+def _convention() -> Choice:
+    help = TERMS["inside_convention"]
+    return options.bind(Choice, "convention", "One token is", page=Choices, options=CONVENTIONS, help=help, folded=True)
+
+
+def _side() -> Choice:
+    return options.bind(Choice, "side", "Steps of", "a", options=SIDES, help=TERMS["inside_side"])
+
+
+def _say_which_keys(sides: Mapping[str, Inside], side: str) -> None:
+    """One line where there is no room for all keys, or only some have a difference."""
+    if side == DIFFERENCE:
+        st.caption(f"The result of each step, {DIFFERENCE}, at the keys that both have.")
+        return
+    at = sides[side]
+    n_keys = len(at.run.tokens)
+    if len(at.window) < n_keys:
+        masked = "the first that are masked, " if at.query < n_keys - 1 else ""
+        st.caption(
+            f"The matrices show {len(at.window)} of {n_keys:,} keys: the one followed, the query itself, {masked}and "
+            "the strongest. All sums are over all keys."
+        )
+
+
+def _compared(sides: Mapping[str, Inside]) -> None:
+    """The followed number of A beside that of B; a run without that key follows its own strongest."""
+    rows = ("dots", "scores", "exponentials", "weights")
+    values = {side: [float(getattr(at.steps, row).values[at.key]) for row in rows] for side, at in sides.items()}
+    values[DIFFERENCE] = [b - a for a, b in zip(values["A"], values["B"], strict=True)]
+    names = [getattr(sides["A"].steps, row).name for row in rows]
+    titles = {side: f"{side}: key {at.key} {at.run.labels[at.key]}" for side, at in sides.items()}
+    st.dataframe(
+        {"The followed key": names, **{titles.get(side, side): list(map(number, row)) for side, row in values.items()}},
+        hide_index=True,
+        width="content",
+        alt="The followed key's numbers in A, in B, and B minus A",
+    )
+
+
+def _tables(shown: Comparison, sides: Mapping[str, Inside], side: str) -> None:
+    """Every step, key, component and entry in numbers."""
+    at = sides.get(side)
+    for step in [] if at is None else steps_of(at, selection.current().of(Choices).convention):
+        st.text(f"{step.title}:  {step.formula}\n" + "\n".join(step.spelled))
+    found = (by_key(shown, sides), by_component(sides), by_entry(sides))
+    of_side = (as_shown(each).get(side, {}) for each in found)
+    keys, components, entries = ({name: values.numpy() for name, values in each.items()} for each in of_side)
+    labels = {"Place": range(len(shown.labels)), "Token": shown.labels}
+    for title, names, columns in (
+        ("Every key", labels, keys),
+        ("Every component, of the followed key", {"Component": None}, components),
+        ("Every entry of the query's stream", {"Entry": None}, entries),
+    ):
+        heading(title)
+        rows = range(len(next(iter(columns.values()), ())))
+        own = {name: rows if values is None else values for name, values in names.items()}
+        tables.draw({**own, **columns}, f"{title} {side if shown.b is not None else ''}".strip())

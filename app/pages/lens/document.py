@@ -1,0 +1,19 @@
+"""The lens page as a file: every layer's predictions, with the ten best at the pointer."""
+
+from headlight.app.components import LensPin
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.html.document import document
+from headlight.app.pages.lens import view as lens
+from headlight.app.pages.lens.choices import Choices
+from headlight.app.pages.lens.numbers import cell_of, followed_token
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file with the lens in the colours chosen."""
+    own = chosen.of(Choices)
+    values = lens.coloured(shown, own.measure, followed_token(shown, chosen))
+    with recorded() as mounted:
+        lens.grid(shown, values, own.measure, LensPin(*cell_of(shown, chosen)), epoch=0, key="lens")
+    return document("Logit lens", shown, mounted, "plain")

@@ -1,0 +1,140 @@
+"""The logit lens as a table of top tokens, of A or of A, B and B - A."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.exports.picture import colour_bar, ink, matrix, origin
+from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.sides import DIFFERENCE
+from headlight.app.exports.style import Palette
+from headlight.app.pages.lens.choices import Choices, ColourBy
+from headlight.app.pages.lens.numbers import cell_of, followed_token
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.comparison import Comparison
+from headlight.model.explain.lens import followed_ranks
+from headlight.model.reports.lens import MEASURES, Reading, measures_of, readings
+from headlight.model.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CELL = (0.62, 0.2)  # inches
+MOST_PLACES = 32  # beside each other; of a longer prompt those around the place looked at
+FONT, LONGEST_TEXT = 6.5, 10  # points, characters
+TITLES: dict[ColourBy, str] = {
+    "top": "probability of the top token",
+    "entropy": "entropy (nats)",
+    "kl": "KL(final ‖ layer) (nats)",
+    "target": "probability of “{}”",
+    "rank": "log10 of the rank of “{}”",
+}
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """One side's cells: texts and values [layer, place], and whether more and less than zero are told apart."""
+
+    side: str
+    texts: list[list[str]]
+    values: Float[np.ndarray, "layer place"]
+    signed: bool
+
+
+def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+    """The final layer on top, the tokens fed below, each cell with its top token."""
+    from matplotlib.figure import Figure
+
+    read = readings(shown, followed_token(shown, chosen))
+    measures = _measures(shown, chosen, read)
+    places = _window(len(shown.labels), cell_of(shown, chosen)[1])
+    pictures = [_picture(shown, read, side, measure, places) for side, measure in measures.items()]
+    layers = shown.layer_labels
+    width, height = len(places) * CELL[0] + 0.6, len(layers) * CELL[1] + 1.0
+    figure = Figure(figsize=(max(4.0, width), height * len(pictures) + 0.3), layout="constrained")
+    measure = chosen.of(Choices).measure
+    title = TITLES[measure].format(shown.a.tokenizer.labels([followed_token(shown, chosen)])[0])
+    rows = figure.subplots(len(pictures), 1, squeeze=False)[:, 0]
+    own = largest(picture.values for picture in pictures if not picture.signed)
+    for axes, picture in zip(rows, pictures, strict=True):
+        limit = largest([picture.values]) if picture.signed else 1.0 if measure in ("top", "target") else own
+        _draw(axes, picture, limit, palette)
+        _labels(axes, shown, layers[: len(picture.values)], places)
+        axes.set_title("" if shown.b is None else picture.side.replace("-", "−"))
+        if picture.side != "A" or shown.b is None:  # A and B have one scale
+            named = f"change of {title}" if picture.signed else title
+            colour_bar(figure, axes.images[0], [axes], named, ticks(limit, picture.signed, root=False))
+    origin(figure, shown, palette)
+    return figure
+
+
+def _measures(shown: Comparison, chosen: Selection, read: dict[str, Reading]) -> dict[str, Measure]:
+    """What colours the cells [layer, place], of A, B and B - A."""
+    own = chosen.of(Choices)
+    if own.measure != "rank":
+        names = dict(zip(("top", "entropy", "kl", "target"), MEASURES, strict=True))
+        return measures_of(shown, read)[names[own.measure]]
+    token = followed_token(shown, chosen)
+
+    def ranks(run: Run) -> Measure:
+        found = followed_ranks(run, token)
+        return Measure("log10 of the rank", "rank", found.axes, found.values.float().log10())
+
+    return shown.measured_by_place(ranks)
+
+
+def _window(n_places: int, place: int) -> range:
+    first = max(0, min(place - MOST_PLACES // 2, n_places - MOST_PLACES))
+    return range(first, min(n_places, first + MOST_PLACES))
+
+
+def _picture(shown: Comparison, read: dict[str, Reading], side: str, measure: Measure, places: range) -> _Picture:
+    values = measure.values.numpy()[:, places.start : places.stop]
+    of_runs = {name: _texts(shown, reading, places) for name, reading in read.items()}
+    if side != DIFFERENCE:
+        return _Picture(side, of_runs[side], values, signed=False)
+    layers = zip(of_runs["A"], of_runs["B"], strict=False)  # those that both have
+    both = [[_change(*pair) for pair in zip(*layer, strict=True)] for layer in layers]
+    return _Picture(side, both, values, signed=True)
+
+
+def _texts(shown: Comparison, reading: Reading, places: range) -> list[list[str]]:
+    positions = shown.positions(reading.run)[places.start : places.stop]
+    best = reading.lens.top_tokens.values[..., 0]
+    labels = [reading.run.tokenizer.labels(ids) for ids in best]
+    return [["" if position is None else layer[position] for position in positions] for layer in labels]
+
+
+def _change(a: str, b: str) -> str:
+    return "" if not (a and b) else b if a == b else f"{_short(a, 4)}→{_short(b, 4)}"
+
+
+def _draw(axes: "Axes", picture: _Picture, limit: float, palette: Palette) -> None:
+    norm = scale(limit, picture.signed, root=False)
+    image = matrix(axes, picture.values, palette, norm, picture.signed)
+    axes.patch.set_facecolor(palette.secondary)
+    axes.invert_yaxis()
+    n_layers, n_places = picture.values.shape
+    axes.vlines(np.arange(n_places - 1) + 0.5, -0.5, n_layers - 0.5, color=palette.background, linewidth=0.8)
+    axes.hlines(np.arange(n_layers - 1) + 0.5, -0.5, n_places - 0.5, color=palette.background, linewidth=0.8)
+    for (layer, place), value in np.ndenumerate(picture.values):
+        if not np.isnan(value):
+            colour = ink(image.cmap(norm(value)), palette)
+            text = _short(picture.texts[layer][place], LONGEST_TEXT)
+            axes.text(place, layer, text, fontsize=FONT, color=colour, ha="center", va="center_baseline", clip_on=True)
+
+
+def _labels(axes: "Axes", shown: Comparison, layers: tuple[str, ...], places: range) -> None:
+    axes.set_yticks(range(len(layers)), layers, fontsize=7)
+    labels = [_short(shown.labels[place], LONGEST_TEXT + 2) for place in places]
+    axes.set_xticks(range(len(places)), labels, fontsize=7, fontweight="bold")
+    if len(places) < len(shown.labels):
+        axes.set_xlabel(f"places {places.start} to {places.stop - 1} of {len(shown.labels)}", fontsize=7)
+
+
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,0 +1,19 @@
+"""Activation patching: which activations carry the difference between two prompts."""
+
+from headlight.app import selection
+from headlight.app.exports.export import Export
+from headlight.app.frame.view import EXPLAIN, View
+from headlight.app.pages.patching import code, document, numbers, picture, view
+from headlight.app.pages.patching.choices import Choices
+from headlight.app.parts import needs
+from headlight.app.runs import shown
+
+EXPORT = Export("patching", code.script, numbers.data, picture.draw, document.page)
+
+
+def export() -> Export | None:
+    """The map of patches, once it is there."""
+    return EXPORT if view.is_complete(shown.of(selection.current())) else None
+
+
+VIEW = View("patching", "Patching", view.render, export, needs.two_tokens, group=EXPLAIN, choices=Choices)

@@ -1,0 +1,30 @@
+"""What can be chosen on the page *Patching* alone."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from headlight.app.selection.choices import Extent, PageChoices, below
+from headlight.app.selection.chosen import Head
+from headlight.model.patching import PatchMap
+from headlight.model.patching.runs import Into
+
+
+@dataclass(frozen=True)
+class Choices(PageChoices):
+    """What is patched into which run, and whether attribution patching estimates it beside that.
+
+    `patch_layer` is the one whose heads are shown by position, `patch_head` the receiver of paths, which with
+    `patch_mlps` go through MLPs too.
+    """
+
+    patch_map: PatchMap = "z"
+    patch_into: Into = "A"
+    patch_layer: int | None = None
+    patch_head: Head | None = None
+    patch_mlps: bool = False
+    patch_estimate: bool = False
+
+    def within(self, extent: Extent) -> Self:
+        """Without a layer or a receiver that one of the runs lacks."""
+        receiver = self.patch_head if self.patch_head and extent.has(self.patch_head) else None
+        return replace(self, patch_layer=below(self.patch_layer, extent.n_layers), patch_head=receiver)

@@ -1,0 +1,248 @@
+"""What the page *Patching* shows: which map, of which question, its cells' names, and the cells that matter most."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from headlight.app.analyses import patching
+from headlight.app.analyses.patching import Asked
+from headlight.app.exports.csv_files import Cell
+from headlight.app.pages.patching.choices import Choices
+from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.pair import Pair, pair_of
+from headlight.app.parts.parts import name
+from headlight.app.selection.chosen import Head, Selection
+from headlight.model.analysis.alignment import Matches
+from headlight.model.comparison import Comparison
+from headlight.model.errors import InputError
+from headlight.model.explain.parts import logits_at
+from headlight.model.patching import PATHS, PatchMap, of_runs, rank_correlation
+from headlight.model.patching.runs import Into
+from headlight.model.reports.patching import cells_axes, cells_named
+
+TITLES: dict[PatchMap, str] = {
+    "z": "Heads",
+    "resid_pre": "Stream before each layer, by position",
+    "attn_out": "Attention's output, by position",
+    "mlp_out": "MLP's output, by position",
+    "z_by_position": "Heads of one layer, by position",
+    "path_q": "Paths to a head's query",
+    "path_k": "Paths to a head's key",
+    "path_v": "Paths to a head's value",
+}
+INTO = {"A": "B into A", "B": "A into B"}
+MOST_LISTED = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Patched:
+    """A map of shares as far as it is known, with its estimate where that was asked for.
+
+    Positions that are not matched have no share. `a` and `b` are the logit difference in the two runs; `complete` says
+    whether every cell is known.
+    """
+
+    asked: Asked
+    exact: Matrix
+    estimate: Matrix | None
+    agreement: float | None
+    a: float
+    b: float
+    complete: bool
+
+    @property
+    def unpatched(self) -> float:
+        """The share of the run that is patched, before anything is."""
+        return 0.0 if self.asked.into == "A" else 1.0
+
+    @property
+    def order(self) -> list[tuple[int, int]]:
+        """The cells that are known, that which moves the prediction most first."""
+        moved = np.abs(self.exact.values - self.unpatched)
+        places = np.argsort(-np.nan_to_num(moved, nan=-1.0), axis=None, kind="stable")[: int(np.isfinite(moved).sum())]
+        return [divmod(int(place), moved.shape[1]) for place in places]
+
+
+def lacking(shown: Comparison, chosen: Selection) -> str:
+    """Why these runs cannot be patched into one another, and what to do; nothing where they can."""
+    if shown.b is None:
+        return (
+            "Patching puts a part of one run into another. Press “Compare A | B” and give B a prompt in which one word "
+            "is another, or edit run A."
+        )
+    return of_runs.lacking(shown.a, shown.b, chosen.align)
+
+
+def maps_of(shown: Comparison, into: Into) -> list[PatchMap]:
+    """The maps that there are: paths are followed into a run without edits, from the second layer on."""
+    cfg = shown.a.cfg
+    edited = into == "B" and shown.b is not None and bool(shown.b.edits)
+    without = {"mlp_out"} if cfg.attn_only else set()
+    without |= set(PATHS) if edited or cfg.n_layers == 1 else set()
+    return [each for each in TITLES if each not in without]
+
+
+def matches_of(shown: Comparison, chosen: Selection) -> Matches:
+    """Which position of A belongs to which of B."""
+    assert shown.b is not None
+    return of_runs.matches_of(shown.a, shown.b, chosen.align)
+
+
+def pair(shown: Comparison, chosen: Selection) -> Pair:
+    """Target and distractor: those typed, or what A and B say at the position, or else A's two likeliest."""
+    position, position_b = measured_at(shown, chosen)
+    found = pair_of(shown, replace(chosen, position=shown.positions(shown.a).index(position)))
+    if chosen.distractor or shown.b is None:
+        return found
+    said = int(logits_at(shown.b, position_b).argmax())
+    return found if said == found.target else replace(found, distractor=said)
+
+
+def measured_at(shown: Comparison, chosen: Selection) -> tuple[int, int]:
+    """The positions in A and in B after which the prediction is measured: the last of each, or a pair that is chosen.
+
+    Only positions that belong together can be chosen.
+    """
+    assert shown.b is not None
+    last = len(shown.a.tokens) - 1, len(shown.b.tokens) - 1
+    if chosen.position is None:
+        return last
+    a, b = (shown.positions(run)[chosen.position] for run in shown.runs)
+    return next((pair for pair in matches_of(shown, chosen) if pair[0] == a or (a is None and pair[1] == b)), last)
+
+
+def layer_of(shown: Comparison, chosen: Selection) -> int:
+    """The layer whose heads are shown by position: the one chosen, or the last."""
+    layer = chosen.of(Choices).patch_layer
+    return shown.a.cfg.n_layers - 1 if layer is None else layer
+
+
+def receiver_of(shown: Comparison, chosen: Selection) -> Head:
+    """The head that paths lead to: the one chosen, or the first of the last layer."""
+    return chosen.of(Choices).patch_head or (shown.a.cfg.n_layers - 1, 0)
+
+
+def asked_of(shown: Comparison, chosen: Selection) -> Asked:
+    """The map that is chosen.
+
+    Raises:
+        InputError: these runs cannot be patched into one another.
+    """
+    if shown.b is None or lacking(shown, chosen):
+        raise InputError(lacking(shown, chosen))
+    found, (position, position_b) = pair(shown, chosen), measured_at(shown, chosen)
+    own = chosen.of(Choices)
+    which = own.patch_map if own.patch_map in maps_of(shown, own.patch_into) else "z"
+    return Asked(
+        shown.a.source.name,
+        shown.a.prompt,
+        shown.b.prompt,
+        shown.a.bos,
+        found.target,
+        found.distractor,
+        position,
+        position_b,
+        shown.b.source.name,
+        shown.b.edits,
+        chosen.align,
+        own.patch_into,
+        which,
+        layer_of(shown, chosen) if which == "z_by_position" else 0,
+        receiver_of(shown, chosen) if which in PATHS else (0, 0),
+        own.patch_mlps and which in PATHS,
+    )
+
+
+def patched_of(shown: Comparison, chosen: Selection) -> Patched:
+    """The map as far as it has been done.
+
+    Raises:
+        HeadlightError: the runs do not differ in what is measured, or cannot be patched.
+    """
+    asked = asked_of(shown, chosen)
+    cells, exact = patching.cells_of(asked), patching.known(asked)
+    rows, columns = cells_named(shown, cells)
+    estimate = agreement = None
+    if chosen.of(Choices).patch_estimate and asked.map not in PATHS:
+        estimated = patching.estimate(asked)
+        estimate = Matrix(rows, columns, estimated.values.numpy())
+        agreement = rank_correlation(exact.values, estimated.values)
+    complete = all(map(patching.is_done, patching.pieces_of(asked)))
+    a, b = cells.patching.a, cells.patching.b
+    return Patched(asked, Matrix(rows, columns, exact.values.numpy()), estimate, agreement, a, b, complete)
+
+
+def finished(shown: Comparison, chosen: Selection) -> Patched:
+    """The whole map; what of it has not been done is done.
+
+    Raises:
+        HeadlightError: as `patched_of`.
+    """
+    for piece in patching.pieces_of(asked_of(shown, chosen)):
+        patching.do(piece)
+    return patched_of(shown, chosen)
+
+
+def said_after(shown: Comparison, chosen: Selection) -> str:
+    """After which token the prediction is measured."""
+    a, b = (
+        f"{position} {run.labels[position]}"
+        for run, position in zip(shown.runs, measured_at(shown, chosen), strict=True)
+    )
+    return a if a == b else f"{a} in A and {b} in B"
+
+
+def said_of_b(shown: Comparison, chosen: Selection) -> list[str]:
+    """What is special about B: of another length, with edits, or of another model."""
+    assert shown.b is not None
+    told, n_a, n_b = list[str](), len(shown.a.tokens), len(shown.b.tokens)
+    if n_a != n_b:
+        matches, how = matches_of(shown, chosen), "tokens" if chosen.align == "tokens" else "position"
+        changed = sum(int(shown.a.tokens[a] != shown.b.tokens[b]) for a, b in matches)
+        told.append(
+            f"{len(matches)} of A's {n_a} positions are matched with B's {n_b}, by {how}; {changed} of them hold "
+            "another token. What is not matched (−, +) is not patched."
+        )
+    if shown.b.edits:
+        told.append(
+            "B is A with its edits. A's own activations go into the edited run, where edits further on are made again, "
+            "or the edited ones into A. Paths are followed into A alone."
+        )
+    if not shown.b.same_model(shown.a):
+        told.append(
+            f"B is run by {shown.b.source.name}. Its parts have the same shapes; they mean the same only if one of the "
+            "two models was trained from the other."
+        )
+    return told
+
+
+def title(asked: Asked) -> str:
+    """What is patched, in words."""
+    into = INTO[asked.into]
+    if asked.map in PATHS:
+        through = ", through MLPs too" if asked.through_mlps else ""
+        return f"{into}: from each head to the {_READ[asked.map]} of {name(asked.receiver)}{through}"
+    where = f" of layer {asked.layer}" if asked.map == "z_by_position" else ""
+    return f"{into}: {TITLES[asked.map].lower().replace(' of one layer', where)}"
+
+
+_READ: dict[PatchMap, str] = {"path_q": "query", "path_k": "key", "path_v": "value"}
+
+
+def table(found: Patched, most: int | None = None) -> dict[str, list[Cell]]:
+    """The cells that move the prediction most, one row a cell."""
+    cells, exact = found.order[:most], found.exact
+    rows, columns = axes(found.asked)
+    listed: dict[str, list[Cell]] = {
+        rows: [exact.rows[row] for row, _ in cells],
+        columns: [exact.columns[column] for _, column in cells],
+        "share": [float(exact.values[cell]) for cell in cells],
+    }
+    if found.estimate is not None:
+        listed["estimate"] = [float(found.estimate.values[cell]) for cell in cells]
+    return listed
+
+
+def axes(asked: Asked) -> tuple[str, str]:
+    """What the map's rows and columns are."""
+    return cells_axes(patching.cells_of(asked))

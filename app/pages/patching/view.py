@@ -1,0 +1,255 @@
+"""Patching: which parts of one prompt's run, put into another, make that predict as the other does."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.analyses import patching
+from headlight.app.analyses.patching import Piece
+from headlight.app.components import Choice, Listed, MapAxis, Option, Switch, Text, signed_map
+from headlight.app.frame import notices, progress
+from headlight.app.glossary import TERMS
+from headlight.app.pages.patching.choices import Choices
+from headlight.app.pages.patching.patches import (
+    INTO,
+    MOST_LISTED,
+    TITLES,
+    Patched,
+    asked_of,
+    axes,
+    lacking,
+    layer_of,
+    maps_of,
+    matches_of,
+    measured_at,
+    pair,
+    patched_of,
+    receiver_of,
+    said_after,
+    said_of_b,
+    table,
+    title,
+)
+from headlight.app.parts import options, tables
+from headlight.app.parts.labels import number
+from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.runs import jobs, prompts
+from headlight.app.runs.jobs import Jobs
+from headlight.app.selection.chosen import Head, Selection
+from headlight.model.comparison import Comparison
+from headlight.model.errors import HeadlightError
+from headlight.model.patching import PATHS
+
+SHARE = "share of the logit difference (0 = A, 1 = B)"
+ESTIMATE = "estimate of that, from gradients"
+
+
+def render(shown: Comparison) -> None:
+    """The question, how far the work is, the map, and its strongest cells."""
+    title = title_row("Patching", "patching")
+    if reason := lacking(shown, selection.current()):
+        _refuse(shown, reason)
+        return
+    with title:
+        _options(shown)
+    for slot, remark in enumerate(pair(shown, selection.current()).remarks):
+        notices.refused(remark, f"pair_{slot}")
+    asked = asked_of(shown, selection.current())
+    work = jobs.of("patching")
+    pieces = patching.pieces_of(asked)
+    _working(work, pieces)
+    _draw(patched_of(shown, selection.current()))
+    _say_difference(shown)
+    progress.go_on(work, patching.do)
+
+
+def is_complete(shown: Comparison) -> bool:
+    """Whether the map that is chosen is there to be taken along."""
+    if lacking(shown, selection.current()):
+        return False
+    try:
+        return patched_of(shown, selection.current()).complete
+    except HeadlightError:
+        return False
+
+
+def _refuse(shown: Comparison, reason: str) -> None:
+    """What is missing, and an example that has it."""
+    with st.container(key="headlight-lacking"):
+        st.info(reason)
+    pairs = [example for example in prompts.examples() if example.prompt_b is not None]
+    for example in pairs:
+        st.button(
+            f"Open an example: {example.title}",
+            key=selection.widget_key(f"patching.{example.title}"),
+            on_click=lambda example=example: selection.ask_instead(
+                replace(selection.current(), prompt=example.prompt, prompt_b=example.prompt_b, model_b="")
+            ),
+        )
+
+
+def _options(shown: Comparison) -> None:
+    now = selection.current()
+    own = now.of(Choices)
+    titles = {each: TITLES[each] for each in maps_of(shown, own.patch_into)}
+    which = own.patch_map if own.patch_map in titles else "z"
+    options.row(
+        options.tie(
+            Listed,
+            "patch_map",
+            "What is patched",
+            which,
+            lambda new: selection.update(Choices, patch_map=new),
+            options=titles,
+            width=290,
+        ),
+        *_where(shown, now),
+        options.bind(Choice, "patch_into", "Direction", page=Choices, options=INTO),
+        options.bind(Switch, "patch_mlps", "Through MLPs", page=Choices)
+        if which in PATHS
+        else options.bind(Switch, "patch_estimate", "Estimate beside it", page=Choices),
+        options.as_tables(),
+        *_question(shown, now),
+    )
+
+
+def _where(shown: Comparison, now: Selection) -> Iterator[Option]:
+    """The layer or the receiver, where the map is of one."""
+    cfg, which = shown.a.cfg, now.of(Choices).patch_map
+    if which == "z_by_position":
+        layers = {layer: f"L{layer}" for layer in range(cfg.n_layers)}
+        yield options.tie(Listed, "patch_layer", "Layer", layer_of(shown, now), _patch_layer, options=layers, width=80)
+    elif which in PATHS:
+        later = {(layer, head): name((layer, head)) for layer in range(1, cfg.n_layers) for head in range(cfg.n_heads)}
+        receiver = receiver_of(shown, now)
+        yield options.tie(Listed, "patch_receiver", "Receiver", receiver, _receive_in, options=later, width=100)
+
+
+def _patch_layer(layer: int) -> None:
+    selection.update(Choices, patch_layer=layer)
+
+
+def _receive_in(head: Head) -> None:
+    selection.update(Choices, patch_head=head)
+
+
+def _question(shown: Comparison, now: Selection) -> Iterator[Option]:
+    """The two tokens and the position."""
+    found = pair(shown, now)
+    labels = shown.a.tokenizer.labels([found.target, found.distractor])
+    for field, label in zip(("target", "distractor"), labels, strict=True):
+        help = TERMS[f"patch_{field}"]
+        yield options.bind(Text, field, field.capitalize(), placeholder=f"“{label}”", help=help, folded=True)
+    yield options.tie(
+        Listed,
+        "patch_position",
+        "Predicted after",
+        _place(shown, now),
+        lambda new: selection.choose(position=new),
+        options={place: _token(shown, place) for place in _places(shown, now)},
+        help=TERMS["why_position"],
+        width=180,
+        folded=True,
+    )
+
+
+def _places(shown: Comparison, now: Selection) -> list[int]:
+    """Where A's positions that belong to one of B's stand on the axis, and its last."""
+    positions = {a for a, _ in matches_of(shown, now)} | {len(shown.a.tokens) - 1}
+    return [place for place, position in enumerate(shown.positions(shown.a)) if position in positions]
+
+
+def _place(shown: Comparison, now: Selection) -> int:
+    """Where A's position stands on the axis."""
+    return shown.positions(shown.a).index(measured_at(shown, now)[0])
+
+
+def _token(shown: Comparison, place: int) -> str:
+    """A's token at a place, with its position."""
+    position = shown.positions(shown.a)[place]
+    return "" if position is None else f"{position}  {shown.a.labels[position]}"
+
+
+def _say_difference(shown: Comparison) -> None:
+    now = selection.current()
+    runs, found = patching.patching_of(asked_of(shown, now)), pair(shown, now)
+    target, distractor = shown.a.tokenizer.labels([found.target, found.distractor])
+    st.text(
+        f"“{target}” less “{distractor}” after {said_after(shown, now)}:  A {number(runs.a)},  "
+        f"B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
+    )
+    for line in said_of_b(shown, now):
+        st.caption(line)
+
+
+def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
+    """Do what is missing: at once where that is quick, else when asked to; how far that is, and the button to stop."""
+    work.keep_to(pieces)
+    missing = [piece for piece in pieces if not patching.is_done(piece) and piece not in work.refused]
+    for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
+        notices.refused(reason, "patches")
+    progress.bar(work, "parts of the map done", "patching")
+    label = f"Patch {sum(piece.stop - piece.start for piece in missing):,} cells"
+    progress.offer(work, missing, label, "patching", patching.seconds(missing))
+
+
+def _draw(found: Patched) -> None:
+    if selection.current().table:
+        tables.draw(_cells(found), title(found.asked))
+        _agreement(found)
+        return
+    left, right = st.columns([3, 1], gap="large")
+    with left:
+        for matrix, called in drawn(found):
+            draw_map(found, matrix, called, selection.widget_key(f"patched {called}"))
+        st.caption(
+            f"{title(found.asked)}. The colours begin at {found.unpatched:.0f}, the share with nothing patched; shares "
+            "are not clipped. What comes after the prediction has no say and is left out."
+        )
+        _agreement(found)
+    with right:
+        heading("What moves it most")
+        tables.draw({column: list(cells) for column, cells in table(found, MOST_LISTED).items()}, "The strongest cells")
+
+
+def drawn(found: Patched) -> list[tuple[Matrix, str]]:
+    """The map, and its estimate where there is one, with what each is called."""
+    nothing = f"; nothing patched: {found.unpatched:.0f}"
+    estimate = [] if found.estimate is None else [(found.estimate, f"{ESTIMATE}{nothing}")]
+    return [(found.exact, f"{SHARE}{nothing}"), *estimate]
+
+
+def draw_map(found: Patched, matrix: Matrix, called: str, key: str) -> None:
+    """A map of shares."""
+    rows, columns = axes(found.asked)
+    signed_map(
+        matrix.values,
+        MapAxis(rows, matrix.rows),
+        MapAxis(columns, matrix.columns),
+        title=called,
+        centre=found.unpatched,
+        lacks="not matched" if found.complete else "not done yet",
+        key=key,
+    )
+
+
+def spelled_agreement(found: Patched) -> str:
+    """How well the estimate ranks the cells; nothing without one, or before the map is whole."""
+    if found.agreement is None or not found.complete:
+        return ""
+    told = (
+        "none, one of them is the same everywhere" if found.agreement != found.agreement else f"{found.agreement:.3f}"
+    )
+    return f"Attribution patching is an estimate. Its rank correlation with the map (Spearman): {told}."
+
+
+def _agreement(found: Patched) -> None:
+    if told := spelled_agreement(found):
+        st.text(told)
+
+
+def _cells(found: Patched) -> tables.Columns:
+    return {column: list(cells) for column, cells in table(found).items()}

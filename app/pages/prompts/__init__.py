@@ -1,0 +1,25 @@
+"""The list of prompts, and each head's scores over all of them."""
+
+from functools import partial
+
+from headlight.app.exports.export import Export
+from headlight.app.frame.view import View
+from headlight.app.pages.prompts import code, document, numbers, picture, view
+from headlight.app.pages.prompts.choices import Choices
+from headlight.app.pages.prompts.view import Listed
+
+
+def export(listed: tuple[Listed, ...]) -> Export | None:
+    """What the page offers, with the list as it is now; nothing where no prompt has been run."""
+    if not any(each.run for each in listed):
+        return None
+    return Export(
+        "prompts",
+        partial(code.script, listed),
+        partial(numbers.data, listed),
+        partial(picture.draw, listed),
+        partial(document.page, listed),
+    )
+
+
+VIEW = View("prompts", "Prompts", view.render, lambda: export(view.listed()), choices=Choices)

@@ -1,0 +1,118 @@
+"""One statistic of every head over many prompts: mean and standard deviation, as maps and as a table."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import get_args
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Shaped
+
+from headlight.app import selection
+from headlight.app.components import CellAxis, Column, Listed, cell_map, row_table
+from headlight.app.exports.csv_files import Cell, csv_bytes
+from headlight.app.glossary import TERMS
+from headlight.app.pages.prompts.choices import Choices, Statistic
+from headlight.app.parts import options
+from headlight.app.parts.parts import heading, name
+from headlight.app.parts.scores import SCORES
+from headlight.app.selection.chosen import Head, Selection
+from headlight.model.analysis.spread import Spread, spread
+from headlight.model.explain.statistics import HeadStatistics
+from headlight.model.run import Run
+
+PerHead = Shaped[np.ndarray, "layer head"]
+
+
+def choose(run: Run, known: Sequence[HeadStatistics]) -> None:
+    """The boxes that choose a statistic, and the head whose values the table of prompts lists."""
+    now = selection.current().of(Choices).statistic
+    titles = {each: SCORES[each].title for each in get_args(Statistic)}
+    heads = {(layer, head): name((layer, head)) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)}
+    options.row(
+        options.bind(
+            Listed, "statistic", "Statistic", page=Choices, options=titles, help=TERMS[SCORES[now].term], width=220
+        ),
+        options.bind(
+            Listed,
+            "statistic_head",
+            "Head listed in the table",
+            strongest(run, known, now),
+            page=Choices,
+            options=heads,
+            help=TERMS["head"],
+        ),
+    )
+
+
+def listed_head(run: Run, known: Sequence[HeadStatistics], chosen: Selection) -> Head:
+    """The head whose values the table of prompts lists."""
+    own = chosen.of(Choices)
+    return own.statistic_head or strongest(run, known, own.statistic)
+
+
+def strongest(run: Run, known: Sequence[HeadStatistics], name: Statistic) -> Head:
+    """The head with the largest mean over the prompts; of run A where none has been run."""
+    values = over(known, name).mean.values if known else run.scores[name].values
+    return divmod(int(values.nan_to_num(-1.0).argmax()), run.cfg.n_heads)
+
+
+def over(known: Sequence[HeadStatistics], name: str) -> Spread:
+    """A statistic's mean and standard deviation over prompts."""
+    return spread([each.scores[name] for each in known])
+
+
+def draw(run: Run, known: Sequence[HeadStatistics]) -> None:
+    """The maps of all heads and the table sorted by mean."""
+    own = selection.current().of(Choices)
+    found = over(known, own.statistic)
+    mean, sd = found.mean.values.numpy(), found.sd.values.numpy()
+    count = found.count.numpy()
+    title = SCORES[own.statistic].title
+    many = "1 prompt" if len(known) == 1 else f"{len(known):,} different prompts"
+    heading(f"{title} over {many}", "over_prompts", key="over")
+    left, right = st.columns(2, gap="large")
+    with left:
+        _map("mean", found.mean.unit, mean, {"standard deviation": sd, "prompts": count})
+    with right:
+        if np.isnan(sd).all():
+            st.caption("There is no standard deviation before two prompts with such a token have been run.")
+        else:
+            _map("standard deviation", found.sd.unit, sd, {"mean": mean, "prompts": count})
+    _table(mean, sd, count)
+
+
+def _map(name: str, unit: str, values: PerHead, told: Mapping[str, PerHead]) -> None:
+    n_layers, n_heads = values.shape
+    cell_map(
+        values,
+        CellAxis("layer", [f"L{layer}" for layer in range(n_layers)]),
+        CellAxis("head", [f"H{head}" for head in range(n_heads)]),
+        title=f"{name} ({unit})",
+        lacks="in no prompt so far",
+        told=told,
+        key=selection.widget_key(f"statistic {name}"),
+    )
+
+
+def _table(mean: PerHead, sd: PerHead, count: PerHead) -> None:
+    order = np.argsort(-np.nan_to_num(mean, nan=-1.0), axis=None, kind="stable")
+    n_heads = mean.shape[1]
+    numbers = {"mean": mean, "standard deviation": sd, "prompts": count}
+    known = {name: values.ravel()[order].tolist() for name, values in numbers.items()}
+    columns: dict[str, list[Cell]] = {
+        "head": [name(divmod(int(place), n_heads)) for place in order],
+        **{name: [None if value != value else value for value in values] for name, values in known.items()},
+    }
+    row_table(
+        [Column(name, cells, decimals=None if name in ("head", "prompts") else 3) for name, cells in columns.items()],
+        title="Every head's mean and standard deviation over the prompts, the largest mean first",
+        key=selection.widget_key("heads_table"),
+        choosable=False,
+    )
+    download("Data: heads", "heads.csv", lambda: csv_bytes(columns))
+
+
+def download(label: str, name: str, make: Callable[[], bytes]) -> None:
+    """A button that makes a csv file when it is pressed."""
+    key = selection.widget_key(f"download.{name}")
+    st.download_button(label, make, file_name=name, mime="text/csv", on_click="ignore", key=key)

@@ -1,0 +1,267 @@
+"""The session's prompts: uploaded and typed ones in one table, every head's statistics over them, and the last runs."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Column, row_table
+from headlight.app.exports.csv_files import Cell, csv_bytes
+from headlight.app.frame import notices, progress, prompt_list
+from headlight.app.frame.prompt_list import Prompt
+from headlight.app.glossary import TERMS
+from headlight.app.pages.prompts import batch, prompt_files, prompt_statistics
+from headlight.app.pages.prompts.batch import Inputs
+from headlight.app.pages.prompts.choices import Choices, Statistic
+from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.parts.scores import SCORES
+from headlight.app.runs import runs
+from headlight.app.selection.chosen import Head
+from headlight.app.server import boundary
+from headlight.app.server.settings import settings
+from headlight.model.comparison import Comparison
+from headlight.model.explain.statistics import HeadStatistics
+
+CELL = 200  # characters of a prompt or label in the table; the prompt is opened, and the csv file written, in full
+OPENED_ON = "attention"
+
+
+@dataclass
+class _Upload:
+    """What became of the last upload; `count` makes each uploader a new one, empty again."""
+
+    count: int = 0
+    taken: str = ""
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One prompt of the list as the page showed it, without numbers: whether it was run, or why it cannot be."""
+
+    prompt: Prompt
+    run: bool
+    refused: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prompt of the list, with what is known of it; `refused` says why nothing can be."""
+
+    prompt: Prompt
+    known: HeadStatistics | None
+    refused: str
+
+    @property
+    def status(self) -> str:
+        """What the table says about it."""
+        return "run" if self.known else self.refused or "not run"
+
+    def value(self, head: Head, statistic: Statistic) -> float | None:
+        """A statistic of a head; None where it is not known, or the prompt has no such token."""
+        if self.known is None:
+            return None
+        value = float(self.known.scores[statistic].values[head])
+        return None if value != value else value
+
+
+def render(shown: Comparison) -> None:
+    """The uploader, the table of all prompts, their statistics, and the last runs."""
+    prompt_list.note(selection.current(), prompt_list.LIST_PAGE)  # this page may be the first that is opened
+    rows = _rows()
+    known = distinct(rows)
+    with title_row("Prompts", "prompt_files"):
+        prompt_statistics.choose(shown.a, known)
+        _uploader()
+    _say_what_was_taken()
+    _progress(rows)
+    head = prompt_statistics.listed_head(shown.a, known, selection.current())
+    _table(rows, head)
+    if known:
+        prompt_statistics.draw(shown.a, known)
+    _past_runs()
+    progress.go_on(batch.current(), batch.do)
+
+
+def listed() -> tuple[Listed, ...]:
+    """The list as it stands, for files that are made later, outside the session."""
+    return tuple(Listed(row.prompt, row.known is not None, row.refused) for row in _rows())
+
+
+def distinct(rows: Sequence[Row]) -> list[HeadStatistics]:
+    """The statistics of the prompts that were run; one that is listed twice counts once."""
+    return list({row.prompt.text: row.known for row in rows if row.known}.values())
+
+
+def _inputs() -> list[Inputs]:
+    now = selection.current()
+    return [(now.model, prompt.text, now.bos) for prompt in prompt_list.prompts()]
+
+
+def _rows() -> list[Row]:
+    refused = batch.current().refused
+    return [
+        Row(prompt, runs.head_statistics_or_none(*inputs), refused.get(inputs, ""))
+        for prompt, inputs in zip(prompt_list.prompts(), _inputs(), strict=True)
+    ]
+
+
+def _upload() -> _Upload:
+    if "upload" not in st.session_state:
+        st.session_state["upload"] = _Upload()
+    return st.session_state["upload"]
+
+
+def _uploader() -> None:
+    key = selection.widget_key(f"upload.{_upload().count}")
+    with st.popover("Upload prompts", key="headlight-upload"):
+        st.file_uploader(
+            "One prompt a line (.txt), a column “prompt” (.csv) or a key “prompt” (.jsonl), in UTF-8",
+            type=[suffix.removeprefix(".") for suffix in prompt_files.SUFFIXES],
+            key=key,
+            on_change=lambda: _take(key),
+        )
+
+
+def _say_what_was_taken() -> None:
+    upload = _upload()
+    if upload.refused:
+        notices.refused(upload.refused, "upload")
+    if upload.taken:
+        st.text(upload.taken)
+
+
+def _take(key: str) -> None:
+    file, upload = st.session_state[key], _upload()
+    if file is None:
+        return
+    upload.count, upload.taken, upload.refused = upload.count + 1, "", ""
+
+    def refuse(reason: str) -> None:
+        upload.refused = f"{file.name} was not taken. {reason}"
+
+    with boundary.guard(refuse):
+        most = settings().upload_prompts
+        new = prompt_list.add(prompt_files.read(file.name, file.getvalue(), most), most)
+        upload.taken = f"{new:,} new prompt{'' if new == 1 else 's'} from {file.name}"
+
+
+def _progress(rows: Sequence[Row]) -> None:
+    """The button that runs all prompts, and while it does, how far it is and the button that stops it."""
+    running, open_rows = batch.current(), sum(row.status == "not run" for row in rows)
+    progress.bar(running, "prompts run", "prompts")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        label = f"Run {open_rows:,} prompt{'' if open_rows == 1 else 's'}"
+        progress.offer(running, batch.unknown(_inputs()) if open_rows else (), label, "prompts", None)
+        refused = sum(bool(row.refused) for row in rows)
+        cannot = f", {refused:,} cannot be: choose it to see why" if refused else ""
+        done = sum(row.status == "run" for row in rows)
+        st.caption(f"{len(rows):,} in the list, {done:,} run{cannot}", width="content")
+
+
+def _table(rows: Sequence[Row], head: Head) -> None:
+    statistic = selection.current().of(Choices).statistic
+    own, labels = _own_columns(rows, head, statistic), _label_columns(rows)
+    text, value, *others = (Column(name, list(map(cut, cells))) for name, cells in [*own.items(), *labels.items()])
+    value = replace(value, decimals=3, help=TERMS[SCORES[statistic].term])
+    chosen = row_table(
+        [text, value, *others],
+        title="All prompts with their statistic, number of tokens and status",
+        caption="Choose a row to open its prompt, a column's name to sort.",
+        epoch=_epoch(prompt_list.prompts()),
+        key=selection.widget_key("prompt_table"),
+    )
+    _row_buttons(rows, lambda: csv_bytes(columns(rows, head, statistic)), chosen)
+
+
+def _epoch(listed: Hashable) -> int:
+    """A number that is another one when a list has changed, and with it which row a place in it means."""
+    return hash((selection.epoch(), listed)) % 2**32
+
+
+def columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[str, list[Cell]]:
+    """The table for a file, where no label's name can be that of another column."""
+    labels = {f"label {name}": column for name, column in _label_columns(rows).items()}
+    return _own_columns(rows, head, statistic) | labels
+
+
+def _own_columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[str, list[Cell]]:
+    """What every prompt has: text, statistic of the head, number of tokens, status and source."""
+    return {
+        prompt_files.PROMPT: [row.prompt.text for row in rows],
+        f"{name(head)} {SCORES[statistic].title}": [row.value(head, statistic) for row in rows],
+        "tokens": [row.known.n_tokens if row.known else None for row in rows],
+        "status": [row.status for row in rows],
+        "from": [row.prompt.source for row in rows],
+    }
+
+
+def _label_columns(rows: Sequence[Row]) -> dict[str, list[Cell]]:
+    """A column for each label that any prompt has."""
+    labels = [dict(row.prompt.labels) for row in rows]
+    return {name: [row.get(name) for row in labels] for name in dict.fromkeys(name for row in labels for name in row)}
+
+
+def cut(cell: Cell) -> Cell:
+    """A cell as it is shown, where no text may be long."""
+    return f"{cell[:CELL]}…" if isinstance(cell, str) and len(cell) > CELL else cell
+
+
+def _row_buttons(rows: Sequence[Row], file: Callable[[], bytes], chosen: int | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for side in ("A", "B"):
+            st.button(
+                f"Open as {side}",
+                disabled=chosen is None,
+                on_click=lambda side=side: _open(rows[chosen or 0].prompt.text, side),
+                key=selection.widget_key(f"open_{side}"),
+            )
+        st.button(
+            "Remove",
+            disabled=chosen is None,
+            on_click=lambda: prompt_list.remove([chosen or 0]),
+            key=selection.widget_key("remove"),
+        )
+        st.button(
+            "Clear the list",
+            on_click=lambda: prompt_list.remove(range(len(rows))),
+            key=selection.widget_key("clear"),
+        )
+        prompt_statistics.download("Data: prompts", "prompts.csv", file)
+    if chosen is not None and rows[chosen].refused:
+        notices.refused(rows[chosen].refused, "row")
+
+
+def _open(text: str, side: str) -> None:
+    now = selection.current()
+    asked = replace(now, prompt=text) if side == "A" else replace(now, prompt_b=text)
+    selection.ask_instead(asked, OPENED_ON)
+
+
+def edits_said(chosen: selection.Selection) -> str | None:
+    """How many edits made B of A, where some did."""
+    count = len(chosen.edits_on)
+    return f"A with {count} edit{'s' if count > 1 else ''}" if count else None
+
+
+def _past_runs() -> None:
+    heading("Last runs", "past_runs")
+    past = prompt_list.past_runs()
+    chosen = row_table(
+        [
+            Column("A", [cut(run.selection.prompt) for run in past]),
+            Column("B", [cut(run.selection.prompt_b) or edits_said(run.selection) for run in past]),
+            Column("Model", [" | ".join(filter(None, (run.selection.model, run.selection.model_b))) for run in past]),
+            Column("Page", [run.title for run in past]),
+        ],
+        title="The last runs, newest first",
+        epoch=_epoch(tuple(run.inputs for run in past)),
+        key=selection.widget_key("past_runs"),
+    )
+    st.button(
+        "Go back to it",
+        disabled=chosen is None,
+        on_click=lambda: selection.ask(past[chosen or 0].selection, past[chosen or 0].page),
+        key=selection.widget_key("go_back"),
+    )

@@ -1,0 +1,121 @@
+"""How the residual stream grows from layer to layer, and who adds to it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from headlight.app import selection
+from headlight.app.components import CellAxis, Listed, cell_map
+from headlight.app.pages.residual import charts as own
+from headlight.app.parts import charts, options, tables
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.parts.sides import (
+    DIFFERENCE,
+    by_side,
+    named,
+    say_what_is_common,
+    say_what_is_missing,
+    with_difference,
+)
+from headlight.model.comparison import Comparison
+from headlight.model.reports.residual import component_norms, component_shares, layer_cosines, stream_norms
+
+
+def render(shown: Comparison) -> None:
+    """Norms by layer and place, what each part of the model adds, and how the direction changes."""
+    chosen = selection.current().position
+    place = shown.default_place if chosen is None else chosen
+    with title_row("Residual stream norm", "residual", "norm"):
+        options.row(_token(shown, place), options.as_tables())
+    say_what_is_common(shown)
+    norms = by_side(stream_norms(shown))
+    _norm_maps(shown, norms)
+    say_what_is_missing(shown, place)
+    parts = {"L2 norm": by_side(component_norms(shown)), "share": by_side(component_shares(shown))}
+    _say_what_edits_add(shown, parts, place)
+    heading("By layer, at the token", "norm", "share", "cosine")
+    if selection.current().table:
+        _tables(shown, norms, parts, place)
+    else:
+        charts.draw(own.rows(shown, selection.current()), "Norm by layer, component norms and shares, and cosines")
+
+
+def _norm_maps(shown: Comparison, norms: own.Norms) -> None:
+    layers = shown.layer_labels
+    if selection.current().table:
+        columns = tables.of_cells(named(shown, norms, "L2 norm"), layers, shown.labels)
+        tables.draw(columns, "L2 norm of the stream by place and layer")
+        return
+    ends = _ends({side: norms[side] for side in shown.sides})
+    for side, values in norms.items():
+        if side == DIFFERENCE:
+            st.caption("B − A: blue where B's stream is longer, orange where A's is")
+        elif shown.b is not None:
+            st.caption(side)
+        cell_map(
+            values[::-1],  # the embedding at the bottom
+            CellAxis("after", layers[: len(values)][::-1]),
+            CellAxis("token", shown.labels, numbered=True),
+            title="change of L2 norm" if side == DIFFERENCE else "L2 norm",
+            scale="signed" if side == DIFFERENCE else "log",
+            ends=None if side == DIFFERENCE else ends,
+            lacks="not in both runs" if side == DIFFERENCE else "not in this run",
+            key=selection.widget_key(f"norms {side}"),
+        )
+
+
+def _ends(norms: own.Norms) -> tuple[float, float]:
+    """The least and the greatest length of all runs that is not zero, which has no place on a logarithmic scale."""
+    positive = np.concatenate([values[values > 0] for values in norms.values()])
+    return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 1.0)
+
+
+def _token(shown: Comparison, place: int) -> Listed:
+    return options.place(
+        "position",
+        "Token shown below",
+        shown.labels,
+        place,
+        lambda at: selection.update(position=at),
+        help="The next token is read off the last one.",
+        width=220,
+    )
+
+
+def _say_what_edits_add(shown: Comparison, parts: Mapping[str, own.Parts], place: int) -> None:
+    """What edits of the stream itself write, which is no layer's."""
+    for unit, found in parts.items():
+        for side, values in own.written(shown, found, place).items():
+            if shown.sides[side].edits_stream:
+                st.caption(f"{side}'s edits of the stream itself, which are no layer's: {values[-1]:.3g} ({unit})")
+
+
+def _tables(shown: Comparison, norms: own.Norms, parts: Mapping[str, own.Parts], place: int) -> None:
+    layers = shown.layer_labels
+    here = {side: values[:, place] for side, values in norms.items()}
+    columns = tables.of_rows("After layer", layers, named(shown, here, "L2 norm"))
+    tables.draw(columns, "L2 norm of the chosen token's stream by layer")
+    for unit, found in parts.items():
+        names, of_runs = _by_component(shown, own.written(shown, found, place))
+        table = tables.of_rows("Component", names, named(shown, with_difference(of_runs), unit))
+        tables.draw(table, f"{unit} of what each component writes at the chosen token")
+    for side, values in by_side(layer_cosines(shown)).items():
+        if shown.b is not None:
+            st.caption(side)
+        after = layers[: len(values)]
+        columns = tables.of_rows("After layer", after, dict(zip(after, values.T, strict=True)))
+        tables.draw(columns, f"Cosine between the stream's states after every two layers {side}")
+
+
+def _by_component(
+    shown: Comparison, values: Mapping[str, Float[np.ndarray, " component"]]
+) -> tuple[list[str], dict[str, Float[np.ndarray, " name"]]]:
+    """The names of all that writes in any of these runs, and each run's values in that order, NaN where it has none."""
+    by_name = {
+        side: dict(zip((name for name, _ in shown.sides[side].writes()), of_run, strict=True))
+        for side, of_run in values.items()
+    }
+    names = list(dict.fromkeys(name for of_run in by_name.values() for name in of_run))
+    return names, {side: np.array([of_run.get(name, np.nan) for name in names]) for side, of_run in by_name.items()}

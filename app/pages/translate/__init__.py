@@ -1,0 +1,28 @@
+"""Encoder and decoder: what it wrote, the beam search, and attention within and across."""
+
+from headlight.app.exports.export import Export
+from headlight.app.frame.view import WRITE, Kind, View
+from headlight.app.pages.translate import choices, code, document, numbers, picture, source_bar, view
+from headlight.app.runs import translations
+
+TRANSLATED = Kind(
+    source_bar.draw,
+    source_bar.menus,
+    translations.of,
+    choices.within,
+    source_bar.about,
+    lambda found: tuple(dict.fromkeys(each.source_text for each in found.sides.values())),
+    lambda found: source_bar.look_at(found.a.source_text),
+    source_bar.on_default,
+)
+EXPORT = Export("translate", code.script, numbers.data, picture.draw, document.page)
+
+VIEW = View(
+    "translate",
+    "Translate",
+    view.render,
+    lambda: EXPORT,
+    kind=TRANSLATED,
+    group=WRITE,
+    choices=choices.Choices,
+)

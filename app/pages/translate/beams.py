@@ -1,0 +1,58 @@
+"""The trees of beams in which what was written was found."""
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import BeamNode, beam_tree
+from headlight.app.pages.translate.choices import Choices
+from headlight.app.parts import tables
+from headlight.app.parts.parts import heading
+from headlight.model.decoding.translation import Translation, labels
+from headlight.model.decoding.translations import Translations
+
+BRANCHES = {"A": "branch", "B": "branch_b"}
+
+
+def draw(found: Translations) -> None:
+    """A tree for each translation that was searched for."""
+    for side, each in found.sides.items():
+        if each.search is not None:
+            heading("Beam search" if found.b is None else f"{side}: beam search", "beam_search")
+            _tree(each, side)
+
+
+def _tree(found: Translation, side: str) -> None:
+    assert found.search is not None  # asked before
+    st.caption("From left to right, a token a step. Choose a token: the page then shows the branch that ends there.")
+    named = labels(found.model, "target", [each.token for each in found.search.tree])
+    nodes = [
+        BeamNode(
+            label=label,
+            parent=each.parent,
+            step=each.n_tokens,
+            log_prob=each.log_prob,
+            total=each.total,
+            score=each.score,
+            state=each.fate,
+        )
+        for label, each in zip(named, found.search.tree, strict=True)
+    ]
+    if selection.current().table:
+        tables.draw(_table(nodes), "Every expansion of the beams, step by step")
+        return
+    key = selection.widget_key("beam_tree" if side == "A" else f"beam_tree_{side}")
+    leaf = beam_tree(nodes, selected=found.leaf, epoch=selection.epoch(), key=key)
+    if leaf != found.leaf:  # None: back to the best
+        selection.choose(Choices, **{BRANCHES[side]: leaf}, pair_queries=(), pair_keys=())
+        st.rerun(scope="fragment")
+
+
+def _table(nodes: list[BeamNode]) -> tables.Columns:
+    return {
+        "step": [node.step for node in nodes],
+        "token": [node.label for node in nodes],
+        "follows": ["" if node.parent is None else f"{node.parent} {nodes[node.parent].label}" for node in nodes],
+        "log-probability (nats)": [node.log_prob for node in nodes],
+        "score": [node.score for node in nodes],
+        "fate": [node.state for node in nodes],
+    }

@@ -1,0 +1,48 @@
+"""What can be chosen on the page *Translate* alone, besides what it reads and writes."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from headlight.app.runs import translations
+from headlight.app.selection import Selection
+from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.chosen import Head
+from headlight.model.decoding.translation import Attends
+from headlight.model.decoding.translations import Rows, Translations
+
+
+@dataclass(frozen=True)
+class Choices(PageChoices):
+    """Which attention is shown, and its heads and pinned tokens; a row is called by the token written or read there."""
+
+    attends: Attends = "cross"
+    rows: Rows = "written"
+    pair_heads: tuple[Head, ...] | None = None
+    pair_queries: tuple[int, ...] = ()
+    pair_keys: tuple[int, ...] = ()
+
+    def after(self, change: Change) -> Self:
+        """Without the heads of another model, and the pins of another source."""
+        left = super().after(change)
+        left = replace(left, pair_heads=None) if change.translator else left
+        return replace(left, pair_queries=(), pair_keys=()) if change.source else left
+
+    def among(self, found: Translations) -> Self:
+        """Without the heads and tokens that these translations do not have."""
+        down, across = found.axes(self.attends, self.rows)
+        n_layers, n_heads = found.shape(self.attends)
+        heads = self.pair_heads and tuple(
+            (layer, head) for layer, head in self.pair_heads if layer < n_layers and head < n_heads
+        )
+        return replace(
+            self,
+            pair_heads=None if self.pair_heads and not heads else heads,
+            pair_queries=tuple(place for place in self.pair_queries if place < len(down.labels)),
+            pair_keys=tuple(place for place in self.pair_keys if place < len(across.labels)),
+        )
+
+
+def within(chosen: Selection, found: Translations) -> Selection:
+    """The selection without what these translations do not have."""
+    own = chosen.of(Choices).among(found)
+    return translations.within(chosen, found).updated(Choices, **vars(own))

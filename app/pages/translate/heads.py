@@ -1,0 +1,176 @@
+"""The heads' attention between source and target, of A, of B and of B - A, on the axes that they have in common."""
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import (
+    HeadPanel,
+    HeadPattern,
+    Pin,
+    Switch,
+    TokenAxis,
+    encode_weights,
+    head_grid,
+    heads,
+    token_strip,
+)
+from headlight.app.pages.translate.choices import Choices
+from headlight.app.parts import grid, options
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.parts.sides import SIDES
+from headlight.app.parts.tables import CELL
+from headlight.app.runs.thumbnails import Thumbnails, farthest_from_zero, largest, scale_end
+from headlight.app.selection.chosen import Head, Selection, Side
+from headlight.model.axis import Axis
+from headlight.model.decoding.translation import Attends, Translation
+from headlight.model.decoding.translations import Rows, Translations, clearest
+
+FIRST_HEADS = 3
+
+
+def chosen_of(found: Translations, chosen: Selection) -> tuple[Head, ...]:
+    """The chosen heads, or those worth a first look."""
+    own = chosen.of(Choices)
+    return clearest(found, own.attends, FIRST_HEADS) if own.pair_heads is None else own.pair_heads
+
+
+def token_axes(found: Translations, attends: Attends, rows: Rows) -> tuple[TokenAxis, TokenAxis | None]:
+    """The axes for the components; columns of their own only where they are other tokens."""
+    down, across = (TokenAxis(axis.labels, axis.presence) for axis in found.axes(attends, rows))
+    return down, across if attends == "cross" else None
+
+
+def pictures(found: Translations) -> None:
+    """The strips of tokens, the grid of all heads and the chosen ones."""
+    now = selection.current()
+    own = now.of(Choices)
+    rows, across = token_axes(found, own.attends, own.rows)
+    group = f"pair-{own.attends}"
+    all_heads, strip, large = grid.places(found.b is not None)
+    with all_heads:
+        chosen = _grid(found, group)
+    with large:
+        if not chosen:
+            st.info("No head is chosen. Choose one in the grid to see its pattern here.")
+            return
+        panels = [panel(found, head, own.attends, own.rows) for head in chosen]
+        _heads(panels, rows, across, group)
+    with strip:
+        key = selection.widget_key(f"strip.{own.attends}")
+        token_strip(rows, panels[0], columns=across, key=key, group=group, scale=now.scale)
+
+
+def _grid(found: Translations, group: str) -> tuple[Head, ...]:
+    with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
+        if found.b is not None:
+            options.row(*grid.side_options(True), _sorting(), name="grid")
+    now, side = selection.current(), grid.side_of(found.b is not None)
+    own = now.of(Choices)
+    before = chosen_of(found, now)
+    order, captions = (None, None) if found.b is None else _by_divergence(found)
+    seen = thumbnails(found, side, own.attends, own.rows)
+    chosen = head_grid(
+        grid.pictures(seen).codes,
+        selected=before,
+        epoch=selection.epoch(),
+        key=selection.widget_key(f"grid.{group}"),
+        group=group,
+        order=order,
+        figures=captions if order else None,
+        largest=grid.largest(found.b is not None),
+        captions=None if captions is None else [[f"A and B apart {each} nats" for each in line] for line in captions],
+        kind="signed" if seen.signed else "positive",
+        legend_title=grid.legend("attention weight", side),
+        legend_limit=seen.limit,
+    )
+    if chosen != before:
+        selection.update(Choices, pair_heads=chosen)
+    return chosen
+
+
+def _sorting() -> Switch:
+    return options.tie(
+        Switch,
+        "pair_sort",
+        "Sort by how far A and B are apart",
+        selection.current().sort == "divergence",
+        lambda on: selection.update(sort="divergence" if on else "place"),
+        folded=True,
+    )
+
+
+def _by_divergence(found: Translations) -> tuple[list[Head] | None, list[list[str]]]:
+    """The heads by how differently they attend in A and B, if that is asked for, and how differently each does."""
+    now = selection.current()
+    own = now.of(Choices)
+    values = found.divergence(own.attends, own.rows).values.numpy()
+    order = [divmod(int(place), values.shape[1]) for place in np.argsort(-values, axis=None, kind="stable")]
+    return order if now.sort == "divergence" else None, [[f"{value:.3g}" for value in layer] for layer in values]
+
+
+def thumbnails(found: Translations, side: Side, attends: Attends, rows: Rows) -> Thumbnails:
+    """Every head's picture: of each bin the largest cell, of a difference the one farthest from zero."""
+    signed = side == "difference"
+    values = (farthest_from_zero if signed else largest)(found.cells(side, attends, rows)).numpy()
+    return Thumbnails(values, scale_end(float(np.nanmax(np.abs(values), initial=0))) if signed else 1.0, signed)
+
+
+def panel(found: Translations, head: Head, attends: Attends, rows: Rows) -> HeadPanel:
+    """One head as the browser draws it, in A, or in A and B on their common axes."""
+    down, across = found.axes(attends, rows)
+    coded = [_coded(each, head, attends, down, across, at) for at, each in enumerate(found.sides.values())]
+    return HeadPanel(coded[0], coded[1] if found.b is not None else None)
+
+
+def _coded(found: Translation, head: Head, attends: Attends, down: Axis, across: Axis, at: int) -> HeadPattern:
+    attended = found.attention[attends]
+    return HeadPattern(
+        *head,
+        weights=encode_weights(attended.pattern[head].numpy(), attended.masked.numpy()),
+        logsumexp=attended.logsumexp[head].numpy(),
+        write_norms=attended.write_norms[head].numpy(),
+    ).on_axis(down.positions[at], across.positions[at])
+
+
+def _heads(panels: list[HeadPanel], rows: TokenAxis, across: TokenAxis | None, group: str) -> None:
+    now = selection.current()
+    own = now.of(Choices)
+    before = Pin(own.pair_queries, own.pair_keys) if own.pair_queries or own.pair_keys else None
+    pin = heads(
+        panels,
+        rows,
+        columns=across,
+        pinned=before,
+        epoch=selection.epoch(),
+        key=selection.widget_key(f"heads.{own.attends}"),
+        group=group,
+        scale=now.scale,
+        own_scale=now.own_scale,
+        title=grid.chosen_title("target token" if now.of(Choices).attends == "decoder" else "source token"),
+    )
+    if pin != before:
+        selection.update(Choices, pair_queries=pin.queries if pin else (), pair_keys=pin.keys if pin else ())
+
+
+def as_tables(found: Translations) -> None:
+    """The chosen heads' cells."""
+    now = selection.current()
+    own = now.of(Choices)
+    down, across = found.axes(own.attends, own.rows)
+    names = [f"{place} {label}" for place, label in enumerate(across.labels)]
+    for layer, head in chosen_of(found, now):
+        for side in list(SIDES)[: 1 if found.b is None else None]:
+            called = f"L{layer}H{head}{'' if found.b is None else f' {SIDES[side]}'}"
+            heading(called)
+            st.caption("Attention weight. Row: the token that looks. Empty: masked or not there.")
+            cells = found.cells(side, own.attends, own.rows)[layer, head].numpy()
+            st.dataframe(
+                {
+                    "": [f"{place} {label}" for place, label in enumerate(down.labels)],
+                    **dict(zip(names, cells.T, strict=True)),
+                },
+                column_config=dict.fromkeys(names, CELL),
+                hide_index=True,
+                alt=f"attention weight of {called}: row the token that looks, column the one seen",
+            )

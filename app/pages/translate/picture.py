@@ -1,0 +1,58 @@
+"""The chosen heads' attention between source and target, of two translations as A, B and B - A."""
+
+from typing import TYPE_CHECKING
+
+from headlight.app.exports.picture import colour_bar, hatched, label_axis, matrix, origin
+from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.sides import DIFFERENCE, SIDES
+from headlight.app.exports.style import Palette
+from headlight.app.pages.translate.choices import Choices
+from headlight.app.pages.translate.heads import FIRST_HEADS, chosen_of
+from headlight.app.selection.chosen import Selection
+from headlight.model.decoding.translations import Translations, clearest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PANEL, LARGEST_PANEL = 2.5, 5.0  # inches
+PITCH = 0.16  # inches that a token's label wants
+ACROSS = 3  # panels beside each other
+
+
+def draw(found: Translations, chosen: Selection, palette: Palette) -> "Figure":
+    """One heatmap a head and side (row = query, column = key). Where no head is chosen, the clearest ones."""
+    own = chosen.of(Choices)
+    from matplotlib.figure import Figure
+
+    heads = chosen_of(found, chosen) or clearest(found, own.attends, FIRST_HEADS)
+    sides = list(SIDES)[: 1 if found.b is None else None]
+    cells = {side: found.cells(SIDES[side], own.attends, own.rows).numpy() for side in sides}
+    wanted = [(head, side) for head in heads for side in sides]
+    down, across = (axis.labels for axis in found.axes(own.attends, own.rows))
+    columns = min(ACROSS, len(wanted))
+    rows = -(-len(wanted) // columns)
+    width, height = (min(LARGEST_PANEL, max(PANEL, PITCH * len(labels))) for labels in (across, down))
+    figure = Figure(figsize=(width * columns + 0.9, height * rows + 1.1), layout="constrained")
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+    root = chosen.scale == "sqrt"
+    for signed in (False, True):
+        slots = [slot for slot, (_, side) in enumerate(wanted) if (side == DIFFERENCE) is signed]
+        values = {slot: cells[wanted[slot][1]][wanted[slot][0]] for slot in slots}
+        common = largest(values.values()) if signed and values else 1.0
+        called = "attention weight, B − A" if signed else "attention weight"
+        for slot in slots:
+            (layer, head), side = wanted[slot]
+            at, limit = grid[slot], largest([values[slot]]) if chosen.own_scale else common
+            image = matrix(at, values[slot], palette, scale(limit, signed, root=root), signed)
+            hatched(at, palette)
+            at.set_title(f"L{layer}H{head}{'' if found.b is None else f', {side}'}".replace("-", "−"))
+            label_axis(at, "y", down if slot % columns == 0 else [], height)
+            label_axis(at, "x", across if slot + columns >= len(wanted) else [], width)
+            if chosen.own_scale:
+                colour_bar(figure, image, [at], called, ticks(limit, signed, root=root))
+        if slots and not chosen.own_scale:
+            colour_bar(figure, image, [grid[slot] for slot in slots], called, ticks(common, signed, root=root))
+    for at in grid[len(wanted) :]:
+        at.set_axis_off()
+    origin(figure, found, palette)
+    return figure

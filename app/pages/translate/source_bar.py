@@ -1,0 +1,150 @@
+"""Above the page of an encoder-decoder: model, source, beams, a target of one's own, and a second of each; examples."""
+
+from dataclasses import replace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from headlight.app import selection
+from headlight.app.components import Number, Option
+from headlight.app.frame import bars
+from headlight.app.glossary import TERMS
+from headlight.app.runs import models, prompts
+from headlight.app.runs.translation import MOST_BEAMS
+from headlight.app.selection import Selection
+from headlight.model.decoding.translation import Translation
+from headlight.model.decoding.translations import Translations
+
+
+def draw() -> None:
+    """The bar: one line, or one for A and one for B."""
+    _begin()
+    selection.fill_bars()
+    with st.form("headlight.bar", border=False), bars.bar():
+        if selection.comparing_sources():
+            _two()
+        else:
+            _one()
+    selection.submit_late()
+
+
+def menus() -> DeltaGenerator:
+    """The row of menus under the bar; returns its beginning, for what was run."""
+    return bars.menus(
+        prompts.source_examples(),
+        _open,
+        bars.SideB(
+            selection.comparing_sources(),
+            "Add a second source, target or model: the page then shows A, B and the difference.",
+            selection.compare_sources,
+            selection.compare_sources_no_more,
+            selection.swap_sources,
+            key="_sources",
+        ),
+    )
+
+
+def _one() -> None:
+    with bars.line():
+        _texts("", "")
+        chosen = bars.row("chosen_sources", _model("Model", ""), _beams())
+        bars.run_button(selection.submit_source, chosen)
+
+
+def _two() -> None:
+    with bars.line("A"):
+        _texts(" A", "")
+        a = bars.row("chosen_sourcesA", _model("Model A", ""), bars.alignment("pair_align"))
+    with bars.line("B"):
+        _texts(" B", "_b")
+        b = bars.row("chosen_sourcesB", _model("Model B", "_b"), _beams())
+        bars.run_button(selection.submit_source, a, b)
+    bars.hint("translator", "source", "translation")
+
+
+def _texts(side: str, field: str) -> None:
+    bars.text(f"source{field}", f"Source{side}", "Type what the model is to read")
+    with st.popover("Give the target yourself", key=f"headlight-target{field}"):
+        st.text_area(
+            f"Target{side}",
+            key=selection.widget_key(f"translation{field}"),
+            height=68,
+            placeholder="Left empty, the model writes it",
+            help=TERMS["given_target"],
+        )
+
+
+def _model(label: str, field: str) -> Option:
+    return bars.model_list(
+        f"translator{field}",
+        label,
+        models.offered_seq2seq_models(),
+        "Pick an encoder-decoder, or type the folder of one.",
+    )
+
+
+def _beams() -> Option:
+    return bars.option(Number, "beams", "Beams", help=TERMS["beams"], least=1, most=MOST_BEAMS, width=64)
+
+
+def _begin() -> None:
+    """Where nothing was chosen yet, the bar holds the example that is then shown."""
+    now = selection.asked() or selection.current()
+    example = prompts.first_source(now.translator)
+    model = now.translator or example.model
+    begun = {"translator": model, "source": now.source or example.source, "translator_b": now.translator_b or model}
+    for name, value in begun.items():
+        if getattr(now, name) in ("", None) and selection.widget_key(name) not in st.session_state:
+            st.session_state[selection.widget_key(name)] = value
+
+
+def _open(example: prompts.SourceExample) -> None:
+    alone = replace(selection.current(), translation=None, translator_b="", source_b=None, translation_b=None)
+    asked = replace(alone, translator=example.model, source=example.source)
+    selection.ask_instead(asked)
+
+
+def on_default(asked: Selection) -> Selection:
+    """The same sources on the model of the first example."""
+    return replace(asked, translator=prompts.first_source("").model, translator_b="")
+
+
+def look_at(source: str) -> str:
+    """What to look at, if the source is one of the examples."""
+    return next((each.look_at for each in prompts.source_examples() if each.source == source), "")
+
+
+def about(found: Translations) -> None:
+    """What was read and written by which models, and behind it where they come from."""
+    for side, each in found.sides.items():
+        with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-fed{side}"):
+            named = "" if found.b is None else f"{side}  "
+            n_source, n_target = len(each.source_tokens), len(each.written)
+            given = "target given" if each.search is None else f"{n_target:,} written"
+            st.text(f"{named}{each.source.name} · {n_source:,} source tokens read, {given}", width="content")
+            key = selection.widget_key(f"about{side}")
+            details = st.popover("About this model", type="tertiary", key=key, on_change="rerun")
+            if details.open:  # the hash reads the whole file, so not before somebody looks
+                with details:
+                    _details(each)
+
+
+def _details(found: Translation) -> None:
+    cfg, source = found.model.cfg, found.source
+    n_parameters = sum(parameter.numel() for parameter in found.model.parameters())
+    rows = {
+        "model": source.name,
+        "family": source.family,
+        "layers (encoder, decoder) × heads": f"{cfg.n_encoder_layers}, {cfg.n_decoder_layers} × {cfg.n_heads}",
+        "width (stream, head, MLP)": f"{cfg.d_model}, {cfg.d_head}, {cfg.d_mlp}",
+        "vocabulary (source, target)": f"{cfg.d_vocab:,}, {cfg.d_vocab_out:,} tokens",
+        "positions": f"{cfg.n_ctx:,}, {cfg.positions}",
+        "LayerNorm": "before each sublayer" if cfg.norm_first else "after each sublayer",
+        "shared embeddings": cfg.shared_embeddings,
+        "parameters": f"{n_parameters:,}",
+        "weights' SHA-256": source.sha256,
+        "token ids read": " ".join(map(str, found.source_tokens.tolist())),
+        "token ids written": " ".join(map(str, found.written.tolist())),
+    }
+    width = max(map(len, rows))
+    st.code("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()), language=None, wrap_lines=True)

@@ -1,0 +1,53 @@
+"""What was written, and how likely each token was."""
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.parts import tables
+from headlight.app.parts.parts import heading
+from headlight.model.decoding.translation import Translation
+from headlight.model.decoding.translations import Translations
+
+
+def draw(found: Translations) -> None:
+    """The target of each translation, with its probabilities; of two, how much likelier B's is."""
+    for side, each in found.sides.items():
+        _target(each, "" if found.b is None else f"{side}: ", side)
+    if found.b is not None:
+        change = float(found.b.log_probs.sum() - found.a.log_probs.sum())
+        st.caption(f"Log-probability of B's target, all together, less that of A's: {_number(change)} nats.")
+        if selection.current().table:
+            tables.draw(_side_by_side(found), "The targets side by side, with every token's log-probability")
+
+
+def _target(found: Translation, before: str, side: str) -> None:
+    given = "The target you gave" if not before else "the target you gave"
+    wrote = "What it wrote" if not before else "what it wrote"
+    heading(f"{before}{wrote if found.search else given}", "log_prob")
+    st.text(found.text or "Nothing: it ended at once.")
+    probabilities = zip(found.written_labels, found.log_probs.exp().tolist(), strict=True)
+    with st.container(key=f"headlight-probabilities{side}"):
+        st.text("  ".join(f"{label} {_percent(probability)}" for label, probability in probabilities))
+    total = _number(float(found.log_probs.sum()))
+    st.caption(f"Each token's probability, given those before it. All together: {total} nats.")
+
+
+def _side_by_side(found: Translations) -> tables.Columns:
+    """The tokens on their common axis; B - A where both wrote one."""
+    axis, _ = found.axes("cross", "written")
+    columns: tables.Columns = {"Place": range(len(axis.labels)), "Token": axis.labels}
+    own = {}
+    for (side, each), positions in zip(found.sides.items(), axis.positions, strict=True):
+        log_probs = each.log_probs.tolist()
+        own[side] = [float("nan") if place is None else log_probs[place] for place in positions]
+        columns[f"Log-probability {side} (nats)"] = own[side]
+    columns["Log-probability B − A (nats)"] = [b - a for a, b in zip(own["A"], own["B"], strict=True)]
+    return columns
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no −0.000
+
+
+def _percent(probability: float) -> str:
+    return "<1%" if probability < 0.01 else f"{probability:.0%}"

@@ -1,0 +1,52 @@
+"""What encoder-decoders wrote, where their heads looked while writing, and the trees of beams it was found in."""
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Choice, Switch
+from headlight.app.pages.translate import beams, heads, text
+from headlight.app.pages.translate.choices import Choices
+from headlight.app.parts import options
+from headlight.model.decoding.translation import Attends
+from headlight.model.decoding.translations import Rows, Translations
+
+ATTENDS: dict[Attends, str] = {
+    "cross": "target → source (cross)",
+    "decoder": "target → target",
+    "encoder": "source → source",
+}
+ROWS: dict[Rows, str] = {"written": "token it writes", "read": "token it reads"}
+SCALES = {"sqrt": "√", "linear": "linear"}
+
+
+def render(found: Translations) -> None:
+    """The targets, the two strips, the grid of all heads, the chosen ones, and the beams' trees."""
+    _options()
+    if selection.current().table:
+        text.draw(found)
+        heads.as_tables(found)
+    else:
+        heads.pictures(found)
+        text.draw(found)
+    _say_what_is_common(found)
+    beams.draw(found)
+
+
+def _say_what_is_common(found: Translations) -> None:
+    """One line for the heads that only one of two models has."""
+    attends = selection.current().of(Choices).attends
+    counts = {side: each.attention[attends].pattern.shape[:2] for side, each in found.sides.items()}
+    if len(set(counts.values())) > 1:
+        said = " and ".join(f"{side} {layers} layers of {n_heads} heads" for side, (layers, n_heads) in counts.items())
+        st.caption(f"Here {said}: the heads that both have are shown.")
+
+
+def _options() -> None:
+    rows = options.bind(Choice, "rows", "A row is called by the", page=Choices, options=ROWS, folded=True)
+    options.row(
+        options.bind(Choice, "attends", "Attention", page=Choices, options=ATTENDS),
+        rows if selection.current().of(Choices).attends == "cross" else None,
+        options.bind(Choice, "scale", "Colour scale", options=SCALES),
+        options.as_tables(),
+        options.bind(Switch, "own_scale", "Own scale each", folded=True),
+    )

@@ -1,0 +1,19 @@
+"""A head without any prompt: its circuits, read from the weights."""
+
+from headlight.app import selection
+from headlight.app.exports.export import Export
+from headlight.app.frame.view import MODEL, View
+from headlight.app.pages.weights import code, document, numbers, picture, view
+from headlight.app.pages.weights.choices import Choices
+from headlight.app.parts import needs
+from headlight.app.runs import shown
+
+EXPORT = Export("weights", code.script, numbers.data, picture.draw, document.page)
+
+
+def export() -> Export | None:
+    """The weights' tables, once all pairs were searched."""
+    return EXPORT if view.is_complete(shown.of(selection.current())) else None
+
+
+VIEW = View("weights", "Weights", view.render, export, needs.language_model, group=MODEL, choices=Choices)

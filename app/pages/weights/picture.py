@@ -1,0 +1,101 @@
+"""How far a head's composition with earlier heads is above chance, and its strongest directions, as a picture."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.analyses.weights import circuit_of
+from headlight.app.exports.picture import colour_bar, ink, label_axis, matrix, origin
+from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.style import Palette
+from headlight.app.pages.weights.numbers import listed
+from headlight.app.pages.weights.weight_tables import (
+    COMPOSITION,
+    LETTERS,
+    SIDES,
+    SIGNS,
+    Compositions,
+    Weights,
+    above_random,
+    compositions_of,
+    weights_of,
+)
+from headlight.app.parts.parts import name
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.explain.circuits import THROUGH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+WIDTH, LINE = 9.0, 0.19  # inches: of the picture, and of a line of text
+MOST_NUMBERED = 6  # heads in a row whose cells have room for numbers
+LONGEST = 64  # characters of a direction's tokens
+
+
+def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+    """The tokens at both ends of each direction, and under them maps of earlier heads: three, or three a model."""
+    from matplotlib.figure import Figure
+
+    of = weights_of(shown, chosen)
+    found, layers = circuit_of(of.key).directions(), of.head[0]
+    above = above_random(compositions_of(of)) if layers else {}
+    lines = 2 * len(found.strengths.values) + 2
+    height = max(1.0, 0.3 * layers) + 0.4
+    figure = Figure(figsize=(WIDTH, LINE * lines + height * len(above) + 1.6), layout="constrained")
+    where = f", {listed(of)}" if of.compares else ""
+    figure.suptitle(f"Weights of {name(of.head)}, {of.kind.upper()} circuit{where}", fontsize=10, x=0.01, ha="left")
+    grid = figure.add_gridspec(1 + len(above), 3, height_ratios=[LINE * lines, *[height] * len(above)])
+    _directions(figure.add_subplot(grid[0, :]), of, palette)
+    if above:
+        axes = [[figure.add_subplot(grid[row + 1, column]) for column in range(3)] for row in range(len(above))]
+        _maps(figure, axes, above, palette)
+    origin(figure, shown if of.compares else Comparison(of.run), palette)
+    return figure
+
+
+def _directions(axes: "Axes", of: Weights, palette: Palette) -> None:
+    """A line an end: its strength, and the tokens on both sides."""
+    found = circuit_of(of.key).directions()
+    axes.axis("off")
+    lines: list[tuple[str, ...]] = [("", "strength", *SIDES[of.kind])]
+    for place, strength in enumerate(found.strengths.values.tolist()):
+        for end, sign in enumerate(SIGNS):
+            ids = (each.tokens.values[place, end].tolist() for each in (found.rows, found.columns))
+            texts = ("  ".join(of.run.tokenizer.labels(tokens))[:LONGEST] for tokens in ids)
+            lines.append((f"{place + 1} {sign}", "" if end else f"{strength:.4g}", *texts))
+    for line, cells in enumerate(lines):
+        for across, text in zip((0.0, 0.05, 0.14, 0.57), cells, strict=True):
+            colour = palette.text if line else palette.faded
+            axes.text(across, 1 - line / len(lines), text, fontsize=7, va="top", color=colour)
+
+
+def _maps(figure: "Figure", rows: "list[list[Axes]]", above: Compositions, palette: Palette) -> None:
+    """A row of maps a model, and one of B − A, on one scale."""
+    limit = largest(values for maps in above.values() for values in maps.values())
+    norm: Normalize = scale(limit, signed=True, root=False)
+    for maps, (side, by) in zip(rows, above.items(), strict=True):
+        for axes, through in zip(maps, THROUGH, strict=True):
+            image: AxesImage = matrix(axes, by[through], palette, norm, signed=True)
+            axes.set_title(f"{LETTERS[through]}-composition{f', {side}' if len(above) > 1 else ''}", fontsize=8)
+            _label(axes, image, by[through], palette)
+    colour_bar(
+        figure, image, [axes for maps in rows for axes in maps], COMPOSITION, ticks(limit, signed=True, root=False)
+    )
+
+
+def _label(axes: "Axes", image: "AxesImage", values: Float[np.ndarray, "layer head"], palette: Palette) -> None:
+    """Layers and heads along the sides, and the numbers where there is room."""
+    label_axis(axes, "x", [f"H{head}" for head in range(values.shape[1])], WIDTH / 3)
+    label_axis(axes, "y", [f"L{layer}" for layer in range(len(values))], 0.3 * len(values))
+    axes.tick_params(axis="x", rotation=0)
+    if values.shape[1] > MOST_NUMBERED:
+        return
+    for (layer, head), value in ((divmod(i, values.shape[1]), v) for i, v in enumerate(values.flat) if v == v):
+        text = f"{value:z.2f}".replace("-", "−")
+        colour = ink(tuple(map(float, image.cmap(image.norm(value)))), palette)
+        axes.text(head, layer, text, ha="center", va="center", fontsize=6, color=colour)

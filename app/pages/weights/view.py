@@ -1,0 +1,228 @@
+"""What a head's weights do with tokens: its strongest pairs, its singular directions, and which heads it reads."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from headlight.app import selection
+from headlight.app.analyses import weights
+from headlight.app.analyses.weights import circuit_of
+from headlight.app.components import Choice, Column, MapAxis, Text, row_table, signed_map
+from headlight.app.frame import notices, progress
+from headlight.app.glossary import TERMS
+from headlight.app.pages.weights.choices import Choices
+from headlight.app.pages.weights.weight_tables import (
+    COMPOSITION,
+    LETTERS,
+    PLACES,
+    SIDES,
+    VALUES,
+    Weights,
+    above_random,
+    composition_table,
+    compositions_of,
+    directions_table,
+    farthest,
+    folded,
+    pairs_table,
+    partners_tables,
+    spelled_composition,
+    strengths_table,
+    token_of,
+    unchanged,
+    weights_of,
+)
+from headlight.app.parts import options, tables
+from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.runs import jobs
+from headlight.app.runs.jobs import Jobs
+from headlight.model.analysis.circuits import Directions
+from headlight.model.analysis.composition import Through
+from headlight.model.analysis.pair_search import Ends
+from headlight.model.comparison import Comparison
+from headlight.model.errors import HeadlightError
+from headlight.model.explain.circuits import THROUGH, CircuitKind
+
+CIRCUITS: dict[CircuitKind, str] = {"qk": "QK: where it looks", "ov": "OV: what it writes"}
+AT_ONCE = 30.0  # seconds at most by estimate; what may take longer waits for a click
+NOTHING = 1e-9  # of a circuit's strength; what is below is rounding
+
+
+def is_complete(shown: Comparison) -> bool:
+    """Whether all that the page shows is there to be taken along."""
+    of = weights_of(shown, selection.current())
+    return weights.known_pairs(of.key) is not None or is_nothing(of, directions_of(of))
+
+
+def render(shown: Comparison) -> None:
+    """The choices, the pairs of the circuit, one token's, the directions, and the composition with earlier heads."""
+    of, work = weights_of(shown, selection.current()), jobs.of("weights")
+    with title_row(f"Weights of {name(of.head)}", "weights", "head", how=folded(of), key="of"):
+        _options(shown, of)
+    if said := unchanged(shown):
+        st.info(said)
+    with st.spinner("Taking the circuit apart…"):
+        found = directions_of(of)
+    _strengths(of)
+    if is_nothing(of, found):
+        st.info(_says_nothing(of))
+    else:
+        _pairs(of, work)
+        _token(of)
+        _directions(of, found[of.listed])
+    _composition(of)
+    progress.go_on(work, weights.look)
+
+
+def directions_of(of: Weights) -> dict[str, Directions]:
+    """The singular directions of each circuit."""
+    return {side: circuit_of(asked).directions() for side, asked in of.asked.items()}
+
+
+def is_nothing(of: Weights, found: Mapping[str, Directions]) -> bool:
+    """Whether the circuit that is listed is zero, but for rounding."""
+    strengths = {side: float(each.strengths.values[0]) for side, each in found.items()}
+    return strengths[of.listed] <= NOTHING * max(strengths.values())
+
+
+def _says_nothing(of: Weights) -> str:
+    if of.listed == DIFFERENCE:
+        return f"This circuit of {name(of.head)} is the same in A and B."
+    where = f" in {of.listed}" if of.compares else ""
+    return f"This circuit of {name(of.head)} is zero{where}: it does nothing with any token."
+
+
+def _options(shown: Comparison, of: Weights) -> None:
+    side = options.bind(Choice, "side", "Strongest in", "difference", options=PLACES, help=TERMS["circuit_side"])
+    options.row(
+        options.first_head("weights_head", shown, of.head),
+        options.bind(Choice, "circuit", "Circuit", page=Choices, options=CIRCUITS),
+        options.bind(Text, "circuit_token", "Look up a token", page=Choices, placeholder="one token"),
+        side if of.compares else None,
+        options.as_tables(),
+    )
+
+
+def _strengths(of: Weights) -> None:
+    """The singular values side by side, where there are two models."""
+    if of.compares:
+        heading("Singular values", "directions")
+        title = f"Singular values of {name(of.head)} ({VALUES[of.kind].lower()})"
+        _table(strengths_table(of), title, "singular_values")
+
+
+def _pairs(of: Weights, work: Jobs) -> None:
+    """The outermost entries of all, once every block was searched."""
+    heading("Of all pairs of tokens", "circuit_pairs")
+    n_pairs = of.run.cfg.d_vocab**2
+    _working(of, work, n_pairs)
+    if (found := weights.known_pairs(of.key)) is not None:
+        draw_pairs(of, found, n_pairs)
+
+
+def _working(of: Weights, work: Jobs, n_pairs: int) -> None:
+    """Search what is missing: at once where that is quick, else when asked to; how far that is, and a button to stop.
+
+    What has been found on the way is not shown: a pair that is higher may be still to come.
+    """
+    pieces = weights.pieces_of(of.key)
+    work.keep_to(pieces)
+    if weights.known_pairs(of.key) is not None:
+        return
+    missing = [piece for piece in pieces if not weights.is_done(piece)]
+    label, seconds = f"Search {n_pairs:,} pairs", weights.seconds(missing)
+    if progress.offer(work, missing, label, "pairs", seconds, AT_ONCE, "at most about"):
+        with st.spinner("Searching all pairs…"):
+            work.step(weights.look)  # before anything is drawn of it: a small vocabulary needs no more
+        if work.halted:
+            st.rerun()
+    for reason in {work.refused[piece] for piece in missing if piece in work.refused}:
+        notices.refused(reason, "refused_pairs")
+    progress.bar(work, f"parts of {n_pairs:,} pairs searched", "pairs")
+
+
+def draw_pairs(of: Weights, found: Ends, n_pairs: int) -> None:
+    """Both ends, side by side."""
+    where = f" in {of.listed}" if of.compares else ""
+    for column, title, each in zip(
+        st.columns(2, gap="large"), ("Highest", "Lowest"), (found.highest, found.lowest), strict=True
+    ):
+        with column:
+            unit = f" ({VALUES[of.kind].lower()})" if of.compares else ""
+            said = f"{title}{where} of {n_pairs:,}{unit}"
+            _table(pairs_table(of, each), f"{title} pairs of {name(of.head)}", f"pairs_{title}", said)
+
+
+def _token(of: Weights) -> None:
+    """What the circuit makes of one token, on either of its sides."""
+    try:
+        token = token_of(of.run, selection.current())
+    except HeadlightError as error:
+        notices.refused(str(error), "circuit_token")
+        return
+    if token is None:
+        return
+    heading(f"Of {of.run.tokenizer.labels([token])[0]} alone", "circuit", key="alone")
+    both = partners_tables(of, token).items()
+    for place, (column, (title, columns)) in enumerate(zip(st.columns(2, gap="large"), both, strict=True)):
+        with column:
+            _table(columns, f"{title}, {name(of.head)}", f"partners_{place}", title)
+
+
+def _directions(of: Weights, found: Directions) -> None:
+    rows, columns = SIDES[of.kind]
+    heading(
+        f"Singular directions{f' of {of.listed}' if of.compares else ''}",
+        "directions",
+        caption=f"{rows} and {columns.lower()} at the same end (+ with +, − with −) raise {_what(of)}; at opposite "
+        "ends they lower it.",
+    )
+    _table(directions_table(of, found), f"Singular directions of {name(of.head)}", "directions", whole=True)
+
+
+def _what(of: Weights) -> str:
+    return "the score" if of.kind == "qk" else "the logit"
+
+
+def _composition(of: Weights) -> None:
+    heading("Which earlier heads it reads", "composition")
+    layer = of.head[0]
+    if layer == 0:
+        st.info("A head of the first layer has no earlier heads. Choose a head of a later layer to see what it reads.")
+        return
+    with st.spinner("Multiplying circuits…"):
+        found = compositions_of(of)
+    if selection.current().table:
+        title = f"Composition of {name(of.head)} with earlier heads"
+        _table(composition_table(found), title, "composition_table")
+        return
+    above = above_random(found)
+    for side, maps in above.items():
+        if of.compares:
+            st.caption(f"**{side}**")
+        for column, through in zip(st.columns(3, gap="medium"), THROUGH, strict=True):
+            with column:
+                key = selection.widget_key(f"composition_{through}_{side}")
+                said = spelled_composition(found[side], through) if side in found else ""
+                draw_map(maps[through], called(through, side, of), farthest(above), key, said)
+
+
+def called(through: Through, side: str, of: Weights) -> str:
+    """A map's title."""
+    return f"{LETTERS[through]}-{COMPOSITION}{f', {side}' if of.compares else ''}"
+
+
+def draw_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, key: str, caption: str = "") -> None:
+    """How far each earlier head's composition is above that of random heads, in one model or in B more than in A."""
+    rows = MapAxis("layer", [f"L{layer}" for layer in range(len(values))])
+    columns = MapAxis("head", [f"H{head}" for head in range(values.shape[1])])
+    signed_map(values, rows, columns, title=title, caption=caption, limit=limit or None, key=key)
+
+
+def _table(columns: tables.Columns, title: str, key: str, caption: str = "", whole: bool = False) -> None:
+    """Tokens with their numbers, to four digits."""
+    shown = [Column(each, list(cells)) for each, cells in columns.items()]
+    row_table(shown, title=title, caption=caption, key=selection.widget_key(key), choosable=False, whole=whole)

@@ -1,0 +1,256 @@
+"""What the page *Weights* shows, in columns: tokens by their labels, with what the circuit has there."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.analyses import weights
+from headlight.app.analyses.weights import circuit_of
+from headlight.app.pages.weights.choices import Choices
+from headlight.app.parts.first_heads import head_of
+from headlight.app.parts.labels import number
+from headlight.app.parts.parts import name
+from headlight.app.parts.sides import DIFFERENCE, with_difference
+from headlight.app.parts.tables import Columns
+from headlight.app.selection.chosen import Head, Selection, Side
+from headlight.model.analysis.circuits import Directions, Pairs
+from headlight.model.analysis.composition import Through
+from headlight.model.analysis.pair_search import Ends
+from headlight.model.comparison import Comparison
+from headlight.model.explain.circuits import CircuitKind, Composed, compositions
+from headlight.model.run import Run
+
+SIDES: dict[CircuitKind, tuple[str, str]] = {
+    "qk": ("Query tokens", "Key tokens"),
+    "ov": ("Source tokens", "Promoted tokens"),
+}
+TITLES = {
+    "query token": "Query token",
+    "key token": "Key token",
+    "source token": "Source token",
+    "promoted token": "Promoted token",
+}
+VALUES: dict[CircuitKind, str] = {"qk": "Score (nats)", "ov": "Logit"}
+LETTERS: dict[Through, str] = {"query": "Q", "key": "K", "value": "V"}
+COMPOSITION = "composition − that of random heads"
+SIGNS = ("+", "−")
+PLACES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """One circuit of one head: of A's model, or of two models that are compared; `listed` is whose tokens are listed.
+
+    `models` are the runs whose models are shown, by their names on the page, and `asked` the circuits: A's, or A's and
+    B's and B − A.
+    """
+
+    models: dict[str, Run]
+    asked: dict[str, weights.Asked]
+    listed: str
+
+    @property
+    def run(self) -> Run:
+        """The run by whose tokenizer ids are read, which is that of all."""
+        return self.models["A"]
+
+    @property
+    def key(self) -> weights.Asked:
+        """The circuit whose tokens are listed."""
+        return self.asked[self.listed]
+
+    @property
+    def head(self) -> Head:
+        """The head."""
+        return self.key.head
+
+    @property
+    def kind(self) -> CircuitKind:
+        """Which of its circuits."""
+        return self.key.kind
+
+    @property
+    def compares(self) -> bool:
+        """Whether there are two models."""
+        return len(self.models) > 1
+
+
+def weights_of(shown: Comparison, chosen: Selection) -> Weights:
+    """The chosen head's circuit in A's model, beside B's where that is another."""
+    two = shown.b is not None and not shown.b.same_model(shown.a)
+    sides = shown.sides if two else {"A": shown.a}
+    head, kind = head_of(shown, chosen), chosen.of(Choices).circuit
+    asked = {side: weights.Asked(run.source.name, head, kind) for side, run in sides.items()}
+    if two:
+        asked[DIFFERENCE] = weights.Asked(asked["B"].model, head, kind, less=asked["A"].model)
+    return Weights(sides, asked, PLACES[chosen.side or "difference"] if two else "A")
+
+
+def unchanged(shown: Comparison) -> str:
+    """Why B's weights are not shown, where there is a B of the same model."""
+    if shown.b is None or not shown.b.same_model(shown.a):
+        return ""
+    if shown.b.edits:
+        return (
+            "Edits change a run and not the weights: in B every head has A's weights, an ablated head too. Here is the "
+            "model of both."
+        )
+    return "Weights do not change with the prompt: A and B are the same model, and this is what both have."
+
+
+def token_of(run: Run, chosen: Selection) -> int | None:
+    """The id of the token that is looked up, None where there is none.
+
+    Raises:
+        InputError: what was typed is not one token of the model's.
+    """
+    typed = chosen.of(Choices).circuit_token
+    return run.tokenizer.to_single_token(typed) if typed else None
+
+
+def folded(of: Weights) -> str:
+    """What is counted in the reading, and what is not."""
+    left_out = "Token embeddings alone: without positions, biases and what earlier layers write"
+    with_norm = [side for side, run in of.models.items() if run.cfg.normalization_type is not None]
+    if not with_norm:
+        return f"{left_out}. {'These models have' if of.compares else 'This model has'} no LayerNorm."
+    norms = "the LayerNorm before the head" if of.kind == "qk" else "the LayerNorms before the head and at the end"
+    where = "the model runs" if not of.compares else "the models run"
+    lacking = "" if len(with_norm) == len(of.models) else f" ({with_norm[0]} alone has them)"
+    return (
+        f"{left_out}, at a LayerNorm scale of 1. For this reading only, the centring and the gain of {norms} are "
+        f"folded into the weights{lacking}; {where} without that."
+    )
+
+
+def pairs_table(of: Weights, found: Pairs) -> Columns:
+    """One row a pair, with its entry in each of the circuits."""
+    return {
+        TITLES[found.rows.name]: _labels(of.run, found.rows.values.tolist()),
+        TITLES[found.columns.name]: _labels(of.run, found.columns.values.tolist()),
+    } | _values(of, found)
+
+
+def _values(of: Weights, found: Pairs) -> Columns:
+    """Their entries: in the one circuit, or in A's, B's and their difference."""
+    if not of.compares:
+        return {VALUES[of.kind]: found.values.values.tolist()}
+    return {side: circuit_of(asked).entries(found).values.tolist() for side, asked in of.asked.items()}
+
+
+def partners_tables(of: Weights, token: int) -> dict[str, Columns]:
+    """One token's highest and lowest partners, as the row of the circuit and as its column, by what they say."""
+    label = _labels(of.run, [token])[0]
+    row, column = circuit_of(of.key).partners(token)
+    said = {
+        "qk": (f"{label} as query: keys that it scores", f"{label} as key: queries that score it"),
+        "ov": (f"{label} attended to: tokens that it moves", f"{label} promoted: tokens that move it"),
+    }
+    first, second = said[of.kind]
+    if of.compares:
+        return {first: _compared(of, row), second: _compared(of, column, turned=True)}
+    return {first: _ends_table(of, row), second: _ends_table(of, column)}
+
+
+def _ends_table(of: Weights, ends: Ends) -> Columns:
+    columns: Columns = {}
+    for title, each in zip(("Highest", "Lowest"), (ends.highest, ends.lowest), strict=True):
+        columns[title] = _labels(of.run, each.columns.values.tolist())
+        columns[f"{title}: {VALUES[of.kind].lower()}"] = each.values.values.tolist()
+    return columns
+
+
+def _compared(of: Weights, ends: Ends, turned: bool = False) -> Columns:
+    """The highest partners, and under them the lowest, with their entries in each circuit."""
+    columns: dict[str, list[Any]] = {"End": [], "Token": []} | {side: [] for side in of.asked}
+    for title, each in (("highest", ends.highest), ("lowest", ends.lowest)):
+        columns["End"] += [title] * len(each.values.values)
+        columns["Token"] += _labels(of.run, each.columns.values.tolist())
+        for side, values in _values(of, each.turned if turned else each).items():
+            columns[side] += values
+    return dict(columns)
+
+
+def strengths_table(of: Weights) -> Columns:
+    """The strongest singular values of each circuit, one row a place in their order."""
+    found = {side: circuit_of(asked).directions().strengths.values.tolist() for side, asked in of.asked.items()}
+    n = max(map(len, found.values()))
+    filled = {side: [*values, *[float("nan")] * (n - len(values))] for side, values in found.items()}
+    return {"Direction": list(range(1, n + 1)), **filled}
+
+
+def directions_table(of: Weights, found: Directions) -> Columns:
+    """Two rows a direction, one an end: the tokens there on both sides."""
+    rows, columns = SIDES[of.kind]
+    table: dict[str, list[Any]] = {"Direction": [], "Strength": [], "Share": [], rows: [], columns: []}
+    for place, (strength, share) in enumerate(
+        zip(found.strengths.values.tolist(), found.shares.values.tolist(), strict=True)
+    ):
+        for end, sign in enumerate(SIGNS):
+            table["Direction"].append(f"{place + 1} {sign}")
+            table["Strength"].append(strength)
+            table["Share"].append(share)
+            for side, tokens in ((rows, found.rows.tokens), (columns, found.columns.tokens)):
+                table[side].append(_labels(of.run, tokens.values[place, end].tolist()))
+    return dict(table)
+
+
+def _labels(run: Run, tokens: list[int]) -> list[str]:
+    return run.tokenizer.labels(tokens)
+
+
+Compositions = dict[str, dict[Through, Float[np.ndarray, "layer head"]]]
+
+
+def compositions_of(of: Weights) -> dict[str, Composed]:
+    """The head's composition with earlier heads in each model."""
+    return {side: compositions(run.model, of.head, run.host) for side, run in of.models.items()}
+
+
+def above_random(found: dict[str, Composed]) -> Compositions:
+    """Each earlier head's score less the mean of random heads, by model and way of reading; with two models B − A."""
+    above = {
+        side: {through: _above(composed, through) for through in composed.scores} for side, composed in found.items()
+    }
+    if len(above) > 1:
+        each = {
+            through: with_difference({side: maps[through] for side, maps in above.items()}) for through in above["A"]
+        }
+        above[DIFFERENCE] = {through: sides[DIFFERENCE] for through, sides in each.items()}
+    return above
+
+
+def _above(found: Composed, through: Through) -> Float[np.ndarray, "layer head"]:
+    return (found.scores[through].values - float(found.random[through].mean.values)).numpy()
+
+
+def farthest(above: Compositions) -> float:
+    """The largest distance from random heads, on either side, in any map."""
+    every = [np.abs(values).ravel() for maps in above.values() for values in maps.values()]
+    return float(np.nanmax(np.concatenate([*every, [0.0]])))
+
+
+def composition_table(found: dict[str, Composed]) -> Columns:
+    """One row an earlier head, a column a way of reading, with what random heads score; of two models a column each."""
+    shapes = [composed.scores["key"].values.shape for composed in found.values()]
+    layers, heads = map(min, zip(*shapes, strict=True))
+    columns: Columns = {"Earlier head": [name((layer, head)) for layer in range(layers) for head in range(heads)]}
+    for through, letter in LETTERS.items():
+        for side, composed in found.items():
+            called = letter if len(found) == 1 else f"{letter} in {side}"
+            columns[called] = composed.scores[through].values[:layers, :heads].flatten().tolist()
+            columns[f"{called} of random heads"] = [float(composed.random[through].mean.values)] * (layers * heads)
+    return columns
+
+
+def spelled_composition(found: Composed, through: Through) -> str:
+    """The head that is read most, and what random heads score."""
+    values, baseline = found.scores[through].values, found.random[through]
+    if values.isnan().all():
+        return "No earlier head writes anything, or this one reads nothing."
+    best = int(values.nan_to_num(-1).argmax())
+    head, score = divmod(best, values.shape[1]), float(values.flatten()[best])
+    mean, sd = float(baseline.mean.values), float(baseline.sd.values)
+    return f"Most: {name(head)} with {number(score)}. Random heads: {number(mean)} ± {number(sd)} (mean ± sd)."

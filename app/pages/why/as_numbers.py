@@ -1,0 +1,55 @@
+"""The page *Why* as tables in place of pictures."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from headlight.app.pages.why import figures as numbers
+from headlight.app.pages.why import panels, spelled
+from headlight.app.pages.why.figures import matrices
+from headlight.app.parts import tables
+from headlight.app.parts.parts import heading
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.model.comparison import Comparison
+from headlight.model.explain.explained import Explained
+from headlight.model.reports.why import effect_by_name
+
+
+def draw(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
+    """Every picture's numbers, of A, of B or of B - A."""
+    if (at := sides.get(side)) is not None:
+        st.text("\n".join([spelled.score(at), spelled.write(at), spelled.effects(at)]))
+    else:
+        st.text(spelled.write_apart(sides))
+    for columns, title in zip(
+        panels.side_columns(matrices(sides, numbers.score_matrix)[side]),
+        ("The score by part of the query", "The score by part of the key"),
+        strict=True,
+    ):
+        _table(title, columns)
+    _table("What the cell writes", _promoted(sides, side))
+    _table("Does it matter", panels.outcome_columns(numbers.changes_of(sides)[side]))
+    effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
+    _table("Direct logit attribution", {"Part": list(effects), "logits": np.array(list(effects.values()))})
+    over_layers = matrices(sides, numbers.by_layer)[side]
+    rows = dict(zip(over_layers.rows, over_layers.values, strict=True))
+    _table("Over the layers", {"After layer": over_layers.columns, **rows})
+    taken = matrices(sides, lambda each: numbers.by_source(shown, each))[side]
+    _table("By source token", {"Token": taken.columns, "logits": taken.values[0]})
+
+
+def _promoted(sides: Mapping[str, Explained], side: str) -> tables.Columns:
+    tokens, labels = numbers.promoted_of(sides)[side], next(iter(sides.values())).run.tokenizer.labels
+    raised, lowered = (title.removesuffix(" (logits)") for title in panels.PROMOTES[side == DIFFERENCE])
+    return {
+        raised: labels(tokens.raised.values.tolist()),
+        "by (logits)": tokens.raised_by.values.numpy(),
+        lowered: labels(tokens.lowered.values.tolist()),
+        "by (logits) ": tokens.lowered_by.values.numpy(),
+    }
+
+
+def _table(title: str, columns: tables.Columns) -> None:
+    heading(title)
+    tables.draw(columns, title)

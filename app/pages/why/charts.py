@@ -1,0 +1,68 @@
+"""The plots of the page *Why*: the tokens that a cell promotes, what interventions change, and direct attribution."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from headlight.app.figures import Plot, Row, plots
+from headlight.app.pages.why import figures as numbers
+from headlight.app.pages.why import panels
+from headlight.app.pages.why.chosen import sides_of
+from headlight.app.parts.charts import Rows
+from headlight.app.parts.labels import number
+from headlight.app.parts.sides import DIFFERENCE, SIDES
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.explain.explained import Explained
+from headlight.model.reports.why import Change, effect_by_name
+
+MOST = 5  # tokens that a cell promotes, and that it suppresses
+
+
+def of(shown: Comparison, chosen: Selection) -> Rows:
+    """The plots of the side that is explained; none where there is no such cell."""
+    sides, _ = sides_of(shown, chosen)
+    side = SIDES[chosen.side or "a"] if shown.b is not None else "A"
+    return rows(shown, sides, side) if side in sides or (side == DIFFERENCE and len(sides) == 2) else []
+
+
+def rows(shown: Comparison, sides: Mapping[str, Explained], side: str) -> Rows:
+    """What the cell writes, what happens without it, and who made the prediction, of A, of B or of B − A."""
+    named = f", {side}" if shown.b is not None else ""
+    effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
+    fall = plots.rows(
+        panels.fall_rows(effects, f"target − distractor{named}"),
+        title=f"Direct logit attribution{named}",
+        unit="logits",
+        what="direct effect on target − distractor",
+    )
+    outcomes = _outcomes(numbers.changes_of(sides)[side], named)
+    return [[plot] for plot in (*_promoted(sides, side, named), outcomes, fall)]
+
+
+def _promoted(sides: Mapping[str, Explained], side: str, named: str) -> list[Plot]:
+    at, tokens = sides.get(side) or sides["B"], numbers.promoted_of(sides)[side]
+    halves = ((tokens.raised, tokens.raised_by), (tokens.lowered, tokens.lowered_by))
+    found = []
+    for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True):
+        listed = panels.promoted_rows(at.run, ids.values.tolist()[:MOST], by.values.tolist()[:MOST])
+        said = title.removesuffix(" (logits)")
+        found.append(plots.rows(listed, title=f"The cell's write {said}{named}", unit="logits", what="direct effect"))
+    return found
+
+
+def _outcomes(changes: Sequence[Change], named: str) -> Plot:
+    listed: list[Row] = [
+        replace(
+            row,
+            label=f"{each.name}\nKL {number(each.kl)}{each.top and f' → {each.top}'}",
+            text=panels.signed(each.total),
+        )
+        for row, each in zip(panels.outcome_rows(changes), changes, strict=True)
+    ]
+    return plots.rows(
+        listed,
+        title=f"Interventions on the cell{named}",
+        unit="logits",
+        what="change of target − distractor",
+        series=("direct", "total, measured"),
+    )

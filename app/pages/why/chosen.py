@@ -1,0 +1,40 @@
+"""Which two tokens are held against each other, where, and which cell is explained, in A or in B."""
+
+from headlight.app.parts.first_heads import head_of
+from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.explain.explained import Asked, Explained, explain, explain_side
+
+
+def query_place(shown: Comparison, chosen: Selection) -> int:
+    """The place of the cell's query: the first that is pinned, or where the prediction is measured."""
+    return chosen.queries[0] if chosen.queries else place_of(shown, chosen)
+
+
+def asked_of(shown: Comparison, chosen: Selection) -> Asked:
+    """The head, cell, tokens and place that are chosen, or stand for what is not."""
+    pair = pair_of(shown, chosen)
+    return Asked(
+        head=head_of(shown, chosen),
+        query=query_place(shown, chosen),
+        key=chosen.keys[0] if chosen.keys else None,
+        target=pair.target,
+        distractor=pair.distractor,
+        place=place_of(shown, chosen),
+        mean_over=chosen.mean_over,
+    )
+
+
+def explained_of(shown: Comparison, chosen: Selection, side: str) -> Explained:
+    """What is chosen, in A or in B.
+
+    Raises:
+        HeadlightError: the run lacks one of the places, or the cell is above the diagonal; the message says what to do.
+    """
+    return explain_side(shown, asked_of(shown, chosen), side)
+
+
+def sides_of(shown: Comparison, chosen: Selection) -> tuple[dict[str, Explained], dict[str, str]]:
+    """What is chosen, of every run that has it, and for the others why not."""
+    return explain(shown, asked_of(shown, chosen))

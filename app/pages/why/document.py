@@ -1,0 +1,60 @@
+"""The page *Why* as a file: the maps and bars of A and, with a B, those of B and of B - A under them."""
+
+from collections.abc import Mapping
+
+from headlight.app.components import MapCell
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.html.document import document
+from headlight.app.exports.html.signed_bars import signed_bars
+from headlight.app.pages.why import figures as numbers
+from headlight.app.pages.why import panels
+from headlight.app.pages.why.chosen import sides_of
+from headlight.app.parts.first_heads import head_of
+from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.pair import pair_of
+from headlight.app.parts.parts import name
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.selection.chosen import Head, Selection
+from headlight.model.comparison import Comparison
+from headlight.model.explain.explained import Explained
+from headlight.model.reports.why import effect_by_name
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every map and bar tells its numbers."""
+    sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
+    scores, maps, layers, taken = (
+        numbers.difference({side: of(at) for side, at in sides.items()})
+        for of in (numbers.score_matrix, numbers.effect_map, numbers.by_layer, lambda at: numbers.by_source(shown, at))
+    )
+    effects = numbers.subtract({side: effect_by_name(at) for side, at in sides.items()})
+    changes = numbers.changes_of(sides)
+    target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    with recorded() as mounted:
+        for side in scores:
+            called = "" if shown.b is None else f"{side}: "
+            panels.score(scores, side, f"score {side}", f"{called}{panels.SCORE}")
+            _cell(sides, side, called)
+            changed = panels.outcome_rows(changes[side])
+            signed_bars(changed, title=f"{called}{panels.CHANGE}", series=panels.SERIES, key=f"outcomes {side}")
+            _attribution((maps, layers, taken), called, side, head_of(shown, chosen))
+            fall = panels.fall_rows(effects[side], f"{target} − {distractor}")
+            signed_bars(fall, title=f"{called}{panels.EFFECT}", key=f"fall {side}")
+    title = f"Why {target} and not {distractor}, and {name(head_of(shown, chosen))}"
+    return document(title, shown, mounted, "plain")
+
+
+def _cell(sides: Mapping[str, Explained], side: str, called: str) -> None:
+    tokens, at = numbers.promoted_of(sides)[side], sides.get(side) or sides["B"]
+    raised, lowered = (f"{called}the cell's write {title}" for title in panels.PROMOTES[side == DIFFERENCE])
+    halves = ((raised, tokens.raised, tokens.raised_by), (lowered, tokens.lowered, tokens.lowered_by))
+    for title, ids, by in halves:
+        rows = panels.promoted_rows(at.run, ids.values.tolist(), by.values.tolist())
+        signed_bars(rows, title=title, key=title)
+
+
+def _attribution(found: tuple[dict[str, Matrix], ...], called: str, side: str, head: Head) -> None:
+    effects, layers, taken = found
+    panels.effect_map(effects, side, MapCell(*head), 0, f"map {side}", f"{called}{panels.EFFECT}", choosable=False)
+    panels.plain_map(layers, side, ("", "after layer"), f"layers {side}", f"{called}target − distractor (logits)")
+    panels.plain_map(taken, side, ("head", "token"), f"source {side}", f"{called}{name(head)}'s {panels.EFFECT}")

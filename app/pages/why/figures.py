@@ -1,0 +1,139 @@
+"""The numbers that the page *Why* shows of a run, by name, so that those of two runs can be subtracted."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.sides import DIFFERENCE, as_shown, placed
+from headlight.model.analysis.attribution import Promoted
+from headlight.model.comparison import Comparison
+from headlight.model.explain.explained import Explained
+from headlight.model.explain.parts import Part
+from headlight.model.reports import why
+from headlight.model.reports.why import Change
+
+REST = "the other {}"
+SUM = "sum"
+STRONGEST = 8  # parts of a side of the score's matrix that have a row or column of their own
+LONGEST_FALL = 14  # parts that have a bar of their own
+BIAS, MLP = "bias", "MLP"
+
+
+def score_matrix(at: Explained) -> Matrix:
+    """All parts of a cell's score: row the query's, column the key's."""
+    found = at.why
+    return Matrix(found.query_names, found.key_names, found.found.matrix.values.numpy())
+
+
+def condensed(matrix: Matrix, count: int = STRONGEST) -> Matrix:
+    """The strongest rows and columns, the others as one each, and at the end the sums of all."""
+    rows, names = _condensed(matrix.values, matrix.rows, count)
+    columns, others = _condensed(rows.T, matrix.columns, count)
+    values = columns.T
+    values = np.concatenate([values, values.sum(0, keepdims=True)])
+    values = np.concatenate([values, values.sum(1, keepdims=True)], axis=1)
+    return Matrix((*names, SUM), (*others, SUM), values)
+
+
+def _condensed(
+    rows: Float[np.ndarray, "row column"], names: Sequence[str], count: int
+) -> tuple[Float[np.ndarray, "kept column"], tuple[str, ...]]:
+    """The rows farthest from zero, in their own order, and the sum of the others."""
+    if len(rows) <= count + 1:
+        return rows, tuple(names)
+    kept = np.sort(np.argsort(-np.abs(rows).sum(1), kind="stable")[:count])
+    rest = np.delete(rows, kept, axis=0).sum(0, keepdims=True)
+    return np.concatenate([rows[kept], rest]), (*(names[i] for i in kept), REST.format(len(rows) - count))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One part's effect in a sum, with the sum before and after it."""
+
+    name: str
+    start: float
+    end: float
+
+
+def fall(effects: Mapping[str, float], count: int = LONGEST_FALL) -> list[Step]:
+    """The strongest effects, strongest first, the others as one, each from where the one before it ended."""
+    order = sorted(effects, key=lambda name: -abs(effects[name]))
+    parts = [(name, effects[name]) for name in order[:count]]
+    if rest := order[count:]:
+        parts.append((REST.format(len(rest)), sum(effects[name] for name in rest)))
+    ends = np.cumsum([0.0, *(value for _, value in parts)]).tolist()
+    return [Step(name, *ends[slot : slot + 2]) for slot, (name, _) in enumerate(parts)]
+
+
+def effect_map(at: Explained) -> Matrix:
+    """The same of heads, attention biases and MLPs: row the layer."""
+    cfg = at.run.cfg
+    columns = (*(f"H{head}" for head in range(cfg.n_heads)), BIAS, *(() if cfg.attn_only else (MLP,)))
+    values = np.full((cfg.n_layers, len(columns)), np.nan)
+    for part, value in zip(at.effects.parts, at.effects.values.values.tolist(), strict=True):
+        if part.layer is not None:
+            values[part.layer, _column(part, cfg.n_heads)] = value
+    return Matrix(tuple(f"L{layer}" for layer in range(cfg.n_layers)), columns, values)
+
+
+def _column(part: Part, n_heads: int) -> int:
+    if part.head is not None:
+        return part.head
+    return n_heads + 1 if part.name.endswith(MLP) else n_heads
+
+
+def by_layer(at: Explained) -> Matrix:
+    """What had been added up to after each layer, and what the lens reads there."""
+    rows = np.stack([each.values.numpy() for each in (at.effects.accumulated, at.effects.lens)])
+    return Matrix(("added up so far", "logit lens"), at.run.layer_labels, rows)
+
+
+def by_source(shown: Comparison, at: Explained) -> Matrix:
+    """The head's effect by the token that it took it from, on the page's places."""
+    values = placed(at.by_source.values.numpy()[None], shown.positions(at.run), np.nan)
+    places = tuple(f"{place} {label}" for place, label in enumerate(shown.labels))
+    return Matrix((f"L{at.cell.layer}H{at.cell.head}",), places, values)
+
+
+def matrices(sides: Mapping[str, Explained], of: Callable[[Explained], Matrix]) -> dict[str, Matrix]:
+    """A matrix of each run and, where there are both, B - A."""
+    return difference({side: of(at) for side, at in sides.items()})
+
+
+def difference(sides: Mapping[str, Matrix]) -> dict[str, Matrix]:
+    """The same and, where there are both, B - A."""
+    if len(sides) < 2:
+        return dict(sides)
+    return {**sides, DIFFERENCE: sides["B"].minus(sides["A"])}
+
+
+def limit_of(sides: Mapping[str, Matrix], side: str) -> float:
+    """The largest size in A and B, whose colours compare, or in B - A; sums do not count."""
+    shared = [each for each in sides if (each == DIFFERENCE) == (side == DIFFERENCE)]
+    return max(_largest(sides[each]) for each in shared)
+
+
+def _largest(matrix: Matrix) -> float:
+    rows, columns = ([name != SUM for name in names] for names in (matrix.rows, matrix.columns))
+    return float(np.nanmax(np.abs(matrix.values[np.ix_(rows, columns)]), initial=0))
+
+
+def subtract(summaries: Mapping[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The same and, where there are both, B - A."""
+    if len(summaries) < 2:
+        return dict(summaries)
+    a, b = summaries["A"], summaries["B"]
+    return {**summaries, DIFFERENCE: {name: b[name] - a[name] for name in a if name in b}}
+
+
+def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
+    """The tokens that each run's cell promotes and suppresses and, where there are both, those that B's does more."""
+    return as_shown(why.promoted_of(sides))
+
+
+def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
+    """What each intervention changes in each run and, where there are both, B - A of what was done to both."""
+    return as_shown(why.changes_of(sides))

@@ -1,0 +1,76 @@
+"""From a cell back to the earlier heads that made it: each a button that explains what that head looks at there."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.glossary import TERMS
+from headlight.app.parts.parts import name
+from headlight.app.selection.chosen import Head
+from headlight.model.comparison import Comparison
+from headlight.model.explain.explained import Explained
+from headlight.model.explain.parts import names_at
+
+MOST = 2  # heads of a side
+LEAST = 0.04  # of the score's size: what a head must add to be worth going on with
+LISTS_HEADS = "heads"
+
+Half = Literal["query", "key"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """An earlier head, the position at which it wrote, and the sum of its parts in a cell's score (nats)."""
+
+    head: Head
+    side: Half
+    position: int
+    score: float
+
+
+def sources(at: Explained) -> list[Source]:
+    """The earlier heads that raise the score most, the key's before the query's."""
+    matrix = at.why.found.matrix.values
+    least = LEAST * abs(float(at.why.found.score.values))
+    positions: dict[Half, int] = {"key": at.cell.key, "query": at.cell.query}
+    found: list[Source] = []
+    for others, (side, position) in enumerate(positions.items()):  # rows are the query's parts, columns the key's
+        parts = names_at(at.run, position, at.cell.layer)
+        heads = [
+            Source((part.layer, part.head), side, position, score)
+            for part, score in zip(parts, matrix.sum(others).tolist(), strict=False)  # biases follow the parts
+            if part.layer is not None and part.head is not None and score > least
+        ]
+        found += sorted(heads, key=lambda source: -source.score)[:MOST]
+    return found
+
+
+def draw(shown: Comparison, at: Explained) -> None:
+    """A button for each of them, and one to the page that says what they do on any text."""
+    found = sources(at)
+    if found:
+        st.caption("Go on with an earlier head that made this score (nats), at its token:", help=TERMS["why_follow"])
+    places = {position: place for place, position in enumerate(shown.positions(at.run)) if position is not None}
+    with st.container(horizontal=True, key="headlight-follow"):
+        for slot, source in enumerate(found):
+            st.button(
+                f"{name(source.head)} at {source.position} {at.run.labels[source.position]}: {source.score:+.2f}",
+                icon=":material/subdirectory_arrow_right:",
+                key=selection.widget_key(f"follow_{slot}"),
+                on_click=selection.choose,
+                kwargs=_explaining((source.head, at.head), places[source.position]),
+            )
+        st.button(
+            "What these heads do on any text",
+            icon=":material/travel_explore:",
+            key=selection.widget_key("follow_finder"),
+            on_click=lambda: selection.ask(selection.current(), LISTS_HEADS),
+        )
+
+
+def _explaining(heads: tuple[Head, Head], place: int) -> dict[str, tuple[Head, ...] | tuple[int, ...]]:
+    """What to choose to have the first head's strongest cell at a place explained; those on the way come along."""
+    others = tuple(head for head in selection.current().heads or () if head not in heads)
+    return {"heads": (*heads, *others), "queries": (place,), "keys": ()}

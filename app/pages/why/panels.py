@@ -1,0 +1,129 @@
+"""The maps of the page *Why*, for the page and for a file, and the rows of its bars."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from headlight.app.components import MapAxis, MapCell, signed_map
+from headlight.app.figures import Row
+from headlight.app.pages.why.figures import SUM, Step, condensed, fall, limit_of
+from headlight.app.parts.labels import number
+from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.tables import Columns
+from headlight.model.reports.why import Change
+from headlight.model.run import Run
+
+SCORE = "part of the score (nats)"
+EFFECT = "direct effect on target − distractor (logits)"
+CHANGE = "change of target − distractor (logits)"
+PROMOTES = {
+    False: ("promotes (logits)", "suppresses (logits)"),
+    True: ("promotes more in B (logits)", "suppresses more in B (logits)"),
+}
+SERIES = ("direct, all else held still", "total, measured")
+
+
+def score(sides: Mapping[str, Matrix], side: str, key: str, title: str = SCORE) -> None:
+    """The score's strongest parts, row the query's and column the key's."""
+    parts = {each: condensed(matrix) for each, matrix in sides.items()}
+    shown = parts[side]
+    signed_map(
+        shown.values,
+        MapAxis("query's part", shown.rows),
+        MapAxis("key's part", shown.columns),
+        title=title,
+        limit=limit_of(parts, side),
+        sums=True,
+        key=key,
+    )
+
+
+def fall_rows(effects: Mapping[str, float], total: str) -> list[Row]:
+    """Each part's effect from where the one before it ended, down to their sum."""
+    steps = fall(effects)
+    rows = [Row(step.name, [(step.start, step.end)], signed(step.end - step.start), _kind(step)) for step in steps]
+    end = steps[-1].end
+    return [*rows, Row(total, [(0.0, end)], signed(end), "sum")]
+
+
+def _kind(step: Step) -> Literal["", "rest"]:
+    return "rest" if step.name.startswith("the other ") else ""
+
+
+def effect_map(
+    sides: Mapping[str, Matrix],
+    side: str,
+    chosen: MapCell | None,
+    epoch: int,
+    key: str,
+    title: str = EFFECT,
+    caption: str = "",
+    choosable: bool = True,
+) -> MapCell | None:
+    """Layer by head: what each adds directly."""
+    matrix = sides[side]
+    return signed_map(
+        matrix.values,
+        MapAxis("layer", matrix.rows),
+        MapAxis("head", matrix.columns),
+        title=title,
+        caption=caption,
+        limit=limit_of(sides, side),
+        choosable=choosable,
+        chosen=chosen,
+        epoch=epoch,
+        key=key,
+    )
+
+
+def plain_map(
+    sides: Mapping[str, Matrix], side: str, names: tuple[str, str], key: str, title: str, caption: str = ""
+) -> None:
+    """A matrix as it is."""
+    matrix = sides[side]
+    rows, columns = MapAxis(names[0], matrix.rows), MapAxis(names[1], matrix.columns)
+    signed_map(matrix.values, rows, columns, title=title, caption=caption, limit=limit_of(sides, side), key=key)
+
+
+def promoted_rows(run: Run, ids: Sequence[int], by: Sequence[float]) -> list[Row]:
+    """Tokens with what a write adds to their logits."""
+    labels = run.tokenizer.labels(list(ids))
+    return [Row(label, [(0.0, value)], signed(value)) for label, value in zip(labels, by, strict=True)]
+
+
+def outcome_rows(changes: Sequence[Change]) -> list[Row]:
+    """What each intervention changes directly and in all, and how far the whole distribution moves."""
+    return [
+        Row(
+            each.name,
+            [(0.0, each.direct), (0.0, each.total)],
+            f"{signed(each.direct)}  {signed(each.total)}\nKL {number(each.kl)}{each.top and f'  → {each.top}'}",
+        )
+        for each in changes
+    ]
+
+
+def signed(value: float) -> str:
+    """A number with its sign."""
+    return f"+{number(value)}" if value > 0 else number(value)
+
+
+def outcome_columns(changes: Sequence[Change]) -> Columns:
+    """The same as a table."""
+    return {
+        "What is done": [each.name for each in changes],
+        "direct (logits)": [each.direct for each in changes],
+        "total (logits)": [each.total for each in changes],
+        "KL (nats)": [each.kl for each in changes],
+        "then predicted": [each.top for each in changes],
+    }
+
+
+def side_columns(matrix: Matrix) -> tuple[Columns, Columns]:
+    """The score's sums by part of the query, and by part of the key, largest first."""
+
+    def columns(heading: str, names: Sequence[str], axis: int) -> Columns:
+        sums = matrix.values.sum(axis)
+        order = (-abs(sums)).argsort(kind="stable").tolist()
+        return {heading: [*(names[i] for i in order), SUM], "nats": [*sums[order], sums.sum()]}
+
+    return columns("Query's part", matrix.rows, 1), columns("Key's part", matrix.columns, 0)

@@ -1,0 +1,81 @@
+"""The page *Why* as a picture: a column a side, with the score's parts, the map of effects and their sum."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from headlight.app.exports.picture import colour_bar, ink, label_axis, matrix, origin
+from headlight.app.exports.scales import scale, ticks
+from headlight.app.exports.style import Palette
+from headlight.app.pages.why import figures as numbers
+from headlight.app.pages.why.chosen import sides_of
+from headlight.app.pages.why.figures import SUM, condensed, fall, limit_of
+from headlight.app.parts.first_heads import head_of
+from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.parts.parts import name
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.reports.why import effect_by_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 5.6  # inches of a column
+HEIGHTS = (3.6, 2.6, 3.4)  # inches: the score's parts, the map of effects, the waterfall
+SMALLEST = 0.005  # that is written with two digits
+MOST_WRITTEN = 14  # columns whose cells have room for a number
+
+
+def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+    """One column for A; with a B one for each of A, B and B - A."""
+    from matplotlib.figure import Figure
+
+    sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
+    scores = numbers.difference({side: numbers.score_matrix(at) for side, at in sides.items()})
+    parts = {side: condensed(matrix) for side, matrix in scores.items()}
+    maps = numbers.difference({side: numbers.effect_map(at) for side, at in sides.items()})
+    effects = numbers.subtract({side: effect_by_name(at) for side, at in sides.items()})
+    figure = Figure(figsize=(WIDTH * max(1, len(scores)), sum(HEIGHTS) + 0.6), layout="constrained")
+    grid = figure.subplots(len(HEIGHTS), max(1, len(scores)), height_ratios=HEIGHTS, squeeze=False)
+    target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    for across, side in enumerate(scores):
+        called = "" if shown.b is None else f"{side}:  "
+        score, effect, bars = grid[:, across]
+        _cells(figure, score, parts, side, "nats", palette)
+        score.set_title(f"{called}the score of {name(head_of(shown, chosen))} in parts: query's down, key's across")
+        _cells(figure, effect, maps, side, "logits", palette)
+        effect.set_title(f"{called}direct effect on {target} − {distractor} after place {place_of(shown, chosen)}")
+        _fall(bars, effects[side], palette)
+        bars.set_title(f"{called}the same, added up (logits)")
+    origin(figure, shown, palette)
+    return figure
+
+
+def _cells(figure: "Figure", axes: "Axes", sides: Mapping[str, Matrix], side: str, unit: str, palette: Palette) -> None:
+    """A signed map, with its numbers where there is room."""
+    shown, limit = sides[side], limit_of(sides, side) or 1.0
+    image = matrix(axes, shown.values, palette, scale(limit, True, root=True), True)
+    colour_bar(figure, image, [axes], unit, ticks(limit, True, root=True))
+    label_axis(axes, "x", shown.columns, WIDTH - 1.4)
+    label_axis(axes, "y", shown.rows, 2.0)
+    for row, values in enumerate(shown.values.tolist() if len(shown.columns) <= MOST_WRITTEN else []):
+        for column, value in enumerate(values):
+            if value == value:
+                colour = ink(tuple(image.cmap(image.norm(value))), palette)
+                text = f"{value:.2f}".replace("-", "−") if abs(value) >= SMALLEST else "0"
+                bold = SUM in (shown.rows[row], shown.columns[column])
+                weight = "bold" if bold else "normal"
+                axes.text(column, row, text, ha="center", va="center", fontsize=5, color=colour, fontweight=weight)
+
+
+def _fall(axes: "Axes", effects: Mapping[str, float], palette: Palette) -> None:
+    steps = fall(effects)
+    for row, step in enumerate(steps):
+        more = step.end >= step.start
+        axes.barh(row, step.end - step.start, left=step.start, color=palette.bars[0 if more else 1])
+    axes.barh(len(steps), steps[-1].end, color=palette.faded)
+    axes.set_yticks(range(len(steps) + 1), [*(step.name for step in steps), SUM], fontsize=6)
+    axes.invert_yaxis()
+    axes.axvline(0, color=palette.border, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)

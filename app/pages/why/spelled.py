@@ -1,0 +1,88 @@
+"""The sentences of the page *Why*: the score, the write, what was done, and how exactly the parts add up."""
+
+from collections.abc import Mapping
+
+from headlight.app.pages.why import panels
+from headlight.app.parts.labels import number
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.runs import runs
+from headlight.model.explain.explained import Explained
+from headlight.model.reports.why import edge_effect
+
+
+def _rounding(value: float) -> str:
+    """What rounding has left over: of these, only the size means something."""
+    return f"{value:.1e}".replace("-", "−")
+
+
+def score(at: Explained) -> str:
+    """The score, the weight that it becomes, and how exactly its parts add up to it."""
+    found = at.why.found
+    names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
+    return (
+        f"{' looks at '.join(names)}:  score {number(float(found.score.values))} nats, weight {number(at.why.weight)}. "
+        f"The parts' sum is off by {_rounding(float(found.residual.values))}."
+    )
+
+
+def write(at: Explained) -> str:
+    """How long the write is, and what it does directly."""
+    written = at.written
+    direct = f"directly {panels.signed(edge_effect(at))} logits to target − distractor"
+    if at.cell.query != at.question.position:
+        direct = "nothing directly to target − distractor, which is read off another position"
+    return f"L2 norm {number(float(written.norm.values))}. It adds {direct}."
+
+
+def outcomes(at: Explained) -> str:
+    """What was done, and what is lacking."""
+    lines = [
+        "Hollow: direct. Filled: measured by running the model on. KL (nats) of all next tokens; → what it then says.",
+        mean(at),
+    ]
+    if at.cell.query > at.question.position and at.run.cfg.attention_dir == "causal":
+        lines.append("The query comes after the prediction, so that cutting the edge cannot change it.")
+    return " ".join([*lines, resampled(at)])
+
+
+def mean(at: Explained) -> str:
+    """What the head's mean is over."""
+    if not at.given.mean_over:
+        return f"The mean is over the {len(at.run.tokens):,} tokens of this prompt."
+    over = runs.z_sums(at.run.source.name, at.given.mean_over, at.run.bos)
+    n_prompts = len(at.given.mean_over)
+    return f"The mean is over {over.n_tokens:,} tokens of {n_prompts:,} prompt{'' if n_prompts == 1 else 's'}."
+
+
+def resampled(at: Explained) -> str:
+    """What the head is given of the other run, or why nothing."""
+    other, n_own = at.given.other, len(at.run.tokens)
+    if other is None:
+        return "With a prompt B the head can also be given what it gives there."
+    if at.given.can_resample(at.run):
+        n_matched = len(at.given.matches)
+        told = f"It is given what it gives there at {n_matched:,} of {n_own:,} positions, which are matched."
+        return told if n_matched < n_own else ""
+    if not other.same_model(at.run):
+        return "The other run is another model's: what a head gives there means nothing to this one."
+    return "None of the other run's tokens is matched with one of this one's: match them by position."
+
+
+def write_apart(sides: Mapping[str, Explained]) -> str:
+    """How much longer B's write is than A's, and what it does more."""
+    (norm_a, effect_a), (norm_b, effect_b) = ((float(at.written.norm.values), edge_effect(at)) for at in sides.values())
+    return (
+        f"{DIFFERENCE} of the length: {panels.signed(norm_b - norm_a)} (L2 norm); of what it adds directly to target − "
+        f"distractor: {panels.signed(effect_b - effect_a)} logits. Below are the tokens to which B's write adds more, "
+        "or less, than A's."
+    )
+
+
+def effects(at: Explained) -> str:
+    """How exactly the effects add up, and at which scale."""
+    effects = at.effects
+    return (
+        f"All parts together: {number(float(effects.values.values.sum()))} logits; the model's own difference: "
+        f"{number(float(effects.difference.values))}; off by {_rounding(float(effects.residual.values))}. "
+        "At the final LayerNorm scale of this run."
+    )

@@ -1,0 +1,248 @@
+"""Why a head looks there, what it writes, whether that matters, and who made the prediction."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Button, Choice, Listed, MapCell, Text, chosen_cell
+from headlight.app.frame import means, notices
+from headlight.app.glossary import TERMS
+from headlight.app.pages.why import as_numbers, follow, panels, spelled
+from headlight.app.pages.why import charts as own
+from headlight.app.pages.why import figures as numbers
+from headlight.app.pages.why.chosen import query_place, sides_of
+from headlight.app.parts import charts, options
+from headlight.app.parts.first_heads import head_of
+from headlight.app.parts.labels import number
+from headlight.app.parts.pair import Pair, pair_of, place_of, typeable
+from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.parts.sides import DIFFERENCE, SIDES
+from headlight.app.selection.chosen import Selection, Side
+from headlight.model.comparison import Comparison
+from headlight.model.explain.explained import Explained
+from headlight.model.explain.parts import logits_at
+from headlight.model.reports.why import summary
+from headlight.model.run import Run
+
+NAMES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
+MAP, MEAN = "effects_map", "of_why"
+
+
+def render(shown: Comparison) -> None:
+    """The two tokens, the cell, and the panels that explain both."""
+    _take_click(shown)
+    pair = pair_of(shown, selection.current())
+    _question(shown, pair)
+    if selection.current().table:
+        _say_difference(shown, pair, place_of(shown, selection.current()))
+    inputs = means.wanted(shown.runs, selection.current().mean_over)
+    sides, lacking = sides_of(shown, _with_known_mean(inputs))
+    _cell(shown, sides)
+    side = NAMES[selection.current().side or "a"] if shown.b is not None else "A"
+    for reason in lacking.values() if side == DIFFERENCE else filter(None, [lacking.get(side)]):
+        st.info(reason)
+    if side not in sides and (side != DIFFERENCE or len(sides) < 2):
+        return
+    _explain(shown, pair, sides, side)
+    means.step(MEAN)
+
+
+def _with_known_mean(inputs: Sequence[means.Inputs]) -> Selection:
+    """What is chosen; the mean is over this prompt until that over the others is known."""
+    now = selection.current()
+    return replace(now, mean_over=()) if means.missing(inputs) else now
+
+
+def _explain(shown: Comparison, pair: Pair, sides: Mapping[str, Explained], side: str) -> None:
+    if selection.current().table:
+        if len(sides) == 2:
+            _summaries(sides)
+        _mean(shown)
+        as_numbers.draw(shown, sides, side)
+        return
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _why(shown, sides, side)
+        heading("Direct logit attribution", "why_attribution")
+        _say_difference(shown, pair, place_of(shown, selection.current()))
+        _attribution(shown, sides, side)
+    with right:
+        _what(sides, side)
+        _does_it_matter(sides, side)
+        _mean(shown)
+        bars = st.container()
+    _by_source(shown, sides, side)
+    if len(sides) == 2:
+        _summaries(sides)
+    with bars:  # last, because it runs the model
+        with st.spinner("Running the model without it…"):
+            plots = own.rows(shown, sides, side)
+        charts.draw(plots, "What the cell writes, what is changed without it, and direct logit attribution")
+
+
+def _question(shown: Comparison, pair: Pair) -> None:
+    """The two tokens and the place, as they are and to be changed."""
+    run, place = shown.a, place_of(shown, selection.current())
+    target, distractor = run.tokenizer.labels([pair.target, pair.distractor])
+    compares = shown.b is not None  # which side is explained then takes the room
+    with title_row("Why this token?", "why"):
+        options.row(
+            _text("target", "Target", target),
+            _text("distractor", "Distractor", distractor),
+            _swap(pair, run, folded=compares),
+            _place(
+                "position", "Predicted after", shown, place, lambda at: selection.choose(position=at), folded=compares
+            ),
+            _sides() if shown.b is not None else None,
+            options.as_tables(),
+        )
+    for slot, remark in enumerate(pair.remarks):
+        notices.refused(remark, f"pair_{slot}")
+
+
+def _say_difference(shown: Comparison, pair: Pair, place: int) -> None:
+    """What the model gives the two tokens, in each run."""
+    labels = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    for side, run in shown.sides.items():
+        position = shown.positions(run)[place]
+        if position is None:
+            continue
+        logits = logits_at(run, position)
+        shares = logits.softmax(-1)[[pair.target, pair.distractor]].tolist()
+        difference = float(logits[pair.target] - logits[pair.distractor])
+        named = f"{side}: " if shown.b is not None else ""
+        told = ", ".join(f"“{label}” {share:.2%}" for label, share in zip(labels, shares, strict=True))
+        st.text(f"{named}after {position} {run.labels[position]}:  {told};  difference {number(difference)} logits")
+
+
+def _text(field: str, label: str, stands: str) -> Text:
+    return options.bind(Text, field, label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"], width=130)
+
+
+def _swap(pair: Pair, run: Run, folded: bool) -> Button:
+    """Each of the two tokens in the place of the other, as far as they can be typed."""
+    texts = [typeable(run, token) for token in (pair.distractor, pair.target)]
+    reason = "One of these tokens stands for no text that could be typed." if None in texts else ""
+
+    def swap() -> None:
+        selection.choose(target=texts[0], distractor=texts[1])
+
+    return replace(options.button("swap_pair", "⇄ Swap", swap, reason, disabled=None in texts), folded=folded)
+
+
+def _sides() -> Choice:
+    return options.bind(Choice, "side", "Explain", "a", options=SIDES, help=TERMS["why_side"])
+
+
+def _cell(shown: Comparison, sides: Mapping[str, Explained]) -> None:
+    """The head, query and key, to be changed; the key is the query's strongest until one is chosen."""
+    now, at = selection.current(), next(iter(sides.values()), None)
+    key = shown.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
+    with title_row("Why it looks there", "why_cell", "why_score"):
+        options.row(
+            options.first_head("why_head", shown, head_of(shown, now)),
+            _place("query", "Query token", shown, query_place(shown, now), lambda at: selection.choose(queries=(at,))),
+            _place("key", "Key token", shown, key, lambda at: selection.choose(keys=(at,))),
+            _strongest() if now.keys or now.queries else None,
+            name="cell",
+        )
+
+
+def _strongest() -> Button:
+    def choose() -> None:
+        selection.choose(queries=(), keys=())
+
+    return options.button("why_strongest", "Strongest cell", choose, TERMS["why_strongest"])
+
+
+def _place(
+    field: str, label: str, shown: Comparison, value: int, change: Callable[[int], None], folded: bool = False
+) -> Listed:
+    return options.place(f"why_{field}", label, shown.labels, value, change, folded=folded)
+
+
+def _summaries(sides: Mapping[str, Explained]) -> None:
+    """The cell's numbers in A, in B, and B - A."""
+    columns = numbers.subtract({side: summary(at) for side, at in sides.items()})
+    cells = {side: f"{at.run.labels[at.cell.query]} → {at.run.labels[at.cell.key]}" for side, at in sides.items()}
+    rows = {
+        f"{side}: {cells[side]}" if side in cells else side: list(map(number, values.values()))
+        for side, values in columns.items()
+    }
+    st.dataframe(
+        {"The cell": list(columns["A"]), **rows},
+        hide_index=True,
+        width="content",
+        alt=f"The cell's numbers in A, in B, and {DIFFERENCE}",
+    )
+
+
+def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
+    panels.score(numbers.matrices(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
+    if side != DIFFERENCE:
+        st.text(spelled.score(sides[side]))
+    st.caption("Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.")
+    if side != DIFFERENCE:
+        follow.draw(shown, sides[side])
+
+
+def _what(sides: Mapping[str, Explained], side: str) -> None:
+    heading("What it writes", "why_what")
+    st.text(spelled.write_apart(sides) if side == DIFFERENCE else spelled.write(sides[side]))
+
+
+def _does_it_matter(sides: Mapping[str, Explained], side: str) -> None:
+    measured = f"{DIFFERENCE} of what each changes, where it was done to both. {spelled.mean(sides['A'])}"
+    said = measured if side == DIFFERENCE else spelled.outcomes(sides[side])
+    heading("Does it matter?", "why_matters", caption=said)
+
+
+def _mean(shown: Comparison) -> None:
+    """Over what the head's mean is taken, and the work that this takes."""
+    means.choose(shown.runs)
+    means.work(MEAN, means.wanted(shown.runs, selection.current().mean_over))
+
+
+def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
+    at = sides.get(side) or sides["A"]
+    if side != DIFFERENCE:
+        st.text(spelled.effects(at))
+    panels.effect_map(
+        numbers.matrices(sides, numbers.effect_map),
+        side,
+        MapCell(at.cell.layer, at.cell.head),
+        selection.epoch(),
+        selection.widget_key(MAP),
+        caption="By layer and head. Choose a head to explain it.",
+    )
+    panels.plain_map(
+        numbers.matrices(sides, numbers.by_layer),
+        side,
+        ("", "after layer"),
+        selection.widget_key("by_layer"),
+        "target − distractor (logits)",
+        "Added up over the layers at the final scale, beside what each layer would say by itself (its own).",
+    )
+
+
+def _by_source(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
+    at = sides.get(side) or sides["A"]
+    panels.plain_map(
+        numbers.matrices(sides, lambda each: numbers.by_source(shown, each)),
+        side,
+        ("head", "token"),
+        selection.widget_key("by_source"),
+        panels.EFFECT,
+        f"What {name(at.head)} adds, by the token that it takes it from.",
+    )
+
+
+def _take_click(shown: Comparison) -> None:
+    """The head that was clicked in the map, before anything is drawn from it."""
+    layer, head = head_of(shown, selection.current())
+    clicked = chosen_cell(MapCell(layer, head), selection.epoch(), selection.widget_key(MAP))
+    is_head = clicked and clicked.row < shown.n_layers and clicked.column < shown.n_heads
+    if clicked and is_head and clicked != (layer, head):
+        selection.choose(heads=options.with_first((clicked.row, clicked.column)), keys=())

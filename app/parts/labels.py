@@ -1,0 +1,87 @@
+"""What kinds of heads are called, their icons, and how these stand in a picture of all heads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from headlight.app.analyses import detection
+from headlight.app.analyses.detection import Repeats
+from headlight.app.parts.parts import name
+from headlight.app.selection.chosen import Head, Selection
+from headlight.model.analysis.detectors import KINDS, Kind
+from headlight.model.comparison import Comparison
+
+FinderScore = Literal[
+    "induction",
+    "previous_token",
+    "duplicate_token",
+    "first_token",
+    "current_token",
+    "local_window",
+    "punctuation",
+    "copying",
+    "effect",
+]
+Labels = Mapping[Head, tuple[Kind, ...]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a score is called and the icon of the label that it gives; the glossary has an entry of its name."""
+
+    title: str
+    icon: str = ""
+
+
+SCORES: dict[FinderScore, Score] = {
+    "induction": Score("Induction", "↻"),
+    "previous_token": Score("Previous token", "←"),
+    "duplicate_token": Score("Same token", "="),
+    "first_token": Score("First token", "⇤"),
+    "current_token": Score("Current token", "•"),
+    "local_window": Score("Local window", "…"),
+    "punctuation": Score("Punctuation", "¶"),
+    "copying": Score("Copying (OV)"),
+    "effect": Score("Effect of ablating"),
+}
+
+
+def words(kind: Kind, doubt: bool = False) -> str:
+    """A label as icon and text; with a question mark where something speaks against it."""
+    return f"{SCORES[kind].icon} {SCORES[kind].title.lower()}{'?' if doubt else ''}"
+
+
+def marks(labels: Labels, n_layers: int, n_heads: int) -> list[list[str]]:
+    """Each head's icons, for the corner of its picture."""
+    heads = [[labels.get((layer, head), ()) for head in range(n_heads)] for layer in range(n_layers)]
+    return [["".join(SCORES[kind].icon for kind in kinds) for kinds in layer] for layer in heads]
+
+
+def by_kind(labels: Labels) -> dict[Kind, list[str]]:
+    """The names of the heads of each kind that there is."""
+    found = {kind: [name(head) for head, kinds in sorted(labels.items()) if kind in kinds] for kind in KINDS}
+    return {kind: heads for kind, heads in found.items() if heads}
+
+
+def drawn(shown: Comparison, chosen: Selection) -> Repeats:
+    """The random repeats: as long as was chosen, or as all models' contexts hold, so that all read the same ones."""
+    most = min(detection.most_half(run.model, run.bos) for run in shown.runs)
+    return Repeats(chosen.finder_seed, chosen.finder_count, min(chosen.finder_half, most))
+
+
+DIGITS = 4
+
+
+def number(value: float) -> str:
+    """Four digits, written as the attention page writes them."""
+    if np.isneginf(value):
+        return "−∞"
+    if value == 0:
+        return "0"
+    digits, _, power = f"{value:.{DIGITS - 1}e}".partition("e")
+    exponent = int(power)
+    positional = -7 < exponent < DIGITS
+    text = f"{value:.{DIGITS - 1 - exponent}f}" if positional else f"{digits}e{exponent:+d}"
+    return text.replace("-", "−")

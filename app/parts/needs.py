@@ -1,0 +1,24 @@
+"""What a page cannot do without, as a sentence for the user where it is lacking."""
+
+from headlight.model.comparison import Comparison
+
+
+def language_model(shown: Comparison) -> str:
+    """A model whose outputs are tokens."""
+    for run in shown.runs:
+        if run.cfg.d_vocab_out != run.cfg.d_vocab:
+            classes = f"{run.source.name} gives {run.cfg.d_vocab_out:,} classes, not tokens"
+            return f"{classes}, so there is no lens. Open a language model."
+    return ""
+
+
+def two_tokens(shown: Comparison) -> str:
+    """A model that predicts tokens, of which there are two."""
+    return language_model(shown) or next(
+        (
+            f"{run.source.name} knows a single token, so there is none to hold against it. Open another model."
+            for run in shown.runs
+            if run.cfg.d_vocab < 2
+        ),
+        "",
+    )

@@ -1,0 +1,85 @@
+"""A page's options: tied to the selection, and explained by the glossary."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from headlight.app import selection
+from headlight.app.components import Button, Choice, Listed, Number, Option, Slider, Switch, Text, option_row
+from headlight.app.glossary import TERMS
+from headlight.app.parts import parts
+from headlight.app.selection.choices import PageChoices
+from headlight.app.selection.chosen import Head
+from headlight.model.comparison import Comparison
+
+Kind = TypeVar("Kind", Choice, Listed, Number, Slider, Switch, Text)
+
+
+def row(*options: Option | None, name: str = "options") -> None:
+    """The options side by side, None among them left out; the name tells two rows of a page apart."""
+    heard = [replace(option, change=_unless_forgotten(option.change)) for option in options if option is not None]
+    option_row(heard, key=selection.widget_key(f"{name}.{selection.page()}"))
+
+
+def _unless_forgotten(change: Callable[[Any], None]) -> Callable[[Any], None]:
+    return lambda value: None if selection.forgotten() else change(value)
+
+
+def tie(kind: type[Kind], name: str, label: str, value: Any, change: Callable[[Any], None], **look: Any) -> Kind:
+    """An option that shows a value and calls `change` with a new one; what the glossary has of its name explains it."""
+    return kind(name, label, value, change, **{"help": TERMS.get(name, ""), **look})
+
+
+def bind(
+    kind: type[Kind],
+    field: str,
+    label: str,
+    default: Any = None,
+    page: type[PageChoices] | None = None,
+    change: Callable[..., None] = selection.update,
+    **look: Any,
+) -> Kind:
+    """An option that holds a field of the selection or of a page's own options, or the default where that is None."""
+    now = selection.current()
+    value = getattr(now.of(page) if page else now, field)
+    return tie(
+        kind, field, label, default if value is None else value, lambda new: change(page, **{field: new}), **look
+    )
+
+
+def button(name: str, label: str, do: Callable[[], None], help: str = "", disabled: bool = False) -> Button:
+    """Something to do at once."""
+    return Button(name, label, None, lambda _: do(), help, disabled)
+
+
+def as_tables() -> Switch:
+    """The switch from pictures to numbers."""
+    return bind(Switch, "table", "As tables")
+
+
+def first_head(name: str, shown: Comparison, value: Head) -> Listed:
+    """The first of the chosen heads, which a page of one head is about; the attention page keeps the others."""
+    heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
+    named = {head: parts.name(head) for head in heads}
+
+    def change(head: Head) -> None:
+        selection.choose(heads=with_first(head))
+
+    return tie(Listed, name, "Head", value, change, help=TERMS["head"], options=named, width=100)
+
+
+def with_first(head: Head) -> tuple[Head, ...]:
+    """The chosen heads with another one as the first."""
+    return (head, *(other for other in (selection.current().heads or ())[1:] if other != head))
+
+
+def place(
+    name: str, label: str, labels: Iterable[str], value: int, change: Callable[[int], None], **look: Any
+) -> Listed:
+    """A token to be chosen of all."""
+    return tie(Listed, name, label, value, change, options=numbered(labels), **{"width": 180, **look})
+
+
+def numbered(labels: Iterable[str]) -> dict[int, str]:
+    """Each place's label with its number, by which equal tokens are told apart."""
+    return {place: f"{place}  {label}" for place, label in enumerate(labels)}

@@ -1,0 +1,76 @@
+"""Target and distractor: which two tokens are held against each other, and where."""
+
+from dataclasses import dataclass
+
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.errors import HeadlightError
+from headlight.model.explain.explained import likeliest, run_with
+from headlight.model.run import Run
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Target and distractor (token ids), and what there is to say of what was typed for them."""
+
+    target: int
+    distractor: int
+    remarks: tuple[str, ...] = ()
+
+
+def place_of(shown: Comparison, chosen: Selection) -> int:
+    """The place at which the prediction is measured: the one chosen, or the last that all runs have."""
+    return shown.default_place if chosen.position is None else chosen.position
+
+
+def pair_of(shown: Comparison, chosen: Selection) -> Pair:
+    """The two tokens typed; where none is, or it is no token, the likeliest others at the place."""
+    place = place_of(shown, chosen)
+    run, _ = run_with(shown, place)
+    typed = [_typed(run, text, name) for name, text in (("target", chosen.target), ("distractor", chosen.distractor))]
+    first = likeliest(shown, place)
+    target, distractor = (token for token, _ in typed)
+    if target is None:
+        target = next(token for token in first if token != distractor)
+    if distractor is None:
+        distractor = next(token for token in first if token != target)
+    remarks = [remark for _, remark in typed if remark]
+    if target == distractor:
+        remarks.append("Target and distractor are the same token, so every difference is 0. Type another one.")
+    return Pair(target, distractor, tuple(remarks))
+
+
+def _typed(run: Run, text: str, name: str) -> tuple[int | None, str]:
+    """The token that a text is, and what to say of it."""
+    if not text:
+        return None, ""
+    try:
+        token = run.tokenizer.to_single_token(text, parse_special=True)
+    except HeadlightError as error:
+        return None, f"The {name} is not used: {error} The likeliest token stands in for it."
+    return token, _spaceless(run, text, token, name)
+
+
+def _spaceless(run: Run, text: str, token: int, name: str) -> str:
+    """A hint where the same word with a space before it is a token too."""
+    if not text[0].isalnum():
+        return ""
+    try:
+        spaced = run.tokenizer.to_single_token(f" {text}")
+    except HeadlightError:
+        return ""
+    if spaced == token:  # a vocabulary of words, for which spaces only part them
+        return ""
+    own, other = run.tokenizer.labels([token, spaced])
+    return (
+        f"The {name} “{own}” has no space before it. A word of its own inside a sentence is “{other}”: type the space."
+    )
+
+
+def typeable(run: Run, token: int) -> str | None:
+    """The text that stands for a token where one is typed; None for a token that no text gives."""
+    text = run.tokenizer.to_string([token])
+    try:
+        return text if run.tokenizer.to_single_token(text, parse_special=True) == token else None
+    except HeadlightError:
+        return None

@@ -1,0 +1,64 @@
+"""Heads as the browser draws them: their weights as codes, laid on the page's axis."""
+
+import numpy as np
+import streamlit as st
+
+from headlight.app.components import Fetchable, HeadPanel, HeadPattern, encode_weights
+from headlight.app.components.heads import panel_content
+from headlight.app.components.shared.fetchable import Content
+from headlight.app.runs import runs
+from headlight.app.selection.chosen import Head
+from headlight.model import fields
+from headlight.model.axis import Axis, Group, Unit
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
+
+
+def panel(shown: Comparison, head: Head, axis: Axis, unit: Unit) -> HeadPanel:
+    """One head in A, or in A and B."""
+    if shown.b is None:
+        return HeadPanel(coded(shown, 0, head, axis, unit))
+    a, b = (coded(shown, index, head, axis, unit).on_axis(axis.positions[index]) for index in (0, 1))
+    return HeadPanel(a, b)
+
+
+def fetchable(shown: Comparison, axis: Axis, unit: Unit) -> Fetchable:
+    """Any head as `panel` makes it, for a browser that fetches it; one and the same as long as the same is shown.
+
+    It holds no run: one that is no more in the cache is not to be had.
+    """
+    of = (*(run.key for run in shown.runs), axis.positions, unit)
+    kept = st.session_state.get("fetchable")
+    if kept is None or kept[0] != of:
+        kept = st.session_state["fetchable"] = (of, _fetchable(shown, axis, unit))
+    return kept[1]
+
+
+def _fetchable(shown: Comparison, axis: Axis, unit: Unit) -> Fetchable:
+    keys, alignment, n_layers, n_heads = [run.key for run in shown.runs], shown.alignment, shown.n_layers, shown.n_heads
+
+    def content(layer: int, head: int) -> Content | None:
+        found = [runs.kept(key) for key in keys]
+        if not all(found) or layer >= n_layers or head >= n_heads:
+            return None
+        a, b = found if alignment else (*found, None)
+        return panel_content(panel(Comparison(a, b, alignment), (layer, head), axis, unit))
+
+    return Fetchable(content)
+
+
+def coded(shown: Comparison, index: int, head: Head, axis: Axis, unit: Unit) -> HeadPattern:
+    """One head of run number `index` on that run's own tokens, words or sentences."""
+    group = axis.groups[index]
+    return shown.keep(("head", index, head, unit), lambda: of_run(shown.runs[index], head, group))
+
+
+def of_run(run: Run, head: Head, group: Group | None = None) -> HeadPattern:
+    """One head of a run on its own tokens, or on the units that `group` makes of them."""
+    attended = fields.attention_of(run, head, group)
+    return HeadPattern(
+        *head,
+        weights=encode_weights(attended.weights.numpy(), attended.scores.isneginf().numpy()),
+        logsumexp=attended.logsumexp.numpy().astype(np.float32),
+        write_norms=attended.write_norms.numpy().astype(np.float32),
+    )

@@ -1,0 +1,30 @@
+"""What several pages have in common."""
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from headlight.app import components, selection
+from headlight.app.glossary import TERMS
+from headlight.app.selection.chosen import Head
+
+
+def heading(text: str, *terms: str, more: str = "", caption: str = "", key: str = "") -> None:
+    """A heading with the glossary's entries for its terms, and more, behind a question mark; and a line under it.
+
+    One that changes has a key.
+    """
+    help = " ".join(filter(None, [*(TERMS[term] for term in terms), more]))
+    components.heading(text, help, caption, key=selection.widget_key(f"heading.{key or text}"))
+
+
+def title_row(title: str, *terms: str, how: str = "", key: str = "") -> DeltaGenerator:
+    """The head of a part of the page: its title, explained as a heading's is, and in what is returned its options."""
+    line = st.container(horizontal=True, vertical_alignment="center", key=f"headlight-head-{key or title}")
+    with line:
+        heading(title, *terms, more=how, key=key)
+    return line
+
+
+def name(head: Head) -> str:
+    """What a head is called, layer and head counted from 0: L2H1."""
+    return f"L{head[0]}H{head[1]}"

@@ -1,0 +1,40 @@
+"""The scores by which heads are sorted, listed and compared: one number a head."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.model import fields
+from headlight.model.axis import Axis
+from headlight.model.comparison import Comparison
+from headlight.model.reports.attention import SCORES as TITLES
+from headlight.model.run import Run
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a score is called, the glossary's entry for it, and whether it needs a run B."""
+
+    title: str
+    term: str
+    needs_b: bool = False
+
+
+TERMS = {"largest_write": "value_weighted"}  # those whose entry has another name
+SCORES = {
+    "divergence": Score("A and B apart (nats)", "divergence", needs_b=True),
+    **{name: Score(title, TERMS.get(name, name)) for name, title in TITLES.items()},
+}
+
+
+def score(shown: Comparison, name: str, axis: Axis) -> Float[np.ndarray, "layer head"]:
+    """Each head's score in A, or between A and B, for the layers and heads that both have."""
+    if name == "divergence":
+        return shown.keep(("divergence", axis.labels), lambda: fields.divergence(shown, axis).values.numpy())
+    return of_run(shown.a, name)[: shown.n_layers, : shown.n_heads]
+
+
+def of_run(run: Run, name: str) -> Float[np.ndarray, "layer head"]:
+    """Each head's score in one run."""
+    return fields.head_scores(run, name).numpy()

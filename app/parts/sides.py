@@ -1,0 +1,80 @@
+"""A quantity of A, of B and their difference: on the axes that the page shows, and what is said where one lacks it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float, Shaped
+
+from headlight.app.selection.chosen import Side
+from headlight.model.analysis import Measure, difference
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
+
+Value = TypeVar("Value")
+
+DIFFERENCE = "B − A"
+
+
+def on_places(shown: Comparison, of: Callable[[Run], Measure]) -> dict[str, Float[np.ndarray, "row place"]]:
+    """A measure [row, pos] of each run, by the run's name, on the page's places; NaN where a run has no token."""
+    return {
+        side: placed(of(run).values.float().numpy(), shown.positions(run), np.nan) for side, run in shown.sides.items()
+    }
+
+
+def placed(
+    values: Shaped[np.ndarray, "row pos *rest"], positions: Sequence[int | None], fill: float
+) -> Shaped[np.ndarray, "row place *rest"]:
+    """A run's values on the page's places, `fill` where the run has no token."""
+    index = np.array([-1 if position is None else position for position in positions])
+    laid = values[:, index]
+    laid[:, index < 0] = fill
+    return laid
+
+
+def with_difference(sides: Mapping[str, Float[np.ndarray, "row *rest"]]) -> dict[str, np.ndarray]:
+    """A quantity of each run and, where there are both, B - A for the rows that both have."""
+    return {**sides, DIFFERENCE: difference.subtract(sides["A"], sides["B"])} if len(sides) > 1 else dict(sides)
+
+
+def as_shown(sides: Mapping[str, Value]) -> dict[str, Value]:
+    """What is known of A, B and B - A, by the names that these have on the page."""
+    return {DIFFERENCE if side == difference.DIFFERENCE else side: value for side, value in sides.items()}
+
+
+def by_side(measures: Mapping[str, Measure]) -> dict[str, np.ndarray]:
+    """The values of measures of A, B and B - A, by the names that these have on the page."""
+    return {side: measure.values.float().numpy() for side, measure in as_shown(measures).items()}
+
+
+def positions_at(shown: Comparison, place: int) -> dict[str, int]:
+    """The position of a place in each run that has it."""
+    positions = {side: shown.positions(run)[place] for side, run in shown.sides.items()}
+    return {side: position for side, position in positions.items() if position is not None}
+
+
+def named(shown: Comparison, sides: Mapping[str, Value], alone: str) -> dict[str, Value]:
+    """The sides by their names, or by one name where there is only one run."""
+    return {alone if shown.b is None else side: value for side, value in sides.items()}
+
+
+def say_what_is_common(shown: Comparison) -> None:
+    """One line for what the runs do not share, where there is something."""
+    counts = {side: run.cfg.n_layers for side, run in shown.sides.items()}
+    if len(set(counts.values())) > 1:
+        st.caption(
+            f"A has {counts['A']} layers and B has {counts['B']}: {DIFFERENCE} is shown for the "
+            f"{shown.n_layers} that both have."
+        )
+
+
+def say_what_is_missing(shown: Comparison, place: int) -> None:
+    """One line for the run that has no token at a place, where one has none."""
+    here = positions_at(shown, place)
+    for side in shown.sides.keys() - here.keys():
+        st.caption(f"{side} has no token at place {place}, so only {''.join(here)} is shown for it.")
+
+
+SIDES: dict[Side, str] = {"a": "A", "b": "B", "difference": "B − A"}

@@ -1,0 +1,81 @@
+"""Long work in slices that leave the page free to be used, and to be stopped, in between.
+
+The session holds the names of what is still to be done, never what comes of it: that is in the cache of runs.
+"""
+
+import time
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from headlight.app.runs.limits import BusyError
+from headlight.model.errors import HeadlightError
+
+SLICE_SECONDS = 0.5  # so long, and one job longer at most, until a click is heard
+
+
+@dataclass
+class Jobs:
+    """What a session has asked for.
+
+    `waiting` are the jobs still to be done; `refused` says why others cannot be; `halted` says why the work came to an
+    end before it was through, `stopped` that the user ended it; `spent` are the seconds that it has taken so far.
+    """
+
+    waiting: tuple[Any, ...] = ()
+    total: int = 0
+    refused: dict[Hashable, str] = field(default_factory=dict)
+    halted: str = ""
+    stopped: bool = False
+    spent: float = 0.0
+
+    @property
+    def done(self) -> int:
+        """How many jobs have been done or refused."""
+        return self.total - len(self.waiting)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at the pace so far; None before anything was done."""
+        return self.spent / self.done * len(self.waiting) if self.done else None
+
+    def keep_to(self, wanted: Collection[Hashable]) -> None:
+        """Let go of what is waiting where nobody wants it any more."""
+        if self.waiting and self.waiting[-1] not in wanted:
+            self.start(())
+
+    def start(self, wanted: Sequence[Hashable]) -> None:
+        """Do these, each once, but for those that were refused before."""
+        self.waiting = tuple(job for job in dict.fromkeys(wanted) if job not in self.refused)
+        self.total, self.halted, self.stopped, self.spent = len(self.waiting), "", False, 0.0
+
+    def stop(self) -> None:
+        """Do no more; what was done stays."""
+        self.waiting, self.stopped = (), True
+
+    def step(self, do: Callable[[Any], object]) -> None:
+        """Do what is waiting for one slice of time; what cannot be done is noted, and the rest goes on."""
+        spent, begun = self.spent, time.monotonic()
+        while self.waiting:
+            job, *rest = self.waiting
+            self.waiting = tuple(rest)
+            try:
+                do(job)
+            except BusyError as error:
+                self.waiting, self.halted = (), str(error)
+                return
+            except HeadlightError as error:
+                self.refused[job] = str(error)
+            self.spent = spent + time.monotonic() - begun
+            if self.spent - spent >= SLICE_SECONDS:
+                return
+
+
+def of(name: str) -> Jobs:
+    """The session's jobs of one kind."""
+    key = f"jobs.{name}"
+    if key not in st.session_state:
+        st.session_state[key] = Jobs()
+    return st.session_state[key]

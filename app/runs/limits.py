@@ -1,0 +1,153 @@
+"""What keeps one machine usable by several sessions: a gate, a cache that counts bytes, and a budget for each run."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, is_dataclass
+from threading import BoundedSemaphore, Lock
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from headlight.model.errors import HeadlightError
+
+Value = TypeVar("Value")
+
+GIB = 2**30
+
+
+class BusyError(HeadlightError):
+    """More runs are asked for than the machine is set to queue."""
+
+
+class Gate:
+    """Lets so many callers in at a time, lets so many more wait, and turns the rest away."""
+
+    def __init__(self, at_once: int, waiting: int) -> None:
+        self._places, self._at_once = BoundedSemaphore(at_once), at_once
+        self._lock, self._room = Lock(), at_once + waiting
+
+    @contextmanager
+    def enter(self) -> Iterator[None]:
+        """A place for the length of a `with` block.
+
+        Raises:
+            BusyError: every place, the waiting ones included, is taken.
+        """
+        self._take()
+        try:
+            with self._places:
+                yield
+        finally:
+            with self._lock:
+                self._room += 1
+
+    def _take(self) -> None:
+        with self._lock:
+            if self._room == 0:
+                raise BusyError(
+                    f"Busy: {self._at_once} runs are under way and the queue behind them is full. "
+                    "Nothing was started; try again in a few seconds."
+                )
+            self._room -= 1
+
+
+def held_bytes(value: object) -> int:
+    """Bytes of the tensors and arrays in a value, and in its dataclasses, mappings and sequences."""
+    if hasattr(value, "nbytes"):
+        return value.nbytes
+    if is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    return sum(map(held_bytes, value)) if isinstance(value, tuple | list) else 0
+
+
+class ByteCache:
+    """Keeps what was used last, up to so many bytes in all; safe between threads.
+
+    The newest is kept even if it alone is larger than the bound: it is what somebody is looking at.
+    """
+
+    # Not cachetools' LRUCache: it refuses a value larger than its bound, has no look that is no use, and its decorator,
+    # which makes a value once for all who ask, hides the cache. All that it would do is what OrderedDict does.
+
+    def __init__(self, bound: int, size: Callable[[Any], int] = held_bytes) -> None:
+        self._bound, self._size, self._held = bound, size, 0
+        self._lock, self._kept = Lock(), OrderedDict[Hashable, tuple[Any, int]]()
+        self._making = WeakValueDictionary[Hashable, Any]()  # a lock a key, for as long as somebody holds or awaits it
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value kept under the key, made first if there is none; who asks while it is made waits for it."""
+        with self._lock:
+            making = self._making.setdefault(key, Lock())
+        with making:
+            if (kept := self.find(key)) is not None:
+                return kept
+            value = make()
+            self._put(key, value, self._size(value))
+            return value
+
+    def find(self, key: Hashable) -> Any:
+        """The value kept under the key; None if there is none."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+        return self.peek(key)
+
+    def peek(self, key: Hashable) -> Any:
+        """The same where it is no use of the value, and is not to keep it any longer."""
+        with self._lock:
+            return self._kept.get(key, (None, 0))[0]
+
+    def _put(self, key: Hashable, value: object, nbytes: int) -> None:
+        with self._lock:
+            self._held += nbytes - self._kept.pop(key, (None, 0))[1]
+            self._kept[key] = value, nbytes
+            while self._held > self._bound and len(self._kept) > 1:
+                self._held -= self._kept.popitem(last=False)[1][1]
+
+    def drop(self, unwanted: Callable[[Any], bool]) -> None:
+        """Let go of the unwanted values."""
+        with self._lock:
+            for key in [key for key, (value, _) in self._kept.items() if unwanted(value)]:
+                self._held -= self._kept.pop(key)[1]
+
+    @property
+    def keys(self) -> tuple[Hashable, ...]:
+        """The keys of all values kept, that of the one used last at the end."""
+        with self._lock:
+            return tuple(self._kept)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all values kept."""
+        return self._held
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run takes: bytes and seconds."""
+
+    nbytes: float
+    seconds: float
+
+    def within(self, budget: "Cost") -> bool:
+        """Whether neither is over the budget."""
+        return self.nbytes <= budget.nbytes and self.seconds <= budget.seconds
+
+
+def check_cost(n_tokens: int, cost: Callable[[int], Cost], budget: Cost) -> None:
+    """Refuse a run whose estimated cost is over the budget.
+
+    Raises:
+        HeadlightError: with the estimate, the budget, and how many tokens would fit.
+    """
+    estimate = cost(n_tokens)
+    if estimate.within(budget):
+        return
+    most = next((fewer for fewer in range(n_tokens - 1, 0, -1) if cost(fewer).within(budget)), 0)
+    raise HeadlightError(
+        f"{n_tokens:,} tokens of this model would take about {estimate.nbytes / GIB:.1f} GiB and "
+        f"{estimate.seconds:.0f} s; a run may take {budget.nbytes / GIB:g} GiB and {budget.seconds:g} s here. "
+        + (f"At most {most:,} tokens fit." if most else "Not one token fits: choose a smaller model.")
+    )

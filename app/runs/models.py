@@ -1,0 +1,143 @@
+"""Which models may be opened from the page, and those that are open.
+
+A model is one instance that all sessions share. Opening one keeps only those waiting who want the same.
+"""
+
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from headlight.app.runs.limits import GIB, ByteCache
+from headlight.app.server.settings import only_this_machine, settings
+from headlight.model import (
+    Seq2SeqTransformer,
+    Transformer,
+    embedded_models,
+    embedded_seq2seq_models,
+    load,
+    load_seq2seq,
+)
+from headlight.model.errors import ConfigError, InputError, ModelNotFoundError
+from headlight.model.loading import is_seq2seq
+from headlight.model.source import Source
+from headlight.model.training.recipes.teaching_weights import HEADS
+
+HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
+PICKLES = (".pt", ".pth", ".bin")
+
+# To recognise them takes a look into every folder, and what comes with the project stays as long as the server runs.
+_embedded, _embedded_seq2seq = cache(embedded_models), cache(embedded_seq2seq_models)
+
+
+def offered_models() -> tuple[str, ...]:
+    """The names in the model list: the server's own model, the embedded ones, the models folder's, GPT-2's family."""
+    in_folder = (name for name, path in _in_folder().items() if not is_seq2seq(path))
+    return tuple(dict.fromkeys((settings().model, *_embedded(), *in_folder, *HUB_MODELS)))
+
+
+def offered_seq2seq_models() -> tuple[str, ...]:
+    """The names in the list of encoder-decoders: the embedded ones and the models folder's."""
+    in_folder = (name for name, path in _in_folder().items() if is_seq2seq(path))
+    return tuple(dict.fromkeys((*_embedded_seq2seq(), *in_folder)))
+
+
+def any_model_allowed() -> bool:
+    """Whether any folder, file or hub name may be typed into the page."""
+    return settings().any_model and only_this_machine()
+
+
+def _in_folder() -> dict[str, Path]:
+    """The models in the models folder, by name; none that a link would fetch from elsewhere."""
+    if not settings().models_folder:
+        return {}
+    folder = Path(settings().models_folder).expanduser().resolve()
+    found = (path for path in sorted(folder.iterdir()) if path.is_dir() or path.suffix == ".safetensors")
+    return {path.name: path for path in found if path.resolve() == path and not path.name.startswith(".")}
+
+
+def open_model(name: str) -> Transformer:
+    """The one instance of a model.
+
+    Raises:
+        HeadlightError: the model is not offered here, or cannot be opened.
+    """
+    if name not in (offered := offered_models()):
+        if not any_model_allowed():
+            raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
+        if Path(name).suffix in PICKLES:
+            raise InputError(
+                "The page opens folders and .safetensors files only. Save the weights as .safetensors first."
+            )
+    return _opened().get(name, lambda: _open(name))
+
+
+def open_seq2seq(name: str) -> Seq2SeqTransformer:
+    """The one instance of an encoder-decoder.
+
+    Raises:
+        HeadlightError: the model is not offered here, or cannot be opened.
+    """
+    offered = offered_seq2seq_models()
+    if name not in offered and not any_model_allowed():
+        raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
+    return _opened().get((SEQ2SEQ, name), lambda: _open_seq2seq(name))
+
+
+def _open_seq2seq(name: str) -> Seq2SeqTransformer:
+    lies_at = {} if name in _embedded_seq2seq() else _in_folder()
+    model = load_seq2seq(lies_at.get(name, name))
+    assert model.source is not None  # set by load_seq2seq
+    model.source = replace(model.source, name=name)
+    return model
+
+
+def opened_by(source: Source) -> str:
+    """What `load` opens a model by without the page: its name, or its path where that is the user's own to know."""
+    embedded = source.name in _embedded() or source.name in _embedded_seq2seq()
+    from_disk = source.revision is None and not embedded
+    return str(source.path) if from_disk and any_model_allowed() else source.name
+
+
+def heads_by_hand(name: str) -> dict[tuple[int, int], str]:
+    """What each head does of a model whose weights were written by hand; nothing for any other."""
+    return HEADS.get(name, {}) if name in _embedded() else {}
+
+
+def is_open(name: str) -> bool:
+    """Whether a model is in memory."""
+    return not {name, (SEQ2SEQ, name)}.isdisjoint(_opened().keys)
+
+
+@cache
+def _opened() -> ByteCache:
+    return ByteCache(int(settings().models_gib * GIB), _weights_bytes)
+
+
+def _open(name: str) -> Transformer:
+    lies_at = {} if name in _embedded() else _in_folder()
+    model = load(lies_at.get(name, name), allow_pickle=False)
+    assert model.source is not None  # set by load
+    model.source = replace(model.source, name=name)
+    return model
+
+
+def on_device(model: Transformer) -> Transformer:
+    """The model where this server's runs are to be made: itself, or its one copy on the device.
+
+    Raises:
+        ConfigError: there is no such device here.
+    """
+    if settings().device == "cpu":
+        return model
+    if not torch.cuda.is_available():
+        raise ConfigError("The server is set to run on cuda, but torch finds none here. Start it without --device.")
+    return _opened().get((model, "cuda"), lambda: deepcopy(model).to("cuda"))
+
+
+def _weights_bytes(model: Transformer | Seq2SeqTransformer) -> int:
+    """Bytes of the parameters, mapped or not; memory that two share, as GPT-2's two embeddings do, counts once."""
+    return sum({parameter.data_ptr(): parameter.nbytes for parameter in model.parameters()}.values())

@@ -1,0 +1,40 @@
+"""How far a forward pass is, told after each layer to whoever waits for it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from torch import Tensor
+
+from headlight.model.hooks import Look, Tap
+
+BEGINS = ".hook_resid_pre"  # the name at which a layer begins
+Listener = Callable[[int, int], None]
+"""Is told how many layers are done, and of how many; what it raises ends the pass, of which nothing is kept."""
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Tell this listener of the passes made inside the `with` block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+class Layers(Tap):
+    """Tells of each layer that a pass of so many comes to."""
+
+    def __init__(self, n_layers: int) -> None:
+        self._n_layers, self._hear = n_layers, _listener.get()
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if self._hear is not None and name.endswith(BEGINS):
+            self._hear(int(name.split(".")[1]), self._n_layers)
+        return activation
+
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if self._hear is not None and name.endswith(BEGINS) else Look.NEVER

@@ -1,0 +1,258 @@
+"""Runs as sessions ask for them: from the cache where they were made before, a few at a time, within limits."""
+
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from headlight.app.runs import limits, models, prompts
+from headlight.app.runs.cost import cost
+from headlight.app.runs.limits import GIB, ByteCache, Cost, Gate
+from headlight.app.runs.passes import Layers
+from headlight.app.server import memory
+from headlight.app.server.settings import settings
+from headlight.model import Transformer
+from headlight.model.edits import AblateHeads, Edit, Patch, follows_stream, sources
+from headlight.model.edits.editing import sum_z
+from headlight.model.errors import HeadlightError, InputError
+from headlight.model.explain import statistics
+from headlight.model.explain.statistics import HeadStatistics
+from headlight.model.host import Host
+from headlight.model.run import Run, make_run, run_key, tokenizer_of
+from headlight.model.source import Source
+
+Value = TypeVar("Value")
+
+
+@runtime_checkable
+class HoldsModel(Protocol):
+    """A result that keeps its model in memory as long as it is kept itself."""
+
+    @property
+    def source(self) -> Source:
+        """Where the model came from."""
+
+
+@cache
+def _gate() -> Gate:
+    memory.return_freed_memory()
+    if settings().threads:
+        torch.set_num_threads(settings().threads)
+    return Gate(settings().runs_at_once, settings().runs_waiting)
+
+
+@cache
+def _results() -> ByteCache:
+    return ByteCache(int(settings().cache_gib * GIB))
+
+
+def run(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> Run:
+    """The run of a prompt, with edits or without, from the cache where it was made before.
+
+    Raises:
+        HeadlightError: the prompt, the model or the machine does not allow it; the message says what would.
+    """
+    key = run_key(model_name, prompt, bos, edits)
+    return keep(key, lambda: _run_anew(model_name, prompt, bos, edits))
+
+
+class _Server(Host):
+    """Keeps what is computed of runs for all sessions, lets a few passes in at a time, and has the server's device."""
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        return torch.device(settings().device)
+
+    def keep(self, key: tuple[Hashable, ...], make: Callable[[], Value]) -> Value:
+        return keep(key, make)
+
+    def turn(self) -> AbstractContextManager[None]:
+        return turn()
+
+    def on_device(self, model: Transformer) -> Transformer:
+        return models.on_device(model)
+
+    def mean_z(
+        self, model: Transformer, prompts: Sequence[str], prepend_bos: bool
+    ) -> Float[Tensor, "layer head d_value"]:
+        assert model.source is not None  # set by load
+        return z_sums(model.source.name, prompts, prepend_bos).mean
+
+
+HOST = _Server()
+
+
+def _run_anew(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...]) -> Run:
+    model, tokens, bos = fed(model_name, prompt, bos)
+    counts = [
+        len(tokens),
+        *(n for number, edit in enumerate(edits, 1) for n in _checked(number, edit, model_name, bos)),
+    ]
+    _check_seconds(model, counts)
+    means = means_of(edits, model_name, bos)
+    with _gate().enter(), torch.inference_mode():
+        on, watch = models.on_device(model), Layers(model.cfg.n_layers)
+        return make_run(model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch)
+
+
+def means_of(edits: Sequence[Edit], model_name: str, bos: bool) -> dict[tuple[str, ...], Tensor]:
+    """The means over other prompts that edits need, by these prompts: what is known of them is not run again.
+
+    Raises:
+        HeadlightError: one of the prompts cannot be run.
+    """
+    return {
+        edit.over: z_sums(model_name, edit.over, bos).mean
+        for edit in edits
+        if isinstance(edit, AblateHeads) and edit.by == "mean" and edit.over
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """What every head gives (z), summed over the positions of prompts, and how many these are."""
+
+    values: Float[Tensor, "layer head d_value"]
+    n_tokens: int
+
+    @property
+    def mean(self) -> Float[Tensor, "layer head d_value"]:
+        """The same by position."""
+        return self.values / self.n_tokens
+
+
+def z_sums(model_name: str, prompts: Sequence[str], bos: bool) -> Sum:
+    """What every head gives over several prompts.
+
+    Raises:
+        HeadlightError: one of them cannot be run.
+    """
+    sums = [z_sum(model_name, prompt, bos) for prompt in prompts]
+    return Sum(torch.stack([each.values for each in sums]).sum(0), sum(each.n_tokens for each in sums))
+
+
+def z_sum(model_name: str, prompt: str, bos: bool) -> Sum:
+    """The same over one prompt, from the cache where it was taken before.
+
+    Raises:
+        HeadlightError: as `run`.
+    """
+    return keep(_sum_key(model_name, prompt, bos), lambda: _z_sum_anew(model_name, prompt, bos))
+
+
+def z_sum_or_none(model_name: str, prompt: str, bos: bool) -> Sum | None:
+    """The same without running anything: None where it is not in the cache."""
+    return kept(_sum_key(model_name, prompt, bos))
+
+
+def _sum_key(model_name: str, prompt: str, bos: bool) -> Hashable:
+    return "sum of z", model_name, prompt, bos
+
+
+def _z_sum_anew(model_name: str, prompt: str, bos: bool) -> Sum:
+    model, tokens, _ = fed(model_name, prompt, bos)
+    with _gate().enter(), torch.inference_mode():
+        return Sum(sum_z(models.on_device(model), tokens[None].to(settings().device)).cpu(), len(tokens))
+
+
+def _checked(number: int, edit: Edit, model_name: str, bos: bool) -> list[int]:
+    """How many tokens the prompts have that an edit takes from, whose runs it needs besides.
+
+    Raises:
+        HeadlightError: a prompt that the edit takes from cannot be run, or the edit acts where no page looks.
+    """
+    if isinstance(edit, Patch) and follows_stream(edit.name):
+        raise InputError(
+            f"Edit {number}: the pages show what comes before the last LayerNorm. Patch the stream after the last "
+            "layer instead."
+        )
+    try:
+        return [len(fed(model_name, prompt, bos)[1]) for prompt in sources(edit)]
+    except HeadlightError as error:
+        raise type(error)(f"Edit {number} takes from another prompt. {error}") from error
+
+
+def _check_seconds(model: Transformer, counts: Sequence[int]) -> None:
+    seconds = sum(cost(model.cfg, n_tokens).seconds for n_tokens in counts)
+    if seconds > settings().run_seconds:
+        raise HeadlightError(
+            f"This run and the {len(counts) - 1} that its edits take from would take about {seconds:.0f} s; a run may "
+            f"take {settings().run_seconds:g} s here. Switch some of the edits off."
+        )
+
+
+def fed(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tensor, " pos"], bool]:
+    """The model, the tokens that it is to be fed, and whether they begin with a beginning-of-sequence token.
+
+    Raises:
+        HeadlightError: as `run`.
+    """
+    prompts.check_text(prompt)
+    model = models.open_model(model_name)
+    forget_closed()
+    tokenizer = tokenizer_of(model)
+    bos = bos and tokenizer.bos_token_id is not None
+    tokens = tokenizer.to_tokens(prompt, prepend_bos=bos)[0]
+    prompts.check_length(len(tokens), model.cfg.n_ctx, bos)
+    budget = Cost(settings().run_gib * GIB, settings().run_seconds)
+    limits.check_cost(len(tokens), lambda n_tokens: cost(model.cfg, n_tokens), budget)
+    return model, tokens, bos
+
+
+def forget_closed() -> None:
+    """Let go of what holds a model that is open no more: all that tells where its model came from."""
+    _results().drop(lambda kept: isinstance(kept, HoldsModel) and not models.is_open(kept.source.name))
+
+
+def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
+    """Every head's mean scores on a prompt, from the cache where they were taken before.
+
+    Raises:
+        HeadlightError: as `run`.
+    """
+    key = _statistics_key(model_name, prompt, bos)
+    return keep(key, lambda: _head_statistics_anew(model_name, prompt, bos))
+
+
+def head_statistics_or_none(model_name: str, prompt: str, bos: bool) -> HeadStatistics | None:
+    """The same without running anything: None where neither they nor the prompt's run are in the cache.
+
+    The run is not kept any longer for that: a list of many prompts would push out all that is looked at.
+    """
+    made: Run | None = _results().peek(run_key(model_name, prompt, bos))
+    if made is not None:
+        return HeadStatistics(len(made.tokens), made.scores)
+    return kept(_statistics_key(model_name, prompt, bos))
+
+
+def _statistics_key(model_name: str, prompt: str, bos: bool) -> Hashable:
+    return "head statistics", model_name, prompt, bos
+
+
+def _head_statistics_anew(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
+    model, tokens, _ = fed(model_name, prompt, bos)
+    return statistics.head_statistics(model, tokens, HOST)
+
+
+def turn() -> AbstractContextManager[None]:
+    """A place among the runs under way, for the length of a `with` block.
+
+    Raises:
+        BusyError: too many runs at once.
+    """
+    return _gate().enter()
+
+
+def keep(key: Hashable, make: Callable[[], Value]) -> Value:
+    """What `make` gives, from the cache where it was made before; the key must name all that it is made of."""
+    return _results().get(key, make)
+
+
+def kept(key: Hashable) -> Any:
+    """The same without making it: None where it is not in the cache."""
+    return _results().find(key)

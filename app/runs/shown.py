@@ -1,0 +1,37 @@
+"""What a page draws: the runs that a selection asks for, and what of the selection they have."""
+
+from headlight.app.runs import runs
+from headlight.app.selection import Selection
+from headlight.app.selection.choices import Extent
+from headlight.model.comparison import Comparison, compare
+from headlight.model.errors import HeadlightError
+from headlight.model.run import Run
+
+
+def of(chosen: Selection) -> Comparison:
+    """The runs that a selection asks for.
+
+    Raises:
+        HeadlightError: one of them cannot be had, or their tokens cannot be compared; the message says why.
+    """
+    a = runs.run(chosen.model, chosen.prompt, chosen.bos)
+    if not chosen.compares:
+        return Comparison(a)
+    try:
+        b = _b(chosen)
+    except HeadlightError as error:
+        raise type(error)(f"B: {error}") from error
+    return compare(a, b, chosen.align)
+
+
+def _b(chosen: Selection) -> Run:
+    """Another prompt's run, or run A with the edits that are switched on."""
+    if chosen.prompt_b is None:
+        return runs.run(chosen.model, chosen.prompt, chosen.bos, chosen.edits_on)
+    return runs.run(chosen.model_b or chosen.model, chosen.prompt_b, chosen.bos)
+
+
+def within(chosen: Selection, shown: Comparison) -> Selection:
+    """The selection without what these runs do not have."""
+    deepest = max(run.cfg.n_layers for run in shown.runs)
+    return chosen.within(Extent(shown.n_layers, shown.n_heads, len(shown.labels), deepest))

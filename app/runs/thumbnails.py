@@ -1,0 +1,64 @@
+"""The thumbnails of all heads: their cells, pooled, on one scale."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import attention
+from headlight.model.axis import Axis
+from headlight.model.comparison import Comparison
+from headlight.model.fields import SIGNED, How, Side, on_axis
+from headlight.model.run import THUMBNAIL, Run
+
+NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one
+
+
+@dataclass(frozen=True, eq=False)
+class Thumbnails:
+    """All heads' pictures, pooled, with the limit of their common scale; signed ones run from -limit to limit."""
+
+    values: Float[np.ndarray, "layer head rows columns"]
+    limit: float
+    signed: bool
+
+
+def thumbnails(shown: Comparison, side: Side, how: How, axis: Axis) -> Thumbnails:
+    """Every head's cells pooled: of each bin the largest, for signed cells the one farthest from zero."""
+    if how == How() and shown.b is None and axis.groups == (None,):
+        return _taken_as_they_passed(shown.a)
+    signed = side == "difference" or how.show in SIGNED
+    pool = farthest_from_zero if signed else largest
+    pooled = [
+        [pool(on_axis(shown, side, (layer, head), how, axis)) for head in range(shown.n_heads)]
+        for layer in range(shown.n_layers)
+    ]
+    values = torch.stack([torch.stack(layer) for layer in pooled]).numpy()
+    limit = 1.0 if how.show == "weight" and not signed else scale_end(float(np.nanmax(np.abs(values), initial=0)))
+    return Thumbnails(values, limit, signed)
+
+
+def scale_end(largest: float) -> float:
+    """Where a colour scale ends that holds values up to the largest: that, rounded up to two digits, or 1 for noise."""
+    if largest <= NOISE:
+        return 1.0
+    step = 10.0 ** (np.floor(np.log10(largest)) - 1)
+    return float(f"{np.ceil(largest / step - NOISE) * step:.2g}")
+
+
+def _taken_as_they_passed(run: Run) -> Thumbnails:
+    return Thumbnails(run.thumbnails.masked_fill(run.hidden, torch.nan).numpy(), 1.0, signed=False)
+
+
+def largest(cells: Float[Tensor, "*head query key"]) -> Float[Tensor, "*head rows columns"]:
+    """The largest cell of each bin of a thumbnail; NaN where none has a value."""
+    pooled = attention.max_pool(cells.nan_to_num(nan=-torch.inf), THUMBNAIL)
+    return pooled.masked_fill(pooled.isneginf(), torch.nan)
+
+
+def farthest_from_zero(cells: Float[Tensor, "*head query key"]) -> Float[Tensor, "*head rows columns"]:
+    """The cell of each bin of a thumbnail that is the farthest from zero."""
+    highest, lowest = largest(cells), -largest(-cells)
+    return torch.where(highest >= -lowest, highest, lowest)

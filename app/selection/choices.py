@@ -1,0 +1,57 @@
+"""A page's own options, and what they have to give up when something else is run."""
+
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much there is of what is shown: layers and heads that all runs have, and places on their axis.
+
+    Of two models one may have more layers: `deepest` counts these.
+    """
+
+    n_layers: int
+    n_heads: int
+    n_places: int
+    deepest: int
+
+    def has(self, *heads: tuple[int, int]) -> bool:
+        """Whether all of these heads (layer, head) are there."""
+        return all(layer < self.n_layers and head < self.n_heads for layer, head in heads)
+
+
+def below(index: int | None, size: int) -> int | None:
+    """An index if there is so much, or None."""
+    return index if index is not None and index < size else None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is asked for in another way than now: the model, anything in the prompt bar, the same for the source bar.
+
+    An `example` is opened as it is described, by itself.
+    """
+
+    model: bool = False
+    prompt: bool = False
+    translator: bool = False
+    source: bool = False
+    example: bool = False
+
+
+@dataclass(frozen=True)
+class PageChoices:
+    """The options of one page: a frozen dataclass in its folder derives from this.
+
+    Every field has a default, and is a parameter of the address by its own name, which no other page has. Its type says
+    what the address may hold, or a codec beside the type: `Annotated[int, count(1, 64)]`.
+    """
+
+    def within(self, extent: Extent) -> Self:
+        """Without what is not there in what is shown."""
+        return self
+
+    def after(self, change: Change) -> Self:
+        """Without what means nothing once something else is asked for; to an example nothing of it belongs."""
+        return type(self)() if change.example else self

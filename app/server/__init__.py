@@ -1,0 +1,1 @@
+"""Streamlit's start, settings, memory, and the error boundary."""

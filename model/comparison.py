@@ -1,0 +1,136 @@
+"""Run A, or A and B on the axis of tokens that they have in common."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+
+from headlight.model.analysis import Measure
+from headlight.model.analysis.alignment import Alignment, Presence, align_positions, align_tokens, on_axis, presence
+from headlight.model.analysis.difference import with_difference
+from headlight.model.errors import InputError
+from headlight.model.host import Value
+from headlight.model.run import Run
+
+BOTH: Presence = "both"
+Align = Literal["tokens", "position"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One run, or two and how their tokens belong together; `alignment` is None exactly when `b` is.
+
+    `align` says by what they were matched.
+    """
+
+    a: Run
+    b: Run | None = None
+    alignment: Alignment | None = None
+    align: Align = "tokens"
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """A, or A and B."""
+        return (self.a,) if self.b is None else (self.a, self.b)
+
+    @property
+    def sides(self) -> dict[str, Run]:
+        """The runs by their names on the page."""
+        return dict(zip("AB", self.runs, strict=False))
+
+    def positions(self, run: Run) -> tuple[int | None, ...]:
+        """Each place's position in one of the runs, None where that run lacks it."""
+        if self.alignment is None:
+            return tuple(range(len(run.tokens)))
+        return self.alignment.a if run is self.a else self.alignment.b
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What to call each place: the token, − before one that only A has, + before one of B, both if they differ."""
+        if self.b is None or self.alignment is None:
+            return self.a.labels
+        named = zip(self.presence, self.alignment.a, self.alignment.b, strict=True)
+        return tuple(place_label(kind, self.a.labels, i, self.b.labels, j) for kind, i, j in named)
+
+    @cached_property
+    def presence(self) -> tuple[Presence, ...]:
+        """Whether both runs have each place, and the same token there."""
+        if self.b is None or self.alignment is None:
+            return (BOTH,) * len(self.a.tokens)
+        return presence(self.alignment, self.a.tokens.tolist(), self.b.tokens.tolist())
+
+    @cached_property
+    def default_place(self) -> int:
+        """The place that is looked at before one is chosen: the last that all runs have, or the last of all."""
+        places = enumerate(zip(*map(self.positions, self.runs), strict=True))
+        common = [place for place, positions in places if None not in positions]
+        return common[-1] if common else len(self.labels) - 1
+
+    def measured(self, of: Callable[[Run], Measure]) -> dict[str, Measure]:
+        """A measure of each run and, where there are two, B - A for the layers and heads that both have."""
+        return with_difference({side: of(run) for side, run in self.sides.items()})
+
+    def measured_by_place(self, of: Callable[[Run], Measure]) -> dict[str, Measure]:
+        """A measure [..., pos] of each run, and B - A, on the common axis: NaN where a run has no token."""
+
+        def placed(run: Run) -> Measure:
+            measure = of(run)
+            values = on_axis(measure.values.float(), self.positions(run), torch.nan)
+            return Measure(measure.name, measure.unit, (*measure.axes[:-1], "place"), values)
+
+        return self.measured(placed)
+
+    def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """What is computed from all runs together, from where the host has kept it."""
+        if self.b is None:
+            return self.a.keep(name, make)
+        return self.a.host.keep((self.a.key, self.b.key, self.alignment, name), make)
+
+    @property
+    def layer_labels(self) -> tuple[str, ...]:
+        """What the states of the residual stream are called, of the run that has more of them."""
+        return max((run.layer_labels for run in self.runs), key=len)
+
+    @property
+    def n_layers(self) -> int:
+        """The layers that all runs have."""
+        return min(run.cfg.n_layers for run in self.runs)
+
+    @property
+    def n_heads(self) -> int:
+        """The heads of a layer that all runs have."""
+        return min(run.cfg.n_heads for run in self.runs)
+
+
+def place_label(kind: Presence, a: tuple[str, ...], i: int | None, b: tuple[str, ...], j: int | None) -> str:
+    """The label of a place that is position i in A's labels and j in B's."""
+    if i is None or j is None:
+        return f"−{a[i]}" if i is not None else f"+{b[j]}" if j is not None else ""
+    return a[i] if kind == "both" else f"{a[i]}→{b[j]}"
+
+
+def compare(a: Run, b: Run, align: Align = "tokens") -> Comparison:
+    """Two runs side by side: their tokens matched by a longest common subsequence, or position by position.
+
+    Raises:
+        InputError: their models read different tokens.
+    """
+    check_comparable(a, b)
+    if align == "position":
+        return Comparison(a, b, align_positions(len(a.tokens), len(b.tokens)), align)
+    return Comparison(a, b, align_tokens(a.tokens.tolist(), b.tokens.tolist()))
+
+
+def check_comparable(a: Run, b: Run) -> None:
+    """Two models can be compared where a token id means the same to both.
+
+    Raises:
+        InputError: their tokenizers differ.
+    """
+    if not a.same_model(b) and not a.tokenizer.same_vocabulary(b.tokenizer):
+        raise InputError(
+            f"{a.source.name} and {b.source.name} have different tokenizers, so their tokens cannot be laid side by "
+            f"side. Choose as model B one with the tokenizer of {a.source.name}."
+        )

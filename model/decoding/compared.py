@@ -1,0 +1,151 @@
+"""What follows prompt A, and with a run B what follows B, step beside step."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from headlight.model.analysis.alignment import Alignment, align_positions, align_tokens
+from headlight.model.analysis.attention import js_divergence
+from headlight.model.comparison import Align, Comparison
+from headlight.model.decoding.continued import Writing, Written, continue_run, forced
+
+MOST_CANDIDATES = 15  # tokens that are listed for a step
+BWrites = Literal["same", "own"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Tokens that could be written at each step.
+
+    `before` is the model's own probability, `after` the one that the token was drawn with: 0 where it was cut off. A
+    rank is 1 for the likeliest.
+    """
+
+    tokens: Int[Tensor, "step candidate"]
+    ranks: Int[Tensor, "step candidate"]
+    before: Float[Tensor, "step candidate"]
+    after: Float[Tensor, "step candidate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Continuations:
+    """What A wrote, and with a run B what B wrote of its `own`, and `b`: what of B is laid beside A, step by step.
+
+    That is B's own text, or B made to write the tokens that A wrote.
+    """
+
+    a: Written
+    own: Written | None = None
+    b: Written | None = None
+    align: Align = "tokens"
+
+    @property
+    def sides(self) -> dict[str, Written]:
+        """What is laid side by side, by the runs' names."""
+        return {"A": self.a} if self.b is None else {"A": self.a, "B": self.b}
+
+    @property
+    def n_compared(self) -> int:
+        """How many steps both have."""
+        return min(len(each.labels) for each in self.sides.values())
+
+    @cached_property
+    def shown(self) -> Comparison:
+        """The runs over prompts and written tokens, on the axis that they have in common."""
+        if self.b is None:
+            return Comparison(self.a.run)
+        return Comparison(self.a.run, self.b.run, _alignment(self.a, self.b, self.align))
+
+    def place(self, step: int) -> int:
+        """Where on the axis a step's token was written."""
+        return self.shown.positions(self.a.run).index(self.a.query(step))
+
+    def candidates(self) -> dict[str, Candidates]:
+        """For each step the tokens that are the likeliest in A or in B, those that were written among them."""
+        key = tuple(each.key for each in self.sides.values())
+        return self.a.run.host.keep(("candidates", *key), self._candidates)
+
+    def _candidates(self) -> dict[str, Candidates]:
+        steps = slice(self.n_compared)
+        probabilities = torch.stack([each.chances(steps).before for each in self.sides.values()]).amax(0)
+        tokens = likeliest(probabilities, *(each.tokens[steps] for each in self.sides.values()))
+        if self.b is None or self.n_compared == len(self.a.labels):
+            return {side: candidates(each, tokens) for side, each in self.sides.items()}
+        left = likeliest(self.a.chances(slice(self.n_compared, None)).before, self.a.tokens[self.n_compared :])
+        return {"A": candidates(self.a, torch.cat([tokens, left])), "B": candidates(self.b, tokens)}
+
+    def divergence(self) -> Float[Tensor, "two step"]:
+        """How far A's and B's distributions are apart at each step that both have, before the cuts and after (nats)."""
+        a, b = self.sides.values()  # asked where there are two
+        return self.a.run.host.keep(("apart", a.key, b.key), lambda: divergence(a, b, self.n_compared))
+
+    @property
+    def first_difference(self) -> int | None:
+        """The first step at which A and B write different tokens; None where one text begins the other."""
+        if self.b is None:
+            return None
+        n = self.n_compared
+        unequal = (self.a.tokens[:n] != self.b.tokens[:n]).nonzero().flatten().tolist()
+        return unequal[0] if unequal else None
+
+
+def generate_steps(shown: Comparison, how: Writing, b_writes: BWrites = "same") -> Continuations:
+    """What follows each prompt, with the same settings and seed, behind the same given tokens.
+
+    Beside A stands what B writes of its own, or B made to write the tokens that A wrote (`"same"`).
+
+    Raises:
+        HeadlightError: a given token that a model does not have, or no room for those that are given.
+    """
+    a = continue_run(shown.a, how)
+    if shown.b is None:
+        return Continuations(a)
+    own = continue_run(shown.b, how)
+    b = own if b_writes == "own" else forced(shown.b, tuple(a.tokens.tolist()), how.sampling)
+    return Continuations(a, own, b, shown.align)
+
+
+def likeliest(
+    probabilities: Float[Tensor, "step d_vocab"], *written: Int[Tensor, " step"]
+) -> Int[Tensor, "step candidate"]:
+    """At each step the likeliest tokens from the top down, the last of which give way to written ones that are not."""
+    wanted = probabilities.clone()
+    for each in written:
+        wanted.scatter_(1, each[:, None], torch.inf)
+    tokens = wanted.topk(min(MOST_CANDIDATES, wanted.shape[1])).indices
+    order = probabilities.gather(1, tokens).argsort(dim=1, descending=True, stable=True)
+    return tokens.gather(1, order)
+
+
+def candidates(found: Written, tokens: Int[Tensor, "step candidate"]) -> Candidates:
+    """How likely these tokens were at each of the first steps."""
+    steps = slice(len(tokens))
+    chances, logits = found.chances(steps), found.logits[steps]
+    own = logits.gather(1, tokens)
+    ranks = torch.stack([(logits > each[:, None]).sum(-1) + 1 for each in own.unbind(1)], 1)
+    return Candidates(tokens, ranks, chances.before.gather(1, tokens), chances.after.gather(1, tokens))
+
+
+def divergence(a: Written, b: Written, n_steps: int) -> Float[Tensor, "two step"]:
+    """The Jensen-Shannon divergence (nats) of the distributions of the first steps, before the cuts and after."""
+    one, other = (each.chances(slice(n_steps)) for each in (a, b))
+    return torch.stack([js_divergence(one.before, other.before).values, js_divergence(one.after, other.after).values])
+
+
+def _alignment(a: Written, b: Written, align: Align) -> Alignment:
+    """The prompts side by side, and from their last tokens on, which the first ones are written at, step by step."""
+    n_a, n_b = a.n_prompt - 1, b.n_prompt - 1
+    tail = align_positions(len(a.run.tokens) - n_a, len(b.run.tokens) - n_b)
+    if align == "position":
+        head = align_positions(n_a, n_b)
+    else:
+        head = align_tokens(a.run.tokens[:n_a].tolist(), b.run.tokens[:n_b].tolist())
+    return Alignment((*head.a, *_behind(n_a, tail.a)), (*head.b, *_behind(n_b, tail.b)))
+
+
+def _behind(start: int, positions: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    return tuple(None if position is None else start + position for position in positions)

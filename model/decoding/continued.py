@@ -1,0 +1,204 @@
+"""What a decoder-only model writes behind a run's prompt, and what each of its tokens was drawn from.
+
+Tokens are drawn on the CPU, whatever the runs are made on: on another device the same seed draws others.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from headlight.model.decoding.distributions import Distributions, Sampling, distributions
+from headlight.model.decoding.generate import sample, sample_anew
+from headlight.model.decoding.written import Reason
+from headlight.model.edits.editing import Means, tap
+from headlight.model.errors import InputError
+from headlight.model.hooks import Tap
+from headlight.model.run import Run, make_run, means_of
+from headlight.model.source import Source
+from headlight.model.text.tokenizer import Tokenizer
+
+END_OF_TEXT = "<|endoftext|>"
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a run's text goes on: `n_new` tokens, of which the first are those `given`, and the others are drawn.
+
+    With `stop` nothing is written behind the token that ends a text.
+    """
+
+    n_new: int
+    sampling: Sampling
+    seed: int = 0
+    given: tuple[int, ...] = ()
+    stop: bool = True
+
+    def end_of(self, run: Run) -> int | None:
+        """The token that ends the writing, if one is to."""
+        return end_of_text(run.tokenizer) if self.stop else None
+
+    def given_to(self, run: Run) -> tuple[int, ...]:
+        """The tokens that are written already: as many as are asked for, and none behind the end of the text."""
+        given, end = self.given[: self.n_new], self.end_of(run)
+        return given[: given.index(end) + 1] if end in given else given
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A prompt and what was written behind it; immutable.
+
+    `run` is one pass over the prompt's tokens and all that were written, with the edits that the prompt's run has. The
+    first `n_given` of these were put there by the user. Each was written at the position before its own, with these
+    `logits`. `log_probs` are the model's own, `entropies` those of its own distribution and of the one that was drawn
+    from; all in nats.
+    """
+
+    run: Run
+    n_given: int
+    sampling: Sampling
+    reason: Reason
+    logits: Float[Tensor, "step d_vocab"]
+    log_probs: Float[Tensor, " step"]
+    entropies: Float[Tensor, "two step"]
+
+    @property
+    def source(self) -> Source:
+        """Where the model came from."""
+        return self.run.source
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What tells its distributions from every other's."""
+        return *self.run.key, self.sampling
+
+    @property
+    def n_prompt(self) -> int:
+        """How many tokens the prompt has."""
+        return len(self.run.tokens) - len(self.run.written)
+
+    @property
+    def tokens(self) -> Int[Tensor, " step"]:
+        """What was written."""
+        return self.run.tokens[self.n_prompt :]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """How the written tokens are shown."""
+        return self.run.labels[self.n_prompt :]
+
+    def chances(self, step: int | slice = slice(None)) -> Distributions:
+        """The distributions over the whole vocabulary, before and after temperature, top-k and top-p."""
+        return distributions(self.logits[step], self.sampling)
+
+    def query(self, step: int) -> int:
+        """The position at which a step's token was written: the one before its own."""
+        return self.n_prompt + step - 1
+
+
+def end_of_text(tokenizer: Tokenizer) -> int | None:
+    """The token that ends a text, which in GPT-2's family also begins one; None where there is no such token."""
+    token = tokenizer.bos_token_id
+    return token if token is not None and tokenizer.to_string(torch.tensor([token])) == END_OF_TEXT else None
+
+
+def continue_run(run: Run, how: Writing) -> Written:
+    """What the run's model writes behind the run's prompt, with the run's edits at every step.
+
+    Raises:
+        HeadlightError: a given token that the model does not have, or no room for those that are given.
+    """
+    given, end = how.given_to(run), how.end_of(run)
+    _check_given(run, given)
+
+    def write() -> Written:
+        means = means_of(run)
+        with run.host.turn(), torch.inference_mode():
+            tokens, reason = _continued(run, given, how, end, means)
+            return _read(run, tokens, len(given), how.sampling, reason, means)
+
+    return run.keep(("continued", given, how.n_new, how.sampling, how.seed, end), write)
+
+
+def forced(run: Run, tokens: tuple[int, ...], sampling: Sampling) -> Written:
+    """A run's distributions where it is made to write these tokens, or as many of them as its context has room for.
+
+    Raises:
+        HeadlightError: a token that the model does not have.
+    """
+    tokens = tokens[: run.cfg.n_ctx - len(run.tokens)]
+    _check_given(run, tokens)
+
+    def write() -> Written:
+        means = means_of(run)
+        with run.host.turn(), torch.inference_mode():
+            return _read(run, tokens, len(tokens), sampling, "length", means)
+
+    return run.keep(("forced", tokens, sampling), write)
+
+
+def _check_given(run: Run, given: tuple[int, ...]) -> None:
+    for token in given:
+        if token >= run.cfg.d_vocab:
+            raise InputError(
+                f"Token {token} was to be written, but this model's ids go from 0 to {run.cfg.d_vocab - 1}. "
+                "Start over from the prompt."
+            )
+    if (n_tokens := len(run.tokens) + len(given)) > run.cfg.n_ctx:
+        raise InputError(
+            f"The prompt and the {len(given)} tokens kept behind it are {n_tokens:,}; this model's context holds "
+            f"{run.cfg.n_ctx:,}. Start over from the prompt, or shorten it."
+        )
+
+
+def _continued(
+    run: Run, given: tuple[int, ...], how: Writing, end: int | None, means: Means
+) -> tuple[tuple[int, ...], Reason]:
+    """The tokens so far and those that are drawn behind them."""
+    n_more = how.n_new - len(given)
+    if given and given[-1] == end:
+        return given, "stop token"
+    if n_more == 0:
+        return given, "length"
+    begun = torch.cat([run.tokens, torch.tensor(given, dtype=torch.long)])[None]
+    settings: dict[str, Any] = {
+        "sampling": how.sampling,
+        "generator": torch.Generator().manual_seed(how.seed),
+        "max_new_tokens": n_more,
+        "stop_tokens": () if end is None else (end,),
+    }
+    if run.edits:
+        drawn = sample_anew(lambda text: _logits(run, text, means), begun, cfg=run.cfg, **settings)
+    else:
+        (drawn,) = sample(run.model, begun, **settings)
+    return (*given, *drawn.tokens.tolist()), drawn.reason
+
+
+def _logits(run: Run, text: Int[Tensor, "1 pos"], means: Means) -> Float[Tensor, "1 pos d_vocab"]:
+    """The logits of the prompt and what is written behind it, with the run's edits."""
+    return run.model(text, tap=tap(run.model, text, run.edits, run.bos, len(run.tokens), means))
+
+
+def _read(
+    run: Run, written: tuple[int, ...], n_given: int, sampling: Sampling, reason: Reason, means: Means
+) -> Written:
+    """One pass over the prompt and what is written behind it."""
+    on = run.host.on_device(run.model)
+    made = make_run(run.model, run.prompt, run.bos, run.tokens, run.edits, written, means, on, run.host)
+    *_, final = made.streams()
+    writing = final[None, len(run.tokens) - 1 : -1] if written else final[None, :0]
+    logits = run.model.unembed(run.model.ln_final(writing, Tap()))[0]
+    chances = distributions(logits, sampling)
+    chosen = torch.tensor(written, dtype=torch.long)
+    return Written(
+        run=made,
+        n_given=n_given,
+        sampling=sampling,
+        reason=reason,
+        logits=logits,
+        log_probs=logits.log_softmax(-1).gather(1, chosen[:, None])[:, 0],
+        entropies=torch.stack([torch.special.entr(each).sum(-1) for each in (chances.before, chances.after)]),
+    )

@@ -1,0 +1,190 @@
+"""One source read by an encoder-decoder, the target that it wrote or was given, and the attention between them.
+
+Sources are short, so every pattern is kept: encoder to encoder, decoder to decoder, and decoder to encoder (cross).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from headlight.model.analysis import attention
+from headlight.model.decoding.beam import BeamSearch, beam_search
+from headlight.model.errors import InputError
+from headlight.model.host import HERE, Host
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.source import Source
+from headlight.model.text.tokenizer import Tokenizer
+
+Side = Literal["source", "target"]
+
+MOST_STEPS = 128  # tokens that a beam may write: no page can show a larger tree
+Attends = Literal["cross", "decoder", "encoder"]
+PLACES: dict[Attends, str] = {
+    "cross": "decoder.{}.cross_attn",
+    "decoder": "decoder.{}.attn",
+    "encoder": "encoder.{}.attn",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """The attention of all heads of one kind, row = query and column = key.
+
+    `logsumexp` is that of each row's scores (nats), `write_norms` the L2 norm of what a head would write from each key
+    at weight 1.
+    """
+
+    pattern: Float[Tensor, "layer head query key"]
+    masked: Bool[Tensor, "query key"]
+    logsumexp: Float[Tensor, "layer head query"]
+    write_norms: Float[Tensor, "layer head key"]
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A source, the target that is looked at, and what the model computes of both; immutable.
+
+    `written` are the target's tokens, the end token included where it was written; each was written by the row that
+    reads the token before it, the first by the start token. `log_probs` are theirs (nats). `search` is None where the
+    user gave the target, `leaf` the place in its tree of the last token.
+    """
+
+    model: Seq2SeqTransformer
+    source_text: str
+    source_tokens: Int[Tensor, " source"]
+    written: Int[Tensor, " target"]
+    log_probs: Float[Tensor, " target"]
+    attention: Mapping[Attends, Attention]
+    search: BeamSearch | None
+    leaf: int | None
+
+    @property
+    def source(self) -> Source:
+        """Where the model came from."""
+        assert self.model.source is not None  # set by load_seq2seq
+        return self.model.source
+
+    @cached_property
+    def source_labels(self) -> tuple[str, ...]:
+        """How the source's tokens are shown."""
+        return labels(self.model, "source", self.source_tokens.tolist())
+
+    @cached_property
+    def written_labels(self) -> tuple[str, ...]:
+        """How the target's tokens are shown."""
+        return labels(self.model, "target", self.written.tolist())
+
+    @property
+    def read(self) -> list[int]:
+        """The tokens that the decoder read: the start token, then all written but the last."""
+        return [self.model.cfg.start_token, *self.written[:-1].tolist()]
+
+    @cached_property
+    def read_labels(self) -> tuple[str, ...]:
+        """How the tokens that the decoder read are shown."""
+        return labels(self.model, "target", self.read)
+
+    @property
+    def text(self) -> str:
+        """The target as text, without special tokens."""
+        ends = {self.model.cfg.start_token, self.model.cfg.end_token}
+        plain = [token for token in self.written.tolist() if token not in ends]
+        tokenizer = self.model.target_tokenizer
+        return " ".join(map(str, plain)) if tokenizer is None else tokenizer.to_string(plain)
+
+
+def labels(model: Seq2SeqTransformer, side: Side, tokens: Sequence[int]) -> tuple[str, ...]:
+    """How tokens of the source or the target are shown; ids where the model came without that tokenizer."""
+    tokenizer = model.source_tokenizer if side == "source" else model.target_tokenizer
+    return tuple(map(str, tokens) if tokenizer is None else tokenizer.labels(tokens))
+
+
+def translate(
+    model: Seq2SeqTransformer,
+    source: str,
+    target: str | None = None,
+    beams: int = 4,
+    leaf: int | None = None,
+    host: Host = HERE,
+) -> Translation:
+    """What an encoder-decoder writes for a source by beam search, or a target that is given.
+
+    Of the beams that branch is read which ends at `leaf`, a place in the search's tree; by default the best.
+
+    Raises:
+        HeadlightError: a source or a target that the model does not take.
+    """
+    key = ("" if model.source is None else model.source.name, source, beams)
+    if target is not None:
+        return host.keep(("given", *key, target), lambda: _given(model, source, target, host))
+    search = host.keep(("beams", *key), lambda: _search(model, source, beams, host))
+    at = search.best[0].leaf if leaf is None or leaf >= len(search.tree) else leaf
+    return host.keep(("translation", *key, at), lambda: _read(model, source, list(search.path(at)), search, at, host))
+
+
+def same_vocabularies(a: Translation, b: Translation) -> bool:
+    """Whether every token id stands for the same text in both models, in the source and in the target."""
+    one, other = a.model, b.model
+    return one is other or (
+        _same(one.source_tokenizer, other.source_tokenizer, one.cfg.d_vocab, other.cfg.d_vocab)
+        and _same(one.target_tokenizer, other.target_tokenizer, one.cfg.decoder.d_vocab, other.cfg.decoder.d_vocab)
+    )
+
+
+def _same(one: Tokenizer | None, other: Tokenizer | None, d_vocab_one: int, d_vocab_other: int) -> bool:
+    return d_vocab_one == d_vocab_other if one is None or other is None else one.same_vocabulary(other)
+
+
+def _search(model: Seq2SeqTransformer, source: str, beams: int, host: Host) -> BeamSearch:
+    tokens = model.to_source_tokens(source)
+    with host.turn():
+        most = min(MOST_STEPS, model.cfg.n_ctx - 1)
+        return beam_search(model, tokens, n_beams=beams, n_best=beams, max_new_tokens=most)[0]
+
+
+def _given(model: Seq2SeqTransformer, source: str, target: str, host: Host) -> Translation:
+    if target.isspace():
+        raise InputError(
+            "The target is nothing but spaces. Write a target, or leave it empty and the model writes one."
+        )
+    written = [*model.to_target_tokens(target)[0, 1:].tolist(), model.cfg.end_token]
+    return _read(model, source, written, None, None, host)
+
+
+def _read(
+    model: Seq2SeqTransformer,
+    text: str,
+    written: list[int],
+    search: BeamSearch | None,
+    leaf: int | None,
+    host: Host,
+) -> Translation:
+    """One forward pass over the source and a target."""
+    source = model.to_source_tokens(text)
+    fed = torch.tensor([[model.cfg.start_token, *written[:-1]]])
+    with host.turn(), torch.inference_mode():
+        logits, cache = model.run_with_cache(source, fed)
+        log_probs = logits[0].log_softmax(-1).gather(-1, torch.tensor(written)[:, None])[:, 0]
+        found = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
+    return Translation(model, text, source[0], torch.tensor(written), log_probs, found, search, leaf)
+
+
+def _attention(model: Seq2SeqTransformer, cache: Mapping[str, Tensor], place: str) -> Attention:
+    side = place.split(".")[0]
+    n_layers = model.cfg.n_encoder_layers if side == "encoder" else model.cfg.n_decoder_layers
+    parts = [place.format(f"blocks.{layer}") for layer in range(n_layers)]
+    scores = torch.stack([cache[f"{part}.hook_attn_scores"][0] for part in parts])
+    norms = [
+        attention.write_norms(cache[f"{part}.hook_v"][0], model.get_parameter(f"{part}.W_O")).values for part in parts
+    ]
+    return Attention(
+        pattern=torch.stack([cache[f"{part}.hook_pattern"][0] for part in parts]),
+        masked=scores[0, 0].isneginf(),
+        logsumexp=scores.logsumexp(-1),
+        write_norms=torch.stack(norms),
+    )

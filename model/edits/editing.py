@@ -1,0 +1,274 @@
+"""Runs with edits: the taps that do what `model.edits` says, and the runs of other prompts that they take from."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from headlight.model.analysis.alignment import Matches, match_positions
+from headlight.model.cache import ActivationCache
+from headlight.model.edits import AblateHeads, Align, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, check, layer_of
+from headlight.model.edits.interventions import ablate_head, cut_edge
+from headlight.model.errors import HeadlightError, InputError
+from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, Look, NamesFilter, Tap, select_names
+from headlight.model.hooks import Edit as Hooks
+from headlight.model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+from headlight.model.transformer import Transformer
+
+Tokens = Int[Tensor, "1 pos"]
+Heads = Float[Tensor, "layer head d_value"]
+Means = Mapping[tuple[str, ...], Heads]
+BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_z", "hook_result")  # [batch, pos, head, ...]
+BY_CELL = ("hook_attn_scores", "hook_pattern")  # [batch, head, query, key]
+
+
+class EditTap(Chain):
+    """The tap that does several edits, in their order; `nbytes` is what it holds of other runs."""
+
+    def __init__(self, taps: Sequence[Tap], nbytes: int) -> None:
+        super().__init__(*taps)
+        self.nbytes = nbytes
+
+    def wants(self, name: str) -> bool:
+        """Whether one of the edits is made at this activation."""
+        return self.look(name) is not Look.NEVER
+
+
+NO_EDITS = EditTap((), 0)
+
+
+def tap(
+    model: Transformer,
+    tokens: Tokens,
+    edits: Sequence[Edit],
+    prepend_bos: bool = False,
+    n_prompt: int | None = None,
+    means: Means | None = None,
+) -> EditTap:
+    """The tap that does these edits of a run over these tokens, of a batch of one.
+
+    Other prompts that the edits name are run here, with a beginning-of-sequence token or without; those of a mean only
+    if the mean is not among `means` (what `mean_z` gives, by the prompts). Where only the first
+    `n_prompt` tokens are the prompt and the others were written behind it, what is taken from another prompt stands at
+    the prompt's positions alone, and means are over these; all else is done at the written ones too. So no token
+    changes what was computed at those before it.
+
+    Raises:
+        InputError: an edit names what this model or prompt does not have, or a prompt of which nothing can be matched.
+        HookError: a patch names an activation that the model does not have.
+    """
+    run = _Run(model, tokens, prepend_bos, n_prompt or tokens.shape[1], means or {})
+    taps = [_numbered(number, run, edit) for number, edit in enumerate(edits, 1)]
+    return EditTap(taps, run.nbytes)
+
+
+def sum_z(model: Transformer, tokens: Tokens) -> Heads:
+    """What every head gives before W_O (z), summed over a prompt's positions in float64."""
+    names = [_z(layer) for layer in range(model.cfg.n_layers)]
+    keep = Collect(names, lambda z: z[0].double().sum(0))
+    model(tokens, tap=keep, stop_at_layer=model.cfg.n_layers)
+    return torch.stack([keep.kept[name] for name in names])
+
+
+def mean_z(model: Transformer, prompts: Sequence[str], prepend_bos: bool = False) -> Heads:
+    """The mean of what every head gives (z) over all positions of these prompts, in which each token counts once.
+
+    Raises:
+        InputError: a prompt that the model does not take.
+    """
+    inputs = [model.to_tokens(prompt, prepend_bos=prepend_bos) for prompt in prompts]
+    return torch.stack([sum_z(model, tokens) for tokens in inputs]).sum(0) / sum(tokens.shape[1] for tokens in inputs)
+
+
+def run_with_edits(
+    model: Transformer,
+    tokens: Tokens,
+    edits: Sequence[Edit],
+    names_filter: NamesFilter | None = None,
+    prepend_bos: bool = False,
+    n_prompt: int | None = None,
+) -> tuple[Float[Tensor, "1 pos d_out"], ActivationCache]:
+    """`run_with_cache` of a run with edits; what is kept is what the edits have left.
+
+    Raises:
+        HeadlightError: as `tap`.
+    """
+    names = select_names(names_filter or _all_but_results, model.hook_names)
+    keep = Collect(names)
+    logits = model(tokens, tap=Chain(tap(model, tokens, edits, prepend_bos, n_prompt), keep))
+    return logits, ActivationCache(keep.kept, model.cfg.n_layers)
+
+
+def _all_but_results(name: str) -> bool:
+    return not name.endswith("hook_result")
+
+
+class _Run:
+    """The run that is edited: its model and tokens, and what was taken from runs of other prompts."""
+
+    def __init__(self, model: Transformer, tokens: Tokens, prepend_bos: bool, n_prompt: int, means: Means) -> None:
+        self.model, self.tokens, self._prepend_bos, self.n_prompt = model, tokens, prepend_bos, n_prompt
+        self._means, self.nbytes = means, 0
+
+    def clean(self, names: NamesFilter) -> ActivationCache:
+        """Activations of the same tokens without edits."""
+        return self._kept(self.tokens, names)
+
+    def other(self, prompt: str, names: NamesFilter) -> ActivationCache:
+        """Activations of another prompt."""
+        return self._kept(self._tokens_of(prompt), names)
+
+    def matches(self, prompt: str, align: Align) -> Matches:
+        """The prompt's positions that have a match in another prompt, and that.
+
+        Raises:
+            InputError: there are none.
+        """
+        here, there = (tokens[0].tolist() for tokens in (self.tokens[:, : self.n_prompt], self._tokens_of(prompt)))
+        if found := match_positions(here, there, align):
+            return found
+        raise InputError(
+            f"The prompt {prompt[:40]!r} has {len(there)} tokens and the edited one {len(here)}, and none of them are "
+            "alike. Match by position instead, or choose a prompt that has more in common with it."
+        )
+
+    def mean_z(self, prompts: tuple[str, ...]) -> Heads:
+        """What every head gives on average over other prompts."""
+        if prompts in self._means:
+            return self._means[prompts]
+        return mean_z(self.model, prompts, self._prepend_bos)
+
+    def _tokens_of(self, prompt: str) -> Tokens:
+        return self.model.to_tokens(prompt, prepend_bos=self._prepend_bos)
+
+    def _kept(self, tokens: Tokens, names: NamesFilter) -> ActivationCache:
+        _, cache = self.model.run_with_cache(tokens, names)
+        self.nbytes += sum(activation.nbytes for activation in cache.values())
+        return cache
+
+
+def _numbered(number: int, run: _Run, edit: Edit) -> Tap:
+    """The tap of an edit; what is wrong with it is said of that edit."""
+    try:
+        check(edit, run.model.cfg, run.n_prompt)
+        return _tap(run, edit)
+    except HeadlightError as error:
+        raise type(error)(f"Edit {number}: {error}") from error
+
+
+def _tap(run: _Run, edit: Edit) -> Tap:
+    match edit:
+        case AblateHeads():
+            return _ablate(run, edit)
+        case CutEdge(head=(layer, head), query=query, key=key, renormalise=renormalise):
+            return cut_edge(layer, head, query, key, renormalise)
+        case FreezePatterns(layers=layers):
+            return _freeze(run, layers or range(run.model.cfg.n_layers))
+        case Patch():
+            return _patch(run, edit)
+        case Steer():
+            return _steer(run, edit)
+        case Drop():
+            return _drop(run.model, edit)
+
+
+def _ablate(run: _Run, edit: AblateHeads) -> Tap:
+    if edit.by == "resample":
+        there = run.other(edit.prompt, sorted({_z(layer) for layer, _ in edit.heads}))
+        matches = run.matches(edit.prompt, edit.align)
+        return Chain(*(_put(run, _z(layer), there[_z(layer)], matches, head) for layer, head in edit.heads))
+    means = run.mean_z(edit.over) if edit.by == "mean" and edit.over else None
+    given = ((layer, head, None if means is None else means[layer, head][None]) for layer, head in edit.heads)
+    return Chain(*(ablate_head(layer, head, edit.by, z, run.n_prompt) for layer, head, z in given))
+
+
+def _z(layer: int) -> str:
+    return f"blocks.{layer}.attn.hook_z"
+
+
+def _freeze(run: _Run, layers: Sequence[int]) -> Tap:
+    """From queries and keys, which are smaller than patterns on a long prompt."""
+    cfg, n_pos = run.model.cfg, run.tokens.shape[1]
+    clean = run.clean([f"blocks.{layer}.attn.hook_{name}" for layer in layers for name in "qk"])
+
+    def own(pattern: Tensor, hook: HookPoint) -> Tensor:
+        q, k = (clean[name, hook.layer()].to(pattern.device) for name in "qk")
+        mask = visible_keys(cfg.attention_dir, None, n_pos, pattern.device)
+        frozen = attention_pattern(attention_scores(q, k, mask, attention_scale(cfg, hook.layer())), mask)
+        return frozen.expand_as(pattern)
+
+    return Hooks([([f"blocks.{layer}.attn.hook_pattern" for layer in layers], own)])
+
+
+def _patch(run: _Run, edit: Patch) -> Tap:
+    select_names(edit.name, run.model.hook_names)  # refuses a name that there is not, before anything is run
+    last = edit.name.rpartition(".")[2]
+    if edit.one_head is not None and last not in BY_HEAD + BY_CELL:
+        raise InputError(f"{edit.name} is no head's own activation. Patch it without choosing a head.")
+    matches = run.matches(edit.prompt, edit.align)
+    there = run.other(edit.prompt, edit.name)[edit.name]
+    if last in BY_CELL and there.shape[-1] != run.n_prompt:
+        raise InputError(
+            f"The prompt {edit.prompt[:40]!r} has {there.shape[-1]} tokens and the edited one {run.n_prompt}, and "
+            f"{edit.name} a column for each of them. Patch queries, keys or z instead: their positions can be matched."
+        )
+    chosen = [pair for pair in matches if not edit.positions or pair[0] in edit.positions]
+    if not chosen:
+        places = ", ".join(map(str, edit.positions))
+        raise InputError(f"The other prompt has no match for position {places}. Choose others, or match by position.")
+    return _put(run, edit.name, there, chosen, edit.one_head)
+
+
+def _put(run: _Run, name: str, there: Tensor, matches: Matches, head: int | None) -> Tap:
+    """The tap that puts another run's activation, of one head or of all, at the positions that are matched."""
+    last = name.rpartition(".")[2]
+    heads = slice(None) if head is None else slice(head, head + 1)
+    rows, others = (list(positions) for positions in zip(*matches, strict=True))
+
+    def put(activation: Tensor, hook: HookPoint) -> None:
+        source = there.to(activation.device)
+        if last in BY_CELL:
+            activation[:, heads, rows, : run.n_prompt] = source[:, heads, others]
+        elif last in BY_HEAD:
+            activation[:, rows, heads] = source[:, others, heads]
+        else:
+            activation[:, rows] = source[:, others]
+
+    return _on(name, put)
+
+
+def _steer(run: _Run, edit: Steer) -> Tap:
+    name = f"blocks.{edit.layer}.hook_resid_pre"
+    toward, away = (run.other(prompt, name)[name][0, -1] for prompt in (edit.toward, edit.away))
+    direction = toward - away
+    if edit.mode == "scale" and not bool(direction.any()):
+        raise InputError("The two prompts give the same stream, so there is no direction between them. Change one.")
+    return _on(name, partial(_along, edit=edit, direction=direction))
+
+
+def _along(resid: Float[Tensor, "batch pos d_model"], hook: HookPoint, edit: Steer, direction: Tensor) -> None:
+    direction, rows = direction.to(resid.device), list(edit.positions) or slice(None)
+    if edit.mode == "add":
+        resid[:, rows] += edit.factor * direction
+    else:
+        unit = direction / direction.norm()
+        resid[:, rows] += (edit.factor - 1) * (resid[:, rows] @ unit)[..., None] * unit
+
+
+def _drop(model: Transformer, edit: Drop) -> Tap:
+    written = {"attention": ["attn_out"], "MLP": ["mlp_out"], "layer": ["attn_out", "mlp_out"]}[edit.part]
+    names = [f"blocks.{edit.layer}.hook_{name}" for name in written if not (model.cfg.attn_only and name == "mlp_out")]
+    return Hooks([(names, lambda activation, hook: activation.zero_())])
+
+
+def _on(name: str, function: HookFunction) -> Tap:
+    """The tap at one activation; of the stream between two layers, under its first name.
+
+    What reads the stream after a layer then sees what the next layer sees.
+    """
+    layer = layer_of(name)
+    if layer and name.endswith("hook_resid_pre"):
+        name = f"blocks.{layer - 1}.hook_resid_post"
+    return Hooks([((name,), function)])

@@ -1,0 +1,190 @@
+"""Does it matter: what becomes of a prediction when an edge is cut or a head is replaced, as the model runs on."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import Measure, attribution
+from headlight.model.analysis.alignment import Matches
+from headlight.model.edits.interventions import ablate_head, abreast, cut_edge
+from headlight.model.explain.logits import Question, read_of
+from headlight.model.explain.parts import logits_at, parts_at, z_of
+from headlight.model.explain.score import Cell
+from headlight.model.hooks import Chain, Tap
+from headlight.model.layers import visible_keys
+from headlight.model.run import Run, attend, head_weights, once_more
+
+MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
+CUT, CUT_RENORMALISED = "edge cut", "edge cut, row rescaled to 1"
+ZERO, MEAN, RESAMPLED = "head gives nothing", "head gives its mean", "head gives the other run's"
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a head can be given in place of its own output, beside nothing.
+
+    `other` is the run that it is resampled from, at the positions of the run and of the other that are in `matches`.
+    `mean_over` are the prompts over whose positions its mean is taken; without any it is the run's own.
+    """
+
+    other: Run | None = None
+    matches: Matches = ()
+    mean_over: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What tells it from every other."""
+        return self.other and self.other.key, tuple(self.matches), self.mean_over
+
+    def can_resample(self, run: Run) -> bool:
+        """Whether the other run has something in a head's place: the same model, and positions that match."""
+        return self.other is not None and self.other.same_model(run) and bool(self.matches)
+
+
+ITS_OWN = Given()
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What each intervention changes: target minus distractor (logits) and the whole distribution (nats) [variant].
+
+    `direct` is what it changes through the final LayerNorm alone, at the run's own scale and with all else held still;
+    `total` is measured, by running the model on from there. `top` are the tokens predicted then.
+    """
+
+    names: tuple[str, ...]
+    direct: Measure
+    total: Measure
+    kl: Measure
+    top: Measure
+
+
+def ablation_effects(run: Run, cell: Cell, question: Question, given: Given = ITS_OWN) -> Outcomes:
+    """What becomes of the prediction at the question's position.
+
+    Raises:
+        HeadlightError: too many runs at once, or a prompt that the mean is over cannot be run.
+    """
+    return run.keep(("outcomes", given.key, cell, question), lambda: _outcomes(run, cell, question, given))
+
+
+@torch.inference_mode()
+def _outcomes(run: Run, cell: Cell, question: Question, given: Given) -> Outcomes:
+    own = logits_at(run, question.position)
+    replaced = _replacements(run, cell, given)
+    # What is done to the whole head is the same whichever of its cells is looked at.
+    key = "ablated", given.key, cell.layer, cell.head, question.position
+    ablated = run.keep(key, lambda: _ablated(run, cell, question, replaced))
+    logits = torch.cat([_cut(run, cell, question, own), ablated])
+    pair = [question.target, question.distractor]
+    target, distractor = (logits[:, pair].double() - own[pair].double()).unbind(-1)
+    names = (CUT, CUT_RENORMALISED, *replaced)
+    axes = ("variant",)
+    return Outcomes(
+        names,
+        direct=Measure("direct effect", "logits", axes, _direct(run, cell, question, replaced)),
+        total=Measure("total effect", "logits", axes, target - distractor),
+        kl=attribution.kl_divergence(own, logits),
+        top=Measure("top token", "token id", axes, logits.argmax(-1)),
+    )
+
+
+def _replacements(run: Run, cell: Cell, given: Given) -> dict[str, Float[Tensor, "#pos d_value"]]:
+    """What the head gives in place of its own z, by the intervention's name."""
+    z = _own_z(run, cell)
+    mean = z.mean(0, keepdim=True)
+    if given.mean_over:
+        over = run.host.mean_z(run.model, given.mean_over, run.bos)
+        mean = over[cell.layer, cell.head][None].to(z)
+    found = {ZERO: torch.zeros_like(z[:1]), MEAN: mean}
+    if given.other is not None and given.can_resample(run):
+        here, there = (list(positions) for positions in zip(*given.matches, strict=True))
+        found[RESAMPLED] = z.clone()
+        found[RESAMPLED][here] = _own_z(given.other, cell)[there]
+    return found
+
+
+def _own_z(run: Run, cell: Cell) -> Float[Tensor, "pos d_value"]:
+    return z_of(run, cell.layer, list(range(len(run.tokens))))[:, cell.head]
+
+
+def _direct(
+    run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]]
+) -> Float[Tensor, " variant"]:
+    """The change of the head's write at the position, read off the final stream; none where it only cut elsewhere."""
+    position = question.position
+    z = z_of(run, cell.layer, [position])[0, cell.head]
+    weight = attend(run, cell.layer, cell.head).pattern[cell.query, cell.key]
+    without = z - weight * run.cache["v", cell.layer][cell.key, cell.head]
+    rest = 1 - weight
+    cut = [without, without / rest if rest > 0 else torch.zeros_like(z)] if cell.query == position else [z, z]
+    given = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
+    change = (torch.stack([*cut, *given]) - z) @ head_weights(run, cell.layer, cell.head).W_O
+    read = read_of(run, question)
+    return attribution.direct_effects(change, parts_at(run, position).stream, read.norm, read.direction).values
+
+
+def _cut(run: Run, cell: Cell, question: Question, own: Float[Tensor, " d_vocab"]) -> Float[Tensor, "variant d_vocab"]:
+    """Only what comes after the query can change, so that no more than that is run again."""
+    causal = run.cfg.attention_dir == "causal"
+    if causal and cell.query > question.position:
+        return own.expand(2, -1)
+    n_past = cell.query if causal and not run.edits else 0
+    where = (cell.layer, cell.head, cell.query, cell.key)
+    taps = [cut_edge(*where, renormalise=renormalise, n_past=n_past) for renormalise in (False, True)]
+    return _run_on(run, cell.layer, taps, question.position, n_past)
+
+
+def _ablated(
+    run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]]
+) -> Float[Tensor, "variant d_vocab"]:
+    end = _end(run, question.position)
+    given = [rows[:end].to(run.host.device) for rows in replaced.values()]
+    taps = [ablate_head(cell.layer, cell.head, "resample", rows) for rows in given]
+    return _run_on(run, cell.layer, taps, question.position, 0)
+
+
+def _end(run: Run, position: int) -> int:
+    """How many tokens have a say in what is predicted at a position; edits are made of all at once."""
+    return position + 1 if run.cfg.attention_dir == "causal" and not run.edits else len(run.tokens)
+
+
+def _run_on(run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int) -> Float[Tensor, "variant d_vocab"]:
+    """The logits at a position when the model runs on from the run's own stream before a layer, with each of the taps.
+
+    The first `n_past` positions are not run: their keys and values are the run's. A run with edits is made anew.
+    """
+    if run.edits:
+        return torch.stack([once_more(run, tap)[position] for tap in taps])
+    at_once = len(taps) if _end(run, position) - n_past <= MOST_ABREAST else 1
+    with run.host.turn():
+        rows = [taps[slot : slot + at_once] for slot in range(0, len(taps), at_once)]
+        return torch.cat([_abreast(run, layer, each, position, n_past) for each in rows])
+
+
+def _abreast(run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int) -> Float[Tensor, "variant d_vocab"]:
+    model, device, end = run.host.on_device(run.model), run.host.device, _end(run, position)
+    stream = next(islice(run.streams(), layer, None))
+    resid = stream[None, n_past:end].to(device)
+    visible = visible_keys(run.cfg.attention_dir, None, end, resid.device, end - n_past)
+    tap = Chain(_Past(run, n_past), abreast(taps))
+    for index in range(layer, run.cfg.n_layers):
+        resid = model.blocks[index](resid, visible, tap.within(f"blocks.{index}"))
+    return model.unembed(model.ln_final(resid[:, [position - n_past]], Tap()))[:, 0].cpu()
+
+
+class _Past(Tap):
+    """Puts a run's keys and values of the first positions before the new ones."""
+
+    def __init__(self, run: Run, n_past: int) -> None:
+        self._run, self._n_past = run, n_past
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if self._n_past == 0 or not name.endswith((".hook_k", ".hook_v")):
+            return activation
+        past = self._run.cache[name][: self._n_past].to(activation.device)
+        return torch.cat([past.expand(len(activation), *past.shape), activation], dim=1)

@@ -1,0 +1,175 @@
+"""What a head's weights do with tokens, prompt or no prompt: its two circuits, and which earlier heads it reads.
+
+The search for the outermost pairs of a whole vocabulary is made in pieces, so that it can be shown and stopped.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from headlight.model.analysis import Measure, circuits, composition, ov, pair_search
+from headlight.model.analysis.circuits import Circuit, Directions, Pairs
+from headlight.model.analysis.composition import Baseline, Product, Through
+from headlight.model.analysis.pair_search import BLOCK_ROWS, Ends, Found, PairSearch
+from headlight.model.host import HERE, Host
+from headlight.model.layers import attention_scale
+from headlight.model.transformer import Transformer
+
+Head = tuple[int, int]
+CircuitKind = Literal["qk", "ov"]
+
+N_PAIRS, N_DIRECTIONS, N_TOKENS = 20, 8, 6
+THROUGH: tuple[Through, ...] = ("query", "key", "value")
+PIECE_BLOCKS = 8  # blocks of rows that are searched at once: about a third of a second for GPT-2's vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class HeadCircuit:
+    """One circuit of one head, from tokens to tokens; that of the model `less`, if there is one, is taken away from it.
+
+    The LayerNorms' centring and gain count, where the model has them. Where several things are asked of it, the host
+    decides what is kept.
+    """
+
+    model: Transformer
+    head: Head
+    kind: CircuitKind
+    less: Transformer | None = None
+    host: Host = HERE
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from every other circuit."""
+        return "circuit", _name(self.model), self.head, self.kind, "" if self.less is None else _name(self.less)
+
+    @cached_property
+    def matrix(self) -> Circuit:
+        """The circuit, as two thin factors."""
+        return self.host.keep(self.key, self._made if self.less is None else self._difference)
+
+    def _difference(self) -> Circuit:
+        assert self.less is not None
+        a, b = (replace(self, model=model, less=None).matrix for model in (self.less, self.model))
+        with self.host.turn(), torch.inference_mode():
+            return circuits.balanced(circuits.difference(a, b))
+
+    def _made(self) -> Circuit:
+        model, (layer, index) = self.model, self.head
+        W_E, W_U = model.embed.W_E, model.unembed.W_U
+        with self.host.turn(), torch.inference_mode():
+            W_Q, W_K, W_V, W_O = (each[index] for each in _matrices(model, layer))
+            gain = _gain(model, f"blocks.{layer}.ln1.w")
+            if self.kind == "qk":
+                made = circuits.qk_circuit(W_E, W_Q, W_K, attention_scale(model.cfg, layer), gain)
+            else:
+                made = circuits.ov_circuit(W_E, W_V, W_O, W_U, gain, _gain(model, "ln_final.w"))
+            return circuits.balanced(made)
+
+    @property
+    def n_pieces(self) -> int:
+        """How many pieces the search for the outermost pairs is made in, one after another."""
+        n_rows = min(model.cfg.d_vocab for model in (self.model, self.less) if model)
+        return -(-n_rows // (PIECE_BLOCKS * BLOCK_ROWS))
+
+    def piece_key(self, number: int) -> tuple[object, ...]:
+        """Under which key the host keeps what has been found after a piece."""
+        return *self.key, "pairs so far", number
+
+    def look(self, number: int) -> Found:
+        """What has been found after a piece of the search, and those before it."""
+        return self.host.keep(self.piece_key(number), lambda: self._look(number))
+
+    def _look(self, number: int) -> Found:
+        search = self._search
+        found = self.look(number - 1) if number else search.nothing
+        start = number * PIECE_BLOCKS
+        with self.host.turn(), torch.inference_mode():
+            for block in range(start, min(start + PIECE_BLOCKS, search.n_blocks)):
+                found = search.look(found, block)
+        return found
+
+    @cached_property
+    def _search(self) -> PairSearch:
+        matrix = self.matrix
+        with torch.inference_mode():
+            return self.host.keep((*self.key, "pair search"), lambda: pair_search.pair_search(matrix, N_PAIRS))
+
+    def pairs(self) -> Ends:
+        """The highest and the lowest entries of all; pieces that were not looked at are looked at."""
+        found = self.look(self.n_pieces - 1)
+        return self._search.ends(found)
+
+    def entries(self, found: Pairs) -> Measure:
+        """The circuit's own entries at pairs of tokens, wherever these were found."""
+        with torch.inference_mode():
+            return circuits.entries(self.matrix, found.rows.values, found.columns.values)
+
+    def partners(self, token: int) -> tuple[Ends, Ends]:
+        """One token's highest and lowest entries, as the row of the circuit and as its column."""
+        with torch.inference_mode():
+            row, column = (
+                Ends(*(circuits.partners(each, token, N_PAIRS // 2, lowest) for lowest in (False, True)))
+                for each in (self.matrix, self.matrix.T)
+            )
+        return row, column
+
+    def directions(self) -> Directions:
+        """The strongest singular directions, with the tokens at their ends."""
+        return self.host.keep((*self.key, "directions"), self._directions)
+
+    def _directions(self) -> Directions:
+        matrix = self.matrix
+        with self.host.turn(), torch.inference_mode():
+            return circuits.directions(matrix, N_DIRECTIONS, N_TOKENS)
+
+
+def _name(model: Transformer) -> str:
+    return model.source.name if model.source else ""
+
+
+def _matrices(model: Transformer, layer: int) -> tuple[Tensor, ...]:
+    return tuple(model.get_parameter(f"blocks.{layer}.attn.{name}") for name in ("W_Q", "W_K", "W_V", "W_O"))
+
+
+def _gain(model: Transformer, name: str) -> Tensor | None:
+    """A LayerNorm's gain: ones where it has none of its own, None where there is no LayerNorm."""
+    if model.cfg.normalization_type is None:
+        return None
+    return dict(model.named_parameters()).get(name, torch.ones(model.cfg.d_model))
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """How much a head reads of what each earlier head writes [layer, head], and what random heads would score."""
+
+    scores: dict[Through, Measure]
+    random: dict[Through, Baseline]
+
+
+def compositions(model: Transformer, head: Head, host: Host = HERE) -> Composed:
+    """A head's composition with every head of the layers before its own; no layer where it is in the first."""
+    return host.keep(("compositions", _name(model), head), lambda: _compositions(model, head, host))
+
+
+def _compositions(model: Transformer, head: Head, host: Host) -> Composed:
+    cfg, (layer, index) = model.cfg, head
+    gain, d_value = _gain(model, f"blocks.{layer}.ln1.w"), cfg.d_value or cfg.d_head
+    W_Q, W_K, W_V, W_O = (each[index] for each in _matrices(model, layer))
+    scores, random = {}, {}
+    with host.turn(), torch.inference_mode():
+        for through in THROUGH:
+            later = composition.reader(through, W_Q, W_K, W_V, W_O, gain)
+            rows = [composition.composition(_written(model, earlier), later) for earlier in range(layer)]
+            values = torch.stack(rows) if rows else torch.empty(0, cfg.n_heads)
+            scores[through] = Measure(f"{through} composition", "share", ("layer", "head"), values)
+            random[through] = composition.random_composition(through, cfg.d_model, cfg.d_head, d_value, gain)
+    return Composed(scores, random)
+
+
+def _written(model: Transformer, layer: int) -> Product:
+    _, _, W_V, W_O = _matrices(model, layer)
+    gain = _gain(model, f"blocks.{layer}.ln1.w")
+    return Product(W_V if gain is None else ov.reading(W_V, gain), W_O)

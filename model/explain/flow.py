@@ -1,0 +1,150 @@
+"""What the nodes of a run's stream were made of, and what they would say; computed from what the run kept."""
+
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import flow, readout
+from headlight.model.analysis.flow import Flow, Place, Summands
+from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change, lacks_change
+from headlight.model.analysis.readout import Readout, ReadoutPair
+from headlight.model.comparison import Comparison
+from headlight.model.hooks import Tap
+from headlight.model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+from headlight.model.run import Run
+
+MOST_TOKENS = 10
+
+
+def flow_of(run: Run, position: int, threshold: float) -> Flow:
+    """The graph of what the last stream at a position was made of, of edges of at least that share of their target.
+
+    Raises:
+        InputError: the threshold is no share.
+    """
+    return run.keep(("flow", position, threshold), lambda: _flow_of(run, position, threshold))
+
+
+@torch.inference_mode()
+def _flow_of(run: Run, position: int, threshold: float) -> Flow:
+    states = _states(run)
+    with run.host.turn():
+        return flow.flow(
+            lambda layer, positions: _summands(run, states, layer, positions),
+            run.cfg.n_layers,
+            run.cfg.attn_only,
+            position,
+            threshold,
+        )
+
+
+def flows_of(shown: Comparison, place: int, threshold: float) -> dict[str, Flow]:
+    """The graph of each run that has a token at a place of the common axis."""
+    positions = {side: shown.positions(run)[place] for side, run in shown.sides.items()}
+    return {
+        side: flow_of(shown.sides[side], position, threshold)
+        for side, position in positions.items()
+        if position is not None
+    }
+
+
+def flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChange | None:
+    """How what flows into the last state at a place differs between A and B.
+
+    None where there is no B, where one of the runs has no token at the place, and where B lacks A's states.
+
+    Raises:
+        InputError: the threshold is no share.
+    """
+    if shown.b is None or lacks_change(shown.a.cfg, shown.b.cfg):
+        return None
+    if any(shown.positions(run)[place] is None for run in shown.runs):
+        return None
+    return shown.keep(("flow", place, threshold), lambda: _flow_change_of(shown, place, threshold))
+
+
+@torch.inference_mode()
+def _flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChange:
+    assert shown.alignment is not None
+    a, b = (_flow_in(run, _states(run)) for run in shown.runs)
+    with shown.a.host.turn():
+        return flow_change(a, b, shown.alignment, shown.a.cfg.attn_only, place, threshold)
+
+
+def _flow_in(run: Run, states: list[Tensor]) -> FlowOf:
+    return FlowOf(lambda layer, positions: _summands(run, states, layer, positions), run.cfg.n_layers)
+
+
+def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
+    """The streams of all depths; those that an edit changed as they were in the run."""
+    whole = list(run.streams())
+    if run.cfg.attn_only:
+        return whole
+    states = whole[:1]
+    for layer, (pre, post) in enumerate(pairwise(whole)):
+        name = f"blocks.{layer}.hook_resid_mid"
+        states += [run.cache[name] if run.tap.wants(name) else pre + run.cache["attn_out", layer], post]
+    return states
+
+
+def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) -> Summands:
+    depth = layer if run.cfg.attn_only else 2 * layer
+    W_O, b_O = (run.model.get_parameter(f"blocks.{layer}.attn.{name}").detach() for name in ("W_O", "b_O"))
+    return Summands(
+        pre=states[depth][positions],
+        weights=_weights(run, layer, positions),
+        v=run.cache["v", layer],
+        W_O=W_O,
+        b_O=b_O,
+        mid=states[depth + 1][positions],
+        mlp_out=None if run.cfg.attn_only else run.cache["mlp_out", layer][positions],
+        post=None if run.cfg.attn_only else states[depth + 2][positions],
+    )
+
+
+def _weights(run: Run, layer: int, positions: list[int]) -> Float[Tensor, "head query key"]:
+    """These queries' rows of a layer's patterns, edited as in the run."""
+    names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+    edited = any(map(run.tap.wants, names))
+    rows = list(range(len(run.tokens))) if edited else positions  # an edit finds a query by its place among all
+    q, k = (run.cache[name, layer][None] for name in ("q", "k"))
+    visible = visible_keys(run.cfg.attention_dir, None, len(run.tokens), q.device)[:, :, rows]
+    scores = attention_scores(q[:, rows], k, visible, attention_scale(run.cfg, layer))
+    if not edited:
+        return attention_pattern(scores, visible)[0]
+    return run.tap(names[1], attention_pattern(run.tap(names[0], scores), visible))[0][:, positions]
+
+
+def readout_of(run: Run, node: Place) -> Readout:
+    """The tokens that a node would say, by the logit lens, and their ranks in the state below at the same position."""
+    return run.keep(("flow readout", node), lambda: _readout_of(run, node))
+
+
+@torch.inference_mode()
+def _readout_of(run: Run, node: Place) -> Readout:
+    *below, logits = _logits(run, _states(run)[max(0, node.depth - 1) : node.depth + 1], node.position)
+    return readout.readout(logits, below[0] if below else None, min(MOST_TOKENS, len(logits)))
+
+
+def readouts_of(shown: Comparison, node: Place) -> ReadoutPair:
+    """The tokens that a node would say in A and in B; the node's position is on the axis that both have."""
+    return shown.keep(("flow readouts", node), lambda: _readouts_of(shown, node))
+
+
+@torch.inference_mode()
+def _readouts_of(shown: Comparison, node: Place) -> ReadoutPair:
+    a, b = (_logits_at(run, node.depth, shown.positions(run)[node.position]) for run in shown.runs)
+    return readout.readout_pair(a, b, min(MOST_TOKENS, len(a), len(b)))
+
+
+def _logits(run: Run, states: list[Tensor], position: int) -> Float[Tensor, "state d_vocab"]:
+    """What the states at a position would say if the model stopped there."""
+    here = torch.stack([state[position] for state in states])
+    return run.model.unembed(run.model.ln_final(here[None], Tap()))[0]
+
+
+def _logits_at(run: Run, depth: int, position: int | None) -> Float[Tensor, " d_vocab"]:
+    assert position is not None  # a node that both runs have
+    return _logits(run, _states(run)[depth : depth + 1], position)[0]

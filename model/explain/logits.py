@@ -1,0 +1,116 @@
+"""Who made a prediction: what everything that wrote to the final stream adds to the difference of two logits."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import Measure, attribution
+from headlight.model.analysis.head_steps import Norm
+from headlight.model.edits import Head
+from headlight.model.explain.parts import Part, parts_at
+from headlight.model.run import Run, attend, head_weights
+
+CONSTANTS = ("final LayerNorm's bias", "unembedding's bias")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Target and distractor (token ids), and the position at which the logit of one less the other's is measured."""
+
+    target: int
+    distractor: int
+    position: int
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """How the target's logit less the distractor's is read off a stream: final LayerNorm, direction and bias."""
+
+    norm: Norm | None
+    direction: Float[Tensor, " d_model"]
+    bias: float
+
+
+def read_of(run: Run, question: Question) -> Read:
+    """The final LayerNorm, and the target's column of the unembedding less the distractor's."""
+    unembed, pair = run.model.unembed, [question.target, question.distractor]
+    columns, biases = unembed.W_U[:, pair].detach(), unembed.b_U[pair].detach().double()
+    return Read(final_norm(run), columns[:, 0] - columns[:, 1], float(biases[0] - biases[1]))
+
+
+def final_norm(run: Run) -> Norm | None:
+    """What the last LayerNorm does; None where there is none."""
+    if run.cfg.normalization_type is None:
+        return None
+    gain, bias = (getattr(run.model.ln_final, name, None) for name in "wb")
+    return Norm(run.cfg.eps, *(None if each is None else each.detach() for each in (gain, bias)))
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """What everything that wrote to the final stream adds to target minus distractor (logits).
+
+    `names` and `values` [part] are all of it, the two constants last; `difference` [] is what the run has, and
+    `residual` [] how far the sum is from it. `accumulated` and `lens` [layer] run from the embedding to the last layer:
+    what had been added up to there at the final scale, and what the layer itself would say at its own scale.
+    """
+
+    parts: tuple[Part, ...]
+    values: Measure
+    difference: Measure
+    residual: Measure
+    accumulated: Measure
+    lens: Measure
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each value is of."""
+        return tuple(part.name for part in self.parts)
+
+
+def logit_attribution(run: Run, question: Question) -> Effects:
+    """Who made the difference of two logits at a position."""
+    return run.keep(("effects", question), lambda: _attribution(run, question))
+
+
+@torch.inference_mode()
+def _attribution(run: Run, question: Question) -> Effects:
+    read, final = read_of(run, question), parts_at(run, question.position)
+    direct = attribution.direct_effects(final.vectors, final.stream, read.norm, read.direction).values
+    constants = attribution.constant_effects(read.norm, read.direction, read.bias).values
+    values = torch.cat([direct, constants])
+    difference = attribution.difference_of(final.stream, read.norm, read.direction, read.bias)
+    layers = torch.tensor([-1 if part.layer is None else part.layer for part in final.parts])
+    so_far = [constants.sum() + direct[layers < layer].sum() for layer in range(run.cfg.n_layers + 1)]
+    streams = (stream[question.position] for stream in run.streams())
+    return Effects(
+        parts=(*final.parts, *map(Part, CONSTANTS)),
+        values=Measure("direct effect", "logits", ("part",), values),
+        difference=difference,
+        residual=Measure("sum of the parts − difference", "logits", (), values.sum() - difference.values),
+        accumulated=Measure("accumulated direct effect", "logits", ("layer",), torch.stack(so_far)),
+        lens=attribution.lens_differences(streams, read.norm, read.direction, read.bias),
+    )
+
+
+def attribution_by_source(run: Run, head: Head, question: Question) -> Measure:
+    """What a head adds to target minus distractor at the position, by the token that it took it from [key]."""
+    return run.keep(("effects by source", head, question), lambda: _by_source(run, head, question))
+
+
+@torch.inference_mode()
+def _by_source(run: Run, head: Head, question: Question) -> Measure:
+    read, stream = read_of(run, question), parts_at(run, question.position).stream
+    effect = attribution.direct_effects(writes_of(run, head, question.position), stream, read.norm, read.direction)
+    return Measure(effect.name, effect.unit, ("key",), effect.values)
+
+
+def writes_of(run: Run, head: Head, query: int) -> Float[Tensor, "key d_model"]:
+    """What a query takes from each key through a head."""
+    layer, index = head
+    weights = head_weights(run, layer, index)
+    pattern = attend(run, layer, index).pattern[query]
+    with torch.inference_mode():
+        return attribution.edge_writes(pattern, run.cache["v", layer][:, index], weights.W_O).values

@@ -1,0 +1,97 @@
+"""Who wrote to the residual stream at a position, and what: embeddings, heads, MLPs, and what edits changed."""
+
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.hooks import Tap
+from headlight.model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+from headlight.model.run import Run
+
+EDITS = "the run's edits"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of those who wrote to a stream; `head` is None for a layer's attention bias and its MLP."""
+
+    name: str
+    layer: int | None = None
+    head: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Who wrote to the stream at one position, in the order of writing, what they wrote, and the stream itself."""
+
+    parts: tuple[Part, ...]
+    vectors: Float[Tensor, "part d_model"]
+    stream: Float[Tensor, " d_model"]
+
+
+def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
+    """What the model says comes after a position."""
+    return run.keep(("logits", position), lambda: _logits_at(run, position))
+
+
+@torch.inference_mode()
+def _logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
+    stream = parts_at(run, position).stream
+    return run.model.unembed(run.model.ln_final(stream[None, None], Tap()))[0, 0]
+
+
+def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
+    """What was written to the stream at a position before a layer, or by all of them.
+
+    Of a run with edits one more part is what these have changed beside what is written.
+    """
+    n_layers = run.cfg.n_layers if layer is None else layer
+    parts, vectors = _written_before(run, position, n_layers)
+    stream = next(islice(run.streams(), n_layers, None))[position]
+    if run.edits:
+        parts, vectors = (*parts, Part(EDITS)), torch.cat([vectors, (stream - vectors.sum(0))[None]])
+    return Parts(parts, vectors, stream)
+
+
+def names_at(run: Run, position: int, layer: int) -> tuple[Part, ...]:
+    """The same parts without their vectors, nor what edits have changed."""
+    return _written_before(run, position, layer)[0]
+
+
+def _written_before(run: Run, position: int, layer: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
+    parts, vectors = run.keep(("parts", position), lambda: _all_parts(run, position))
+    n_parts = 2 + layer * (run.cfg.n_heads + (1 if run.cfg.attn_only else 2))
+    return parts[:n_parts], vectors[:n_parts]
+
+
+def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
+    parts = [Part("token embedding"), Part("position embedding")]
+    vectors = [run.cache["embed"][position], run.cache["pos_embed"][position]]
+    for layer in range(run.cfg.n_layers):
+        parts += [Part(f"L{layer}H{head}", layer, head) for head in range(run.cfg.n_heads)]
+        W_O = run.model.get_parameter(f"blocks.{layer}.attn.W_O").detach()
+        vectors += torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
+        parts.append(Part(f"L{layer} attention bias", layer))
+        vectors.append(run.model.get_parameter(f"blocks.{layer}.attn.b_O").detach())
+        if not run.cfg.attn_only:
+            parts.append(Part(f"L{layer} MLP", layer))
+            vectors.append(run.cache["mlp_out", layer][position])
+    return tuple(parts), torch.stack(vectors)
+
+
+@torch.inference_mode()
+def z_of(run: Run, layer: int, queries: list[int]) -> Float[Tensor, "query head d_value"]:
+    """The weighted sum of values of every head of a layer, as it was in the run, at these positions."""
+    names = {name: f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern", "z")}
+    edited = any(map(run.tap.wants, names.values()))
+    rows = list(range(len(run.tokens))) if edited else queries  # an edit finds a query by its place among all
+    q, k, v = (run.cache[name, layer][None] for name in ("q", "k", "v"))
+    visible = visible_keys(run.cfg.attention_dir, None, len(run.tokens), q.device)[:, :, rows]
+    scores = attention_scores(q[:, rows], k, visible, attention_scale(run.cfg, layer))
+    if not edited:
+        return torch.einsum("hqk,khd->qhd", attention_pattern(scores, visible)[0], v[0])
+    pattern = run.tap(names["pattern"], attention_pattern(run.tap(names["attn_scores"], scores), visible))
+    return run.tap(names["z"], torch.einsum("bhqk,bkhd->bqhd", pattern, v))[0, queries]

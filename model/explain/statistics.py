@@ -1,0 +1,35 @@
+"""Every head's mean scores on a prompt among many, of which nothing else is kept."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from headlight.model.analysis import Measure
+from headlight.model.hooks import Collect
+from headlight.model.host import HERE, Host
+from headlight.model.run import MeanScores, stack
+from headlight.model.transformer import Transformer
+
+
+@dataclass(frozen=True, eq=False)
+class HeadStatistics:
+    """How many tokens a prompt has, and every head's mean scores [layer, head] on it, by their names."""
+
+    n_tokens: int
+    scores: dict[str, Measure]
+
+
+def head_statistics(model: Transformer, tokens: Int[Tensor, " pos"], host: Host = HERE) -> HeadStatistics:
+    """Every head's mean scores on a prompt's tokens, taken as the patterns pass.
+
+    Raises:
+        HeadlightError: the host lets no more passes in.
+    """
+    names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(model.cfg.n_layers)]
+    score = MeanScores(tokens)
+    tap = Collect(names, lambda pattern: score(pattern[0].cpu()))
+    with host.turn(), torch.inference_mode():
+        host.on_device(model)(tokens[None].to(host.device), tap=tap, stop_at_layer=model.cfg.n_layers)
+    return HeadStatistics(len(tokens), stack(list(tap.kept.values())))

@@ -1,0 +1,66 @@
+"""What an edge writes: the tokens that it promotes and suppresses, and what it adds to the difference of two logits."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import Measure, attribution
+from headlight.model.analysis.attribution import Promoted
+from headlight.model.explain.logits import Question, final_norm, read_of, writes_of
+from headlight.model.explain.parts import parts_at
+from headlight.model.explain.score import Cell
+from headlight.model.run import Run
+
+MOST_PROMOTED = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What an edge writes: its length, the tokens that it promotes, and its direct effect at the query's position.
+
+    The effect (logits) is on target minus distractor as they are read off that position's own final stream.
+    """
+
+    norm: Measure
+    tokens: Promoted
+    effect: Measure
+
+
+def explain_write(run: Run, cell: Cell, question: Question) -> Written:
+    """What the query of a cell takes from its key."""
+    return run.keep(("written", cell, question), lambda: _written(run, cell, question))
+
+
+@torch.inference_mode()
+def _written(run: Run, cell: Cell, question: Question) -> Written:
+    write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
+    read, stream = read_of(run, question), parts_at(run, cell.query).stream
+    effect = attribution.direct_effects(write[None], stream, read.norm, read.direction)
+    W_U = run.model.unembed.W_U.detach()
+    return Written(
+        norm=Measure("L2 norm of the write", "L2 norm", (), write.norm()),
+        tokens=attribution.promoted(write, stream, read.norm, W_U, min(MOST_PROMOTED, W_U.shape[1])),
+        effect=Measure(effect.name, effect.unit, (), effect.values[0]),
+    )
+
+
+def written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
+    """What B's edge does to the tokens' logits that A's does not: the largest and lowest of B's effects less A's.
+
+    Each is read at the scale of its own run.
+    """
+    (run, of_run), (other, of_other) = a, b
+    return run.keep(("written apart", of_run, other.key, of_other), lambda: _written_apart(a, b))
+
+
+@torch.inference_mode()
+def _written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
+    apart = _token_effects(*b) - _token_effects(*a)
+    return attribution.most_moved(apart, min(MOST_PROMOTED, len(apart)))
+
+
+def _token_effects(run: Run, cell: Cell) -> Float[Tensor, " d_vocab"]:
+    write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
+    return attribution.token_effects(write, parts_at(run, cell.query).stream, final_norm(run), run.model.unembed.W_U)

@@ -1,0 +1,185 @@
+"""What the cells of a head's picture hold: its weights, scores or writes, on the page's axis, for A, B or B - A.
+
+NaN is a cell without a value: masked, hidden, or of a token that the run does not have.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import Measure, alignment, attention
+from headlight.model.analysis.grouping import grouped
+from headlight.model.axis import Axis, Group
+from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
+from headlight.model.run import Run, attend, write_norms
+
+Show = Literal["weight", "score", "write", "disagreement"]
+Sink = Literal["keep", "hide", "renormalise"]
+Side = Literal["a", "b", "difference"]
+Cells = Float[Tensor, "query key"]
+TITLES: dict[Show, tuple[str, str]] = {  # name, unit; measures.js has the same
+    "weight": ("attention weight", ""),
+    "score": ("score before the softmax", "nats"),
+    "write": ("value-weighted norm", "L2 norm"),
+    "disagreement": ("weight − share of the written norm", ""),
+}
+ROUNDING = 1e-5  # of a softmax in float32, with room
+SIGNED: tuple[Show, ...] = ("score", "disagreement")
+
+
+@dataclass(frozen=True)
+class How:
+    """What the cells hold, and what becomes of the first token, on which many heads rest."""
+
+    show: Show = "weight"
+    sink: Sink = "keep"
+
+
+def first_token_note(how: How) -> str:
+    """What became of the first token; nothing where it is kept. measures.js says the same."""
+    if how.sink == "keep":
+        return ""
+    if how.sink == "hide" or how.show == "score":
+        return "first token hidden"
+    return "first token hidden, the other weights of a row sum to 1"
+
+
+def title(show: Show) -> str:
+    """What the cells hold, with its unit where it has one."""
+    name, unit = TITLES[show]
+    return f"{name} ({unit})" if unit else name
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """One head's attention over the units of one run: weights, scores (-inf where masked), and per key ‖v W_O‖.
+
+    Words and sentences have weights alone: a score or a write belongs to a token. Weights that were `edited` may be
+    another softmax than the scores'.
+    """
+
+    weights: Cells
+    scores: Cells
+    write_norms: Float[Tensor, " key"]
+    edited: bool = False
+
+    @property
+    def logsumexp(self) -> Float[Tensor, " query"]:
+        """What makes scores of a row's weights (nats); not a number where an edit has parted them."""
+        normalizer = self.scores.logsumexp(-1)
+        if not self.edited:
+            return normalizer
+        parted = (self.scores.softmax(-1) - self.weights).abs().amax(-1) > ROUNDING
+        return normalizer.masked_fill(parted, torch.nan)
+
+
+def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
+    """One head's attention on the run's own tokens, or on the units that `group` makes of them."""
+    attended = attend(run, *head)
+    if group is None:
+        return Attention(attended.pattern, attended.scores, write_norms(run, *head), attended.edited)
+    weights = grouped(attended.pattern, group)
+    # Groups are tokens in a row: one is seen from another exactly as a token from a token.
+    masked = torch.full_like(weights, run.cfg.attention_dir == "causal", dtype=torch.bool).triu(1)
+    nothing = torch.full_like(weights, torch.nan)
+    return Attention(weights, nothing.masked_fill(masked, -torch.inf), nothing[0])
+
+
+def cells(attended: Attention, how: How) -> Cells:
+    """The chosen measure on the run's own units."""
+    weights = attended.weights
+    if how.sink == "renormalise":
+        weights = attention.without_first_key(weights, renormalise=True)
+    match how.show:
+        case "weight":
+            values = weights
+        case "score":
+            values = attended.scores
+        case "write":
+            values = weights * attended.write_norms
+        case "disagreement":
+            values = attention.disagreement(weights, attended.write_norms).values
+    hidden = attended.scores.isneginf()
+    if how.sink != "keep":
+        hidden = hidden.index_fill(-1, torch.tensor(0), True)
+    return values.masked_fill(hidden, torch.nan)
+
+
+def on_axis(shown: Comparison, side: Side, head: Head, how: How, axis: Axis) -> Cells:
+    """One head's cells of A, of B or of B - A on the axis."""
+    if side != "difference":
+        return _placed(shown, "ab".index(side), head, how, axis, torch.nan)
+    # A key that only one run has got no weight from the other; a score that was never computed is no zero.
+    absent = torch.nan if how.show == "score" else 0.0
+    a, b = (_placed(shown, index, head, how, axis, absent) for index in (0, 1))
+    return b - a
+
+
+def _placed(shown: Comparison, index: int, head: Head, how: How, axis: Axis, absent_key: float) -> Cells:
+    values = cells(attention_of(shown.runs[index], head, axis.groups[index]), how)
+    positions = axis.positions[index]
+    return alignment.on_axis(alignment.on_axis(values, positions, absent_key), positions, torch.nan, dims=(-2,))
+
+
+def divergence(shown: Comparison, axis: Axis) -> Measure:
+    """How differently each head attends in A and B: the mean Jensen-Shannon divergence of the rows that both have."""
+    values = [
+        [_divergence(shown, (layer, head), axis) for head in range(shown.n_heads)] for layer in range(shown.n_layers)
+    ]
+    return Measure("Jensen–Shannon divergence of A and B", "nats", ("layer", "head"), torch.tensor(values))
+
+
+def _divergence(shown: Comparison, head: Head, axis: Axis) -> float:
+    a, b = (attention_of(run, head, group).weights for run, group in zip(shown.runs, axis.groups, strict=True))
+    return alignment.pattern_divergence(a, b, alignment.Alignment(*axis.positions)).values.nanmean().item()
+
+
+def apart(run: Run, chosen: Sequence[Head]) -> Measure:
+    """How differently the chosen heads attend: the mean Jensen-Shannon divergence between their rows."""
+    values = torch.zeros(len(chosen), len(chosen))
+    for (i, one), (j, other) in combinations(enumerate(chosen), 2):
+        values[i, j] = values[j, i] = _apart(run, one, other)
+    return Measure("Jensen–Shannon divergence", "nats", ("head", "other_head"), values)
+
+
+def _apart(run: Run, one: Head, other: Head) -> float:
+    def mean() -> float:
+        patterns = (attend(run, *head).pattern for head in (one, other))
+        return attention.js_divergence(*patterns).values.mean().item()
+
+    return run.keep(("apart", one, other), mean)
+
+
+def alike(run: Run, head: Head) -> Measure:
+    """How far every head's rows are from one head's: the mean Jensen-Shannon divergence."""
+    patterns = (
+        torch.stack([attend(run, layer, other).pattern for other in range(run.cfg.n_heads)])
+        for layer in range(run.cfg.n_layers)
+    )
+    return attention.most_alike(attend(run, *head).pattern, patterns)
+
+
+def largest_write(run: Run, head: Head) -> float:
+    """The largest ‖weight · v W_O‖ (L2 norm) of a head's cells."""
+    return float((attend(run, *head).pattern * write_norms(run, *head)).max())
+
+
+def head_score(run: Run, name: str, head: Head) -> float:
+    """One head's score in one run; the largest write takes its pattern, so it is computed for the heads asked for."""
+    if name in run.scores:
+        return float(run.scores[name].values[head])
+    return run.keep((name, head), lambda: largest_write(run, head))
+
+
+def head_scores(run: Run, name: str) -> Float[Tensor, "layer head"]:
+    """Every head's score in one run."""
+    if name in run.scores:
+        return run.scores[name].values
+    layers, heads = range(run.cfg.n_layers), range(run.cfg.n_heads)
+    return torch.tensor([[head_score(run, name, (layer, head)) for head in heads] for layer in layers])

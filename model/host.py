@@ -1,0 +1,44 @@
+"""Where things are computed: here and anew each time, or where a server keeps results, lets few in and has a device."""
+
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.edits.editing import mean_z
+from headlight.model.transformer import Transformer
+
+Value = TypeVar("Value")
+
+
+class Host:
+    """What a notebook or a script needs: everything is computed when it is asked for, on the model itself.
+
+    A server makes one of its own, and hands it to its runs.
+    """
+
+    device = torch.device("cpu")
+
+    def keep(self, key: tuple[Hashable, ...], make: Callable[[], Value]) -> Value:
+        """What `make` gives, or has given under this key."""
+        return make()
+
+    def turn(self) -> AbstractContextManager[None]:
+        """A place among the passes under way, for the length of a `with` block."""
+        return nullcontext()
+
+    def on_device(self, model: Transformer) -> Transformer:
+        """The model where passes are to be made."""
+        return model
+
+    def mean_z(
+        self, model: Transformer, prompts: Sequence[str], prepend_bos: bool
+    ) -> Float[Tensor, "layer head d_value"]:
+        """What every head gives on average over the positions of prompts."""
+        return mean_z(model, prompts, prepend_bos)
+
+
+HERE = Host()

@@ -1,0 +1,89 @@
+"""A map of patches, cell by cell: whole parts, heads, or paths into one head, as many at a time as are asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import Measure
+from headlight.model.errors import InputError
+from headlight.model.patching.attribution import attribution_map
+from headlight.model.patching.grids import Grid, Kind, Variant, grid
+from headlight.model.patching.paths import Head, ReadAs, path_differences
+from headlight.model.patching.runs import AT_ONCE, Patching
+
+PatchMap = Literal["z", "resid_pre", "attn_out", "mlp_out", "z_by_position", "path_q", "path_k", "path_v"]
+PATHS: dict[PatchMap, ReadAs] = {"path_q": "q", "path_k": "k", "path_v": "v"}
+KINDS: dict[PatchMap, Kind] = {
+    "resid_pre": "resid_pre",
+    "attn_out": "attn_out",
+    "mlp_out": "mlp_out",
+    "z": "z",
+    "z_by_position": "z_by_position",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of one map, in reading order.
+
+    `layer` counts for heads by position, `receiver` and `through_mlps` for paths to its query, key or value.
+    """
+
+    patching: Patching
+    what: PatchMap = "z"
+    layer: int = 0
+    receiver: Head = (0, 0)
+    through_mlps: bool = False
+
+    @property
+    def grid(self) -> Grid:
+        """What is patched in each cell; a path is as long a run as a patch of its receiver's layer.
+
+        Raises:
+            InputError: the model has no such map.
+        """
+        cfg = self.patching.model.cfg
+        if self.what not in PATHS:
+            return grid(KINDS[self.what], cfg, self.patching.reach, self.layer)
+        layer = self.receiver[0]
+        if layer == 0:
+            raise InputError("No head comes before the first layer. Choose a receiver in a later one.")
+        return Grid(("layer", "head"), (layer, cfg.n_heads), (Variant("resid_pre", layer),) * (layer * cfg.n_heads))
+
+    def shares(self, start: int, stop: int, at_once: int = AT_ONCE) -> Float[Tensor, " cell"]:
+        """The shares of cells that follow one another; variants in flight take no more than `at_once` bytes.
+
+        Raises:
+            InputError: the model has no such map, or not even one variant would fit.
+        """
+        if self.what in PATHS:
+            n_heads = self.patching.model.cfg.n_heads
+            senders: Sequence[Head] = [divmod(cell, n_heads) for cell in range(start, stop)]
+            read = PATHS[self.what]
+            differences = path_differences(self.patching, senders, self.receiver, read, self.through_mlps, at_once)
+        else:
+            differences = self.patching.differences(self.grid.variants[start:stop], at_once)
+        return self.patching.share(differences).cpu()
+
+    def as_map(self, shares: Float[Tensor, " cell"]) -> Measure:
+        """All cells' shares as a map: 0 = A, 1 = B, not clipped; NaN at positions that are not matched."""
+        cells = self.grid
+        matched = self.patching.only_matched(shares.reshape(cells.shape), cells.axes)
+        return Measure("share of the logit difference", "share", cells.axes, matched)
+
+    def exact(self) -> Measure:
+        """The whole map, patched cell by cell."""
+        return self.as_map(self.shares(0, len(self.grid.variants)).float())
+
+    def estimate(self) -> Measure:
+        """The map by attribution patching, from one run's gradients.
+
+        Raises:
+            InputError: the map is one of paths, of which there is no estimate.
+        """
+        if self.what in PATHS:
+            raise InputError("Paths have no estimate by attribution patching. Patch them, or choose another map.")
+        return attribution_map(self.patching, KINDS[self.what], self.layer)

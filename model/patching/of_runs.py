@@ -1,0 +1,59 @@
+"""Two runs made ready to be patched into one another: which of their positions belong together, and B's edits."""
+
+import torch
+
+from headlight.model.analysis.alignment import Matches, match_positions
+from headlight.model.comparison import Align, place_label
+from headlight.model.edits.editing import tap
+from headlight.model.errors import InputError
+from headlight.model.hooks import NO_TAP
+from headlight.model.patching.runs import Into, Patching
+from headlight.model.patching.sides import LogitDifference, differing
+from headlight.model.run import Run, means_of
+
+
+def patch_runs(a: Run, b: Run, measured: LogitDifference, into: Into = "A", align: Align = "tokens") -> Patching:
+    """Run A, and run B of another prompt, with edits, or of a model of the same shape, ready to be patched.
+
+    Raises:
+        HeadlightError: they cannot be patched, or do not differ in what is measured.
+    """
+    if a.edits:
+        raise InputError("Run A is the one without edits: give the run with edits as B.")
+    host, means = b.host, means_of(b)
+    with host.turn(), torch.no_grad():  # and not in inference mode: gradients go through what edits hold
+        model, model_b = (host.on_device(run.model) for run in (a, b))
+        tap_b = tap(model_b, b.tokens[None].to(host.device), b.edits, b.bos, means=means) if b.edits else NO_TAP
+        matches = matches_of(a, b, align)
+        return Patching(model, a.tokens[None], b.tokens[None], measured, into, matches, model_b, tap_b)
+
+
+def matches_of(a: Run, b: Run, align: Align) -> Matches:
+    """Which position of A belongs to which of B: matched by tokens or by position where there are not as many."""
+    return match_positions(a.tokens.tolist(), b.tokens.tolist(), align)
+
+
+def lacking(a: Run, b: Run, align: Align) -> str:
+    """Why no part of one run can stand in for the other's, and what to do; nothing where it can."""
+    if reason := differing(a.cfg, b.cfg):
+        return reason
+    if matches_of(a, b, align):
+        return ""
+    return (
+        f"None of A's {len(a.tokens)} tokens is matched with one of B's {len(b.tokens)}, so there is nothing to patch. "
+        "Match tokens by position, in the prompt bar, or give B a prompt that has more in common with A."
+    )
+
+
+def position_labels(a: Run, b: Run, into: Into, align: Align) -> tuple[str, ...]:
+    """What the positions of the run that is patched are called: both tokens if they differ, − or + without a match."""
+    pairs: dict[int, tuple[int | None, int | None]] = {
+        place: (place, None) if into == "A" else (None, place) for place in range(len((a if into == "A" else b).tokens))
+    }
+    pairs |= {i if into == "A" else j: (i, j) for i, j in matches_of(a, b, align)}
+
+    def label(i: int | None, j: int | None) -> str:
+        same = i is not None and j is not None and a.tokens[i] == b.tokens[j]
+        return place_label("both" if same else "changed", a.labels, i, b.labels, j)
+
+    return tuple(f"{place} {label(*pairs[place])}" for place in pairs)

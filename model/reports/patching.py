@@ -1,0 +1,97 @@
+"""Activation patching in tables: what is measured of both runs, and the map, cell by cell."""
+
+from headlight.model.analysis import Measure
+from headlight.model.comparison import Comparison
+from headlight.model.errors import InputError
+from headlight.model.patching import Cells, LogitDifference, PatchMap, patch_runs
+from headlight.model.patching.of_runs import position_labels
+from headlight.model.patching.paths import Head
+from headlight.model.patching.runs import Into
+from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
+from headlight.model.run import Run
+
+MEASURED = ("run", "target less distractor (logits)")
+
+
+def patching_tables(
+    shown: Comparison,
+    target: int,
+    distractor: int,
+    position: int | None = None,
+    position_b: int | None = None,
+    into: Into = "A",
+    what: PatchMap = "z",
+    layer: int = 0,
+    receiver: Head = (0, 0),
+    through_mlps: bool = False,
+    estimate: bool = False,
+) -> Tables:
+    """What parts of one run change in the other: each cell's share of the logit difference of two tokens (ids).
+
+    It is measured after a position of A and one of B, by default the last of each. `layer` is the one whose heads are
+    shown by position, `receiver` the head that paths lead to. With `estimate` attribution patching stands beside it.
+
+    Source: Heimersheim and Nanda 2024, "How to Use and Interpret Activation Patching".
+
+    Raises:
+        InputError: there is no B, or nothing that could be patched or measured.
+    """
+    a, b = both(shown)
+    last = (len(run.tokens) - 1 for run in (a, b))
+    at_a, at_b = (end if at is None else at for at, end in zip((position, position_b), last, strict=True))
+    patching = patch_runs(a, b, LogitDifference(target, distractor, at_a, at_b), into, shown.align)
+    cells = Cells(patching, what, layer, receiver, through_mlps)
+    return map_tables(shown, cells, cells.exact(), cells.estimate() if estimate else None)
+
+
+def both(shown: Comparison) -> tuple[Run, Run]:
+    """Runs A and B.
+
+    Raises:
+        InputError: there is no B.
+    """
+    if shown.b is None:
+        raise InputError("A part of one run is put into another: compare run A with a run B.")
+    return shown.a, shown.b
+
+
+def map_tables(shown: Comparison, cells: Cells, exact: Measure, estimate: Measure | None) -> Tables:
+    """The tables of a map that has been made, with its estimate beside it where there is one; one row a cell."""
+    patching = cells.patching
+    return {
+        "tokens": tokens_of(shown),
+        "measured": columns(MEASURED, [("A", patching.a), ("B", patching.b)]),
+        "map": _cells(cells_named(shown, cells), cells_axes(cells), exact, estimate),
+    }
+
+
+def cells_axes(cells: Cells) -> tuple[str, str]:
+    """What the map's rows and columns are."""
+    rows, across = cells.grid.axes
+    return rows, "position" if across == "pos" else across
+
+
+def cells_named(shown: Comparison, cells: Cells) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the map's rows and columns are called."""
+
+    def named(axis: str, size: int) -> tuple[str, ...]:
+        if axis == "pos":
+            return position_labels(*both(shown), cells.patching.into, shown.align)[:size]
+        of = {"layer": "L", "head": f"L{cells.layer}H" if cells.what == "z_by_position" else "H"}[axis]
+        return tuple(f"{of}{place}" for place in range(size))
+
+    rows, across = (named(axis, size) for axis, size in zip(cells.grid.axes, cells.grid.shape, strict=True))
+    return rows, across
+
+
+def _cells(
+    names: tuple[tuple[str, ...], tuple[str, ...]], axes: tuple[str, str], exact: Measure, estimate: Measure | None
+) -> Table:
+    maps = {"share": exact} if estimate is None else {"share": exact, "estimate": estimate}
+    shares = [each.values.tolist() for each in maps.values()]
+    rows: list[tuple[Cell, ...]] = [
+        (row, column, *(number(each[i][j]) for each in shares))
+        for i, row in enumerate(names[0])
+        for j, column in enumerate(names[1])
+    ]
+    return columns((*axes, *maps), rows)

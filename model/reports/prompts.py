@@ -1,0 +1,44 @@
+"""One statistic of every head over many prompts: its mean and deviation, and one head's value on each prompt."""
+
+from collections.abc import Sequence
+
+from headlight.model.analysis.spread import Spread, spread
+from headlight.model.edits import Head
+from headlight.model.explain.statistics import head_statistics
+from headlight.model.reports.attention import SCORES, head_name
+from headlight.model.reports.tables import Cell, Table, Tables, columns, number
+from headlight.model.transformer import Transformer
+
+HEADS = ("head", "mean", "standard deviation", "prompts")
+
+
+def prompt_tables(
+    model: Transformer, prompts: Sequence[str], head: Head, statistic: str = "induction", prepend_bos: bool = True
+) -> Tables:
+    """A head's statistic on each prompt, and every head's mean and deviation over those that differ.
+
+    Raises:
+        HeadlightError: the model came without a tokenizer, or a prompt is empty or longer than its context.
+    """
+    found = {
+        prompt: head_statistics(model, model.to_tokens(prompt, prepend_bos)[0].cpu())
+        for prompt in dict.fromkeys(prompts)
+    }
+    rows = [
+        (prompt, number(float(found[prompt].scores[statistic].values[head])), found[prompt].n_tokens)
+        for prompt in prompts
+    ]
+    return {
+        "prompts": columns(["prompt", f"{head_name(head)} {SCORES[statistic]}", "tokens"], rows),
+        "heads": heads_table(spread([each.scores[statistic] for each in found.values()])),
+    }
+
+
+def heads_table(over: Spread) -> Table:
+    """Every head's mean and standard deviation, and over how many prompts they are."""
+    rows: list[tuple[Cell, ...]] = []
+    n_heads = over.count.shape[1]
+    values = (each.flatten().tolist() for each in (over.mean.values, over.sd.values, over.count))
+    for place, (mean, sd, count) in enumerate(zip(*values, strict=True)):
+        rows.append((head_name(divmod(place, n_heads)), number(mean), number(sd), count))
+    return columns(HEADS, rows)

@@ -1,0 +1,85 @@
+"""The residual stream: its norm at every layer, how far its direction turns, and what each part of the model adds."""
+
+from collections.abc import Mapping
+
+import torch
+
+from headlight.model.analysis import Measure, residual
+from headlight.model.comparison import Comparison
+from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, number, tokens_of
+from headlight.model.run import Run
+
+
+def residual_tables(shown: Comparison, place: int | None = None) -> Tables:
+    """Norms at every layer and place, cosines between layers, and the components at one place, by default the last."""
+    place = shown.default_place if place is None else place
+    return {
+        "tokens": tokens_of(shown),
+        "norms": _norms(shown, stream_norms(shown)),
+        "cosines": _cosines(shown, layer_cosines(shown)),
+        "components": _components(shown, component_norms(shown), component_shares(shown), place),
+    }
+
+
+def stream_norms(shown: Comparison) -> dict[str, Measure]:
+    """The stream's norm [layer, place] of A, B and B - A."""
+    return shown.measured_by_place(lambda run: run.keep("norms", lambda: residual.stream_norms(run.streams())))
+
+
+def layer_cosines(shown: Comparison) -> dict[str, Measure]:
+    """The cosine between every two layers' streams [layer, other layer] of A, B and B - A."""
+    return shown.measured(lambda run: run.keep("cosine", lambda: residual.layer_cosine(run.streams())))
+
+
+def component_norms(shown: Comparison) -> dict[str, Measure]:
+    """The norm of what each component wrote [component, place], of A, B and B - A."""
+    return shown.measured_by_place(lambda run: decomposition(run).norms)
+
+
+def component_shares(shown: Comparison) -> dict[str, Measure]:
+    """Each component's share of the final stream [component, place], of A, B and B - A."""
+    return shown.measured_by_place(lambda run: decomposition(run).shares)
+
+
+def component_names(shown: Comparison) -> tuple[str, ...]:
+    """What writes to the residual stream, in the order of writing, of the run that has more of it."""
+    return max((tuple(name for name, _ in run.writes()) for run in shown.runs), key=len)
+
+
+def decomposition(run: Run) -> residual.Decomposition:
+    """Every component's norm and share, in the order of writing."""
+
+    def decompose() -> residual.Decomposition:
+        *_, final = run.streams()
+        return residual.decompose(dict(run.writes()), final)
+
+    return run.keep("decomposition", decompose)
+
+
+def _norms(shown: Comparison, norms: Mapping[str, Measure]) -> Table:
+    layers = shown.layer_labels
+    rows = [
+        (side, layers[layer], place, value)
+        for side, measure in norms.items()
+        for (layer, place), value in finite(measure.values)
+    ]
+    return columns(["run", "after layer", "place", "L2 norm"], rows)
+
+
+def _cosines(shown: Comparison, cosines: Mapping[str, Measure]) -> Table:
+    layers = shown.layer_labels
+    rows = [
+        (side, layers[layer], layers[other], value)
+        for side, measure in cosines.items()
+        for (layer, other), value in finite(measure.values)
+    ]
+    return columns(["run", "after layer", "other layer", "cosine"], rows)
+
+
+def _components(shown: Comparison, norms: Mapping[str, Measure], shares: Mapping[str, Measure], place: int) -> Table:
+    names = component_names(shown)
+    rows: list[tuple[Cell, ...]] = []
+    for side, measure in norms.items():
+        pairs = torch.stack([measure.values[:, place], shares[side].values[:, place]], -1).tolist()
+        rows += [(side, name, number(norm), number(share)) for name, (norm, share) in zip(names, pairs, strict=False)]
+    return columns(["run", "component", "L2 norm", "share of the final stream"], rows)

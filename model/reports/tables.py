@@ -1,0 +1,61 @@
+"""Tables: columns of equal length by their headings, made of measures, and printed as csv."""
+
+import csv
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from jaxtyping import Shaped
+from torch import Tensor
+
+from headlight.model.comparison import Comparison
+
+Cell = str | int | float | None
+Table = Mapping[str, Sequence[Cell]]
+Tables = dict[str, Table]
+
+
+def print_tables(tables: Mapping[str, Table]) -> None:
+    """Print tables as csv, an empty line after each; what is not a number is an empty cell."""
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(encoding="utf-8")  # a token can hold any character, whatever the terminal's own encoding
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    for table in tables.values():
+        out.writerow(table)
+        for row in zip(*table.values(), strict=True):
+            out.writerow(["" if cell is None or cell != cell else cell for cell in row])
+        print()
+
+
+def columns(heading: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Table:
+    """Rows as the columns of a table."""
+    return {name: [row[slot] for row in rows] for slot, name in enumerate(heading)}
+
+
+def finite(values: Shaped[Tensor, "..."]) -> Iterator[tuple[tuple[int, ...], float]]:
+    """The indices and values of all entries that are numbers, in reading order."""
+    indices = values.isfinite().nonzero()
+    yield from zip(map(tuple, indices.tolist()), values[tuple(indices.T)].tolist(), strict=True)
+
+
+def number(value: float) -> float | None:
+    """A number for a cell, None for what is not one."""
+    return None if value != value else value
+
+
+def tokens_table(
+    labels: Mapping[str, Sequence[str]], positions: Mapping[str, Sequence[int | None]]
+) -> dict[str, list[Cell]]:
+    """Which token of each run stands at each place; empty where it has none."""
+    places = range(len(next(iter(positions.values()))))
+    by_run: dict[str, list[Cell]] = {
+        side: [None if position is None else labels[side][position] for position in positions[side]] for side in labels
+    }
+    return {"place": list(places), **by_run}
+
+
+def tokens_of(shown: Comparison) -> Table:
+    """Which token of each run stands at each place of the common axis."""
+    return tokens_table(
+        {side: run.labels for side, run in shown.sides.items()},
+        {side: shown.positions(run) for side, run in shown.sides.items()},
+    )

@@ -1,0 +1,160 @@
+"""Why a head looks where it does: a cell's score, its write, what ablating changes, and who made the prediction."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from headlight.model.analysis.alignment import on_axis
+from headlight.model.analysis.attribution import Promoted
+from headlight.model.analysis.difference import DIFFERENCE
+from headlight.model.comparison import Comparison
+from headlight.model.explain.explained import Asked, Explained, explain
+from headlight.model.explain.write import written_apart
+from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, tokens_of
+
+Row = tuple[Cell, ...]
+
+SCORE = ("run", "query's part", "key's part", "nats")
+EFFECTS = ("run", "part", "logits")
+LAYERS = ("run", "after layer", "added up so far", "logit lens")
+SOURCES = ("run", "place", "logits")
+PROMOTED = ("run", "rank", "promotes", "by (logits)", "suppresses", "by how much (logits)")
+OUTCOMES = ("run", "what is done", "direct effect (logits)", "total effect (logits)", "KL (nats)", "then predicted")
+CELL = ("run", "quantity", "value")
+
+
+def why_tables(shown: Comparison, asked: Asked) -> Tables:
+    """What explains a cell and a prediction of each run that has them, with B - A where there is such a thing."""
+    return explained_tables(shown, explain(shown, asked)[0])
+
+
+def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Tables:
+    """What explains the cells and predictions of these runs."""
+    return {
+        "tokens": tokens_of(shown),
+        "cell": _table(CELL, {side: summary(at).items() for side, at in sides.items()}),
+        "score": _table(SCORE, {side: _score(at) for side, at in sides.items()}),
+        "promoted": _table(
+            PROMOTED, {side: _promoted(shown, found) for side, found in promoted_of(sides).items()}, False
+        ),
+        "outcomes": _table(OUTCOMES, {side: _outcomes(found) for side, found in changes_of(sides).items()}, False),
+        "effects": _table(EFFECTS, {side: effect_by_name(at).items() for side, at in sides.items()}),
+        "layers": _table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
+        "sources": _table(SOURCES, {side: _sources(shown, at) for side, at in sides.items()}),
+    }
+
+
+def summary(at: Explained) -> dict[str, float]:
+    """A cell in a few numbers."""
+    write, outcomes, effects = at.written, at.outcomes, effect_by_name(at)
+    return {
+        "score (nats)": float(at.why.found.score.values),
+        "attention weight": at.why.weight,
+        "length of its write (L2 norm)": float(write.norm.values),
+        "direct effect of the edge": edge_effect(at),
+        "direct effect of the whole head": effects[f"L{at.cell.layer}H{at.cell.head}"],
+        "change when the edge is cut": float(outcomes.total.values[0]),
+        "target − distractor": float(at.effects.difference.values),
+    }
+
+
+def edge_effect(at: Explained) -> float:
+    """What the edge adds directly at the place where the prediction is measured: none if it writes elsewhere."""
+    return float(at.written.effect.values) if at.cell.query == at.question.position else 0.0
+
+
+def effect_by_name(at: Explained) -> dict[str, float]:
+    """What everything that wrote adds to target minus distractor, the constants last."""
+    return dict(zip(at.effects.names, at.effects.values.values.tolist(), strict=True))
+
+
+def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
+    """The tokens that each run's cell promotes and suppresses and, where there are both, those that B's does more."""
+    found = {side: at.written.tokens for side, at in sides.items()}
+    if len(sides) < 2:
+        return found
+    a, b = ((sides[side].run, sides[side].cell) for side in "AB")
+    return {**found, DIFFERENCE: written_apart(a, b)}
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an intervention changes: directly and in all (logits), the whole distribution (nats), and the top token."""
+
+    name: str
+    direct: float
+    total: float
+    kl: float
+    top: str = ""
+
+
+def changes(at: Explained) -> list[Change]:
+    """What each intervention on the cell changes."""
+    found = at.outcomes
+    measures = (measure.values.tolist() for measure in (found.direct, found.total, found.kl))
+    return [Change(*row) for row in zip(found.names, *measures, at.run.tokenizer.labels(found.top.values), strict=True)]
+
+
+def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
+    """The same of each run and, where there are both, B - A of what was done to both."""
+    by_side = {side: changes(at) for side, at in sides.items()}
+    if len(by_side) < 2:
+        return by_side
+    of_a = {each.name: each for each in by_side["A"]}
+    pairs = [(each, of_a[each.name]) for each in by_side["B"] if each.name in of_a]
+    less = [Change(b.name, b.direct - a.direct, b.total - a.total, b.kl - a.kl) for b, a in pairs]
+    return {**by_side, DIFFERENCE: less}
+
+
+def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: bool = True) -> Table:
+    """Each run's rows, and those of B - A for what both have: texts and places say which rows belong together."""
+    rows = {side: [tuple(row) for row in found] for side, found in sides.items()}
+    listed = [(side, *row) for side, found in rows.items() for row in found]
+    if differs and len(rows) == 2:
+        listed += [(DIFFERENCE, *row) for row in _difference(rows["A"], rows["B"])]
+    return columns(heading, listed)
+
+
+def _difference(a: Sequence[Row], b: Sequence[Row]) -> Iterator[Row]:
+    of_a = {_key(row): row for row in a}
+    for row in b:
+        if before := of_a.get(_key(row)):
+            yield tuple(
+                one - other if isinstance(one, float) and isinstance(other, float) else one
+                for one, other in zip(row, before, strict=True)
+            )
+
+
+def _key(row: Row) -> Row:
+    return tuple(cell for cell in row if not isinstance(cell, float))
+
+
+def _score(at: Explained) -> Iterator[Row]:
+    for query_name, row in zip(at.why.query_names, at.why.found.matrix.values.tolist(), strict=True):
+        for key_name, value in zip(at.why.key_names, row, strict=True):
+            yield query_name, key_name, value
+
+
+def _promoted(shown: Comparison, tokens: Promoted) -> Iterator[Row]:
+    label = shown.a.tokenizer.labels
+    lists = (
+        label(tokens.raised.values.tolist()),
+        tokens.raised_by.values.tolist(),
+        label(tokens.lowered.values.tolist()),
+        tokens.lowered_by.values.tolist(),
+    )
+    for rank, row in enumerate(zip(*lists, strict=True), 1):
+        yield rank, *row
+
+
+def _outcomes(changes: Sequence[Change]) -> Iterator[Row]:
+    yield from ((each.name, each.direct, each.total, each.kl, each.top) for each in changes)
+
+
+def _layers(at: Explained) -> Iterator[Row]:
+    by_layer = (each.values.tolist() for each in (at.effects.accumulated, at.effects.lens))
+    yield from zip(at.run.layer_labels, *by_layer, strict=True)
+
+
+def _sources(shown: Comparison, at: Explained) -> Iterator[Row]:
+    placed = on_axis(at.by_source.values, shown.positions(at.run), float("nan"))
+    yield from ((place, value) for (place,), value in finite(placed))

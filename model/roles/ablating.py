@@ -1,0 +1,92 @@
+"""What becomes of the loss on second copies when heads are ablated one by one, and which labels that supports."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from headlight.model.analysis import Measure, detectors
+from headlight.model.analysis.detectors import Estimate, Kind, Verdict
+from headlight.model.analysis.heads import next_token_loss
+from headlight.model.edits import Head
+from headlight.model.edits.editing import tap
+from headlight.model.edits.interventions import Ablation, ablate_head, abreast
+from headlight.model.hooks import NO_TAP, Chain, Tap
+from headlight.model.layers import visible_keys
+from headlight.model.roles import sequences
+
+ABLATIONS: dict[Ablation, str] = {"zero": "zeroed", "mean": "mean-ablated"}
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The loss on a second copy (nats a token): untouched, and with one head ablated."""
+
+    untouched: float
+    ablated: Mapping[Ablation, float]
+
+
+Effects = Mapping[Ablation, Estimate]
+"""The change of the loss on second copies when a head is ablated (nats a token), by the way that was done."""
+
+
+def ablation_losses(repeat: sequences.Sequence, heads: Sequence[Head]) -> dict[Head, Losses]:
+    """The loss on a random repeat's second copy, untouched and with each of the heads ablated, side by side.
+
+    Raises:
+        HeadlightError: the model does not allow one of the edits, or the host lets no more passes in.
+    """
+    variants = [(head, mode) for head in heads for mode in ABLATIONS]
+    taps = [NO_TAP, *(ablate_head(*head, mode) for head, mode in variants)]
+    untouched, *rest = _losses(repeat, taps, min(layer for layer, _ in heads))
+    losses = dict(zip(variants, rest, strict=True))
+    return {head: Losses(untouched, {mode: losses[head, mode] for mode in ABLATIONS}) for head in heads}
+
+
+def _losses(repeat: sequences.Sequence, taps: Sequence[Tap], first: int) -> list[float]:
+    """The loss on the second copy with each of the taps; none acts before the layer `first`, which is run to once.
+
+    With edits every row begins at the embedding: an edit may act anywhere.
+    """
+    model, tokens, start, host = repeat.model, repeat.tokens, repeat.start, repeat.host
+    running, half = host.on_device(model), (len(tokens) - start) // 2
+    fed, first = tokens[None].to(host.device), 0 if repeat.edits else first
+    visible = visible_keys(model.cfg.attention_dir, None, len(tokens), fed.device)
+    with host.turn(), torch.inference_mode():
+        edits = tap(running, fed, repeat.edits, repeat.bos)
+        side_by_side = abreast([Chain(edits, each) for each in taps] if repeat.edits else taps)
+        resid = running(fed, stop_at_layer=first).expand(len(taps), -1, -1)
+        for layer in range(first, model.cfg.n_layers):
+            resid = running.blocks[layer](resid, visible, side_by_side.within(f"blocks.{layer}"))
+        # A row at a time: all rows' logits are many times what else a run takes.
+        rows, copy = resid[:, start + half :].split(1), fed[:, start + half :]
+        return [float(next_token_loss(running.unembed(running.ln_final(row, NO_TAP)), copy)) for row in rows]
+
+
+def effects(losses: Sequence[Losses | None]) -> Effects:
+    """What ablating a head changes over repeats: empty where one of these was not measured."""
+    known = [each for each in losses if each is not None]
+    if len(known) < len(losses) or not known:
+        return {}
+    return {mode: detectors.estimate([_change(each, mode) for each in known]) for mode in ABLATIONS}
+
+
+def effect_differences(pairs: Iterable[tuple[Losses, Losses]]) -> Effects:
+    """B - A of what ablating a head changes, repeat by repeat."""
+    every = list(pairs)
+    return {mode: detectors.estimate([_change_of_change(*pair, mode) for pair in every]) for mode in ABLATIONS}
+
+
+def _change_of_change(a: Losses, b: Losses, mode: Ablation) -> Measure:
+    before, after = (_change(losses, mode) for losses in (a, b))
+    return Measure(f"B - A of the {after.name}", "nats", (), after.values - before.values)
+
+
+def _change(losses: Losses, mode: Ablation) -> Measure:
+    change = torch.tensor(losses.ablated[mode] - losses.untouched)
+    return Measure(f"change of the loss on second copies ({mode}-ablated)", "nats", (), change)
+
+
+def verdict(kind: Kind, measured: Effects) -> Verdict:
+    """Whether the ablations support a label."""
+    return detectors.verdict(kind, [float(each.low.values) for each in measured.values()])

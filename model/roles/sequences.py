@@ -1,0 +1,113 @@
+"""The sequences that heads are looked at on: random tokens that come twice, or a prompt; edited or not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from headlight.model.edits import AblateHeads, Drop, Edit, FreezePatterns, Steer
+from headlight.model.errors import InputError
+from headlight.model.host import HERE, Host
+from headlight.model.run import tokenizer_of
+from headlight.model.transformer import Transformer
+
+SHORTEST = 4  # tokens that make a half
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """Tokens that a model reads, with the edits of the run over them; `start` of them stand before the first copy."""
+
+    model: Transformer
+    tokens: Int[Tensor, " pos"]
+    bos: bool
+    start: int = 0
+    edits: tuple[Edit, ...] = ()
+    host: Host = HERE
+
+
+def prompt(model: Transformer, text: str, bos: bool = True, edits: tuple[Edit, ...] = ()) -> Sequence:
+    """A prompt as a sequence.
+
+    Raises:
+        HeadlightError: the model does not take it.
+    """
+    return Sequence(model, model.to_tokens(text, prepend_bos=bos)[0], bos, 0, edits)
+
+
+def random_repeat(
+    model: Transformer,
+    bos: bool,
+    seed: int,
+    number: int,
+    half: int,
+    edits: tuple[Edit, ...] = (),
+    host: Host = HERE,
+) -> Sequence:
+    """One of the seeded sequences of `half` different random tokens, twice.
+
+    Raises:
+        InputError: the context or the vocabulary is too small for that.
+    """
+    half = half_of(model, bos, half, host)
+    if half == 0:
+        name = model.source.name if model.source else "this model"
+        raise InputError(
+            f"The context or the vocabulary of {name} does not hold {SHORTEST} different tokens twice, so that "
+            "there are no random repeats to look for heads on. Look at your own prompts instead."
+        )
+    start = tokenizer_of(model).bos_token_id if bos else None
+    before = torch.tensor([] if start is None else [start], dtype=torch.long)
+    tokens = repeated_halves(1, half, words(model, host), np.random.default_rng([seed, number]))[0]
+    return Sequence(model, torch.cat([before, tokens]), bos, len(before), edits, host)
+
+
+def repeated_halves(
+    n_rows: int, half: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator
+) -> Int[Tensor, "batch pos"]:
+    """Rows of `half` different random tokens, twice: what repeats are measured on.
+
+    Different, because a token that stands twice in one half would leave open what follows it.
+
+    Source: the repeated random sequences of Olsson et al. 2022, "In-context Learning and Induction Heads".
+    """
+    first = np.stack([rng.choice(symbols, size=half, replace=False) for _ in range(n_rows)])
+    return torch.from_numpy(np.concatenate([first, first], axis=1))
+
+
+def half_of(model: Transformer, bos: bool, half: int, host: Host = HERE) -> int:
+    """How many tokens come twice: 0 where the context or the vocabulary is too small for random repeats."""
+    most = most_half(model, bos, host)
+    return min(half, most) if most >= SHORTEST else 0
+
+
+def most_half(model: Transformer, bos: bool, host: Host = HERE) -> int:
+    """How many different tokens the context holds twice."""
+    return min((model.cfg.n_ctx - bos) // 2, len(words(model, host)))
+
+
+def words(model: Transformer, host: Host = HERE) -> Int[np.ndarray, " word"]:
+    """The vocabulary without special tokens, as far as the model embeds it."""
+
+    def found() -> Int[np.ndarray, " word"]:
+        return np.array([token for token in tokenizer_of(model).word_ids() if token < model.cfg.d_vocab])
+
+    return host.keep(("words", model.source), found)
+
+
+def edits_anywhere(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """Those of the edits that can be made on any sequence: they name no token of this prompt, nor one as long."""
+    return tuple(edit for edit in edits if _is_anywhere(edit))
+
+
+def _is_anywhere(edit: Edit) -> bool:
+    match edit:
+        case AblateHeads(by=by):
+            return by != "resample"
+        case Steer(positions=positions):
+            return not positions
+        case Drop() | FreezePatterns():
+            return True
+    return False

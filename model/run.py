@@ -1,0 +1,388 @@
+"""One forward pass over one prompt, and what is kept of it.
+
+A run keeps what every page can be computed from and no pattern: queries, keys and values (any head's pattern on
+demand), what each part wrote to the residual stream (the stream is their sum), and of each head's pattern a thumbnail
+and a few mean scores, taken as the pattern passes.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from headlight.model.analysis import Measure, attention, head_steps
+from headlight.model.cache import ActivationCache
+from headlight.model.config import TransformerConfig
+from headlight.model.edits import AblateHeads, Edit
+from headlight.model.edits.editing import NO_EDITS, EditTap, Means, tap
+from headlight.model.errors import InputError
+from headlight.model.hooks import NO_TAP, Chain, Look, Tap
+from headlight.model.host import HERE, Host, Value
+from headlight.model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+from headlight.model.source import Source
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.transformer import Transformer
+
+THUMBNAIL = 64  # pixels on a side at most
+KEPT = ("hook_q", "hook_k", "hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed")
+STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")  # kept where an edit changes them
+EDITED = "edits of the stream"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One forward pass over one prompt; immutable, and shared by the sessions that ask for it.
+
+    `cache` holds the activations named in `KEPT`. `thumbnails` are the patterns' maxima over bins, `hidden` is true
+    where every cell of a bin is masked. `scores` are per layer and head. `next_logits` are those at the last position.
+
+    All of these are as the `edits` have left them; `tap` does them once more. `cache` then also holds the residual
+    stream where an edit changed it. The last of the `tokens` are those `written` behind the prompt, if any. What is
+    computed from a run is computed by its `host`, which may keep it.
+    """
+
+    model: Transformer
+    prompt: str
+    bos: bool
+    tokens: Int[Tensor, " pos"]
+    labels: tuple[str, ...]
+    cache: ActivationCache
+    thumbnails: Float[Tensor, "layer head rows columns"]
+    hidden: Bool[Tensor, "rows columns"]
+    scores: dict[str, Measure]
+    next_logits: Float[Tensor, " d_vocab"]
+    edits: tuple[Edit, ...] = ()
+    tap: EditTap = NO_EDITS
+    written: tuple[int, ...] = ()
+    host: Host = HERE
+
+    @property
+    def cfg(self) -> TransformerConfig:
+        """The model's settings."""
+        return self.model.cfg
+
+    @property
+    def source(self) -> Source:
+        """Where the model came from."""
+        assert self.model.source is not None  # set by load
+        return self.model.source
+
+    def same_model(self, other: "Run") -> bool:
+        """Whether both are of one model; that may have been closed and opened again between them."""
+        return self.source == other.source
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What tells it from every other run."""
+        key = run_key(self.source.name, self.prompt, self.bos, self.edits)
+        return (*key, "written", self.written) if self.written else key
+
+    def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """What is computed from this run, from where the host has kept it."""
+        return self.host.keep((*self.key, name), make)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer."""
+        return tokenizer_of(self.model)
+
+    @property
+    def layer_labels(self) -> tuple[str, ...]:
+        """What the states of the residual stream are called: the embedding, then after each layer."""
+        return "embed", *(f"L{layer}" for layer in range(self.cfg.n_layers))
+
+    @property
+    def edits_stream(self) -> bool:
+        """Whether an edit changes the residual stream itself, beside what is written to it."""
+        return any(name.endswith(STREAMS) for name in self.cache)
+
+    def writes(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
+        """What each part of the model wrote to the residual stream, by name, in the order of writing.
+
+        What edits added to the stream itself comes last, all together.
+        """
+        written = torch.zeros_like(self.cache["embed"])
+        for name, part in self._parts():
+            written = written + part if self.edits_stream else written
+            yield name, part
+        if self.edits_stream:
+            *_, final = self.streams()
+            yield EDITED, final - written
+
+    def _parts(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
+        yield "token embedding", self.cache["embed"]
+        yield "position embedding", self.cache["pos_embed"]
+        for layer in range(self.cfg.n_layers):
+            yield f"L{layer} attention", self.cache["attn_out", layer]
+            if not self.cfg.attn_only:
+                yield f"L{layer} MLP", self.cache["mlp_out", layer]
+
+    def streams(self, positions: slice = slice(None)) -> Iterator[Float[Tensor, "pos d_model"]]:
+        """The residual stream at these positions before the first layer and after each one."""
+        embedded = self.cache["embed"][positions] + self.cache["pos_embed"][positions]
+        resid = self._edited("blocks.0.hook_resid_pre", positions, embedded)
+        yield resid
+        states = ("post",) if self.cfg.attn_only else ("mid", "post")
+        for layer in range(self.cfg.n_layers):
+            for part, state in zip(("attn_out", "mlp_out"), states, strict=False):
+                summed = resid + self.cache[part, layer][positions]
+                resid = self._edited(f"blocks.{layer}.hook_resid_{state}", positions, summed)
+            yield resid
+
+    def _edited(
+        self, name: str, positions: slice, summed: Float[Tensor, "pos d_model"]
+    ) -> Float[Tensor, "pos d_model"]:
+        """A stream as the edits have left it, where they change it; what was summed elsewhere."""
+        return self.cache[name][positions] if self.tap.wants(name) else summed
+
+
+def run_key(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> tuple[Hashable, ...]:
+    """What tells a run from every other, before it is made."""
+    return (model_name, prompt, bos, edits) if edits else (model_name, prompt, bos)
+
+
+@dataclass(frozen=True)
+class HeadAttention:
+    """One head's attention on demand, row = query and column = key: scores (-inf where masked) and their softmax.
+
+    Where an edit has changed the pattern it need not be that any more.
+    """
+
+    scores: Float[Tensor, "query key"]
+    pattern: Float[Tensor, "query key"]
+    edited: bool = False
+
+
+def run_prompt(model: Transformer, prompt: str, prepend_bos: bool = True, edits: tuple[Edit, ...] = ()) -> Run:
+    """One forward pass over a text, with edits or without.
+
+    Raises:
+        HeadlightError: the model came without a tokenizer, the prompt is empty or longer than its context, or an edit
+            is not allowed there.
+    """
+    tokens = model.to_tokens(prompt, prepend_bos)[0].cpu()
+    with torch.inference_mode():
+        return make_run(model, prompt, prepend_bos, tokens, edits)
+
+
+def make_run(
+    model: Transformer,
+    prompt: str,
+    bos: bool,
+    tokens: Int[Tensor, " pos"],
+    edits: tuple[Edit, ...] = (),
+    written: tuple[int, ...] = (),
+    means: Means | None = None,
+    on: Transformer | None = None,
+    host: Host = HERE,
+    watch: Tap = NO_TAP,
+) -> Run:
+    """One forward pass over the prompt's tokens and those written behind it, which `watch` sees too.
+
+    `means` are those over other prompts that are known, so that these need not be run again for the edits. `on` is a
+    copy of the model on another device, where the pass is to be made.
+
+    Raises:
+        HeadlightError: an edit that this model or prompt does not allow.
+    """
+    n_prompt = len(tokens)
+    tokens = torch.cat([tokens, torch.tensor(written, dtype=torch.long)])
+    running = on or model
+    inputs = tokens[None].to(running.embed.W_E.device)
+    editing = tap(running, inputs, edits, bos, n_prompt, means)
+    reduce = _Reduce(tokens, model.cfg, editing)
+    final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
+    mask = visible_keys(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
+    return Run(
+        model=model,
+        prompt=prompt,
+        bos=bos,
+        tokens=tokens,
+        labels=tuple(tokenizer_of(model).labels(tokens)),
+        cache=ActivationCache(reduce.kept, model.cfg.n_layers),
+        thumbnails=torch.stack(reduce.thumbnails),
+        hidden=~attention.max_pool(mask, THUMBNAIL),
+        scores=stack(reduce.scores),
+        next_logits=running.unembed(running.ln_final(final[:, -1:], Tap()))[0, 0].cpu(),
+        edits=edits,
+        tap=editing,
+        written=written,
+        host=host,
+    )
+
+
+class _Reduce(Tap):
+    """Keeps the activations in `KEPT`, and the streams that are edited; of each pattern a thumbnail and scores.
+
+    What is kept is copied, all layers of a kind side by side: left where the pass put them, the kept ones would pin the
+    memory of those that passed between them (100 MB at 1024 tokens of GPT-2).
+    """
+
+    def __init__(self, tokens: Int[Tensor, " pos"], cfg: TransformerConfig, editing: EditTap) -> None:
+        self._n_layers, self._editing, self._mean_scores = cfg.n_layers, editing, MeanScores(tokens)
+        self._shelves: dict[str, Iterator[Tensor]] = {}
+        self.kept: dict[str, Tensor] = {}
+        self.thumbnails: list[Tensor] = []
+        self.scores: list[dict[str, Measure]] = []
+        self._n_heads, self._thumbnails, self._scores = cfg.n_heads, list[Tensor](), list[dict[str, Measure]]()
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        part = name.rpartition(".")[2]
+        if part in KEPT:
+            if part not in self._shelves:
+                n_layers = self._n_layers if name.startswith("blocks.") else 1
+                self._shelves[part] = iter(torch.empty(n_layers, *activation.shape[1:]))
+            self.kept[name] = next(self._shelves[part]).copy_(activation[0])
+        elif self._is_edited_stream(name):
+            self.kept[name] = activation[0].cpu().clone()
+        elif part == "hook_pattern" and activation.ndim == 2:
+            self._watch(activation)
+        elif part == "hook_pattern":
+            self.thumbnails.append(attention.max_pool(activation[0].cpu(), THUMBNAIL))
+            self.scores.append(self._mean_scores(activation[0].cpu()))
+        return activation
+
+    def look(self, name: str) -> Look:
+        part = name.rpartition(".")[2]
+        if part == "hook_pattern":
+            return Look.BY_HEAD
+        return Look.WHOLE if part in KEPT or self._is_edited_stream(name) else Look.NEVER
+
+    def _is_edited_stream(self, name: str) -> bool:
+        return name.endswith(STREAMS) and self._editing.wants(name)
+
+    def _watch(self, pattern: Float[Tensor, "query key"]) -> None:
+        """Reduce one head of a long prompt: a layer's patterns at once would take 50 MB at 1024 tokens of GPT-2."""
+        self._thumbnails.append(attention.max_pool(pattern, THUMBNAIL))
+        self._scores.append(self._mean_scores(pattern[None]))
+        if len(self._scores) == self._n_heads:
+            self.thumbnails.append(torch.stack(self._thumbnails))
+            self.scores.append(_side_by_side(self._scores))
+            self._thumbnails, self._scores = [], []
+
+
+class MeanScores:
+    """The mean scores of patterns of one prompt, one a head; what all need of the prompt is made once."""
+
+    def __init__(self, tokens: Int[Tensor, " pos"]) -> None:
+        self._tokens, self._cells = tokens, attention.scored_cells(tokens)
+        self._apart = attention.distances(len(tokens), len(tokens))
+
+    def __call__(self, pattern: Float[Tensor, "head query key"]) -> dict[str, Measure]:
+        entropy, distance = attention.entropy(pattern), attention.mean_distance(pattern, self._apart.to(pattern))
+        rows = {"entropy": entropy, "mean_distance": distance}
+        means = {name: Measure(row.name, row.unit, ("head",), row.values.mean(-1)) for name, row in rows.items()}
+        return means | vars(attention.head_scores(pattern, self._tokens, self._cells))
+
+
+def _side_by_side(heads: list[dict[str, Measure]]) -> dict[str, Measure]:
+    """A layer's scores from those of each head."""
+    return {
+        name: Measure(each.name, each.unit, ("head",), torch.cat([head[name].values for head in heads]))
+        for name, each in heads[0].items()
+    }
+
+
+def stack(layers: list[dict[str, Measure]]) -> dict[str, Measure]:
+    """All layers' scores, one a layer and head, from each layer's."""
+    return {
+        name: Measure(first.name, first.unit, ("layer", "head"), torch.stack([layer[name].values for layer in layers]))
+        for name, first in layers[0].items()
+    }
+
+
+def means_of(made: Run) -> Means:
+    """The means over other prompts that a run's edits need, by these prompts."""
+    ablations = [edit for edit in made.edits if isinstance(edit, AblateHeads) and edit.by == "mean" and edit.over]
+    return {edit.over: made.host.mean_z(made.model, edit.over, made.bos) for edit in ablations}
+
+
+def attend(made: Run, layer: int, head: int) -> HeadAttention:
+    """One head's scores and pattern, computed anew from the run's queries and keys, and edited as in the run."""
+    edited = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+    whole = any(map(made.tap.wants, edited))  # an edit finds its head by its place among all
+    heads, at = (slice(None), head) if whole else (slice(head, head + 1), 0)
+    q, k = (made.cache[name, layer][None, :, heads] for name in ("q", "k"))
+    mask = visible_keys(made.cfg.attention_dir, None, len(made.tokens), q.device)
+    with torch.inference_mode():
+        scores = made.tap(edited[0], attention_scores(q, k, mask, attention_scale(made.cfg, layer)))
+        pattern = made.tap(edited[1], attention_pattern(scores, mask))
+        return HeadAttention(scores[0, at], pattern[0, at], made.tap.wants(edited[1]))
+
+
+def once_more(made: Run, tap: Tap, stop_at_layer: int | None = None) -> Float[Tensor, "pos width"]:
+    """What the model returns for a run's tokens, logits or the stream before a layer, from another pass with this tap.
+
+    The run's edits are made before the tap sees anything.
+
+    Raises:
+        HeadlightError: the run's host lets no more passes in.
+    """
+    host = made.host
+    model = host.on_device(made.model)
+    with host.turn(), torch.inference_mode():
+        tokens, editing = made.tokens[None].to(host.device), Chain(made.tap, tap)
+        return model(tokens, tap=editing, stop_at_layer=stop_at_layer)[0].cpu()
+
+
+def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
+    """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm)."""
+    v = made.cache["v", layer][:, head : head + 1]
+    W_O = made.model.get_parameter(f"blocks.{layer}.attn.W_O")[head : head + 1]
+    with torch.inference_mode():
+        return attention.write_norms(v, W_O).values[0]
+
+
+@dataclass(frozen=True, eq=False)
+class HeadWeights:
+    """One head's parameters, and its layer's LayerNorm (None where there is none), output bias and scale."""
+
+    norm: head_steps.Norm | None
+    W_Q: Float[Tensor, "d_model d_head"]
+    W_K: Float[Tensor, "d_model d_head"]
+    W_V: Float[Tensor, "d_model d_value"]
+    W_O: Float[Tensor, "d_value d_model"]
+    b_Q: Float[Tensor, " d_head"]
+    b_K: Float[Tensor, " d_head"]
+    b_V: Float[Tensor, " d_value"]
+    b_O: Float[Tensor, " d_model"]
+    attn_scale: float
+
+
+def head_weights(made: Run, layer: int, head: int) -> HeadWeights:
+    """The parameters that a head computes with."""
+    block = f"blocks.{layer}"
+    parameters = {name: each.detach() for name, each in made.model.named_parameters() if name.startswith(f"{block}.")}
+    own = {name: parameters[f"{block}.attn.{name}"][head] for name in ("W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V")}
+    norm = None
+    if made.cfg.normalization_type is not None:
+        gain, bias = (parameters.get(f"{block}.ln1.{name}") for name in "wb")
+        norm = head_steps.Norm(made.cfg.eps, gain, bias)
+    return HeadWeights(norm, **own, b_O=parameters[f"{block}.attn.b_O"], attn_scale=attention_scale(made.cfg, layer))
+
+
+def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps:
+    """Every step of one head at one query, from the run's own queries, keys and values."""
+    weights = head_weights(made, layer, head)
+    q, k, v = (made.cache[name, layer][:, head] for name in ("q", "k", "v"))
+    stream = next(islice(made.streams(), layer, None))
+    mask = visible_keys(made.cfg.attention_dir, None, len(made.tokens), q.device)[0, 0, query]
+    with torch.inference_mode():
+        return head_steps.head_steps(stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale)
+
+
+def tokenizer_of(model: Transformer) -> Tokenizer:
+    """The model's tokenizer.
+
+    Raises:
+        InputError: the model came without one.
+    """
+    if model.tokenizer is None:
+        raise InputError(
+            "This model came without a tokenizer, so no prompt can be typed. Put its tokenizer.json, or its vocab.json "
+            "and merges.txt, beside the weights."
+        )
+    return model.tokenizer

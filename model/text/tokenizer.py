@@ -1,0 +1,276 @@
+"""Text to token ids and back, and how a token is shown."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from headlight.model.errors import CheckpointError, HeadlightError, InputError
+from headlight.model.files import read_json
+from headlight.model.text.labels import label
+
+if TYPE_CHECKING:
+    import tokenizers
+
+TokenIds = Int[Tensor, "..."] | Sequence[int] | int
+
+END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a sequence
+MOST_LISTED = 60  # words of a vocabulary that a message names
+SPECIAL_ROLES = ("bos_token", "eos_token", "unk_token", "pad_token")
+
+
+def _byte_of() -> dict[str, int]:
+    """The byte that each character of a byte-level vocabulary stands for: the printable ones of Latin-1 for
+    themselves, the characters from U+0100 on for the other bytes in order.
+
+    Source: Radford et al. 2019, the released GPT-2 code.
+    """
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}
+
+
+BYTE_OF = _byte_of()
+
+
+class Tokenizer:
+    """A model's tokenizer: ids for text, text for ids and a label for every id.
+
+    Special tokens that are typed, such as <|endoftext|>, are literal text unless `parse_special` asks otherwise, and
+    the beginning-of-sequence token is prepended only when asked for.
+    """
+
+    def __init__(self, backend: "tokenizers.Tokenizer", special: Sequence[str] = (), bos: str | None = None) -> None:
+        """Wrap a tokenizer of the `tokenizers` library; of the special tokens those that it knows become special."""
+        backend.no_truncation()
+        backend.no_padding()
+        backend.add_special_tokens([token for token in special if backend.token_to_id(token) is not None])
+        backend.encode_special_tokens = True  # the library's name for leaving them literal
+        self._backend = backend
+        self._added = backend.get_added_tokens_decoder()
+        self._byte_level = type(backend.decoder).__name__ == "ByteLevel"
+        self._of_words = type(backend.model).__name__ == "WordLevel"
+        self.bos_token_id = None if bos is None else backend.token_to_id(bos)
+
+    @classmethod
+    def from_folder(cls, folder: str | Path) -> "Tokenizer":
+        """The tokenizer of a Hugging Face folder: tokenizer.json, or GPT-2's vocab.json and merges.txt.
+
+        Raises:
+            CheckpointError: there is none, or it cannot be read.
+        """
+        folder = Path(folder)
+        settings = _settings(folder / "tokenizer_config.json")
+        special = [token for role in SPECIAL_ROLES if (token := _content(settings.get(role, END_OF_TEXT)))]
+        with _refusing(
+            CheckpointError,
+            "The tokenizer cannot be read ({}). The folder has to hold tokenizer.json, or vocab.json and merges.txt: "
+            "copy or download them again.",
+        ):
+            backend = _backend(folder, settings.get("add_prefix_space") is True)
+            return cls(backend, special, _content(settings.get("bos_token", END_OF_TEXT)))
+
+    @classmethod
+    def from_file(cls, path: Path) -> "Tokenizer":
+        """The tokenizer of one file that `save`, or the `tokenizers` library, wrote; its special tokens are its own.
+
+        Raises:
+            CheckpointError: the file is missing or cannot be read.
+        """
+        from tokenizers import Tokenizer as Backend
+
+        with _refusing(CheckpointError, f"The tokenizer {path.name} cannot be read ({{}}). Copy or download it again."):
+            return cls(Backend.from_file(str(path)))
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer as one file that `from_file` and the `tokenizers` library read."""
+        path.write_text(self._backend.to_str(pretty=True) + "\n", encoding="utf-8")
+
+    @property
+    def n_words(self) -> int:
+        """How many tokens the vocabulary has besides special ones."""
+        return self._backend.get_vocab_size() - len(self._added)
+
+    def word_ids(self) -> list[int]:
+        """The ids of all tokens besides special ones, in order."""
+        return sorted(set(self._backend.get_vocab().values()) - set(self._added))
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a text that the vocabulary lacks, in order; none where it is made of bytes.
+
+        A word that is spelled like a special token is no word of the vocabulary.
+        """
+        unknown = getattr(self._backend.model, "unk_token", None)
+        if unknown is None:
+            return []
+        no_words = {self._backend.token_to_id(unknown), *self._added}
+        found = self._backend.encode(text, add_special_tokens=False)
+        spans = zip(found.ids, found.offsets, strict=True)
+        return [text[start:end] for token, (start, end) in spans if token in no_words]
+
+    def _strange_words(self, text: str) -> list[str]:
+        """The words of a text on which a vocabulary of words fails that has no token for all others."""
+        normalizer, splitter = self._backend.normalizer, self._backend.pre_tokenizer
+        if not self._of_words or splitter is None:
+            return []
+        words = splitter.pre_tokenize_str(text if normalizer is None else normalizer.normalize_str(text))
+        return [label(word.encode()) for word, _ in words if self._backend.token_to_id(word) is None]
+
+    def to_tokens(self, text: str, prepend_bos: bool = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
+        """The ids of a text, as a batch of one row.
+
+        Raises:
+            InputError: it is no text of valid Unicode, or there is no beginning-of-sequence token to prepend.
+        """
+        return torch.tensor([self._encode(text, prepend_bos, parse_special)], dtype=torch.long)
+
+    def to_batch(
+        self, texts: Sequence[str], prepend_bos: bool = False, parse_special: bool = False
+    ) -> tuple[Int[Tensor, "batch pos"], Int[Tensor, "batch pos"]]:
+        """The ids of several texts, padded on the right with id 0, and the mask that is 1 for real tokens.
+
+        Raises:
+            InputError: as `to_tokens`.
+        """
+        rows = [self._encode(text, prepend_bos, parse_special) for text in texts]
+        n_pos = max(map(len, rows), default=0)
+        tokens = [row + [0] * (n_pos - len(row)) for row in rows]
+        mask = [[1] * len(row) + [0] * (n_pos - len(row)) for row in rows]
+        shape = (len(rows), n_pos)
+        return torch.tensor(tokens, dtype=torch.long).view(shape), torch.tensor(mask, dtype=torch.long).view(shape)
+
+    def to_single_token(self, text: str, parse_special: bool = False) -> int:
+        """The id of a text that is one token.
+
+        Raises:
+            InputError: it is none or several; the message shows them.
+        """
+        ids = self._encode(text, False, parse_special)
+        if len(ids) != 1:
+            shown = " ".join(self.labels(ids))
+            raise InputError(f"{text!r} is {len(ids)} tokens ({shown}), not one. A leading space often decides.")
+        return ids[0]
+
+    def same_vocabulary(self, other: "Tokenizer") -> bool:
+        """Whether every token id stands for the same text in both."""
+        return self._backend.get_vocab() == other._backend.get_vocab()
+
+    def to_string(self, tokens: TokenIds) -> str:
+        """The text of token ids; bytes that are no whole character become U+FFFD."""
+        return self._backend.decode(_ids(tokens), skip_special_tokens=False)
+
+    def to_str_tokens(self, text: str | TokenIds, prepend_bos: bool = False, parse_special: bool = False) -> list[str]:
+        """The text of each token of a text, or of each of the token ids.
+
+        Raises:
+            InputError: as `to_tokens`.
+        """
+        ids = self._encode(text, prepend_bos, parse_special) if isinstance(text, str) else _ids(text)
+        return [self.to_string(token) for token in ids]
+
+    def labels(self, tokens: TokenIds) -> list[str]:
+        """How each token is shown, every character of it visible; `<id 50300>` for an id without a token."""
+        return [self._label(token) for token in _ids(tokens)]
+
+    def label_together(self, tokens: TokenIds) -> str:
+        """How tokens in a row are shown as one: their labels, but characters that are split between them are whole."""
+        named = ((token, self._backend.id_to_token(token) or "") for token in _ids(tokens))
+        return label(b"".join(self._bytes(token, name) for token, name in named))
+
+    def _encode(self, text: str, prepend_bos: bool, parse_special: bool) -> list[int]:
+        bos = [] if self.bos_token_id is None else [self.bos_token_id]
+        if prepend_bos and not bos:
+            raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
+        if not isinstance(text, str):
+            raise InputError(f"One text is needed, not {type(text).__name__}; `to_batch` takes several.")
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"The text's character {error.start + 1} is half of a surrogate pair, which no tokenizer takes. "
+                "Remove or replace it."
+            ) from error
+        backend = self._parsing if parse_special else self._backend
+        try:
+            with _refusing(InputError, "The model's tokenizer fails on this text ({}). Try another text or model."):
+                ids = backend.encode(text, add_special_tokens=False).ids
+        except InputError as error:
+            if strange := self._strange_words(text):
+                raise InputError(self._only_these(strange)) from error
+            raise
+        return bos + ids if prepend_bos else ids
+
+    def _only_these(self, strange: list[str]) -> str:
+        """What to say of words that the vocabulary lacks."""
+        known = sorted(self.labels(self.word_ids()))
+        more = " …" if len(known) > MOST_LISTED else ""
+        listed, said = (" ".join(dict.fromkeys(words[:MOST_LISTED])) for words in (known, strange))
+        return f"This model knows {len(known)} words and not: {said}. Use these alone: {listed}{more}"
+
+    @cached_property
+    def _parsing(self) -> "tokenizers.Tokenizer":
+        """A second tokenizer that parses special tokens: a switch thrown on the first would change other threads'."""
+        return type(self._backend).from_str(self._backend.to_str())
+
+    def _label(self, token: int) -> str:
+        name = self._backend.id_to_token(token) if 0 <= token < 2**32 else None
+        return f"<id {token}>" if name is None else label(self._bytes(token, name))
+
+    def _bytes(self, token: int, name: str) -> bytes:
+        """The bytes that a token stands for, also where they are only part of a character."""
+        if token in self._added or self._of_words:
+            return name.encode()
+        if self._byte_level and all(character in BYTE_OF for character in name):
+            return bytes(BYTE_OF[character] for character in name)
+        return self.to_string(token).encode()
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Whether a folder holds the files that `Tokenizer.from_folder` reads."""
+    return (folder / "tokenizer.json").is_file() or (folder / "vocab.json").is_file()
+
+
+@contextmanager
+def _refusing(kind: type[HeadlightError], message: str) -> Iterator[None]:
+    """Whatever the `tokenizers` library raises as an error of ours; in the message {} stands for what it says."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # its errors have no narrower type, and its panics are not even an Exception
+        raise kind(message.format(error)) from error
+
+
+def _backend(folder: Path, add_prefix_space: bool) -> "tokenizers.Tokenizer":
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    if (folder / "tokenizer.json").is_file():
+        return Tokenizer.from_file(str(folder / "tokenizer.json"))
+    backend = Tokenizer(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    backend.decoder = decoders.ByteLevel()
+    return backend
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}
+
+
+def _content(token: object) -> str | None:
+    """A special token's text, which tokenizer_config.json gives alone or in an object."""
+    text = token.get("content") if isinstance(token, dict) else token
+    return text if isinstance(text, str) else None
+
+
+def _ids(tokens: TokenIds) -> list[int]:
+    """Token ids as a list, from one id, a sequence, or a tensor of one row."""
+    if isinstance(tokens, Tensor):
+        if tokens.ndim > 1 and tokens.shape[0] != 1:
+            raise InputError(f"Token ids have shape {list(tokens.shape)}; give one row of them at a time.")
+        return tokens.flatten().tolist()
+    return [tokens] if isinstance(tokens, int) else [int(token) for token in tokens]

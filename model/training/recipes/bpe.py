@@ -1,0 +1,94 @@
+"""Trains the embedded model's tokenizer: byte-level BPE, digits in groups of at most two.
+
+`python -m headlight.model.training.recipes.bpe --out assets/models/mini`
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from headlight.model.training.recipes.corpus import grammar_documents
+from headlight.model.training.recipes.grammar.words import single_tokens
+from headlight.model.training.recipes.library import training_files
+
+VOCABULARY = 4096
+FILE = "tokenizer.json"
+END_OF_TEXT, END_OF_TEXT_ID = "<|endoftext|>", 0
+
+# GPT-2's splitting, but for the digits: groups of at most two, so that every number is spelled in pairs.
+SPLIT = r"'(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}{1,2}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+GRAMMAR_DOCUMENTS = 60_000
+# Far above the count of the rarest merge, far below what would crowd out the corpus.
+WORD_REPEATS = 2000
+
+
+def required_tokens() -> list[str]:
+    """What must be one token: the grammar's words after a space, one- and two-digit numbers, capital letters."""
+    numbers = [*map(str, range(10)), *(f"{number:02}" for number in range(100))]
+    capitals = [chr(code) for code in range(ord("A"), ord("Z") + 1)]
+    words = [f" {word}" for word in single_tokens()]
+    return words + [space + text for text in numbers + capitals for space in ("", " ")]
+
+
+def training_text(seed: int) -> Iterator[str]:
+    """What the merges are learned from: the corpus's training split, and each required token often enough."""
+    yield from training_files().values()
+    yield from islice(grammar_documents(seed), GRAMMAR_DOCUMENTS)
+    for token in required_tokens():
+        for _ in range(WORD_REPEATS):
+            yield token
+
+
+def train(seed: int) -> Tokenizer:
+    """A tokenizer of exactly 4096 tokens; the same seed and library give the same one."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(SPLIT), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=[END_OF_TEXT],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(training_text(seed), trainer)
+    return tokenizer
+
+
+def save(tokenizer: Tokenizer, folder: Path) -> None:
+    """Writes what `Tokenizer.from_file` and transformers' `AutoTokenizer.from_pretrained` read.
+
+    The class is transformers' generic one: its `GPT2Tokenizer` would put GPT-2's own splitting in place of ours.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(folder / FILE))
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": END_OF_TEXT,
+        "eos_token": END_OF_TEXT,
+        "unk_token": END_OF_TEXT,
+        "clean_up_tokenization_spaces": False,
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """The command line: trains and writes the tokenizer."""
+    parser = argparse.ArgumentParser(description="Train the embedded model's tokenizer.")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    save(train(arguments.seed), arguments.out)
+
+
+if __name__ == "__main__":
+    main()

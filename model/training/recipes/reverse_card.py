@@ -1,0 +1,115 @@
+"""The card of the embedded model `reverse`: its figures, measured, and the picture of how it learned.
+
+`python -m headlight.model.training.recipes.reverse_card` prints the figures, with a NAME one of them, and `--write`
+(`make card`) writes the card.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from headlight.model.decoding import greedy
+from headlight.model.loading import load_seq2seq
+from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.training.cards import Card, Figure, command_line, megabytes
+from headlight.model.training.log import TRAINING_LOG, read_rows
+from headlight.model.training.pairs import Pair, pad_pairs
+from headlight.model.training.recipes.reverse import (
+    BATCH_SIZE,
+    LONGEST,
+    SETTINGS,
+    SHORTEST,
+    STEPS,
+    SYMBOLS,
+    Reversals,
+    mirrored,
+    reversals,
+)
+
+N_SEQUENCES, AT_ONCE = 10_000, 1_000
+LEARNING = "learning.svg"
+
+
+@cache
+def unseen(seed: int) -> list[Pair]:
+    """10,000 sequences, drawn apart from those of the training."""
+    return reversals(N_SEQUENCES, np.random.default_rng((seed, STEPS)))
+
+
+def _batches(seed: int) -> list[list[Pair]]:
+    return [unseen(seed)[start : start + AT_ONCE] for start in range(0, N_SEQUENCES, AT_ONCE)]
+
+
+def exact(model: Seq2SeqTransformer, seed: int) -> float:
+    """Share of unseen sequences that greedy decoding reverses without a mistake, its end included."""
+    right = 0
+    for pairs in _batches(seed):
+        batch = pad_pairs(pairs)
+        written = greedy(model, batch.source, batch.source_mask)
+        right += sum(each.tokens.tolist() == target for each, (_, target) in zip(written, pairs, strict=True))
+    return right / N_SEQUENCES
+
+
+def strongest_mirrored(model: Seq2SeqTransformer, seed: int) -> float:
+    """Share of the symbols of unseen targets whose strongest source is the mirrored position."""
+    return torch.cat([mirrored(model, pad_pairs(pairs)) for pairs in _batches(seed)]).float().mean().item()
+
+
+@cache
+def _trained_on() -> frozenset[tuple[int, ...]]:
+    data = Reversals(SETTINGS.seed)
+    return frozenset(tuple(source) for step in range(STEPS) for source, _ in data.pairs(step))
+
+
+def seen(model: Seq2SeqTransformer, seed: int) -> float:
+    """How many of the unseen sequences were trained on after all, whatever the model."""
+    return sum(tuple(source) in _trained_on() for source, _ in unseen(seed))
+
+
+FIGURES: dict[str, Figure[Seq2SeqTransformer]] = {
+    "exact": Figure("unseen sequences reversed exactly by greedy decoding", exact, at_least=0.999),
+    "mirrored": Figure("symbols whose strongest source is the mirrored position", strongest_mirrored, at_least=0.99),
+    "seen": Figure("unseen sequences that training held", seen, at_most=0),
+    "megabytes": Figure("size of the model's folder, MB", megabytes, at_most=2),
+}
+
+
+def draw_learning(folder: Path) -> None:
+    """The training log as a picture: right tokens and mirrored attention against steps."""
+    import matplotlib.pyplot as plt
+
+    rows = read_rows(folder / TRAINING_LOG)
+    plt.rcParams["svg.hashsalt"] = LEARNING  # the same log gives the same file
+    figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
+    lines = {"held_out_accuracy": ("-", "right tokens"), "mirrored": ("--", "strongest source mirrored")}
+    for name, (style, label) in lines.items():
+        axes.plot([row["step"] for row in rows], [row[name] for row in rows], style, label=label)
+    axes.set(xlabel="steps", ylabel="share", ylim=(0, 1.02))
+    axes.legend(frameon=False, loc="lower right")
+    figure.savefig(folder / LEARNING, metadata={"Date": None})
+    plt.close(figure)
+
+
+def facts(model: Seq2SeqTransformer, folder: Path) -> dict[str, object]:
+    """What the card's text says besides its figures; draws the picture."""
+    draw_learning(folder)
+    return {
+        "n_symbols": len(SYMBOLS),
+        "first_symbols": " ".join(SYMBOLS[:6]),
+        "shortest": SHORTEST,
+        "longest": LONGEST,
+        "n_steps": f"{STEPS:,}",
+        "batch_size": BATCH_SIZE,
+        "n_sequences": f"{N_SEQUENCES:,}",
+    }
+
+
+TEMPLATE = Path(__file__).with_name("reverse_card.md")
+CARD = Card(
+    "reverse", "headlight.model.training.recipes.reverse_card", FIGURES, load_seq2seq, TEMPLATE, facts, digits=5
+)
+
+if __name__ == "__main__":
+    command_line(CARD)

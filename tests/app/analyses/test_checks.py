@@ -1,0 +1,150 @@
+"""What the trust panel measures, against what it must find, and against what it must not overlook."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from streamlit.testing.v1 import AppTest
+
+from headlight.app.analyses import checks
+from headlight.app.runs import runs
+from headlight.model.edits import AblateHeads, Edit, Patch, Steer
+from headlight.model.errors import InputError
+from headlight.model.kernels.backend import measured
+from headlight.model.run import Run, attend
+from tests.places import MAIN
+
+PROMPT = "one two three one two three"
+ROUNDING = 2**-23  # float32's relative step
+
+
+def test_the_product_is_as_exact_as_float32_sums_are() -> None:
+    product = checks.product()
+    # Between a hundredth of a step of the largest entry, and the bound of a sum of 768 terms added one by one.
+    assert ROUNDING / 100 < product.error < 768 * ROUNDING
+    assert product.name in [each.name for each in measured()]
+    assert product.gflops > 0
+    assert checks.precision() == "highest"
+
+
+def test_a_runs_sums_add_up_to_rounding(run: Run) -> None:
+    found = checks.sums(run)
+    assert found.components.unit == "activation"
+    # Eight numbers of size 1 added in another order, and weights that a softmax divided by their sum.
+    assert 0 <= found.components.values < 1e-5
+    assert 0 < found.rows.values < 1e-5
+
+
+def test_a_component_that_is_off_is_found(run: Run) -> None:
+    """The final residual comes from a pass of its own, not from the components."""
+    kept = run.cache["mlp_out", 1].clone()
+    with torch.inference_mode():
+        run.cache["mlp_out", 1].add_(0.5)
+        found = float(checks.sums(run).components.values)
+        run.cache["mlp_out", 1].copy_(kept)
+    assert abs(found - 0.5) < 1e-5  # rounding, as above
+
+
+def by_hand(made: Run) -> torch.Tensor:
+    """What all parts write, summed in numpy's float64 head by head; each head's z is its pattern times its values."""
+    total = made.cache["embed"].double() + made.cache["pos_embed"]
+    for layer in range(made.cfg.n_layers):
+        attn = made.model.blocks[layer].attn
+        for head in range(made.cfg.n_heads):
+            z = attend(made, layer, head).pattern.double() @ made.cache["v", layer][:, head].double()
+            total = total + z @ attn.W_O[head].double()
+        total = total + attn.b_O + made.cache["mlp_out", layer]
+    return total.detach()
+
+
+def test_components_are_the_heads_themselves(run: Run) -> None:
+    *_, final = run.streams()
+    expected = float((by_hand(run) - final).abs().max())
+    found = checks.sums(run)
+    assert 0 < found.components.values < 1e-5
+    # The pattern by hand was rounded to float32 on another way.
+    assert abs(float(found.components.values) - expected) < 1e-6
+    assert found.largest == pytest.approx(float(final.abs().max()))
+    assert checks.summed(run) == "15 heads, 3 biases b_O, 3 MLPs, 2 embeddings, in float64"
+
+
+def test_a_wrong_output_matrix_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pass has the right one: the sum of heads is not what attention wrote."""
+    right = run.model.get_parameter("blocks.1.attn.W_O").detach()
+    wrong = {"blocks.1.attn.W_O": torch.cat([right[:2], 2 * right[2:3], right[3:]])}
+    own = run.model.get_parameter
+    monkeypatch.setattr(run.model, "get_parameter", lambda name: wrong[name] if name in wrong else own(name))
+    z = attend(run, 1, 2).pattern @ run.cache["v", 1][:, 2]
+    assert float(checks.sums(run).components.values) == pytest.approx(float((z @ right[2]).abs().max()), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Steer(1, "one two", "two", -1.5),
+        AblateHeads(((0, 1), (2, 3)), "zero"),
+        Patch("blocks.1.attn.hook_result", " three two one"),
+        Patch("blocks.2.hook_attn_out", " three two one"),
+        Patch("blocks.1.hook_resid_mid", " three two one"),
+    ],
+)
+def test_sums_of_an_edited_run_add_up_too(folder: str, settings: dict[str, object], edit: Edit) -> None:
+    edited = runs.run(folder, PROMPT, True, (edit,))
+    assert 0 < float(checks.sums(edited).components.values) < 1e-5
+    kept = edited.cache["mlp_out", 2].clone()  # after every edit: what is off before one is taken for the edit's
+    with torch.inference_mode():
+        edited.cache["mlp_out", 2].add_(0.5)
+        assert float(checks.sums(edited).components.values) > 0.4
+        edited.cache["mlp_out", 2].copy_(kept)
+
+
+def test_logits_are_those_of_transformers(folder: str, settings: dict[str, object]) -> None:
+    # Logits of size 1 from float32 sums in another order.
+    assert checks.difference_from_transformers(runs.run(folder, PROMPT, True)) < 1e-4
+
+
+def test_a_model_that_computes_something_else_is_found(
+    folder: str, settings: dict[str, object], tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    made = runs.run(str(copy), PROMPT, True)
+    tensors = load_file(copy / "model.safetensors")
+    tensors["transformer.ln_f.bias"] = tensors["transformer.ln_f.bias"] + 1
+    (copy / "model.safetensors").unlink()  # a file of its own, so that the open model keeps what it has
+    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
+    assert checks.difference_from_transformers(made) > 1e-2
+
+
+def test_what_transformers_cannot_open_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.model, "source", replace(run.source, family="transformer_lens"))
+    with pytest.raises(InputError, match="GPT-2 folders alone"):
+        checks.difference_from_transformers(run)
+
+
+@pytest.fixture
+def panel(settings: dict[str, object], folder: str) -> AppTest:
+    """The page with the panel open."""
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.query_params["prompt"] = PROMPT
+    page.session_state["headlight.aboutA"] = True
+    return page.run()
+
+
+def test_the_panel_says_what_computed_the_numbers(panel: AppTest, folder: str) -> None:
+    shown = " ".join(block.value for block in panel.code)
+    run = runs.run(folder, PROMPT, True)
+    for said in (folder, run.source.sha256, "float32", f"cpu, {torch.get_num_threads()}", "relative error"):
+        assert said in shown
+    assert " ".join(map(str, run.tokens.tolist())) in shown
+
+
+def test_the_panel_checks_on_request(panel: AppTest) -> None:
+    for label, said in (("Check the sums", "attention rows"), ("Compare with transformers", "transformers' logits")):
+        assert not [block for block in panel.code if said in block.value]
+        next(button for button in panel.button if button.label == label).click()
+        panel.run()
+        assert not panel.exception
+        assert [block for block in panel.code if said in block.value]

@@ -1,0 +1,49 @@
+"""A Streamlit page with maps of known numbers, hostile and repeated tokens among their labels."""
+
+import numpy as np
+import streamlit as st
+
+from headlight.app.components import CellAxis, cell_map
+
+LINK = '<a href="%">&'
+TOKENS = ["the", "the", "<b>x</b>", LINK, "2019", "2020"]
+LAYERS = ["L1", "L0", "embed"]
+NORMS = np.array([[100, 50, 10, 1, 2, np.nan], [3, 4, 5, 6, 7, np.nan], [8, 9, 10, 11, 12, np.nan]])
+CHANGE = np.array([[-3, 0, 1], [0, 3, np.nan]])
+COSINES = np.array([[1, 0, -0.5], [0, 1, 0.25], [-0.5, 0.25, 1]])
+MANY = 1023
+
+
+def main() -> None:
+    """All of them under one another, or with `many` the map of a long prompt alone."""
+    st.set_page_config(layout="wide")
+    if "many" in st.query_params:
+        place = np.arange(MANY)
+        tokens = CellAxis("token", [TOKENS[at % len(TOKENS)] for at in place], numbered=True)
+        values = np.stack([1.0 + place, np.full(MANY, 1.0)])
+        cell_map(
+            values, CellAxis("after", ["L0", "embed"]), tokens, title="length", scale="log", ends=(1, MANY), key="many"
+        )
+        return
+    tokens = CellAxis("token", TOKENS, numbered=True)
+    cell_map(
+        NORMS,
+        CellAxis("after", LAYERS),
+        tokens,
+        title="length",
+        scale="log",
+        ends=(1, 100),
+        lacks="not in this run",
+        told={"prompts": np.arange(18).reshape(3, 6)},
+        key="norms",
+    )
+    cell_map(
+        CHANGE, CellAxis("layer", ["L0", "L1"]), CellAxis("head", list("abc")), title="change", scale="signed", key="c"
+    )
+    cell_map(
+        COSINES, CellAxis("after", LAYERS), CellAxis("and after", LAYERS), title="cosine", ends=(0, 1), key="cosines"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Figures hold the numbers that they are given, under labels that are text, with units on axes and colour bars."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import torch
+
+from headlight.app import figures
+from headlight.app.figures import colours, text
+from headlight.app.figures.layout import TEMPLATES
+from headlight.model.analysis import Measure
+from headlight.model.analysis.residual import decompose, layer_cosine, stream_norms
+from tests.places import ROOT, STREAMLIT_CONFIG
+
+HOSTILE = ["<b>x</b>", '<a href="//e">y</a>', "$x^2$", "&lt;", "the", "the", "%{x}", "<br>", "\ud800"]
+ESCAPED = [
+    "&lt;b&gt;x&lt;/b&gt;",
+    '&lt;a href="//e"&gt;y&lt;/a&gt;',
+    "&#36;x^2&#36;",
+    "&amp;lt;",
+    "the",
+    "the",
+    "%{x}",
+    "&lt;br&gt;",
+]
+N = len(HOSTILE)
+STREAMS = [torch.randn(N, 4, generator=torch.Generator().manual_seed(layer)) * 10**layer for layer in range(4)]
+NORMS = stream_norms(STREAMS)
+EFFECTS = Measure("direct effect", "logits", ("part",), torch.tensor([3.0, -1.0, 0.5, 0.25]))
+SQUARE = np.arange(N * N, dtype=float).reshape(N, N) / N**2
+HEADS = np.array([[0.1, 0.9, np.nan], [0.4, 0.5, 0.6]])
+
+EVERY: dict[str, Callable[[bool], Any]] = {
+    "attention": lambda dark: figures.attention({"A": SQUARE, "B": SQUARE, "B − A": -SQUARE}, HOSTILE, dark=dark),
+    "residual_norms": lambda dark: figures.residual_norms({"A": NORMS, "B": NORMS}, HOSTILE, 1, dark=dark),
+    "components": lambda dark: figures.components(
+        decompose({"embed": STREAMS[0], "<i>": STREAMS[1]}, STREAMS[3]), 2, dark=dark
+    ),
+    "cosine": lambda dark: figures.cosine(layer_cosine(STREAMS), dark=dark),
+    "logit_lens": lambda dark: figures.logit_lens(SQUARE, HOSTILE, [HOSTILE] * N, dark=dark),
+    "followed_token": lambda dark: figures.followed_token(SQUARE[0], HOSTILE[0], dark=dark),
+    "next_tokens": lambda dark: figures.next_tokens(HOSTILE, SQUARE[0], dark=dark),
+    "attribution": lambda dark: figures.attribution(HOSTILE[:4], EFFECTS, total=HOSTILE[0], dark=dark),
+    "patching_map": lambda dark: figures.patching_map(SQUARE - 0.5, HOSTILE, dark=dark),
+    "head_scatter": lambda dark: figures.head_scatter(HEADS, HEADS - 0.1, HEADS + 0.2, dark=dark),
+    "head_statistics": lambda dark: figures.head_statistics(HEADS, HEADS / 2, dark=dark),
+    "training_curves": lambda dark: figures.training_curves(
+        {HOSTILE[0]: (np.arange(3), np.array([3.0, 2.0, 1.0]))}, "nats", log=True, dark=dark
+    ),
+}
+
+
+def texts(node: Any) -> list[str]:
+    """Every text of a figure that Plotly reads as markup: what is not a number, a colour or a name of its own."""
+    if isinstance(node, dict):
+        read = ("text", "hovertext", "ticktext", "name", "title")
+        return [
+            found
+            for key, value in node.items()
+            if key != "template"
+            for found in (
+                [each for each in _flat(value) if isinstance(each, str)] if key in read and key != "title" else []
+            )
+            + texts(value)
+        ]
+    return [found for each in node for found in texts(each)] if isinstance(node, list) else []
+
+
+def _flat(value: Any) -> list[Any]:
+    return [one for each in value for one in _flat(each)] if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("dark", [False, True])
+def test_no_text_of_a_figure_is_markup(name: str, dark: bool) -> None:
+    shown = json.loads(EVERY[name](dark).to_json())
+    found = texts(shown)
+    assert found
+    for each in found:
+        markup = each.replace("<br>", "") if "<br>" in each else each  # the lines of what is pointed at
+        assert "<" not in markup
+        assert "$" not in markup
+        assert "&" not in markup.replace("&lt;", "").replace("&gt;", "").replace("&amp;", "").replace("&#36;", "")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_axis_and_colour_bar_says_what_it_is(name: str) -> None:
+    layout = EVERY[name](False).to_dict()["layout"]
+    named = [key for key in layout if key.startswith(("xaxis", "yaxis"))]
+    labelled = [key for key in named if "ticktext" in layout[key] and not layout[key]["title"]["text"]]
+    assert not [key for key in named if not layout[key]["title"]["text"] and key not in labelled]
+    assert all(key.startswith("yaxis") for key in labelled)  # the names of bars, which need no other
+    bars = [layout[key]["colorbar"]["title"]["text"] for key in layout if key.startswith("coloraxis")]
+    assert all(bars)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_light_and_dark_differ_in_colours_alone(name: str) -> None:
+    light, dark = (EVERY[name](each).to_dict() for each in (False, True))
+    assert light["layout"].pop("template") != dark["layout"].pop("template")
+    for key in [key for key in light["layout"] if key.startswith("coloraxis")]:
+        assert light["layout"][key].pop("colorscale") != dark["layout"][key].pop("colorscale")
+    assert json.dumps(light, default=str) == json.dumps(dark, default=str)
+
+
+def test_labels_that_repeat_or_are_markup_stand_at_integers() -> None:
+    axis = figures.patching_map(SQUARE, HOSTILE).layout.xaxis
+    assert list(axis.tickvals) == list(range(N))
+    assert list(axis.ticktext) == [*ESCAPED, "?"]
+    many = figures.patching_map(np.ones((2, 1000)), ["<b>"] * 1000).layout.xaxis
+    assert len(many.tickvals) < 80
+    assert set(many.ticktext) == {"&lt;b&gt;"}
+
+
+def test_a_norms_line_is_the_token_chosen_over_all_of_them() -> None:
+    every, a, b = figures.residual_norms({"A": NORMS, "B": stream_norms(STREAMS[:3])}, HOSTILE, 1).data
+    np.testing.assert_allclose(a.y, NORMS.values[:, 1], rtol=1e-6)
+    np.testing.assert_allclose(b.y, NORMS.values[:3, 1], rtol=1e-6)
+    assert (a.name, a.line.dash, b.name, b.line.dash) == ("A", "solid", "B", "dash")
+    drawn = np.array(every.y, dtype=float).reshape(2 * N, 5)  # a gap behind each
+    np.testing.assert_allclose(drawn[:N, :4], NORMS.values.T, rtol=1e-6)
+    assert np.isnan(drawn[:, 4]).all()
+    assert a.hovertext[0].startswith("after layer embed<br>A: ")
+    assert a.hovertext[0].endswith("L2 norm")
+
+
+def test_attribution_is_strongest_first_each_from_where_the_last_one_ended() -> None:
+    figure = figures.attribution(["a", "b", "c", "d"], EFFECTS, most=2)
+    bars = figure.data[0]
+    assert list(figure.layout.yaxis.ticktext) == ["a", "b", "the other 2", "target − distractor"]
+    np.testing.assert_allclose(bars.base, [0, 3, 2, 0])
+    np.testing.assert_allclose(bars.x, [3, -1, 0.75, 2.75])
+    assert list(bars.text) == ["+3", "−1", "+0.75", "+2.75"]
+    assert list(bars.marker.color) == [colours.BLUE, colours.ORANGE, colours.GREY, colours.GREY]
+
+
+def test_maps_hold_every_cell_and_leave_out_what_is_not_there() -> None:
+    mean, sd = figures.head_statistics(HEADS, HEADS / 2).data
+    np.testing.assert_array_equal(np.array(mean.z, float), HEADS)
+    np.testing.assert_array_equal(np.array(sd.z, float), HEADS / 2)
+    assert mean.hovertext[0][2] == "layer L0<br>head H2<br>none"
+
+
+def test_a_signed_map_is_as_far_from_zero_both_ways() -> None:
+    axis = figures.patching_map(np.array([[-3.0, 1.0]]), ["a", "b"]).layout.coloraxis
+    assert (axis.cmin, axis.cmax) == (-3, 3)
+
+
+def test_the_intervals_of_heads_reach_their_ends() -> None:
+    (points,) = figures.head_scatter(HEADS, HEADS - 0.1, HEADS + 0.2).data
+    np.testing.assert_allclose(np.array(points.error_y.array, float)[:2], 0.2)
+    np.testing.assert_allclose(np.array(points.error_y.arrayminus, float)[:2], 0.1)
+    assert [round(x) for x in points.x] == [0, 0, 0, 1, 1, 1]  # above the layer's tick
+
+
+def test_heads_of_one_result_have_a_map_each() -> None:
+    pattern = Measure("pattern", "probability", ("head", "query", "key"), torch.rand(5, 2, 3))
+    figure = figures.attention(pattern, ["a", "b"], ["x", "y", "z"])
+    assert len(figure.data) == 5
+    np.testing.assert_allclose(figure.data[4].z, pattern.values[4], rtol=1e-6)
+
+
+def test_a_minus_is_a_minus_sign_and_a_probability_a_percentage() -> None:
+    assert text.quantity(-1.23456, "nats") == "−1.235 nats"
+    assert text.quantity(0.1234, "probability") == "12.34%"
+
+
+def test_the_template_has_the_pages_own_colours() -> None:
+    import tomllib
+
+    theme = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"]
+    for name, dark in (("light", False), ("dark", True)):
+        layout = TEMPLATES[dark]["layout"]
+        assert layout["paper_bgcolor"] == theme[name]["backgroundColor"]
+        assert layout["font"]["color"] == theme[name]["textColor"]
+        assert layout["font"]["family"] == theme["font"]
+        go.layout.Template(TEMPLATES[dark])  # nothing in it that Plotly does not know
+
+
+def test_figures_come_without_the_page_and_plotly_with_the_first_of_them() -> None:
+    code = "import sys, headlight.app.figures as f; print(*sys.modules); f.next_tokens(['a'], [1]); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    before, after = (set(line.split()) for line in run.stdout.splitlines())
+    assert not {"streamlit", "torch", "plotly", "headlight.model"} & before
+    assert "plotly" in after
+    assert "streamlit" not in after
+
+
+def test_a_file_of_a_figure_names_no_server(tmp_path: Path) -> None:
+    html = figures.next_tokens(HOSTILE, SQUARE[0]).to_html(include_plotlyjs=False, config=dict(figures.CONFIG))
+    assert "http" not in html.replace("&lt;", "")
+    assert "<script src" not in html

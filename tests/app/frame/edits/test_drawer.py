@@ -1,0 +1,199 @@
+"""The drawer of edits, without a browser: every kind is made by its form, switched, removed, and measured."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from headlight.app.frame.edits import effect
+from headlight.app.frame.prompt_list import Prompt
+from headlight.app.runs import runs
+from headlight.app.runs.prompts import examples
+from headlight.app.selection import from_query
+from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, describe, to_text
+from tests.places import MAIN
+
+PROMPT, OTHER = "one two three one two three", "one three two three two one"
+REPEATED = examples()[0].prompt
+SECONDS = 60  # for one script run on a busy machine
+
+
+@pytest.fixture
+def page(settings: dict[str, object]) -> AppTest:
+    """A session with the drawer open."""
+    page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    page.query_params["prompt"] = PROMPT
+    page.query_params["heads"] = "1.2 0.3"
+    page.session_state["edits.open"] = True
+    return page
+
+
+def _run(page: AppTest) -> AppTest:
+    page.run()
+    assert not page.exception
+    return page
+
+
+def _edits(page: AppTest) -> tuple[Edit, ...]:
+    return from_query({name: str(value) for name, value in page.query_params.items()})[0].edits
+
+
+def _widget(page: AppTest, field: str) -> Any:
+    return next(
+        each
+        for kind in (page.selectbox, page.multiselect, page.text_input, page.number_input, page.toggle, page.button)
+        for each in kind
+        if each.key == f"edits.{field}"
+    )
+
+
+def _captions(page: AppTest) -> list[str]:
+    return [caption.value for caption in page.caption]
+
+
+def _texts(page: AppTest) -> list[str]:
+    return [text.value for text in page.text]
+
+
+MADE: list[tuple[dict[str, object], Edit]] = [
+    ({"kind": "ablate"}, AblateHeads(((1, 2), (0, 3)))),
+    ({"kind": "ablate", "by": "resample", "prompt": OTHER}, AblateHeads(((1, 2), (0, 3)), "resample", OTHER)),
+    ({"kind": "cut", "query": 4, "key": 2, "renormalise": True}, CutEdge((1, 2), 4, 2, True)),
+    ({"kind": "freeze", "layers": [0, 2]}, FreezePatterns((0, 2))),
+    (
+        {"kind": "patch", "name": "attn.hook_z", "patch_layer": 1, "one_head": 3, "positions": [5, 2], "prompt": OTHER},
+        Patch("blocks.1.attn.hook_z", OTHER, (2, 5), 3),
+    ),
+    ({"kind": "patch", "name": "hook_embed", "prompt": OTHER}, Patch("hook_embed", OTHER)),
+    (
+        {"kind": "steer", "layer": 2, "toward": "one", "away": OTHER, "mode": "scale", "factor": -1.5},
+        Steer(2, "one", OTHER, -1.5, (), "scale"),
+    ),
+    ({"kind": "drop", "layer": 1, "part": "MLP"}, Drop(1, "MLP")),
+]
+
+
+@pytest.mark.parametrize(
+    ("filled", "edit"), MADE, ids=lambda each: describe(each) if not isinstance(each, dict) else ""
+)
+def test_every_kind_is_made_by_its_form(page: AppTest, filled: dict[str, object], edit: Edit) -> None:
+    _run(page)
+    before = [text for text in _texts(page) if "most likely next" in text]
+    for field, value in filled.items():
+        _widget(page, field).set_value(value)
+        _run(page)
+    _widget(page, "add").click()
+    _run(page)
+    assert _edits(page) == (edit,)
+    assert any(text.startswith(describe(edit)) for text in _texts(page))
+    likely = [text for text in _texts(page) if "most likely next" in text]
+    assert likely[:1] == before
+    assert len(likely) == 2
+    assert any("KL(A ‖ B)" in text for text in _texts(page))
+
+
+def test_an_edit_is_switched_off_and_another_removed(page: AppTest) -> None:
+    edits = (Drop(0), Drop(1), FreezePatterns())
+    page.query_params["edits"] = " ".join(map(to_text, edits))
+    page.query_params["edits_off"] = "2"
+    _run(page)
+    switches = [toggle for toggle in page.toggle if toggle.label.startswith("Edit ")]
+    assert [toggle.value for toggle in switches] == [True, True, False]
+    switches[1].set_value(False)
+    _run(page)
+    assert page.query_params["edits_off"] == "1 2"
+    _widget(page, "remove_0").click()
+    _run(page)
+    assert _edits(page) == edits[1:]
+    assert page.query_params["edits_off"] == "0 1"
+    assert not any("KL(A" in text for text in _texts(page))
+
+
+def test_an_edit_that_is_refused_is_not_added_and_a_stays(page: AppTest) -> None:
+    _run(page)
+    _widget(page, "kind").set_value("patch")
+    _run(page)
+    _widget(page, "name").set_value("attn.hook_pattern")
+    _widget(page, "prompt").set_value("one two")
+    _run(page)
+    assert "3 of the 7 positions are matched with the other prompt's 3; the others stay." in _captions(page)
+    _widget(page, "add").click()
+    _run(page)
+    assert "B: Edit 1: The prompt 'one two' has 3 tokens and the edited one 7" in _texts(page)[0]
+    assert _edits(page) == ()
+
+
+def test_a_prompt_of_another_length_is_matched_by_tokens_or_by_position(page: AppTest) -> None:
+    _run(page)
+    _widget(page, "by").set_value("resample")
+    _run(page)
+    _widget(page, "prompt").set_value(f"three {PROMPT}")
+    _run(page)
+    assert "6 of the 7 positions are matched with the other prompt's 9; the others stay." in _captions(page)
+    _widget(page, "align").set_value("position")
+    _run(page)
+    _widget(page, "add").click()
+    _run(page)
+    assert _edits(page) == (AblateHeads(((1, 2), (0, 3)), "resample", f"three {PROMPT}", (), "position"),)
+
+
+def test_the_mean_over_the_listed_prompts_is_run_and_goes_into_the_edit(page: AppTest) -> None:
+    listed = ("one two", "three", PROMPT)
+    _run(page)
+    page.session_state["prompt_list"].prompts = tuple(Prompt(text, "a.txt") for text in (*listed, "far too long " * 99))
+    _run(page)
+    _widget(page, "by").set_value("listed")
+    for _ in range(4):  # a slice of the work each time
+        _run(page)
+    _widget(page, "add").click()
+    _run(page)
+    (edit,) = _edits(page)
+    assert edit == AblateHeads(((1, 2), (0, 3)), "mean", over=listed)
+    assert "ablated (mean over 3 prompts)" in "".join(_texts(page))
+
+
+def test_the_effect_is_said_with_the_likeliest_tokens(settings: dict[str, object]) -> None:
+    a, same = (runs.run("mini", REPEATED, True, edits) for edits in ((), (FreezePatterns(),)))
+    moved, stays = effect.said(a, same)
+    assert moved == "At the last token, KL(A ‖ B) of the next one is 0 nats."
+    assert stays == "It stays the likeliest: “␣key” 96.0% in A, 96.0% with the edits."
+    other = runs.run("mini", REPEATED, True, (AblateHeads(((1, 0), (1, 1))),))  # its induction heads
+    moved, becomes = effect.said(a, other)
+    p, q = a.next_logits.double().softmax(-1), other.next_logits.double().softmax(-1)
+    assert moved == f"At the last token, KL(A ‖ B) of the next one is {float((p * (p / q).log()).sum()):.3g} nats."
+    assert becomes.startswith("The likeliest becomes “␣club” (")
+    assert " instead of “␣key” 96.0% in A, " in becomes
+
+
+def test_the_stream_is_changed_in_the_cone_alone(folder: str) -> None:
+    a = runs.run(folder, PROMPT, True)
+    b = runs.run(folder, PROMPT, True, (CutEdge((1, 2), 4, 3), Steer(2, "one", "two", positions=(2,))))
+    changed, reached = effect.changes(a, b)
+    assert reached.tolist() == [
+        [False] * 7,
+        [False] * 7,
+        [False, False, True, False, True, False, False],
+        [False, False, True, True, True, True, True],
+    ]
+    assert not changed[~reached].any()
+    assert changed[reached].all()
+
+
+def test_the_map_leaves_out_what_is_not_reached(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(effect, "cell_map", lambda *arrays, **rest: drawn.append(arrays))
+    page.query_params["edits"] = to_text(AblateHeads(((1, 2),)))
+    _run(page)
+    (values, rows, columns), *_ = drawn
+    assert rows.labels == ("L2", "L1", "L0", "embed")
+    assert np.isnan(values[2:]).all()  # what comes before the edit
+    assert (values[:2] > 0).all()
+    assert columns.labels[1:3] == ("one", "␣two")
+
+
+def test_a_link_to_an_edit_that_cannot_be_made_says_why(page: AppTest) -> None:
+    page.query_params["prompt"] = REPEATED
+    page.query_params["edits"] = to_text(Drop(9))
+    _run(page)
+    assert "B: Edit 1: There is no layer 9: this model has layers 0 to 2" in _texts(page)[0]

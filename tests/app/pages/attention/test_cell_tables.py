@@ -1,0 +1,49 @@
+"""The attention page as tables: which heads, what is summed, what is said of the first token."""
+
+import numpy as np
+import pytest
+
+from headlight.app.pages.attention.cell_tables import said_of_cells, with_sums
+from headlight.model import fields
+from headlight.model.axis import axis_of
+from headlight.model.comparison import Comparison
+from headlight.model.fields import How, Show
+from headlight.model.run import Run
+from tests.app.pages.test_sides import page
+
+HEAD = (1, 2)
+
+
+def test_heads_are_chosen_among_all(run: Run, headings: list[str]) -> None:
+    at = page("attention", Comparison(run), table=True, heads=(HEAD,))
+    chosen = at.multiselect[0]
+    assert chosen.value == [HEAD]
+    assert len(chosen.options) == run.cfg.n_layers * run.cfg.n_heads
+    headings.clear()
+    at = chosen.set_value([HEAD, (0, 3)]).run()
+    assert not at.exception
+    assert [heading.strip() for heading in headings if heading.startswith("L")] == ["L1H2", "L0H3"]
+
+
+@pytest.mark.parametrize("show", ["weight", "score"])
+def test_pinned_tokens_have_their_sum_or_of_scores_their_mean(run: Run, show: Show) -> None:
+    alone, how = Comparison(run), How(show)
+    axis = axis_of(alone, "token", "tokens")
+    cells = fields.on_axis(alone, "a", HEAD, how, axis).numpy()
+    what, of = ("sum", np.nansum) if show == "weight" else ("mean", np.nanmean)
+    of_keys = with_sums(cells, axis, how, (), (0, 1))
+    assert list(of_keys)[1] == f"{what} of 2 keys"
+    np.testing.assert_allclose(of_keys[f"{what} of 2 keys"], of(cells[:, :2], axis=1), rtol=1e-6)  # float32
+    of_queries = with_sums(cells, axis, how, (2, 3), ())
+    assert of_queries[""][0] == f"{what} of 2 queries"
+    row = np.array([values[0] for values in list(of_queries.values())[1:]], dtype=float)
+    np.testing.assert_allclose(row[:4], of(cells[2:4, :4], axis=0), rtol=1e-6)
+    assert np.isnan(row[4:]).all()  # masked for both
+    assert with_sums(cells, axis, how, (2,), (1,))[""] == of_queries[""][1:]
+
+
+def test_captions_say_why_cells_are_empty() -> None:
+    assert "hidden" not in said_of_cells(How())
+    assert "first token hidden" in said_of_cells(How("score", "hide"))
+    assert "sum to 1" in said_of_cells(How("weight", "renormalise"))
+    assert "sum to 1" not in said_of_cells(How("score", "renormalise"))

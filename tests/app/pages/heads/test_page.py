@@ -1,0 +1,81 @@
+"""The page of all heads without a browser: what takes long waits for a click, can be stopped, and goes on."""
+
+from collections.abc import Sequence
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from headlight.app.analyses import detection
+from headlight.app.analyses.detection import AblationJob, Fed
+from headlight.app.components import Column
+from headlight.app.frame import progress
+from headlight.app.pages.heads import view as finder
+from headlight.app.runs import jobs
+from tests.places import MAIN
+
+SECONDS = 120
+
+
+@pytest.fixture
+def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The page of a server on which nothing is quick."""
+    monkeypatch.setattr(progress, "AT_ONCE", -1.0)
+    settings["model"] = "mini"
+    opened = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    opened.query_params["prompt"] = "one two one two"
+    opened.query_params["page"] = "heads"
+    opened.run()
+    assert not opened.exception
+    return opened
+
+
+def press(page: AppTest, begins: str) -> None:
+    next(button for button in page.button if button.label.startswith(begins)).click().run()
+    assert not page.exception
+
+
+def offered(page: AppTest) -> list[str]:
+    return [button.label for button in page.button if button.label.startswith(("Look at", "Ablate", "Stop"))]
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Column]]:
+    """The columns of each table that the page draws from now on."""
+    drawn = list[Sequence[Column]]()
+    monkeypatch.setattr(finder, "row_table", lambda columns, **look: drawn.append(columns))
+    return drawn
+
+
+def evidence(table: Sequence[Column]) -> str:
+    """What supports the label of the first head."""
+    return str(next(column.cells[0] for column in table if column.name == "evidence"))
+
+
+def test_what_takes_long_waits_for_a_click(page: AppTest, tables: list[Sequence[Column]]) -> None:
+    assert [label.partition(" (")[0] for label in offered(page)] == ["Look at 10 sequences"]
+    press(page, "Look at")
+    assert any("↻ induction: L1H0, L1H1" in text.value for text in page.text)
+    assert [label.partition(" (")[0] for label in offered(page)] == ["Ablate 6 heads"]
+    assert not evidence(tables[-1]).startswith("pattern and ablation")
+    press(page, "Ablate")
+    assert offered(page) == []
+    assert evidence(tables[-1]).startswith("pattern and ablation; loss on second copies zeroed +")
+
+
+def test_stopped_work_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    do, done = detection.do, list[Fed | AblationJob]()
+
+    def three(job: Fed | AblationJob) -> None:
+        do(job)
+        done.append(job)
+        if len(done) == 3:
+            jobs.of("detection").stop()
+
+    monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(detection, "do", three)
+    press(page, "Look at")
+    assert len(done) == 3
+    assert "Look at 7 sequences" in [label.partition(" (")[0] for label in offered(page)]
+    press(page, "Look at")
+    assert len(done) == 10
+    assert "Ablate 6 heads" in [label.partition(" (")[0] for label in offered(page)]

@@ -1,0 +1,80 @@
+"""What can be taken along of the page *Head internals*: its numbers are the attention's, its tokens stay text."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Browser, expect
+
+from headlight.app.exports import style
+from headlight.app.exports.style import LIGHT
+from headlight.app.pages.inside import EXPORT as INSIDE
+from headlight.app.pages.inside.choices import Choices
+from headlight.app.pages.inside.chosen import inside_of
+from headlight.app.parts.labels import number
+from headlight.model.comparison import Comparison
+from headlight.model.run import attend
+from tests.app.exports.hostile import OTHER, chosen
+from tests.app.exports.test_code import compare_tables, run_here
+from tests.app.exports.test_documents import Opened
+from tests.app.exports.test_pictures import texts
+
+QUERY, KEY = 9, 3
+
+
+def test_arrays_are_the_attention_of_the_query(alone: Comparison, folder: str) -> None:
+    arrays = INSIDE.data(alone, chosen(folder, queries=(QUERY,))).arrays
+    pattern = attend(alone.a, 1, 2).pattern[QUERY].numpy()
+    # A product with one query instead of all of them: float32's 1e-7, over d_head sums.
+    np.testing.assert_allclose(arrays["A weights"].values.numpy(), pattern, rtol=1e-5, atol=1e-6)
+    assert arrays["A read"].axes == ("pos", "d_model")
+
+
+def test_a_run_without_the_query_is_left_out(two: Comparison, folder: str) -> None:
+    only_a = two.presence.index("a")
+    selection = chosen(folder, prompt_b=OTHER, queries=(only_a,))
+    data = INSIDE.data(two, selection)
+    assert set(data.tables["keys"]["run"]) == {"A"}
+    compare_tables(run_here(INSIDE.script(two, selection)), dict(data.tables))
+    assert style.file(lambda: INSIDE.draw(two, selection, LIGHT), LIGHT, "svg")
+
+
+def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None:
+    """Dollars are no mathematics, angle brackets no markup: warnings are errors."""
+    selection = chosen(folder, queries=(QUERY,), keys=(KEY,))
+    svg = style.file(lambda: INSIDE.draw(alone, selection, LIGHT), LIGHT, "svg")
+    at = inside_of(alone, selection, "A")
+    assert at is not None
+    shown = [alone.a.labels[position] for position in at.window]
+    assert {"$"} <= set(shown)
+    assert set(shown) <= set(texts(svg))
+    assert number(float(at.steps.weights.values[KEY])) in texts(svg)
+
+
+def test_the_file_tells_its_numbers_and_follows_a_click(
+    browser: Browser, tmp_path: Path, alone: Comparison, folder: str
+) -> None:
+    selection = chosen(folder, queries=(QUERY,), keys=(KEY,))
+    opened = Opened(browser, tmp_path / "page.html")
+    page = opened.open(INSIDE.page(alone, selection))
+    at = inside_of(alone, selection, "A")
+    assert at is not None
+    softmax = page.get_by_role("region", name="Softmax")
+    weight = number(float(at.steps.weights.values[KEY]))
+    expect(softmax.locator(".spelled")).to_contain_text(f"= {weight}, the attention weight")
+    expect(softmax.locator("td.followed").last).to_have_text(weight)
+    query = page.get_by_role("region", name="Query")
+    query.get_by_role("img", name=re.compile("W_Q")).hover(position={"x": 1, "y": 1})
+    tooltip = page.locator(".tooltip:popover-open")
+    expect(tooltip).to_contain_text(number(float(at.weights.W_Q[0, 0])))
+    softmax.get_by_role("button", name=re.compile(r"^follow key 0\b")).last.click()
+    first = number(float(at.steps.weights.values[0]))
+    expect(softmax.locator("td.followed").last).to_have_text(first)
+    expect(softmax.locator(".spelled")).to_contain_text(f"= {first}, the attention weight")
+    page.context.close()
+    assert not opened.complaints
+
+
+def test_columns_are_taken_along_as_columns(alone: Comparison, folder: str) -> None:
+    selection = chosen(folder)
+    assert INSIDE.page(alone, selection) != INSIDE.page(alone, selection.updated(Choices, convention="column"))

@@ -1,0 +1,283 @@
+"""The page of patches: maps in pieces, what is asked, what is refused, and the files."""
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.app.analyses import patching
+from headlight.app.exports import style
+from headlight.app.pages.patching import EXPORT as PATCHING
+from headlight.app.pages.patching.choices import Choices
+from headlight.app.pages.patching.patches import (
+    asked_of,
+    finished,
+    lacking,
+    maps_of,
+    measured_at,
+    pair,
+    patched_of,
+    said_of_b,
+    table,
+)
+from headlight.app.runs import runs, shown
+from headlight.app.selection import Selection
+from headlight.model import load, save_gpt2
+from headlight.model.comparison import Comparison
+from headlight.model.edits import AblateHeads, Drop, Edit, Patch, Steer
+from headlight.model.errors import InputError
+from headlight.model.hooks import NO_TAP, Chain
+from headlight.model.hooks import Edit as Hooks
+from headlight.model.patching import KINDS, PATHS, LogitDifference, Patching, PatchMap, patching_map, path_map
+from tests.app.choosing import selection_of
+from tests.app.exports.test_code import compare, run_here
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way
+A = "one two three one four"
+B = "one six three one two"
+LONGER = "one the two three one cat four"
+EDITS = (AblateHeads(((0, 1), (1, 2)), "mean", over=("one two", "six")), Steer(1, "one", "two", 1.5, (3,)))
+MAPS: tuple[PatchMap, ...] = get_args(PatchMap)
+
+
+def chosen(folder: str, **fields: object) -> Selection:
+    """A and B of as many tokens."""
+    return selection_of(**{"model": folder, "prompt": A, "prompt_b": B, "align": "position", **fields})
+
+
+def of(folder: str, **fields: object) -> tuple[Comparison, Selection]:
+    """What is shown, and what was chosen."""
+    selection = chosen(folder, **fields)
+    return shown.of(selection), selection
+
+
+@pytest.mark.parametrize("which", MAPS)
+@pytest.mark.parametrize("into", ["A", "B"])
+def test_a_map_in_pieces_is_the_librarys(
+    which: PatchMap, into: str, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patching, "PIECE_SECONDS", 1e-5)
+    found, selection = of(folder, patch_map=which, patch_into=into, patch_layer=1, patch_head=(2, 3))
+    asked = asked_of(found, selection)
+    pieces = patching.pieces_of(asked)
+    assert len(pieces) > 1
+    assert [piece.start for piece in pieces] == [0, *(piece.stop for piece in pieces[:-1])]
+    exact = finished(found, selection).exact
+    assert found.b is not None
+    both = [run.tokens[None] for run in found.runs]
+    difference = LogitDifference(asked.target, asked.distractor, asked.position)
+    library = Patching(found.a.model, *both, difference, asked.into)
+    if which in PATHS:
+        expected = path_map(library, (2, 3), PATHS[which])
+    else:
+        expected = patching_map(library, KINDS[which], layer=1)
+    # the same products over other heights, in float32, of shares of size 1
+    np.testing.assert_allclose(exact.values, expected.values.numpy(), atol=2e-4)
+    assert exact.values.shape == (len(exact.rows), len(exact.columns))
+
+
+def test_a_map_is_shown_as_far_as_it_is_done(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patching, "PIECE_SECONDS", 1e-5)
+    found, selection = of(folder, prompt=f"{A} six", prompt_b=f"{B} six", patch_map="attn_out")
+    asked = asked_of(found, selection)
+    before = patched_of(found, selection)
+    assert not before.complete
+    assert np.isnan(before.exact.values).all()
+    assert before.order == []
+    first, *rest = patching.pieces_of(asked)
+    assert not patching.is_done(first)
+    patching.do(first)
+    assert patching.is_done(first)
+    part = patched_of(found, selection)
+    assert np.isfinite(part.exact.values).sum() == first.stop
+    assert not part.complete
+    for piece in rest:
+        patching.do(piece)
+    assert patched_of(found, selection).complete
+
+
+def test_the_strongest_cells_come_first_from_either_side(folder: str) -> None:
+    for into, unpatched in (("A", 0), ("B", 1)):
+        found = finished(*of(folder, patch_into=into))
+        moved = [abs(share - unpatched) for share in table(found)["share"]]  # type: ignore[operator]
+        assert moved == sorted(moved, reverse=True)
+        assert len(table(found, 4)["share"]) == 4
+
+
+def test_the_estimate_stands_beside_the_map_with_its_rank_correlation(folder: str) -> None:
+    found = finished(*of(folder, patch_estimate=True))
+    assert found.estimate is not None
+    assert found.agreement is not None
+    ranks = [each.values.ravel().argsort().argsort() for each in (found.exact, found.estimate)]
+    assert found.agreement == pytest.approx(np.corrcoef(*ranks)[0, 1])  # without ties Spearman is Pearson of the ranks
+    assert "estimate" in table(found)
+    assert finished(*of(folder, patch_estimate=True, patch_map="path_q")).estimate is None
+
+
+def test_the_question_is_what_a_and_what_b_say_unless_another_is_typed() -> None:
+    prompts = (f"When Mary and John went to the shop, {giver} gave a drink to" for giver in ("John", "Mary"))
+    found, selection = of("mini", **dict(zip(("prompt", "prompt_b"), prompts, strict=True)))
+    token = found.a.tokenizer.to_single_token
+    asked = asked_of(found, selection)
+    assert (asked.target, asked.distractor) == (token(" Mary"), token(" John"))
+    typed = pair(found, replace(selection, target=" cat", distractor=" dog"))
+    assert (typed.target, typed.distractor) == (token(" cat"), token(" dog"))
+    assert measured_at(found, selection) == (len(found.a.tokens) - 1,) * 2
+    earlier = asked_of(found, replace(selection, position=12))
+    assert (earlier.position, earlier.position_b) == (12, 12)
+    assert patching.cells_of(replace(earlier, map="resid_pre")).grid.shape == (4, 13)
+
+
+def test_the_last_position_is_measured_even_where_the_last_tokens_differ(folder: str) -> None:
+    """Laid side by side by their tokens, the last place that both have is an earlier one, and there they agree."""
+    found, selection = of(folder, prompt="one two three", prompt_b="one two four", align="tokens")
+    assert asked_of(found, selection).position == len(found.a.tokens) - 1
+    assert finished(found, selection).complete
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"prompt_b": None}, "Compare A | B"),
+        ({"prompt_b": "red red", "bos": False, "align": "tokens"}, "None of A's 5 tokens is matched"),
+        ({"model_b": "mini"}, "different shapes (n_layers is 3 and 4)"),
+    ],
+)
+def test_runs_that_cannot_be_patched_say_what_is_missing(fields: dict[str, object], told: str, folder: str) -> None:
+    found, selection = of(folder, **fields)
+    assert told in lacking(found, selection)
+    with pytest.raises(InputError, match=re.escape(told)):
+        asked_of(found, selection)
+
+
+def test_the_same_prompt_twice_leaves_nothing_to_share(folder: str) -> None:
+    found, selection = of(folder, prompt_b=A)
+    with pytest.raises(InputError, match="there is no share of it"):
+        patched_of(found, selection)
+
+
+def test_a_map_that_would_not_fit_is_refused(settings: dict[str, object], folder: str) -> None:
+    found, selection = of(folder)
+    asked = asked_of(found, selection)
+    patching.patching_of(asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(patching, "_at_once", lambda: 1000)
+        with pytest.raises(InputError, match="Shorten the prompts or allow more"):
+            patching.pieces_of(asked)
+
+
+CASES = [
+    {},
+    {"patch_map": "resid_pre", "patch_into": "B", "patch_estimate": True},
+    {"patch_map": "z_by_position", "patch_layer": 1, "position": 3},
+    {"patch_map": "path_k", "patch_head": (2, 1), "patch_mlps": True, "align": "tokens"},
+    {"prompt_b": LONGER, "patch_map": "resid_pre", "align": "tokens", "patch_estimate": True},
+    {"prompt_b": LONGER, "patch_map": "z_by_position", "patch_into": "B", "patch_layer": 0},
+    {"prompt_b": None, "edits": EDITS, "patch_map": "attn_out", "patch_into": "B", "patch_estimate": True},
+    {"prompt_b": None, "edits": EDITS, "patch_map": "path_v", "patch_head": (2, 1)},
+]
+
+
+@pytest.mark.parametrize("fields", CASES)
+def test_a_script_prints_the_pages_numbers(fields: dict[str, object], folder: str) -> None:
+    fields = {"prompt": A, "prompt_b": B, "align": "position"} | fields
+    found, selection = of(folder, **fields)
+    compare(run_here(PATCHING.script(found, selection)), PATCHING, fields, folder)
+
+
+@pytest.mark.parametrize("fields", CASES)
+def test_data_picture_and_page_hold_the_map(fields: dict[str, object], folder: str) -> None:
+    found, selection = of(folder, **fields)
+    data, exact = PATCHING.data(found, selection), finished(found, selection).exact
+    torch.testing.assert_close(data.arrays["exact"].values, torch.tensor(exact.values), rtol=0, atol=0, equal_nan=True)
+    np.testing.assert_array_equal(np.array(data.tables["map"]["share"], dtype=float), exact.values.ravel())
+    drawn = style.file(lambda: PATCHING.draw(found, selection, style.LIGHT), style.LIGHT, "svg").decode()
+    assert exact.rows[0] in drawn
+    assert b"Patching, " in PATCHING.page(found, selection)
+
+
+def test_nothing_is_computed_twice(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, selection = of(folder, patch_map="mlp_out")
+    finished(found, selection)
+    monkeypatch.setattr(runs, "turn", lambda: pytest.fail("the model was run again"))
+    assert finished(found, selection).complete
+
+
+def test_prompts_of_another_length_are_matched_and_the_rest_is_marked(folder: str) -> None:
+    """One word of B comes before A's words, and another between them."""
+    found, selection = of(folder, prompt_b=LONGER, align="tokens", patch_map="resid_pre")
+    assert measured_at(found, selection) == (5, 7)
+    assert "6 of A's 6 positions are matched with B's 8, by tokens; 0 of them" in said_of_b(found, selection)[0]
+    assert not np.isnan(finished(found, selection).exact.values).any()
+    into_b = finished(found, selection.updated(Choices, patch_into="B"))
+    assert into_b.complete
+    marked = [name[2] == "+" for name in into_b.exact.columns]
+    assert np.isnan(into_b.exact.values).all(0).tolist() == marked
+    assert [place for place, lacks in enumerate(marked) if lacks] == [2, 6]
+    assert len(into_b.order) == 3 * 6
+    by_position = replace(selection, align="position")
+    assert "by position" in said_of_b(shown.of(by_position), by_position)[0]
+    assert finished(shown.of(by_position), by_position).exact.columns[2] == "2 ␣two→␣the"
+
+
+def test_only_a_place_that_is_matched_can_be_measured(folder: str) -> None:
+    found, selection = of(folder, prompt_b=LONGER, align="tokens")
+    places = {name: place for place, name in enumerate(found.labels)}
+    assert measured_at(found, replace(selection, position=places["␣two"])) == (2, 3)
+    only_b = next(place for place, kind in enumerate(found.presence) if kind == "b")
+    assert measured_at(found, replace(selection, position=only_b)) == (5, 7)
+
+
+EDITED: list[Edit] = [
+    Drop(1, "MLP"),
+    AblateHeads(((0, 1),), "resample", B),
+    Patch("blocks.0.hook_resid_post", B, (2, 4)),
+]
+
+
+@pytest.mark.parametrize("into", ["A", "B"])
+@pytest.mark.parametrize("edit", EDITED)
+def test_a_with_edits_is_patched_as_another_prompt_is(edit: Edit, into: str, folder: str) -> None:
+    """Whole runs with hooks: the edits, then one head's z of the other run at all positions."""
+    found, selection = of(folder, prompt_b=None, edits=(edit,), patch_into=into)
+    asked, exact = asked_of(found, selection), finished(found, selection).exact
+    assert found.b is not None
+    taps = {"A": NO_TAP, "B": found.b.tap}
+    model, tokens, name = found.a.model, found.a.tokens[None], "blocks.1.attn.hook_z"
+    kept: dict[str, torch.Tensor] = {}
+
+    def difference(side: str, hook: object) -> float:
+        with torch.inference_mode():
+            logits = model(tokens, tap=Chain(taps[side], Hooks([((name,), hook)])))[0, -1]  # type: ignore[list-item]
+        return float(logits[asked.target] - logits[asked.distractor])
+
+    def put(z: torch.Tensor, hook: object) -> None:
+        z[:, :, 2] = kept["z"][:, :, 2]
+
+    other = "B" if into == "A" else "A"
+    ends = {other: difference(other, lambda z, hook: kept.update(z=z)), into: difference(into, lambda z, hook: None)}
+    share = (difference(into, put) - ends["A"]) / (ends["B"] - ends["A"])
+    rounding = 2e-5 / abs(ends["B"] - ends["A"])  # of float32 logits of size 1
+    assert exact.values[1, 2] == pytest.approx(share, abs=rounding)
+    assert set(maps_of(found, "A")) - set(maps_of(found, "B")) == set(PATHS)
+    assert "B is A with its edits" in said_of_b(found, selection)[-1]
+
+
+def test_another_model_of_the_same_shape_is_patched(folder: str, tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    other = load(folder)
+    W_O = other.get_parameter("blocks.1.attn.W_O")
+    W_O.data += 0.1 * torch.randn_like(W_O)
+    save_gpt2(other, tmp_path / "other")
+    for file in Path(folder).glob("tokenizer*.json"):
+        shutil.copy(file, tmp_path / "other")
+    found, selection = of(folder, prompt_b=A, model_b=str(tmp_path / "other"), patch_map="attn_out", patch_into="A")
+    exact = finished(found, selection).exact.values
+    assert np.abs(exact[0]).max() < 1e-3  # the first layer is the same in both
+    assert np.abs(exact[1]).max() > 1e-2
+    assert "run by" in said_of_b(found, selection)[-1]

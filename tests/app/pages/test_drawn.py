@@ -1,0 +1,249 @@
+"""What the residual, lens and prompts pages give their pictures to draw, against the models' own numbers."""
+
+import re
+import shutil
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from headlight.app.figures import Plot
+from headlight.app.figures.layout import Trace
+from headlight.app.pages.prompts import prompt_statistics
+from headlight.app.pages.residual import view as residual
+from headlight.app.parts import charts
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.runs import runs
+from headlight.model import Transformer, save_gpt2
+from headlight.model.analysis.alignment import align_tokens
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
+from tests.app.pages.test_sides import on_axis, page
+from tests.small_model import CFG
+
+PROMPT_B = "one two four one two three one"
+LAYERS = ("embed", "L0", "L1", "L2")
+
+
+class Drawn:
+    """Every call of a component that a view made: its arguments by place and by name."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, view: Any, *names: str) -> None:
+        self.calls: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {name: [] for name in names}
+        for name, calls in self.calls.items():
+            monkeypatch.setattr(view, name, lambda *arrays, calls=calls, **rest: calls.append((arrays, rest)))
+
+    def __getitem__(self, name: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+        return self.calls[name]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The plots that a page had drawn as its one figure."""
+
+    drawn: Drawn
+
+    @property
+    def plots(self) -> list[Plot]:
+        """All of them, row by row."""
+        (((rows, _), _),) = self.drawn["draw"]
+        return [plot for row in rows for plot in row]
+
+    def plot(self, title: str) -> Plot:
+        """The only one whose title begins so."""
+        (found,) = (plot for plot in self.plots if plot.title.startswith(title) and DIFFERENCE not in plot.title)
+        return found
+
+    def change(self, title: str) -> Plot:
+        """That of B − A."""
+        (found,) = (plot for plot in self.plots if plot.title.startswith(title) and DIFFERENCE in plot.title)
+        return found
+
+
+def values(trace: Trace) -> np.ndarray:
+    """A trace's numbers up the plot, NaN where there is none."""
+    return np.array(trace["y"], dtype=float)
+
+
+@pytest.fixture(scope="module")
+def both(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """A run, and one of another prompt on a model with a layer less."""
+    shallow = tmp_path_factory.mktemp("models") / "shallow"
+    torch.manual_seed(1)
+    save_gpt2(Transformer(replace(CFG, n_layers=2)), shallow)
+    for file in run.source.path.glob("tokenizer*.json"):
+        shutil.copy(file, shallow)
+    b = runs.run(str(shallow), PROMPT_B, True)
+    return Comparison(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
+    """What the residual page draws."""
+    return Drawn(monkeypatch, residual, "cell_map")
+
+
+@pytest.fixture
+def figure(monkeypatch: pytest.MonkeyPatch) -> Figure:
+    """The plots of the page's figure."""
+    return Figure(Drawn(monkeypatch, charts, "draw"))
+
+
+def norms(shown: Comparison, side: str) -> np.ndarray:
+    """[layer, place], from the model's own pass."""
+    run = shown.sides[side]
+    with torch.inference_mode():
+        _, cache = run.model.run_with_cache(run.tokens[None], names_filter=lambda name: "hook_resid" in name)
+    streams = [cache["resid_pre", 0], *(cache["resid_post", layer] for layer in range(run.cfg.n_layers))]
+    return on_axis(shown, torch.stack([stream[0].norm(dim=-1) for stream in streams]), side)
+
+
+def test_the_maps_of_norms_have_one_scale_and_the_embedding_at_the_bottom(both: Comparison, drawn: Drawn) -> None:
+    page("residual", both)
+    a, b, change = drawn["cell_map"][:3]
+    expected = {side: norms(both, side) for side in "AB"}
+    for side, ((values, rows, columns), rest) in zip("AB", (a, b), strict=True):
+        # Sums of a few dozen float32 squares in another order.
+        np.testing.assert_allclose(values[::-1], expected[side], rtol=1e-5)
+        assert rows.labels == LAYERS[: len(values)][::-1]
+        assert (columns.labels, columns.numbered) == (both.labels, True)
+        all_norms = np.concatenate([of.ravel() for of in expected.values()])
+        np.testing.assert_allclose(rest["ends"], [np.nanmin(all_norms), np.nanmax(all_norms)], rtol=1e-5)
+        assert rest["scale"] == "log"
+    (values, _, _), rest = change
+    np.testing.assert_allclose(values[::-1], expected["B"] - expected["A"][:3], atol=1e-4)  # of lengths of about 10
+    assert (rest["scale"], rest["ends"]) == ("signed", None)
+    assert np.isnan(values).any()
+
+
+def test_a_stream_of_zeros_has_no_place_on_the_scale() -> None:
+    assert residual._ends({"A": np.array([[0.0, 2.0], [8.0, np.nan]])}) == (2, 8)
+    assert residual._ends({"A": np.zeros((1, 1))}) == (1, 1)
+
+
+def test_the_chosen_token_is_a_strong_line_over_all(both: Comparison, figure: Figure) -> None:
+    place = both.presence.index("b")
+    page("residual", both, position=place)
+    plot = figure.plot("Residual stream norm")
+    assert (plot.x.labels, plot.y.title, plot.y.kind) == (LAYERS, "L2 norm", "log")
+    every, b = plot.traces  # A has no such token
+    assert (b["name"], b["line"]["dash"]) == ("B", "dash")
+    np.testing.assert_allclose(values(b), [*norms(both, "B")[:, place], np.nan], rtol=1e-5)
+    faint = values(every).reshape(2 * len(both.labels), len(LAYERS) + 1)[:, :-1]  # without the gaps between lines
+    np.testing.assert_allclose(faint[: len(both.labels)], norms(both, "A").T, rtol=1e-5)
+
+
+def test_b_less_a_is_a_line_of_its_own(both: Comparison, figure: Figure) -> None:
+    page("residual", both)
+    place = both.default_place
+    a, b = (trace for trace in figure.plot("Residual stream norm").traces if trace["name"] != "every token")
+    assert [(line["name"], line["line"]["dash"]) for line in (a, b)] == [("A", "solid"), ("B", "dash")]
+    (change,) = figure.change("Residual stream norm").traces
+    expected = norms(both, "B")[:, place] - norms(both, "A")[:3, place]
+    np.testing.assert_allclose(values(change)[:3], expected, atol=1e-4)  # of lengths of about 10
+    assert figure.change("Residual stream norm").y.title == "change (L2 norm)"
+
+
+def test_a_token_that_is_called_b_is_no_run_b(both: Comparison, figure: Figure) -> None:
+    alone = Comparison(replace(both.a, labels=("B",) * len(both.a.labels)))
+    page("residual", alone)
+    _, line = figure.plot("Residual stream norm").traces
+    assert (line["name"], line["line"]["dash"]) == ("B", "solid")
+    bars = figure.plot("Component norms").traces
+    assert not any(bar["marker"]["pattern"]["shape"] for bar in bars)
+
+
+def test_bars_stand_at_their_layers_and_those_of_b_beside_them_hatched(both: Comparison, figure: Figure) -> None:
+    page("residual", both, position=1)
+    plot, shares = figure.plot("Component norms"), figure.plot("Share of the final stream")
+    assert (plot.x.labels, plot.y.title, shares.y.title) == (LAYERS, "L2 norm", "share")
+    kinds = ("token embedding", "position embedding", "attention", "MLP")
+    bars = {bar["name"]: bar for bar in plot.traces}
+    assert list(bars) == [f"{kind}, {side}" for kind in kinds for side in "AB"]
+    assert [bar["marker"]["pattern"]["shape"] for bar in plot.traces] == ["", "/"] * 4
+    assert len({bar["marker"]["color"] for bar in plot.traces}) == 4
+    for side, run in both.sides.items():
+        with torch.inference_mode():
+            _, cache = run.model.run_with_cache(run.tokens[None])
+        position = both.positions(run)[1]
+        parts = {
+            "token embedding": [cache["embed"]],
+            "position embedding": [cache["pos_embed"]],
+            "attention": [cache["attn_out", layer] for layer in range(run.cfg.n_layers)],
+            "MLP": [cache["mlp_out", layer] for layer in range(run.cfg.n_layers)],
+        }
+        for kind, written in parts.items():
+            first = 0 if kind.endswith("embedding") else 1
+            expected = np.full(len(LAYERS), np.nan)
+            expected[first : first + len(written)] = [float(part[0, position].norm()) for part in written]
+            np.testing.assert_allclose(values(bars[f"{kind}, {side}"]), expected, rtol=1e-5)
+        # Shares of float32, whose parts are added up in another order.
+        own = [values(bar) for bar in shares.traces if bar["name"].endswith(f", {side}")]
+        assert np.nansum(own) == pytest.approx(1, abs=1e-4)
+    for kind, change in zip(kinds, figure.change("Component norms").traces, strict=True):
+        assert change["name"] == kind
+        np.testing.assert_array_equal(values(change), values(bars[f"{kind}, B"]) - values(bars[f"{kind}, A"]))
+
+
+def test_cosines_are_one_with_themselves_and_changes_have_their_sign(both: Comparison, figure: Figure) -> None:
+    page("residual", both)
+    a, b, change = (plot for plot in figure.plots if plot.title.startswith("Cosine"))
+    of_a, of_b, of_change = (np.array(plot.traces[0]["z"], float) for plot in (a, b, change))
+    np.testing.assert_allclose(np.diag(of_a), 1, atol=1e-5)
+    assert (a.x.labels, a.y.labels, a.y.down) == (LAYERS, LAYERS, True)
+    np.testing.assert_allclose(of_change, of_b - of_a[:3, :3], atol=1e-7)  # float32 as text
+    assert a.colours
+    assert (a.colours.ends, a.colours.diverging) == ((0, 1), False)
+    assert change.colours
+    assert change.colours.diverging
+
+
+def test_the_best_tokens_of_both_runs_share_their_scale(both: Comparison, figure: Figure) -> None:
+    page("lens", both, position=1, layer=1, target=" two")
+    a, b = (plot for plot in figure.plots if plot.title.startswith("Ten best"))
+    (bars_of_a, room_of_a), (bars_of_b, room_of_b) = a.traces, b.traces
+    assert max(room_of_a["x"]) == max(room_of_b["x"]) > max(bars_of_a["x"] + bars_of_b["x"])
+    for bars in (bars_of_a, bars_of_b):
+        shares = bars["x"]
+        assert shares == sorted(shares, reverse=True)
+        assert bars["text"] == [f"{share:.2%}" for share in shares]
+    plot = figure.plot("Followed token ␣two")
+    assert [(line["name"], line["line"]["dash"]) for line in plot.traces] == [
+        ("A", "solid"),
+        ("B", "dash"),
+        (DIFFERENCE, "dot"),
+    ]
+    assert np.isnan(values(plot.traces[1])).tolist() == [False, False, False, True]
+    assert plot.y.kind == "percent"
+    for line, run in zip(plot.traces, both.runs, strict=False):
+        told = line["hovertext"][: len(run.layer_labels)]
+        assert all(re.search(r"rank [\d,]+$", each) for each in told)
+
+
+def test_every_heads_mean_is_told_with_its_deviation_and_count(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = Drawn(monkeypatch, prompt_statistics, "cell_map")
+    once = runs.HeadStatistics(1, run.scores)
+    thrice = runs.HeadStatistics(1, {name: replace(of, values=3 * of.values) for name, of in run.scores.items()})
+
+    def script(run: object, known: object) -> None:  # its text alone is run: no global names
+        from headlight.app import selection
+        from headlight.app.pages.prompts import prompt_statistics
+        from tests.app.choosing import selection_of
+
+        if selection.shown() is None:
+            selection.accept(selection_of(statistic="entropy"))
+        prompt_statistics.draw(run, known)
+
+    at = AppTest.from_function(script, args=(run, [once, thrice])).run()
+    assert not at.exception
+    ((mean, rows, heads), of_mean), ((sd, _, _), of_sd) = drawn["cell_map"]
+    entropy = run.scores["entropy"].values.numpy()
+    np.testing.assert_allclose(mean, 2 * entropy, rtol=1e-5)  # float32
+    np.testing.assert_allclose(sd, np.sqrt(2) * entropy, rtol=1e-5)
+    np.testing.assert_array_equal(of_mean["told"]["standard deviation"], sd)
+    np.testing.assert_array_equal(of_sd["told"]["mean"], mean)
+    assert (of_mean["told"]["prompts"] == 2).all()
+    assert (rows.labels[2], heads.labels[4]) == ("L2", "H4")

@@ -1,0 +1,50 @@
+"""What can be taken along of the page *Translate*: a script prints the numbers, of one source or of two."""
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.app.exports import style
+from headlight.app.exports.style import LIGHT
+from headlight.app.pages.translate import EXPORT as TRANSLATE
+from headlight.app.runs import translations
+from headlight.app.selection import Selection
+from tests.app.choosing import selection_of
+from tests.app.exports.test_code import compare_tables, run_here
+from tests.app.exports.test_pictures import texts
+
+A, B = "ba ko li su fe", "ba li su ko ne"
+CASES: list[dict[str, object]] = [
+    {},
+    {"translation": "ko ba", "attends": "decoder"},
+    {"source_b": B},
+    {"source_b": B, "attends": "decoder", "pair_align": "position", "branch_b": 3},
+    {"source_b": A, "translation": "ko ba su li", "translation_b": "ko ba li", "rows": "read"},
+    {"source_b": B, "attends": "encoder", "pair_heads": ()},
+]
+
+
+def chosen(translator: str, **fields: object) -> Selection:
+    return selection_of(**{"translator": translator, "source": A, "beams": 2, **fields})
+
+
+@pytest.mark.parametrize("fields", CASES)
+def test_a_script_prints_the_pages_numbers(fields: dict[str, object], translator: str) -> None:
+    selection = chosen(translator, **fields)
+    found = translations.of(selection)
+    compare_tables(run_here(TRANSLATE.script(found, selection)), dict(TRANSLATE.data(found, selection).tables))
+
+
+def test_the_files_of_two_hold_b_and_the_difference(translator: str) -> None:
+    selection = chosen(translator, source_b=B, translator_b=translator, pair_heads=((1, 2),))
+    found = translations.of(selection)
+    data = TRANSLATE.data(found, selection)
+    a, b, change = (data.arrays[f"{side} cross attention side by side"].values for side in ("A", "B", "B-A"))
+    both = a.isfinite() & b.isfinite()
+    torch.testing.assert_close(change[both], (b - a)[both])
+    rows = change.isfinite().all(-1)
+    torch.testing.assert_close(change[rows].sum(-1), torch.zeros(int(rows.sum())), rtol=0, atol=1e-5)  # two softmaxes
+    np.testing.assert_array_equal(data.arrays["B cross attention"].values, found.sides["B"].attention["cross"].pattern)
+    svg = style.file(lambda: TRANSLATE.draw(found, selection, LIGHT), LIGHT, "svg")
+    assert {"L1H2, A", "L1H2, B", "L1H2, B − A", "−fe", "+ne"} <= set(texts(svg))
+    assert len(TRANSLATE.page(found, selection)) < 1_500_000

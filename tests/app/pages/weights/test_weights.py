@@ -1,0 +1,146 @@
+"""What the page *Weights* finds in a model, against the whole matrices in numpy."""
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.app.analyses import weights
+from headlight.app.analyses.weights import Asked, circuit_of, is_done, known_pairs, pieces_of, seconds
+from headlight.app.pages.weights import weight_tables
+from headlight.app.runs import models
+from headlight.app.selection.chosen import Head
+from headlight.model import Transformer
+from headlight.model.analysis import Measure
+from headlight.model.analysis.composition import random_composition
+from headlight.model.analysis.pair_search import PairSearch
+from headlight.model.explain.circuits import N_DIRECTIONS, CircuitKind, Composed, compositions
+
+HEAD = (1, 2)
+
+
+def whole(model: Transformer, kind: str) -> np.ndarray:
+    """A head's matrix from tokens to tokens, LayerNorm as centring and gain, multiplied out in float64."""
+
+    def array(name: str) -> np.ndarray:
+        return model.get_parameter(name).detach().double().numpy()
+
+    layer, head = HEAD
+    centring = np.eye(model.cfg.d_model) - 1 / model.cfg.d_model
+    W_Q, W_K, W_V, W_O = (array(f"blocks.{layer}.attn.{name}")[head] for name in ("W_Q", "W_K", "W_V", "W_O"))
+    read = array("embed.W_E") @ centring @ np.diag(array(f"blocks.{layer}.ln1.w"))
+    if kind == "qk":
+        return read @ W_Q @ (read @ W_K).T / model.cfg.d_head**0.5
+    W_U = model.unembed.W_U.detach().double().numpy()
+    return read @ W_V @ W_O @ centring @ np.diag(array("ln_final.w")) @ W_U
+
+
+def asked(folder: str, kind: CircuitKind, head: Head = HEAD, less: str = "") -> Asked:
+    """A head's circuit."""
+    return Asked(folder, head, kind, less)
+
+
+def near(matrix: np.ndarray) -> float:
+    """Products of float32 factors that were balanced: 1e-6 of the largest entries."""
+    return 1e-5 * float(np.abs(matrix).max())
+
+
+@pytest.mark.parametrize("kind", ["qk", "ov"])
+def test_pairs_partners_and_strengths_are_those_of_the_whole_matrix(kind: CircuitKind, folder: str) -> None:
+    matrix, of = whole(models.open_model(folder), kind), asked(folder, kind)
+    found = circuit_of(of).pairs()
+    entries = np.sort(matrix, axis=None)
+    np.testing.assert_allclose(found.highest.values.values, entries[::-1][:20], atol=near(matrix))
+    np.testing.assert_allclose(found.lowest.values.values, entries[:20], atol=near(matrix))
+    at = found.highest.rows.values.numpy(), found.highest.columns.values.numpy()
+    np.testing.assert_allclose(matrix[at], found.highest.values.values, atol=near(matrix))
+    row, column = circuit_of(of).partners(7)
+    np.testing.assert_allclose(row.highest.values.values, np.sort(matrix[7])[::-1][:10], atol=near(matrix))
+    np.testing.assert_allclose(column.lowest.values.values, np.sort(matrix[:, 7])[:10], atol=near(matrix))
+    strengths = np.linalg.svd(matrix, compute_uv=False)[:N_DIRECTIONS]
+    np.testing.assert_allclose(circuit_of(of).directions().strengths.values, strengths[strengths > 1e-9], rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["qk", "ov"])
+def test_of_two_models_the_difference_of_their_matrices_is_searched(kind: CircuitKind, folder: str) -> None:
+    first, second = (whole(models.open_model(name), kind) for name in (folder, "mini"))
+    matrix, of = second - first, asked("mini", kind, less=folder)
+    found = circuit_of(of).pairs()
+    np.testing.assert_allclose(found.highest.values.values, np.sort(matrix, axis=None)[::-1][:20], atol=near(matrix))
+    at = found.lowest.rows.values.numpy(), found.lowest.columns.values.numpy()
+    np.testing.assert_allclose(found.lowest.values.values, matrix[at], atol=near(matrix))
+    for own, expected in ((asked(folder, kind), first), (asked("mini", kind), second), (of, matrix)):
+        np.testing.assert_allclose(circuit_of(own).entries(found.lowest).values, expected[at], atol=near(matrix))
+    strengths, shares = (
+        each.values.double() for each in vars(circuit_of(of).directions()).values() if isinstance(each, Measure)
+    )
+    np.testing.assert_allclose(strengths.square() / shares, np.linalg.norm(matrix) ** 2, rtol=1e-4)
+    turned = np.ones(len(matrix))
+    for _ in range(100):  # towards the first singular vector
+        turned = matrix.T @ (matrix @ turned)
+        turned /= np.linalg.norm(turned)
+    np.testing.assert_allclose(strengths[0], np.linalg.norm(matrix @ turned), rtol=1e-3)
+
+
+def test_a_model_less_itself_is_nothing(folder: str) -> None:
+    assert float(circuit_of(asked(folder, "ov", less=folder)).directions().strengths.values[0]) < 1e-9
+
+
+def test_pairs_are_known_once_every_piece_was_looked_at_in_whatever_order(folder: str) -> None:
+    of = asked(folder, "ov", (0, 3))
+    pieces = pieces_of(of)
+    assert len(pieces) == 2  # 4096 rows in blocks of 256, eight at a time
+    for piece in pieces:
+        assert known_pairs(of) is None
+        assert not is_done(piece)
+        weights.look(piece)
+    found = known_pairs(of)
+    assert found is not None
+    last = asked(folder, "ov", (0, 2))
+    weights.look(pieces_of(last)[-1])  # brings along what comes before
+    assert all(map(is_done, pieces_of(last)))
+
+
+def test_what_was_found_is_kept(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = asked(folder, "ov", (0, 4))
+    found = circuit_of(of).pairs()
+    monkeypatch.setattr(PairSearch, "look", lambda *_: pytest.fail("searched again"))
+    assert torch.equal(circuit_of(of).pairs().highest.rows.values, found.highest.rows.values)
+    assert circuit_of(of).matrix is circuit_of(of).matrix
+
+
+def test_the_estimate_is_of_a_search_that_leaves_nothing_out() -> None:
+    of = asked("mini", "qk")
+    assert seconds(pieces_of(of)) == pytest.approx(2 * 4096**2 * (32 + 2 * 18) / 4e10)
+    assert seconds(pieces_of(of)[1:]) == pytest.approx(4096**2 * (32 + 2 * 18) / 4e10)
+    assert seconds(()) == 0
+
+
+def test_a_head_composes_with_the_layers_before_it_alone(folder: str) -> None:
+    found = compositions(models.open_model(folder), (2, 1))
+    assert {each.values.shape for each in found.scores.values()} == {(2, 5)}
+    assert all(0 <= float(score) <= 1 for each in found.scores.values() for score in each.values.flatten())
+    assert compositions(models.open_model(folder), (0, 1)).scores["key"].values.shape == (0, 5)
+
+
+def test_a_head_that_writes_nothing_is_not_composed_with() -> None:
+    """The hand-made circuits have such heads: their scores are no numbers, and nothing on the page trips over them."""
+    nothing, something = torch.full((1, 2), torch.nan), torch.tensor([[torch.nan, 0.5]])
+    baseline = random_composition("key", 8, 2, 2)
+    for values, farthest_is, says in ((nothing, 0.0, "nothing"), (something, 0.5, "Most: L0H1 with 0.5")):
+        score = Measure("composition", "share", ("layer", "head"), values)
+        found = Composed({"key": score}, {"key": baseline})
+        expected = farthest_is and farthest_is - float(baseline.mean.values)
+        above = weight_tables.above_random({"A": found})
+        assert weight_tables.farthest(above) == pytest.approx(expected)
+        assert says in weight_tables.spelled_composition(found, "key")
+
+
+def test_the_maps_of_two_models_are_joined_by_their_difference() -> None:
+    def found(*scores: float) -> Composed:
+        values = torch.tensor([scores])
+        baseline = random_composition("key", 8, 2, 2)
+        return Composed({"key": Measure("composition", "share", ("layer", "head"), values)}, {"key": baseline})
+
+    above = weight_tables.above_random({"A": found(0.1, 0.2, torch.nan), "B": found(0.5, 0.1)})
+    np.testing.assert_allclose(above["B − A"]["key"], [[0.4, -0.1]], atol=1e-6)  # for the heads that both have
+    assert list(above) == ["A", "B", "B − A"]

@@ -1,0 +1,49 @@
+"""Long work in slices: what is waiting, how long it still takes, and when nobody wants it any more."""
+
+import pytest
+
+from headlight.app.runs import jobs
+from headlight.app.runs.jobs import Jobs
+
+
+def test_what_is_left_is_told_by_the_pace_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
+
+    def do(job: int) -> None:
+        clock[0] += 2.0
+
+    work = Jobs()
+    work.start(range(4))
+    assert work.seconds_left is None
+    work.step(do)
+    clock[0] += 100.0  # between the slices the page is drawn
+    work.step(do)
+    assert (work.done, work.seconds_left) == (2, 4.0)
+    work.start([7, 8])
+    assert work.seconds_left is None
+
+
+def test_a_stopped_work_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "SLICE_SECONDS", 0.0)
+    did: list[int] = []
+    work = Jobs()
+    work.start(range(3))
+    work.step(did.append)
+    work.stop()
+    assert (work.stopped, work.waiting) == (True, ())
+    work.start([job for job in range(3) if job not in did])
+    while work.waiting:
+        work.step(did.append)
+    assert did == [0, 1, 2]
+    assert not work.stopped
+
+
+def test_work_that_is_no_longer_wanted_is_let_go() -> None:
+    work = Jobs()
+    work.start(["a0", "a1"])
+    work.keep_to(["a0", "a1", "a2"])
+    assert work.waiting
+    work.keep_to(["b0", "b1"])
+    assert not work.waiting
+    assert not work.stopped

@@ -1,0 +1,130 @@
+"""The gate, the byte-bounded cache and the budget of a run."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.app.runs.limits import GIB, BusyError, ByteCache, Cost, Gate, check_cost, held_bytes
+from headlight.model.errors import HeadlightError
+
+
+def test_the_gate_lets_some_in_has_some_wait_and_turns_the_rest_away() -> None:
+    gate, inside, leave = Gate(at_once=2, waiting=1), [], Event()
+
+    def stay() -> None:
+        with gate.enter():
+            inside.append(1)
+            leave.wait(10)
+
+    with ThreadPoolExecutor(3) as pool:
+        stays = [pool.submit(stay) for _ in range(3)]
+        while gate._room:
+            pass
+        with pytest.raises(BusyError, match=r"2 runs are under way.*try again"), gate.enter():
+            pass
+        assert len(inside) <= 2
+        leave.set()
+        for each in stays:
+            each.result(10)
+    assert len(inside) == 3
+    with gate.enter():
+        pass
+
+
+def test_the_gate_gives_the_place_back_after_an_error() -> None:
+    gate = Gate(at_once=1, waiting=0)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError), gate.enter():
+            raise ZeroDivisionError
+
+
+def test_the_cache_stays_within_its_bytes_and_lets_go_of_what_was_used_longest_ago() -> None:
+    cache, made = ByteCache(bound=300), []
+
+    def make(name: str) -> np.ndarray:
+        made.append(name)
+        return np.zeros(100, np.uint8)
+
+    for name in "abcab":  # all three fit
+        cache.get(name, lambda name=name: make(name))
+    assert (made, cache.nbytes) == (["a", "b", "c"], 300)
+    cache.get("d", lambda: make("d"))  # c was used longest ago
+    for name in "abd":
+        cache.get(name, lambda name=name: make(name))
+    assert (made, cache.nbytes) == (["a", "b", "c", "d"], 300)
+    cache.get("c", lambda: make("c"))
+    assert made[-1] == "c"
+
+
+def test_a_look_at_a_value_does_not_keep_it_longer() -> None:
+    cache = ByteCache(bound=200)
+    old, new, newest = (np.zeros(100, np.uint8) for _ in range(3))
+    cache.get("old", lambda: old)
+    cache.get("new", lambda: new)
+    assert cache.peek("old") is old
+    assert cache.peek("none") is None
+    cache.get("newest", lambda: newest)
+    assert cache.keys == ("new", "newest")
+
+
+def test_what_alone_is_too_large_is_kept_until_the_next_comes() -> None:
+    cache, made = ByteCache(bound=10), []
+    for _ in range(2):
+        cache.get("big", lambda: made.append(1) or np.ones(11, np.uint8))
+    assert (len(made), cache.nbytes) == (1, 11)
+    cache.get("small", lambda: np.ones(1, np.uint8))
+    assert (cache.keys, cache.nbytes) == (("small",), 1)
+
+
+def test_unwanted_values_are_let_go_of() -> None:
+    cache = ByteCache(bound=100, size=len)
+    for word in ("one", "three", "two"):
+        cache.get(word, lambda word=word: word)
+    cache.drop(lambda word: len(word) == 3)
+    assert (cache.keys, cache.nbytes) == (("three",), 5)
+
+
+def test_what_two_ask_for_at_once_is_made_once_and_keeps_nobody_else_waiting() -> None:
+    cache, made, begun, go_on = ByteCache(bound=100), [], Event(), Event()
+
+    def make() -> np.ndarray:
+        made.append(1)
+        begun.set()
+        go_on.wait(10)
+        return np.zeros(1, np.uint8)
+
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(cache.get, "slow", make) for _ in range(2)]
+        assert begun.wait(10)
+        assert cache.get("other", lambda: np.ones(2, np.uint8)).sum() == 2
+        go_on.set()
+        assert asked[0].result(10) is asked[1].result(10)
+    assert len(made) == 1
+
+
+def test_what_could_not_be_made_is_tried_again() -> None:
+    cache = ByteCache(bound=100)
+    with pytest.raises(ZeroDivisionError):
+        cache.get("x", lambda: 1 / 0)
+    assert cache.get("x", lambda: "made") == "made"
+
+
+def test_bytes_are_counted_inside_of_what_holds_them() -> None:
+    nested = {"a": (torch.zeros(3, dtype=torch.float64), [np.zeros(5, np.uint16)]), "b": "text"}
+    assert held_bytes(nested) == 3 * 8 + 5 * 2
+
+
+def test_a_run_over_the_budget_is_refused_with_what_would_fit() -> None:
+    def cost(n_tokens: int) -> Cost:
+        return Cost(n_tokens * GIB / 10, n_tokens)
+
+    check_cost(20, cost, Cost(2 * GIB, 100))
+    with pytest.raises(HeadlightError, match=r"30 tokens.*3\.0 GiB and 30 s; .*2 GiB and 100 s.*At most 20 tokens fit"):
+        check_cost(30, cost, Cost(2 * GIB, 100))
+    with pytest.raises(HeadlightError, match="At most 7 tokens fit"):
+        check_cost(30, cost, Cost(2 * GIB, 7))
+    with pytest.raises(HeadlightError, match="choose a smaller model"):
+        check_cost(30, cost, Cost(1, 100))

@@ -1,0 +1,174 @@
+"""Which models the page may open, and how many stay open."""
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from headlight.app.runs import limits, models, runs
+from headlight.app.server.settings import settings as server_settings
+from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
+
+PROMPT = "one two three"
+
+
+@pytest.fixture
+def with_folder(settings: dict[str, object], folder: str, tmp_path: Path) -> Path:
+    """A models folder of two models, one of them called gpt2, and of what may not be opened."""
+    inside = tmp_path / "models"
+    for name in ("mine", "gpt2", ".hidden", "mini"):
+        shutil.copytree(folder, inside / name)
+    save_file({"x": torch.zeros(1)}, inside / "toy.safetensors")
+    (inside / "notes.txt").write_text("hello")
+    shutil.copytree(folder, tmp_path / "secret")
+    (inside / "link").symlink_to(tmp_path / "secret")
+    (inside / "link.safetensors").symlink_to(tmp_path / "secret" / "model.safetensors")
+    settings.update(model="mini", models_folder=str(inside), any_model=False)
+    return inside
+
+
+TAUGHT = ("teach-copy", "teach-induction")
+
+
+def test_the_models_folder_joins_the_list(with_folder: Path) -> None:
+    hub = [name for name in models.HUB_MODELS if name != "gpt2"]
+    assert models.offered_models() == ("mini", *TAUGHT, "gpt2", "mine", "toy.safetensors", *hub)
+
+
+def test_a_model_of_the_folder_opens_by_its_name_and_no_path_is_shown(with_folder: Path) -> None:
+    run = runs.run("mine", PROMPT, True)
+    assert run.source.name == "mine"
+    assert run.cfg.n_layers == 3
+    assert runs.run("mine", PROMPT, True) is run
+    assert models.open_model("gpt2").cfg.n_layers == 3  # the folder's own, not the hub's
+    assert models.open_model("mini").cfg.n_layers != 3  # the embedded one, whatever the folder calls so
+    with pytest.raises(CheckpointError, match="no TransformerLens state dict") as refused:
+        models.open_model("toy.safetensors")
+    assert str(with_folder) not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "link", "link.safetensors", ".hidden", "mine/../../secret", "notes.txt", "."]
+)
+def test_nothing_outside_the_folder_is_opened(with_folder: Path, name: str) -> None:
+    for attempt in (name, str(with_folder / name)):
+        with pytest.raises(ModelNotFoundError, match=r"is not offered here\. Choose one of mini, "):
+            models.open_model(attempt)
+
+
+def test_a_folder_that_a_link_leads_to_is_the_folder(with_folder: Path, settings: dict[str, object]) -> None:
+    """macOS' temporary folders and mounted disks are such links."""
+    link = with_folder.parent / "link"
+    link.symlink_to(with_folder)
+    settings["models_folder"] = str(link)
+    assert "mine" in models.offered_models()
+
+
+@pytest.mark.parametrize(
+    ("loopback", "any_model", "opens"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_any_path_opens_only_on_loopback_and_if_nobody_forbids_it(
+    folder: str,
+    settings: dict[str, object],
+    monkeypatch: pytest.MonkeyPatch,
+    loopback: bool,
+    any_model: bool,
+    opens: bool,
+) -> None:
+    monkeypatch.setattr(models, "only_this_machine", lambda: loopback)
+    settings.update(model="mini", any_model=any_model)
+    assert models.any_model_allowed() == opens
+    if opens:
+        assert models.open_model(folder).cfg.n_layers == 3
+    else:
+        with pytest.raises(ModelNotFoundError, match="is not offered here"):
+            models.open_model(folder)
+
+
+def test_the_servers_own_model_opens_wherever_it_is(folder: str, settings: dict[str, object]) -> None:
+    settings.update(model=folder, any_model=False)
+    assert models.open_model(folder).cfg.n_layers == 3
+
+
+@pytest.mark.parametrize("name", ["model.pt", "model.pth", "pytorch_model.bin", "MODEL.PT"])
+def test_the_page_opens_no_pickle(tmp_path: Path, settings: dict[str, object], name: str) -> None:
+    (tmp_path / name).write_bytes(b"anything")
+    with pytest.raises(HeadlightError, match="safetensors"):
+        models.open_model(str(tmp_path / name))
+
+
+@pytest.fixture
+def sized(folder: str, settings: dict[str, object]) -> Callable[[float], None]:
+    """Sets the memory for open models, in models of the folder's size."""
+    one = sum(file.stat().st_size for file in Path(folder).glob("*.safetensors"))
+
+    def allow(how_many: float) -> None:
+        settings["models_gib"] = how_many * one / limits.GIB
+        server_settings.cache_clear()
+        models._opened.cache_clear()
+
+    return allow
+
+
+def test_models_stay_open_as_far_as_their_bytes_fit(folder: str, sized: Callable[[float], None]) -> None:
+    sized(2.5)
+    names = [folder + "/" * times for times in range(4)]
+    first = models.open_model(names[0])
+    for name in names[1:3]:
+        models.open_model(name)
+    assert [models.is_open(name) for name in names] == [False, True, True, False]
+    assert models.open_model(names[0]) is not first
+    assert models.open_model(names[2]) is models.open_model(names[2])
+
+
+def test_a_model_larger_than_the_budget_opens_and_stays_until_the_next(
+    folder: str, sized: Callable[[float], None]
+) -> None:
+    sized(0.5)
+    assert models.open_model(folder) is models.open_model(folder)
+    models.open_model(f"{folder}/")
+    assert not models.is_open(folder)
+
+
+def test_runs_do_not_keep_a_closed_model_in_memory(folder: str, sized: Callable[[float], None]) -> None:
+    sized(0.5)
+    first = runs.run(folder, PROMPT, True)
+    runs.run(f"{folder}/", PROMPT, True)
+    assert len(runs._results().keys) == 1
+    assert runs.run(folder, PROMPT, True).model is not first.model
+
+
+def test_a_slow_model_keeps_nobody_waiting_for_another(
+    folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, asked, arrived, opened = models.load, [], threading.Event(), threading.Event()
+
+    def slow(name: str, **how: bool) -> object:
+        asked.append(name)
+        if name == f"{folder}/":
+            arrived.set()
+            assert opened.wait(20)
+        return load(name, **how)
+
+    monkeypatch.setattr(models, "load", slow)
+    waiting = [threading.Thread(target=models.open_model, args=(f"{folder}/",)) for _ in range(2)]
+    for thread in waiting:
+        thread.start()
+    assert arrived.wait(20)
+    models.open_model(folder)
+    opened.set()
+    for thread in waiting:
+        thread.join(20)
+    assert sorted(asked) == [folder, f"{folder}/"]  # the second that wanted the slow one waited for the first
+
+
+def test_a_device_that_is_not_there_is_said(folder: str, settings: dict[str, object]) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    settings["device"] = "cuda"
+    with pytest.raises(ConfigError, match=r"torch finds none here\. Start it without --device"):
+        runs.run(folder, PROMPT, True)

@@ -1,0 +1,168 @@
+"""Runs, against the library's own full cache."""
+
+import pytest
+import torch
+
+from headlight.app.runs import limits, runs
+from headlight.app.runs.cost import cost
+from headlight.app.server.settings import settings as server_settings
+from headlight.model import ActivationCache, load
+from headlight.model.analysis import attention
+from headlight.model.errors import HeadlightError, InputError
+from headlight.model.explain.lens import followed_probabilities, followed_ranks
+from headlight.model.run import THUMBNAIL, MeanScores, Run, attend, make_run, write_norms
+
+PROMPT = "one two three one two three"
+
+
+@pytest.fixture(scope="module")
+def full(run: Run) -> ActivationCache:
+    """Every activation of the same tokens, patterns included."""
+    with torch.inference_mode():
+        return run.model.run_with_cache(run.tokens[None])[1]
+
+
+def test_kept_activations_are_the_models_own(run: Run, full: ActivationCache) -> None:
+    assert len(run.cache) == 2 + 5 * run.cfg.n_layers
+    for name, kept in run.cache.items():
+        assert torch.equal(kept, full[name][0]), name
+
+
+def test_streams_are_the_models_own(run: Run, full: ActivationCache) -> None:
+    streams = list(run.streams())
+    assert len(streams) == len(run.layer_labels) == run.cfg.n_layers + 1
+    for layer in range(run.cfg.n_layers):
+        assert torch.equal(streams[layer], full["resid_pre", layer][0])
+    assert torch.equal(streams[-1], full["resid_post", -1][0])
+
+
+def test_what_the_parts_write_adds_up_to_the_final_stream(run: Run, full: ActivationCache) -> None:
+    names, parts = zip(*run.writes(), strict=True)
+    assert len(set(names)) == len(names) == 2 + 2 * run.cfg.n_layers
+    # Eight float32 numbers of size 1, added in another order: about 1e-6.
+    torch.testing.assert_close(torch.stack(parts).sum(0), full["resid_post", -1][0], rtol=1e-5, atol=1e-5)
+
+
+def test_a_pattern_on_demand_is_the_one_that_passed(run: Run, full: ActivationCache) -> None:
+    for layer in range(run.cfg.n_layers):
+        for head in range(run.cfg.n_heads):
+            attended = attend(run, layer, head)
+            # One head's product instead of all heads' at once may round differently: float32's 1e-7, over d_head sums.
+            torch.testing.assert_close(attended.pattern, full["pattern", layer][0, head], rtol=1e-5, atol=1e-6)
+            torch.testing.assert_close(attended.scores, full["attn_scores", layer][0, head], rtol=1e-5, atol=1e-5)
+
+
+def test_thumbnails_are_the_maxima_of_the_patterns(folder: str) -> None:
+    long = runs.run(folder, "one two three four five six " * 15, True)
+    n_pos = len(long.tokens)
+    assert THUMBNAIL < n_pos < 2 * THUMBNAIL  # so that bins hold one or two tokens
+    with torch.inference_mode():
+        _, cache = long.model.run_with_cache(long.tokens[None], names_filter=lambda name: name.endswith("pattern"))
+    patterns = torch.cat(list(cache.values())).unflatten(0, (long.cfg.n_layers, 1))[:, 0]
+    doubled = n_pos - THUMBNAIL  # the first bins hold two
+    starts = [2 * place if place < doubled else place + doubled for place in range(THUMBNAIL + 1)]
+    for row, column in ((0, 0), (5, 3), (doubled - 1, 1), (doubled, doubled), (63, 62), (63, 63)):
+        cells = patterns[..., starts[row] : starts[row + 1], starts[column] : starts[column + 1]]
+        assert torch.equal(long.thumbnails[..., row, column], cells.amax((-2, -1)))
+    assert torch.equal(long.hidden, torch.ones(64, 64, dtype=torch.bool).triu(1))
+
+
+def test_scores_are_those_of_the_patterns(run: Run, full: ActivationCache) -> None:
+    for layer in range(run.cfg.n_layers):
+        pattern = full["pattern", layer][0]
+        expected = attention.head_scores(pattern, run.tokens).previous_token.values
+        assert torch.equal(run.scores["previous_token"].values[layer], expected)
+        assert torch.equal(run.scores["entropy"].values[layer], attention.entropy(pattern).values.mean(-1))
+    assert run.scores["induction"].axes == ("layer", "head")
+    assert not run.scores["induction"].values.isnan().any()
+
+
+def test_next_logits_are_the_last_of_the_forward_pass(run: Run) -> None:
+    with torch.inference_mode():
+        logits = run.model(run.tokens[None])[0, -1]
+    # The last row alone instead of all rows may be summed in another order.
+    torch.testing.assert_close(run.next_logits, logits, rtol=1e-5, atol=1e-5)
+
+
+def test_the_last_row_of_the_lens_is_the_models_own_prediction(run: Run) -> None:
+    token = int(run.next_logits.argmax())
+    probabilities = followed_probabilities(run, token)
+    with torch.inference_mode():
+        expected = run.model(run.tokens[None])[0].softmax(-1)[:, token]
+    # A softmax over 4096 tokens in tiles instead of at once.
+    torch.testing.assert_close(probabilities.values[-1], expected, rtol=1e-4, atol=1e-9)
+    assert followed_ranks(run, token, len(run.tokens) - 1).values[-1].tolist() == [1]
+
+
+def test_write_norms_are_those_of_what_each_key_would_write(run: Run, full: ActivationCache) -> None:
+    layer, head = 1, 2
+    W_O = run.model.get_parameter(f"blocks.{layer}.attn.W_O")[head]
+    written = full["v", layer][0, :, head] @ W_O
+    # float32's rounding
+    torch.testing.assert_close(write_norms(run, layer, head), written.norm(dim=-1), rtol=1e-5, atol=0)
+
+
+def test_the_same_prompt_is_run_once(folder: str, settings: dict[str, object]) -> None:
+    first = runs.run(folder, PROMPT, True)
+    assert runs.run(folder, PROMPT, True) is first
+    assert runs.run(folder, PROMPT, False) is not first
+    assert runs.run(folder, PROMPT, False).model is first.model
+
+
+def test_all_runs_together_stay_within_the_caches_bytes(folder: str, settings: dict[str, object]) -> None:
+    one = limits.held_bytes(runs.run(folder, PROMPT, True))
+    settings["cache_gib"] = 3.5 * one / limits.GIB
+    server_settings.cache_clear()
+    runs._results.cache_clear()
+    for word in "abcdefgh":
+        runs.run(folder, f"{PROMPT} {word}", True)
+    assert 2 * one < runs._results().nbytes <= 3.5 * one
+
+
+def test_a_full_gate_says_busy(folder: str, settings: dict[str, object]) -> None:
+    settings.update(runs_at_once=1, runs_waiting=0)
+    with runs._gate().enter(), pytest.raises(limits.BusyError, match="Busy: 1 runs"):
+        runs.run(folder, PROMPT, True)
+    assert runs.run(folder, PROMPT, True).prompt == PROMPT
+
+
+def test_what_was_fed_is_what_was_typed(folder: str) -> None:
+    odd = "<|endoftext|> <b>\u202ex</b> \x00"
+    made = runs.run(folder, odd, False)
+    assert made.tokenizer.to_string(made.tokens) == odd
+    assert len(made.labels) == len(made.tokens)
+    assert not {"\u202e", "\x00", " "} & set("".join(made.labels))
+    with_bos = runs.run(folder, odd, True)
+    assert with_bos.tokens.tolist() == [made.tokenizer.bos_token_id, *made.tokens.tolist()]
+
+
+@pytest.mark.parametrize(("prompt", "said"), [("", "empty"), ("  ", "2 spaces"), ("one " * 100, "holds 100")])
+def test_a_prompt_that_does_not_fit_is_refused(folder: str, prompt: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        runs.run(folder, prompt, True)
+
+
+def test_a_run_over_the_budget_is_refused(folder: str, settings: dict[str, object]) -> None:
+    settings["run_gib"] = 1e-5
+    with pytest.raises(HeadlightError, match=r"At most \d+ tokens fit"):
+        runs.run(folder, PROMPT, True)
+
+
+def test_the_estimate_covers_what_a_run_keeps(run: Run) -> None:
+    kept = limits.held_bytes(dict(run.cache))
+    assert kept <= cost(run.cfg, len(run.tokens)).nbytes <= 10 * kept
+
+
+def test_thumbnails_and_scores_of_a_long_prompt_are_those_of_its_patterns() -> None:
+    """Its heads pass one at a time."""
+    model = load("mini")
+    tokens = torch.arange(256) % 7 + 100
+    with torch.inference_mode():
+        run = make_run(model, "", False, tokens)
+        _, cache = model.run_with_cache(tokens[None])
+    for layer in range(model.cfg.n_layers):
+        pattern = cache["pattern", layer][0]
+        assert torch.equal(run.thumbnails[layer], attention.max_pool(pattern, THUMBNAIL))
+        for name, score in MeanScores(tokens)(pattern).items():
+            # Sums of 256 weights, in another order.
+            torch.testing.assert_close(run.scores[name].values[layer], score.values, rtol=1e-5, atol=1e-5)

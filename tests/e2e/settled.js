@@ -1,0 +1,124 @@
+// Put into every page before its own scripts: `settled()` says whether all that was begun there has been done. What the
+// components and Streamlit have begun and not done yet can be seen nowhere, so it is counted where it is asked for: short
+// timers, frames, tasks between React's renderings, and fetches.
+(() => {
+  const SOON = 300; // milliseconds: more than the 250 after which our components tell of a held key, and Streamlit's 200
+  const DROPPED = 10_000; // milliseconds after which what was begun is taken as given up, and a question as unanswered
+  const LOOK = 1_000; // milliseconds of one look, in which the page may not come to rest
+  const FRAMES = 4; // in which nothing is begun: what only comes into sight by the layout of one is drawn in the next
+  const { setTimeout: later, requestAnimationFrame: frame } = window;
+  const begun = {
+    since: new Map(), // when each was begun
+    add(what) {
+      this.since.set(what, performance.now());
+    },
+    delete(what) {
+      this.since.delete(what);
+    },
+    // What was begun long ago was given up without a word, as a message to a port that has been closed.
+    isEmpty() {
+      return [...this.since.values()].every((time) => performance.now() - time > DROPPED);
+    },
+  };
+
+  function count(name, cancelling, isSoon) {
+    const [begin, cancel] = [window[name], window[cancelling]];
+    window[name] = (act, ...rest) => {
+      if (typeof act !== "function" || !isSoon(...rest)) return begin.call(window, act, ...rest);
+      const done = (...given) => {
+        begun.delete(`${name} ${id}`);
+        return act(...given);
+      };
+      const id = begin.call(window, done, ...rest);
+      begun.add(`${name} ${id}`);
+      return id;
+    };
+    window[cancelling] = (id) => {
+      begun.delete(`${name} ${id}`);
+      return cancel.call(window, id);
+    };
+  }
+  count("setTimeout", "clearTimeout", (delay = 0) => delay <= SOON);
+  count("requestAnimationFrame", "cancelAnimationFrame", () => true);
+  count("requestIdleCallback", "cancelIdleCallback", () => true);
+
+  window.MessageChannel = class extends MessageChannel {
+    constructor() {
+      super();
+      for (const [port, other] of [[this.port1, this.port2], [this.port2, this.port1]]) {
+        const sent = [];
+        port.postMessage = (...message) => {
+          sent.push(Symbol());
+          begun.add(sent.at(-1));
+          return MessagePort.prototype.postMessage.apply(port, message);
+        };
+        other.addEventListener("message", () => begun.delete(sent.shift())); // before who is to hear it
+      }
+    }
+  };
+
+  // An answer is done once it is read, which is asked for in the same task in which its beginning comes.
+  const { arrayBuffer } = Response.prototype;
+  const counted = (ask) =>
+    function (...given) {
+      const question = Symbol();
+      begun.add(question);
+      return ask.apply(this, given).finally(() => begun.delete(question));
+    };
+  window.fetch = counted(window.fetch);
+  Response.prototype.arrayBuffer = counted(arrayBuffer);
+
+  // Whether the server has yet to answer what the page last told it, or to begin the run for which it ended one: that is
+  // Streamlit's message `script_finished` (field 6) with FINISHED_EARLY_FOR_RERUN (2).
+  let [asked, heard] = [null, 0];
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function (data) {
+    const hear = ({ data }) => {
+      const [field, status] = new Uint8Array(data).slice(-2);
+      [asked, heard] = [field === 0x30 && status === 2 ? performance.now() : null, heard + 1];
+    };
+    if (!this.listening) this.addEventListener("message", hear);
+    this.listening = true;
+    window.socket = this;
+    asked = performance.now();
+    return send.call(this, data);
+  };
+
+  // Long work ends a script's run many times before it ends.
+  const UNDER_WAY = "[data-testid=stSpinner], [data-testid=stProgress], [data-testid=stSkeleton], .js-plotly-plot:empty";
+  function isQuiet() {
+    const app = document.querySelector("[data-testid=stApp]");
+    const waits = asked && performance.now() - asked < DROPPED;
+    if (app?.dataset.testScriptState !== "notRunning" || waits || !begun.isEmpty()) return false;
+    const components = [...app.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
+    const areThere = components.every((each) => each.shadowRoot?.querySelector(".headlight")); // each comes with its script
+    return areThere && !app.querySelector(UNDER_WAY) && document.fonts.status === "loaded";
+  }
+
+  // What is waited for, to be told where a test gives up.
+  window.unsettled = () => {
+    const app = document.querySelector("[data-testid=stApp]");
+    const components = [...app.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
+    return {
+      script: app.dataset.testScriptState,
+      asked: asked && performance.now() - asked,
+      begun: [...begun.since.keys()].map(String),
+      heard,
+      empty: components
+        .filter((each) => !each.shadowRoot?.querySelector(".headlight"))
+        .map((each) => each.closest("[class*=st-key-]")?.className),
+      underWay: [...app.querySelectorAll(UNDER_WAY)].map((each) => each.outerHTML.slice(0, 200)),
+      fonts: document.fonts.status,
+    };
+  };
+
+  window.settled = async () => {
+    const end = performance.now() + LOOK;
+    for (let [still, before] = [0, heard]; still < FRAMES; ) {
+      if (performance.now() > end) return false;
+      await new Promise((done) => frame.call(window, () => later.call(window, done)));
+      [still, before] = isQuiet() && heard === before ? [still + 1, before] : [0, heard];
+    }
+    return true;
+  };
+})();

@@ -1,0 +1,29 @@
+"""Which values of a checkpoint are refused."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from headlight.model.errors import CheckpointError
+from headlight.model.families.tensors import check_tensors
+
+LARGEST = torch.finfo(torch.float32).max
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [[torch.nan, 1.0], [torch.inf, 1.0], [-torch.inf, 1.0], [torch.inf, -torch.inf], [LARGEST, LARGEST, torch.nan]],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_nan_and_infinite_values_are_refused_whatever_stands_beside_them(bad: list[float], dtype: torch.dtype) -> None:
+    tensor = torch.tensor(bad).to(dtype)
+    with pytest.raises(CheckpointError, match="NaN or infinite values in W"):
+        check_tensors({"W": tensor}, {"W": tuple(tensor.shape)})
+
+
+@pytest.mark.parametrize(
+    "fine", [torch.full((4,), LARGEST), torch.full((3, 3), -LARGEST), torch.full((9,), 6e4, dtype=torch.float16)]
+)
+def test_finite_values_whose_sum_is_too_large_are_not(fine: Tensor) -> None:
+    assert not torch.isfinite(fine.sum())
+    check_tensors({"W": fine}, {"W": tuple(fine.shape)})

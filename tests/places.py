@@ -1,0 +1,8 @@
+"""Where the tests find what they are about."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MAIN = ROOT / "app" / "main.py"
+MINI = ROOT / "assets" / "models" / "mini"
+STREAMLIT_CONFIG = ROOT / "app" / "server" / ".streamlit" / "config.toml"

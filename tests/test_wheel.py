@@ -1,0 +1,105 @@
+"""The wheel: what it holds, and that in an environment of its own, elsewhere, it is the whole program."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+import torch
+from playwright.sync_api import Browser
+
+from headlight.app.pages.attention import EXPORT
+from headlight.app.runs import shown
+from headlight.app.selection import Selection
+from tests.e2e.driver import Driver
+from tests.places import ROOT
+from tests.serving import headlight
+
+pytestmark = pytest.mark.thorough
+
+SOURCES = ("app", "model", "assets", "__init__.py", "pyproject.toml", "setup.py", "requirements.txt", "README.md")
+PROMPT = "The keys to the cabinet"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy of the sources, since building leaves its own files beside them."""
+    folder, clone = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("built") / "a clone"
+    clone.mkdir()
+    for name in SOURCES:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, clone / name)
+    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(clone))
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The commands of an environment with the wheel in it, and what it needs from this one.
+
+    Packages are found here by their folder alone: the .pth files in it, as that of an editable installation, are not
+    read from there.
+    """
+    environment = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    _pip("--python", str(environment / "bin" / "python"), "install", "--no-deps", str(wheel))
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "needed.pth").write_text(f"{Path(torch.__file__).parents[1]}\n")
+    return environment / "bin"
+
+
+def _pip(*arguments: str) -> None:
+    offline = os.environ | {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    subprocess.run([sys.executable, "-m", "pip", *arguments], env=offline, check=True, capture_output=True)
+
+
+def _said(folder: Path, *command: str) -> str:
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_it_holds_the_program_and_no_more(wheel: Path) -> None:
+    names = ZipFile(wheel).namelist()
+    held = {name.removeprefix("headlight/") for name in names if name.startswith("headlight/")}
+    code = {path for folder in ("app", "model") for path in (ROOT / folder).rglob("*") if path.is_file()}
+    code = {path.relative_to(ROOT).as_posix() for path in code if path.parent.name != "__pycache__"}
+    assert {name for name in held if not name.startswith("assets/")} == code | {"__init__.py"}
+    assert {name.split("/")[1] for name in held if name.startswith("assets/")} == {
+        "icon.png",
+        "logo.svg",
+        "models",
+        "prompts",
+    }
+    assert {name.split("/")[0] for name in names} == {"headlight", "headlight-0.1.0.dist-info"}
+
+
+def test_the_command_says_what_it_takes(installed: Path, tmp_path: Path) -> None:
+    assert _said(tmp_path, str(installed / "headlight"), "--help").startswith("usage: headlight ")
+
+
+def test_a_script_of_the_page_runs_from_any_folder(installed: Path, tmp_path: Path) -> None:
+    chosen = Selection(model="mini", prompt=PROMPT)
+    (tmp_path / "script.py").write_text(EXPORT.script(shown.of(chosen), chosen), encoding="utf-8")
+    where = "import headlight; print(*headlight.__path__)"
+    assert _said(tmp_path, str(installed / "python"), "-c", where).startswith(str(installed.parent))
+    printed = _said(tmp_path, str(installed / "python"), "script.py")
+    assert printed == _said(tmp_path, sys.executable, "script.py")
+    assert len(printed.splitlines()) > 10
+
+
+def test_the_page_is_served_from_any_folder(installed: Path, tmp_path: Path, browser: Browser) -> None:
+    working = tmp_path / "elsewhere"
+    working.mkdir()
+    with headlight(tmp_path, command=[str(installed / "headlight")], working=working) as url:
+        driver = Driver(browser, url)
+        driver.open(prompt=PROMPT)
+        style = "getComputedStyle(document.querySelector('[data-testid=stApp]')).fontFamily"
+        assert driver.page.evaluate(style).startswith("system-ui")  # Streamlit has read our configuration
+        driver.close()
+        assert not driver.complaints
+        assert not driver.outside
+    assert not list(working.iterdir())
