@@ -80,14 +80,33 @@ class OptionRow {
     this.arrange();
   }
 
+  // Where some options stand behind the button, the last of those that have no room beside it do so too. How many have is
+  // looked for once for each width: an option that was moved to and fro would lose the keyboard's focus.
   arrange() {
     const narrow = innerWidth <= PHONE && !this.inForm && this.looks.every(({ kind }) => kind !== "link");
-    const isFolded = (look) => look.folded || narrow;
+    const [folded, row] = [true, false].map((asked) => this.looks.filter((look) => (look.folded || narrow) === asked));
+    const measured = [this.view.root.clientWidth, ...row.map(({ name }) => name)].join();
+    const isNew = this.measured !== measured;
+    if (isNew) [this.measured, this.fitting] = [measured, row.length];
+    this.place(row, folded);
+    while (isNew && folded.length > 0 && this.fitting > 1 && this.wraps()) {
+      this.fitting -= 1;
+      this.place(row, folded);
+    }
+  }
+
+  // The first options that fit stand in the row; the others, and those that always do, behind the button.
+  place(options, always) {
+    const [row, folded] = [options.slice(0, this.fitting), [...options.slice(this.fitting), ...always]];
     const elements = (looks) => looks.map(({ name }) => this.controls.get(name).element);
-    const folded = this.looks.filter(isFolded);
-    const row = elements(this.looks.filter((look) => !isFolded(look)));
     setChildren(this.more, elements(folded));
-    setChildren(this.row, [...(this.lead.textContent ? [this.lead] : []), ...row, ...(folded.length > 0 ? [this.opener] : [])]);
+    const lead = this.lead.textContent ? [this.lead] : [];
+    setChildren(this.row, [...lead, ...elements(row), ...(folded.length > 0 ? [this.opener] : [])]);
+  }
+
+  wraps() {
+    const [first, last] = [this.row.firstElementChild, this.opener].map((each) => each.getBoundingClientRect());
+    return last.top >= first.bottom;
   }
 
   control({ help, folded, ...look }, before) {

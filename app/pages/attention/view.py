@@ -41,7 +41,7 @@ from headlight.model.fields import How
 
 GROUP = "attention"
 SHOW = {"weight": "Weight", "score": "Score", "write": "Value-weighted", "disagreement": "Disagreement"}
-SINK = {"keep": "first token shown", "hide": "first token hidden", "renormalise": "hidden, rows renormalised"}
+SINK = {"keep": "shown", "hide": "hidden", "renormalise": "hidden, renormalised"}
 SCALES = {"sqrt": "√", "linear": "linear"}
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
 
@@ -97,7 +97,7 @@ def _options() -> None:
     options.row(
         options.bind(Choice, "show", "Cells show", page=Choices, options=SHOW),
         options.bind(Choice, "scale", "Colour scale", options=SCALES),
-        options.bind(Listed, "sink", "First token", page=Choices, options=SINK, width=200),
+        options.bind(Listed, "sink", "First token", page=Choices, options=SINK, width=165),
         options.as_tables(),
         options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=UNITS, width=130, folded=True),
         options.bind(Switch, "own_scale", "Own scale each", folded=True),
