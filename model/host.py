@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
@@ -30,6 +31,9 @@ class Host:
         """A place among the passes under way, for the length of a `with` block."""
         return nullcontext()
 
+    def tell(self, done: int, total: int) -> None:
+        """Hear how many of a computation's steps are done; what is raised here ends it."""
+
     def on_device(self, model: Transformer) -> Transformer:
         """The model where passes are to be made."""
         return model
@@ -42,3 +46,20 @@ class Host:
 
 
 HERE = Host()
+
+
+@dataclass
+class Steps:
+    """Counts the steps of a computation for its host."""
+
+    host: Host
+    total: int
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self.host.tell(0, self.total)
+
+    def add(self, count: int = 1) -> None:
+        """So many more are done."""
+        self.done += count
+        self.host.tell(self.done, self.total)

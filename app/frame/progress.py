@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,6 +12,8 @@ from headlight.app import selection
 from headlight.app.frame import notices
 from headlight.app.runs import passes
 from headlight.app.runs.jobs import Jobs
+
+Value = TypeVar("Value")
 
 AT_ONCE = 3.0  # seconds by estimate; what takes longer waits for a click
 PATIENCE = 1.0  # seconds of a pass for which a spinner says enough
@@ -57,11 +59,38 @@ def bar(work: Jobs, done: str, key: str) -> None:
             st.button("Stop", on_click=work.stop, key=selection.widget_key(f"stop_{key}"))
 
 
-@contextmanager
-def of_passes(said: str, stop: Callable[[], None]) -> Iterator[None]:
-    """While the model runs inside the `with` block, a spinner, and of a long pass the layers done and a button.
+def watched(said: str, steps: str, key: str, subject: Hashable, make: Callable[[], Value]) -> Value | None:
+    """What `make` gives, with a bar while it takes long; None where that was stopped for this subject.
 
-    Streamlit ends a script's run, and with it the pass, at the next thing drawn after a press, before it calls `stop`.
+    There is a button then that begins it again.
+    """
+    if is_stopped(key, subject):
+        again = selection.widget_key(f"again_{key}")
+        st.button(f"Start {said} again", on_click=st.session_state.pop, args=(_stopped(key),), key=again)
+        return None
+
+    def stop() -> None:
+        st.session_state[_stopped(key)] = subject
+
+    with of_steps(f"{said[0].upper()}{said[1:]}…", stop, steps, key):
+        return make()
+
+
+def is_stopped(key: str, subject: Hashable) -> bool:
+    """Whether the user stopped what was watched under this key for this subject, and did not begin it again."""
+    return bool(st.session_state.get(_stopped(key)) == subject)
+
+
+def _stopped(key: str) -> str:
+    return selection.widget_key(f"stopped.{key}")
+
+
+@contextmanager
+def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", key: str = "pass") -> Iterator[None]:
+    """While something is computed inside the `with` block, a spinner; if it takes long, its steps and a button.
+
+    After a press Streamlit ends the script's run, and with it the computation, at the next thing drawn, and then calls
+    `stop`.
     """
     place, bars, begun = st.empty(), list[DeltaGenerator](), 0.0
 
@@ -72,16 +101,20 @@ def of_passes(said: str, stop: Callable[[], None]) -> Iterator[None]:
         if not bars and took < PATIENCE:
             return
         left = took / done * (total - done) if done else None
-        text = f"{done:,} of {total:,} layers done{_said_left(left)}"
+        text = f"{done:,} of {total:,} {steps}{_said_left(left)}"
         if bars:
             bars[0].progress(done / total, text)
             return
         with place.container():
             bars.append(st.progress(done / total, text))
-            st.button("Stop", on_click=stop, key=selection.widget_key("stop_pass"))
+            st.button("Stop", on_click=stop, key=selection.widget_key(f"stop_{key}"))
 
-    with st.spinner(said, show_time=True), passes.heard_by(hear):
-        yield
+    try:
+        with st.spinner(said, show_time=True), passes.heard_by(hear):
+            yield
+    except Exception:  # Streamlit's own ending of a run is none, and draws nothing more
+        place.empty()
+        raise
     place.empty()
 
 

@@ -1,4 +1,4 @@
-"""How far a forward pass is, told after each layer to whoever waits for it."""
+"""How far a computation is, such as a forward pass after each layer, told to whoever waits for it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,19 +10,25 @@ from headlight.model.hooks import Look, Tap
 
 BEGINS = ".hook_resid_pre"  # the name at which a layer begins
 Listener = Callable[[int, int], None]
-"""Is told how many layers are done, and of how many; what it raises ends the pass, of which nothing is kept."""
+"""Is told how many steps are done, and of how many; what it raises ends the computation, of which nothing is kept."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def heard_by(listener: Listener) -> Iterator[None]:
-    """Tell this listener of the passes made inside the `with` block."""
+    """Tell this listener of what is computed inside the `with` block."""
     token = _listener.set(listener)
     try:
         yield
     finally:
         _listener.reset(token)
+
+
+def tell(done: int, total: int) -> None:
+    """Tell whoever listens that so many steps are done."""
+    if (listener := _listener.get()) is not None:
+        listener(done, total)
 
 
 class Layers(Tap):

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.app.runs import limits, models, prompts
+from headlight.app.runs import limits, models, passes, prompts
 from headlight.app.runs.cost import cost
 from headlight.app.runs.limits import GIB, ByteCache, Cost, Gate
 from headlight.app.runs.passes import Layers
@@ -73,6 +73,9 @@ class _Server(Host):
 
     def turn(self) -> AbstractContextManager[None]:
         return turn()
+
+    def tell(self, done: int, total: int) -> None:
+        passes.tell(done, total)
 
     def on_device(self, model: Transformer) -> Transformer:
         return models.on_device(model)

@@ -15,11 +15,12 @@ from headlight.model.explain.logits import Question, read_of
 from headlight.model.explain.parts import logits_at, parts_at, z_of
 from headlight.model.explain.score import Cell
 from headlight.model.hooks import Chain, Tap
+from headlight.model.host import Steps
 from headlight.model.layers import visible_keys
 from headlight.model.run import Run, attend, head_weights, once_more
 
 MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
-CUT, CUT_RENORMALISED = "edge cut", "edge cut, row rescaled to 1"
+CUTS = ("edge cut", "edge cut, row rescaled to 1")
 ZERO, MEAN, RESAMPLED = "head gives nothing", "head gives its mean", "head gives the other run's"
 
 
@@ -76,13 +77,14 @@ def ablation_effects(run: Run, cell: Cell, question: Question, given: Given = IT
 def _outcomes(run: Run, cell: Cell, question: Question, given: Given) -> Outcomes:
     own = logits_at(run, question.position)
     replaced = _replacements(run, cell, given)
+    steps = Steps(run.host, (len(CUTS) + len(replaced)) * (run.cfg.n_layers - cell.layer))
     # What is done to the whole head is the same whichever of its cells is looked at.
     key = "ablated", given.key, cell.layer, cell.head, question.position
-    ablated = run.keep(key, lambda: _ablated(run, cell, question, replaced))
-    logits = torch.cat([_cut(run, cell, question, own), ablated])
+    ablated = run.keep(key, lambda: _ablated(run, cell, question, replaced, steps))
+    logits = torch.cat([_cut(run, cell, question, own, steps), ablated])
     pair = [question.target, question.distractor]
     target, distractor = (logits[:, pair].double() - own[pair].double()).unbind(-1)
-    names = (CUT, CUT_RENORMALISED, *replaced)
+    names = (*CUTS, *replaced)
     axes = ("variant",)
     return Outcomes(
         names,
@@ -128,7 +130,9 @@ def _direct(
     return attribution.direct_effects(change, parts_at(run, position).stream, read.norm, read.direction).values
 
 
-def _cut(run: Run, cell: Cell, question: Question, own: Float[Tensor, " d_vocab"]) -> Float[Tensor, "variant d_vocab"]:
+def _cut(
+    run: Run, cell: Cell, question: Question, own: Float[Tensor, " d_vocab"], steps: Steps
+) -> Float[Tensor, "variant d_vocab"]:
     """Only what comes after the query can change, so that no more than that is run again."""
     causal = run.cfg.attention_dir == "causal"
     if causal and cell.query > question.position:
@@ -136,16 +140,16 @@ def _cut(run: Run, cell: Cell, question: Question, own: Float[Tensor, " d_vocab"
     n_past = cell.query if causal and not run.edits else 0
     where = (cell.layer, cell.head, cell.query, cell.key)
     taps = [cut_edge(*where, renormalise=renormalise, n_past=n_past) for renormalise in (False, True)]
-    return _run_on(run, cell.layer, taps, question.position, n_past)
+    return _run_on(run, cell.layer, taps, question.position, n_past, steps)
 
 
 def _ablated(
-    run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]]
+    run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]], steps: Steps
 ) -> Float[Tensor, "variant d_vocab"]:
     end = _end(run, question.position)
     given = [rows[:end].to(run.host.device) for rows in replaced.values()]
     taps = [ablate_head(cell.layer, cell.head, "resample", rows) for rows in given]
-    return _run_on(run, cell.layer, taps, question.position, 0)
+    return _run_on(run, cell.layer, taps, question.position, 0, steps)
 
 
 def _end(run: Run, position: int) -> int:
@@ -153,20 +157,30 @@ def _end(run: Run, position: int) -> int:
     return position + 1 if run.cfg.attention_dir == "causal" and not run.edits else len(run.tokens)
 
 
-def _run_on(run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int) -> Float[Tensor, "variant d_vocab"]:
+def _run_on(
+    run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int, steps: Steps
+) -> Float[Tensor, "variant d_vocab"]:
     """The logits at a position when the model runs on from the run's own stream before a layer, with each of the taps.
 
     The first `n_past` positions are not run: their keys and values are the run's. A run with edits is made anew.
     """
     if run.edits:
-        return torch.stack([once_more(run, tap)[position] for tap in taps])
+        return torch.stack([_anew(run, tap, run.cfg.n_layers - layer, steps)[position] for tap in taps])
     at_once = len(taps) if _end(run, position) - n_past <= MOST_ABREAST else 1
     with run.host.turn():
         rows = [taps[slot : slot + at_once] for slot in range(0, len(taps), at_once)]
-        return torch.cat([_abreast(run, layer, each, position, n_past) for each in rows])
+        return torch.cat([_abreast(run, layer, each, position, n_past, steps) for each in rows])
 
 
-def _abreast(run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int) -> Float[Tensor, "variant d_vocab"]:
+def _anew(run: Run, tap: Tap, n_layers: int, steps: Steps) -> Float[Tensor, "pos d_vocab"]:
+    logits = once_more(run, tap)
+    steps.add(n_layers)
+    return logits
+
+
+def _abreast(
+    run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int, steps: Steps
+) -> Float[Tensor, "variant d_vocab"]:
     model, device, end = run.host.on_device(run.model), run.host.device, _end(run, position)
     stream = next(islice(run.streams(), layer, None))
     resid = stream[None, n_past:end].to(device)
@@ -174,6 +188,7 @@ def _abreast(run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: i
     tap = Chain(_Past(run, n_past), abreast(taps))
     for index in range(layer, run.cfg.n_layers):
         resid = model.blocks[index](resid, visible, tap.within(f"blocks.{index}"))
+        steps.add(len(taps))
     return model.unembed(model.ln_final(resid[:, [position - n_past]], Tap()))[:, 0].cpu()
 
 

@@ -14,7 +14,7 @@ from headlight.model.analysis import Measure, circuits, composition, ov, pair_se
 from headlight.model.analysis.circuits import Circuit, Directions, Pairs
 from headlight.model.analysis.composition import Baseline, Product, Through
 from headlight.model.analysis.pair_search import BLOCK_ROWS, Ends, Found, PairSearch
-from headlight.model.host import HERE, Host
+from headlight.model.host import HERE, Host, Steps
 from headlight.model.layers import attention_scale
 from headlight.model.transformer import Transformer
 
@@ -158,12 +158,14 @@ def _compositions(model: Transformer, head: Head, host: Host) -> Composed:
     cfg, (layer, index) = model.cfg, head
     gain, d_value = _gain(model, f"blocks.{layer}.ln1.w"), cfg.d_value or cfg.d_head
     W_Q, W_K, W_V, W_O = (each[index] for each in _matrices(model, layer))
-    scores, random = {}, {}
+    scores, random, steps = {}, {}, Steps(host, layer * len(THROUGH))
     with host.turn(), torch.inference_mode():
         for through in THROUGH:
             later = composition.reader(through, W_Q, W_K, W_V, W_O, gain)
-            rows = [composition.composition(_written(model, earlier), later) for earlier in range(layer)]
-            values = torch.stack(rows) if rows else torch.empty(0, cfg.n_heads)
+            values = torch.empty(layer, cfg.n_heads)
+            for earlier in range(layer):
+                values[earlier] = composition.composition(_written(model, earlier), later)
+                steps.add()
             scores[through] = Measure(f"{through} composition", "share", ("layer", "head"), values)
             random[through] = composition.random_composition(through, cfg.d_model, cfg.d_head, d_value, gain)
     return Composed(scores, random)

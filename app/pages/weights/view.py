@@ -37,7 +37,7 @@ from headlight.app.pages.weights.weight_tables import (
 from headlight.app.parts import options, tables
 from headlight.app.parts.parts import heading, name, title_row
 from headlight.app.parts.sides import DIFFERENCE
-from headlight.app.runs import jobs
+from headlight.app.runs import jobs, runs
 from headlight.app.runs.jobs import Jobs
 from headlight.model.analysis.circuits import Directions
 from headlight.model.analysis.composition import Through
@@ -45,16 +45,20 @@ from headlight.model.analysis.pair_search import Ends
 from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
 from headlight.model.explain.circuits import THROUGH, CircuitKind
+from headlight.model.host import Steps
 
 CIRCUITS: dict[CircuitKind, str] = {"qk": "QK: where it looks", "ov": "OV: what it writes"}
 AT_ONCE = 30.0  # seconds at most by estimate; what may take longer waits for a click
+DIRECTIONS = "directions"
 NOTHING = 1e-9  # of a circuit's strength; what is below is rounding
 
 
 def is_complete(shown: Comparison) -> bool:
     """Whether all that the page shows is there to be taken along."""
     of = weights_of(shown, selection.current())
-    return weights.known_pairs(of.key) is not None or is_nothing(of, directions_of(of))
+    if weights.known_pairs(of.key) is not None:
+        return True
+    return not progress.is_stopped(DIRECTIONS, of.key) and is_nothing(of, directions_of(of))
 
 
 def render(shown: Comparison) -> None:
@@ -64,22 +68,31 @@ def render(shown: Comparison) -> None:
         _options(shown, of)
     if said := unchanged(shown):
         st.info(said)
-    with st.spinner("Taking the circuit apart…"):
-        found = directions_of(of)
-    _strengths(of)
-    if is_nothing(of, found):
-        st.info(_says_nothing(of))
-    else:
-        _pairs(of, work)
-        _token(of)
-        _directions(of, found[of.listed])
+    said, done = "taking the circuit apart", "circuits taken apart"
+    found = progress.watched(said, done, DIRECTIONS, of.key, lambda: directions_of(of))
+    if found is not None:
+        _circuit(of, found, work)
     _composition(of)
     progress.go_on(work, weights.look)
 
 
+def _circuit(of: Weights, found: Mapping[str, Directions], work: Jobs) -> None:
+    _strengths(of)
+    if is_nothing(of, found):
+        st.info(_says_nothing(of))
+        return
+    _pairs(of, work)
+    _token(of)
+    _directions(of, found[of.listed])
+
+
 def directions_of(of: Weights) -> dict[str, Directions]:
     """The singular directions of each circuit."""
-    return {side: circuit_of(asked).directions() for side, asked in of.asked.items()}
+    found, steps = {}, Steps(runs.HOST, len(of.asked))
+    for side, asked in of.asked.items():
+        found[side] = circuit_of(asked).directions()
+        steps.add()
+    return found
 
 
 def is_nothing(of: Weights, found: Mapping[str, Directions]) -> bool:
@@ -193,8 +206,11 @@ def _composition(of: Weights) -> None:
     if layer == 0:
         st.info("A head of the first layer has no earlier heads. Choose a head of a later layer to see what it reads.")
         return
-    with st.spinner("Multiplying circuits…"):
-        found = compositions_of(of)
+    said, done = "multiplying circuits", "layers compared"
+    asked = of.head, tuple(run.source.name for run in of.models.values())
+    found = progress.watched(said, done, "compositions", asked, lambda: compositions_of(of))
+    if found is None:
+        return
     if selection.current().table:
         title = f"Composition of {name(of.head)} with earlier heads"
         _table(composition_table(found), title, "composition_table")

@@ -16,8 +16,8 @@ from headlight.model.explain.explained import Explained
 from headlight.model.reports.why import effect_by_name
 
 
-def draw(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
-    """Every picture's numbers, of A, of B or of B - A."""
+def draw(shown: Comparison, sides: Mapping[str, Explained], side: str, measured: bool) -> None:
+    """Every picture's numbers, of A, of B or of B - A; what is changed without the head only once it is measured."""
     if (at := sides.get(side)) is not None:
         st.text("\n".join([spelled.score(at), spelled.write(at), spelled.effects(at)]))
     else:
@@ -29,7 +29,8 @@ def draw(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     ):
         _table(title, columns)
     _table("What the cell writes", _promoted(sides, side))
-    _table("Does it matter", panels.outcome_columns(numbers.changes_of(sides)[side]))
+    if measured:
+        _table("Does it matter", panels.outcome_columns(numbers.changes_of(sides)[side]))
     effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
     _table("Direct logit attribution", {"Part": list(effects), "logits": np.array(list(effects.values()))})
     over_layers = matrices(sides, numbers.by_layer)[side]

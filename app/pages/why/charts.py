@@ -25,8 +25,8 @@ def of(shown: Comparison, chosen: Selection) -> Rows:
     return rows(shown, sides, side) if side in sides or (side == DIFFERENCE and len(sides) == 2) else []
 
 
-def rows(shown: Comparison, sides: Mapping[str, Explained], side: str) -> Rows:
-    """What the cell writes, what happens without it, and who made the prediction, of A, of B or of B − A."""
+def rows(shown: Comparison, sides: Mapping[str, Explained], side: str, measured: bool = True) -> Rows:
+    """What the cell writes, what happens without it if that is measured, and who made the prediction: A, B or B − A."""
     named = f", {side}" if shown.b is not None else ""
     effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
     fall = plots.rows(
@@ -35,8 +35,8 @@ def rows(shown: Comparison, sides: Mapping[str, Explained], side: str) -> Rows:
         unit="logits",
         what="direct effect on target − distractor",
     )
-    outcomes = _outcomes(numbers.changes_of(sides)[side], named)
-    return [[plot] for plot in (*_promoted(sides, side, named), outcomes, fall)]
+    outcomes = [_outcomes(numbers.changes_of(sides)[side], named)] if measured else []
+    return [[plot] for plot in (*_promoted(sides, side, named), *outcomes, fall)]
 
 
 def _promoted(sides: Mapping[str, Explained], side: str, named: str) -> list[Plot]:

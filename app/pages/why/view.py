@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import Button, Choice, Listed, MapCell, Text, chosen_cell
-from headlight.app.frame import means, notices
+from headlight.app.frame import means, notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.why import as_numbers, follow, panels, spelled
 from headlight.app.pages.why import charts as own
@@ -57,10 +57,11 @@ def _with_known_mean(inputs: Sequence[means.Inputs]) -> Selection:
 
 def _explain(shown: Comparison, pair: Pair, sides: Mapping[str, Explained], side: str) -> None:
     if selection.current().table:
-        if len(sides) == 2:
+        measured = _are_measured(sides)
+        if measured and len(sides) == 2:
             _summaries(sides)
         _mean(shown)
-        as_numbers.draw(shown, sides, side)
+        as_numbers.draw(shown, sides, side, measured)
         return
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -74,12 +75,20 @@ def _explain(shown: Comparison, pair: Pair, sides: Mapping[str, Explained], side
         _mean(shown)
         bars = st.container()
     _by_source(shown, sides, side)
-    if len(sides) == 2:
-        _summaries(sides)
     with bars:  # last, because it runs the model
-        with st.spinner("Running the model without it…"):
-            plots = own.rows(shown, sides, side)
+        measured = _are_measured(sides)
+        plots = own.rows(shown, sides, side, measured)
         charts.draw(plots, "What the cell writes, what is changed without it, and direct logit attribution")
+    if measured and len(sides) == 2:
+        _summaries(sides)
+
+
+def _are_measured(sides: Mapping[str, Explained]) -> bool:
+    """Whether the model has been run without each cell and head, which is done now unless it was stopped."""
+    said = "running the model without it"
+    subject = tuple((at.run.key, at.cell, at.question, at.given.key) for at in sides.values())
+    found = progress.watched(said, "layers done", "measured", subject, lambda: [at.outcomes for at in sides.values()])
+    return found is not None
 
 
 def _question(shown: Comparison, pair: Pair) -> None:

@@ -1,8 +1,11 @@
-"""A long first pass shows how far it is, and is stopped by a press; what was asked for can be asked for again."""
+"""Long work shows how far it is, and is stopped by a press; what was asked for can be asked for again."""
+
+from collections.abc import Callable
 
 import pytest
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 from headlight.app.frame import progress
 from headlight.app.runs import passes
@@ -12,35 +15,72 @@ from tests.places import MAIN
 SECONDS = 120
 
 
-def _page() -> AppTest:
+def _page(slug: str = "") -> AppTest:
     page = AppTest.from_file(MAIN, default_timeout=SECONDS)
-    page.query_params["prompt"] = "one two one two"
+    page.query_params |= {"prompt": "one two one two", "heads": "2.1"}
+    if slug:
+        page.query_params["page"] = slug
     return page
 
 
-def test_a_pass_is_stopped_and_run_again(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in the browser, where the press ends the script's run in the midst of the pass."""
+@pytest.fixture
+def ending(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of steps after the first of which the script's run ends, as a press in the browser ends it."""
     settings["model"] = "mini"
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    heard_by, pressed = passes.heard_by, [True]
+    of_steps, heard_by, ending, begun = progress.of_steps, passes.heard_by, set[str](), [""]
+
+    def noted(said: str, stop: Callable[[], None], steps: str = "layers done", key: str = "pass"):
+        begun.append(key)
+        return of_steps(said, stop, steps, key)
 
     def until_pressed(hear: Listener):
         def hear_and_end(done: int, total: int) -> None:
             hear(done, total)
-            if pressed and done == 1:
+            if begun[-1] in ending and done:
                 raise StopException
 
         return heard_by(hear_and_end)
 
+    monkeypatch.setattr(progress, "of_steps", noted)
     monkeypatch.setattr(passes, "heard_by", until_pressed)
+    return ending
+
+
+def _button(page: AppTest, label: str) -> Button:
+    [found] = [button for button in page.button if button.label == label]
+    return found
+
+
+def test_a_pass_is_stopped_and_run_again(ending: set[str]) -> None:
+    ending.add("pass")
     page = _page().run()
-    stop = next(button for button in page.button if button.label == "Stop")
-    assert not [button for button in page.button if button.label == "Stop" and button is not stop]
-    pressed.clear()
-    stop.click().run()
+    ending.clear()
+    _button(page, "Stop").click().run()
     assert not page.exception
     assert any(text.value.startswith("Stopped.") for text in page.text)
-    next(button for button in page.button if button.label == "Run").click().run()
+    _button(page, "Run").click().run()
     assert not page.exception
     assert not any(text.value.startswith("Stopped.") for text in page.text)
     assert not [button for button in page.button if button.label == "Stop"]
+
+
+@pytest.mark.parametrize(
+    ("slug", "key", "said"),
+    [
+        ("why", "measured", "running the model without it"),
+        ("weights", "directions", "taking the circuit apart"),
+        ("weights", "compositions", "multiplying circuits"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")  # a batch grows on the way where interventions run side by side
+def test_a_computation_is_stopped_and_begun_again(ending: set[str], slug: str, key: str, said: str) -> None:
+    """The rest of the page is there without it."""
+    ending.add(key)
+    page = _page(slug).run()
+    ending.clear()
+    _button(page, "Stop").click().run()
+    assert not page.exception
+    _button(page, f"Start {said} again").click().run()
+    assert not page.exception
+    assert not [button for button in page.button if button.label in ("Stop", f"Start {said} again")]

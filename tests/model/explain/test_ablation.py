@@ -1,6 +1,7 @@
 """Interventions at a cell and a head, against whole passes with hooks."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,8 +9,9 @@ from torch import Tensor
 
 from headlight.model import Transformer, run_prompt
 from headlight.model.analysis.alignment import match_positions
-from headlight.model.edits import AblateHeads, CutEdge, Steer
-from headlight.model.explain import Cell, Given, Question, ablation_effects
+from headlight.model.edits import AblateHeads, CutEdge, Edit, Steer
+from headlight.model.explain import Cell, Given, Question, ablation, ablation_effects
+from headlight.model.host import Host
 from headlight.model.run import Run, attend
 
 PROMPT_B = "one two four one two three one"
@@ -149,3 +151,28 @@ def test_cutting_an_edge_of_a_run_with_edits_is_one_edit_more(small: Transformer
     assert float(found[0]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
     cut_already = ablation_effects(edited, Cell(*HEAD, 7, 3), Question(30, 50, 7)).total.values
     assert float(cut_already[0]) == pytest.approx(0, abs=LOGITS)
+
+
+class _Listening(Host):
+    """Notes how far it is told that a computation is."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, int]] = []
+
+    def tell(self, done: int, total: int) -> None:
+        self.told.append((done, total))
+
+
+@pytest.mark.parametrize("edits", [(), EDITS])
+@pytest.mark.parametrize("abreast", [1, 256])
+def test_a_host_is_told_of_each_layer_of_each_intervention(
+    small: Transformer, monkeypatch: pytest.MonkeyPatch, abreast: int, edits: tuple[Edit, ...]
+) -> None:
+    monkeypatch.setattr(ablation, "MOST_ABREAST", abreast)
+    host = _Listening()
+    run = replace(run_prompt(small, "one two three one two three one", edits=edits), host=host)
+    ablation_effects(run, Cell(1, 2, 7, 3), Question(30, 50, 7))
+    n_layers = (small.cfg.n_layers - 1) * 4  # from the cell's on; two ways to cut the edge, two to replace the head
+    assert host.told[0] == (0, n_layers)
+    assert host.told[-1] == (n_layers, n_layers)
+    assert host.told == sorted(host.told)
