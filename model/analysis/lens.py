@@ -6,8 +6,9 @@ time. All layers of a position are in the same tile, because the last one's dist
 Following tokens is apart from reading the layers: what is expensive does not depend on the token.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -99,6 +100,16 @@ def joined(parts: Sequence[LogitLens]) -> LogitLens:
             for each in found[:1]
         }
     )
+
+
+def unread(like: LogitLens, n_layers: int, n_pos: int) -> LogitLens:
+    """The lens of layers and positions that are not read: as many tokens each, all -1; all else not a number."""
+
+    def nothing(of: Measure) -> Measure:
+        fill = math.nan if of.values.is_floating_point() else -1
+        return replace(of, values=of.values.new_full((n_layers, n_pos, *of.values.shape[2:]), fill))
+
+    return LogitLens(**{name: nothing(each) for name, each in vars(like).items()})
 
 
 @torch.no_grad()

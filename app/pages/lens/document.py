@@ -13,7 +13,8 @@ from headlight.model.comparison import Comparison
 def page(shown: Comparison, chosen: Selection) -> bytes:
     """A file with the lens in the colours chosen."""
     own = chosen.of(Choices)
-    values = lens.coloured(shown, own.measure, followed_token(shown, chosen))
+    lenses = lens.lenses_of(shown)
+    values = lens.coloured(shown, own.measure, followed_token(shown, chosen), lenses)
     with recorded() as mounted:
-        lens.grid(shown, values, own.measure, LensPin(*cell_of(shown, chosen)), epoch=0, key="lens")
+        lens.grid(shown, values, own.measure, lenses, LensPin(*cell_of(shown, chosen)), epoch=0, key="lens")
     return document("Logit lens", shown, mounted, "plain")

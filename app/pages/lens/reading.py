@@ -7,6 +7,7 @@ from math import inf
 from headlight.app.frame import progress
 from headlight.app.runs import jobs, runs
 from headlight.app.runs.cost import FLOPS
+from headlight.model.analysis import lens
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Edit
 from headlight.model.explain import lens as explained
@@ -28,6 +29,7 @@ def is_read(shown: Comparison) -> bool:
     """Whether the lens of these runs is there, or quickly is; else how far it is, with the button that stops it."""
     work, missing = jobs.of("lens"), _missing(shown)
     every = [part for parts in missing.values() for part in parts]
+    every.sort(key=lambda part: -part.begin)  # the last tokens are in sight at first
     seconds = sum(_seconds(run) * len(missing[side]) for side, run in shown.sides.items())
     work.keep_to(every)
     if not every or (seconds <= progress.AT_ONCE and not work.waiting):
@@ -35,6 +37,22 @@ def is_read(shown: Comparison) -> bool:
     progress.offer(work, every, "Read the rest of the lens", "lens", seconds, inf)
     progress.bar(work, "parts of the lens read", "lens")
     return False
+
+
+def so_far(shown: Comparison) -> dict[str, lens.LogitLens] | None:
+    """The lens of each run with -1 and not-a-number at positions that are not read; None before any is."""
+    known = {side: [_known(run, begin) for begin in explained.lens_begins(run)] for side, run in shown.sides.items()}
+    example = next((part for parts in known.values() for part in parts if part is not None), None)
+    if example is None:
+        return None
+    return {side: _joined(run, known[side], example) for side, run in shown.sides.items()}
+
+
+def _joined(run: Run, known: Sequence[lens.LogitLens | None], example: lens.LogitLens) -> lens.LogitLens:
+    begins = explained.lens_begins(run)
+    n_positions = (min(begins.step, len(run.tokens) - begin) for begin in begins)
+    parts = zip(known, n_positions, strict=True)
+    return lens.joined([part or lens.unread(example, len(run.layer_labels), count) for part, count in parts])
 
 
 def go_on() -> None:
@@ -61,7 +79,11 @@ def _missing(shown: Comparison) -> dict[str, Sequence[Part]]:
 
 def _is_known(run: Run, begin: int) -> bool:
     """Whether this part of a run's lens is in the cache, or all of it is."""
-    return runs.kept((*run.key, "lens")) is not None or runs.kept((*run.key, ("lens", begin))) is not None
+    return runs.kept((*run.key, "lens")) is not None or _known(run, begin) is not None
+
+
+def _known(run: Run, begin: int) -> lens.LogitLens | None:
+    return runs.kept((*run.key, ("lens", begin)))
 
 
 def _seconds(run: Run) -> float:

@@ -1,6 +1,7 @@
 """What the model would predict after each layer, at every position."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -16,6 +17,7 @@ from headlight.app.parts import options, tables
 from headlight.app.parts.parts import title_row
 from headlight.app.parts.sides import named, on_places, placed, say_what_is_common, with_difference
 from headlight.model.analysis import Measure
+from headlight.model.analysis.lens import LogitLens
 from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
 from headlight.model.explain.lens import followed_probabilities, followed_ranks, logit_lens
@@ -37,6 +39,16 @@ COLOURED: dict[ColourBy, tuple[str, str]] = {  # name, unit
 }
 
 Cells = Mapping[str, Float[np.ndarray, "layer place"]]
+NOBODY = -1  # no token is followed
+
+
+@dataclass(frozen=True, eq=False)
+class Lenses:
+    """The lens of each run, the labels of all tokens that any cell lists, and of each run's cells which of them."""
+
+    of: Mapping[str, LogitLens]
+    vocabulary: list[str]
+    top: Mapping[str, Int[np.ndarray, "layer pos k"]]
 
 
 def render(shown: Comparison) -> None:
@@ -45,17 +57,26 @@ def render(shown: Comparison) -> None:
     say_what_is_common(shown)
     measure = selection.current().of(Choices).measure
     if not reading.is_read(shown):
+        _so_far(shown, measure)
         reading.go_on()
         return
     with st.spinner("Reading every layer…"):
-        values = coloured(shown, measure, token)
+        lenses = lenses_of(shown)
+        values = coloured(shown, measure, token, lenses)
     if selection.current().table:
         _table(shown, values, measure)
         now = selection.current()
         pin = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
     else:
-        pin = _grid(shown, values, measure)
+        pin = _grid(shown, values, measure, lenses)
     lens_cell.draw(shown, pin or LensPin(len(shown.layer_labels) - 1, shown.default_place), token)
+
+
+def _so_far(shown: Comparison, measure: ColourBy) -> None:
+    """The table of the positions that are read; a followed token's numbers wait for all of them."""
+    if (read := reading.so_far(shown)) is not None:
+        lenses, measure = _lenses(shown, read), measure if measure in ("top", "entropy", "kl") else "top"
+        _grid(shown, coloured(shown, measure, NOBODY, lenses), measure, lenses)
 
 
 def _followed(run: Run) -> int:
@@ -83,9 +104,8 @@ def _followed(run: Run) -> int:
         return predicted
 
 
-def _measure(run: Run, measure: ColourBy, token: int) -> Measure:
+def _measure(run: Run, read: LogitLens, measure: ColourBy, token: int) -> Measure:
     """What colours the cells of a run; a rank takes all logits anew, so it is computed only where it is shown."""
-    read = logit_lens(run)
     match measure:
         case "top":
             top = read.top_probs
@@ -100,9 +120,22 @@ def _measure(run: Run, measure: ColourBy, token: int) -> Measure:
             return followed_ranks(run, token)
 
 
-def coloured(shown: Comparison, measure: ColourBy, token: int) -> Cells:
+def lenses_of(shown: Comparison) -> Lenses:
+    """The lens of all positions of each run."""
+    return shown.keep("lenses", lambda: _lenses(shown, {side: logit_lens(run) for side, run in shown.sides.items()}))
+
+
+def _lenses(shown: Comparison, read: Mapping[str, LogitLens]) -> Lenses:
+    top = {side: each.top_tokens.values.numpy() for side, each in read.items()}
+    ids = np.unique(np.concatenate([tokens[tokens >= 0] for tokens in top.values()]))
+    which = {side: np.where(tokens < 0, -1, np.searchsorted(ids, tokens)) for side, tokens in top.items()}
+    return Lenses(read, shown.a.tokenizer.labels(ids.tolist()), which)
+
+
+def coloured(shown: Comparison, measure: ColourBy, token: int, lenses: Lenses) -> Cells:
     """The measure of each run on the page's places; ranks by their logarithm."""
-    values = on_places(shown, lambda run: _measure(run, measure, token))
+    read = {run.key: lenses.of[side] for side, run in shown.sides.items()}
+    values = on_places(shown, lambda run: _measure(run, read[run.key], measure, token))
     return {side: np.log10(ranks) for side, ranks in values.items()} if measure == "rank" else values
 
 
@@ -118,24 +151,29 @@ def _ends(measure: ColourBy, values: Cells) -> tuple[float, float]:
             return 0.0, max(largest, 1e-3)
 
 
-def _grid(shown: Comparison, values: Cells, measure: ColourBy) -> LensPin | None:
+def _grid(shown: Comparison, values: Cells, measure: ColourBy, lenses: Lenses) -> LensPin | None:
     now = selection.current()
     before = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
-    pin = grid(shown, values, measure, before, selection.epoch(), selection.widget_key("lens"))
+    pin = grid(shown, values, measure, lenses, before, selection.epoch(), selection.widget_key("lens"))
     if pin != before:
         selection.update(layer=pin and pin.layer, position=pin and pin.position)
     return pin
 
 
 def grid(
-    shown: Comparison, values: Cells, measure: ColourBy, pinned: LensPin | None, epoch: int, key: str
+    shown: Comparison,
+    values: Cells,
+    measure: ColourBy,
+    lenses: Lenses,
+    pinned: LensPin | None,
+    epoch: int,
+    key: str,
 ) -> LensPin | None:
     """The lens as a component, coloured by these values of each run."""
-    vocabulary, top = shown.keep("top words", lambda: _top_words(shown))
     return lens_grid(
-        *(_cells(shown, side, top[side], values[side]) for side in shown.sides),
+        *(_cells(shown, side, lenses, values[side]) for side in shown.sides),
         labels=shown.labels,
-        vocabulary=vocabulary,
+        vocabulary=lenses.vocabulary,
         colours=LensColours(*COLOURED[measure], _ends(measure, values)),
         pinned=pinned,
         epoch=epoch,
@@ -143,25 +181,15 @@ def grid(
     )
 
 
-def _cells(
-    shown: Comparison, side: str, top: Int[np.ndarray, "layer pos k"], measure: Float[np.ndarray, "layer place"]
-) -> LensCells:
+def _cells(shown: Comparison, side: str, lenses: Lenses, measure: Float[np.ndarray, "layer place"]) -> LensCells:
     run = shown.sides[side]
     positions = shown.positions(run)
     return LensCells(
         layer_labels=run.layer_labels,
-        top=placed(top, positions, -1),
-        probabilities=placed(logit_lens(run).top_probs.values.numpy(), positions, 0.0),
+        top=placed(lenses.top[side], positions, -1),
+        probabilities=placed(lenses.of[side].top_probs.values.numpy(), positions, 0.0),
         measure=measure,
     )
-
-
-def _top_words(shown: Comparison) -> tuple[list[str], dict[str, Int[np.ndarray, "layer pos k"]]]:
-    """The labels of all tokens that any cell lists, and for each run's cells which of them."""
-    top = {side: logit_lens(run).top_tokens.values.numpy() for side, run in shown.sides.items()}
-    ids = np.unique(np.concatenate([tokens.ravel() for tokens in top.values()]))
-    labels = shown.a.tokenizer.labels(ids.tolist())
-    return labels, {side: np.searchsorted(ids, tokens) for side, tokens in top.items()}
 
 
 def _table(shown: Comparison, values: Cells, measure: ColourBy) -> None:
@@ -175,6 +203,7 @@ def _table(shown: Comparison, values: Cells, measure: ColourBy) -> None:
 
 def _best_words(shown: Comparison) -> dict[str, np.ndarray]:
     """The top token's label [layer, place] of each run; None where a run has no token."""
-    vocabulary, top = shown.keep("top words", lambda: _top_words(shown))
-    words = np.array([*vocabulary, None], dtype=object)
-    return {side: words[placed(top[side][..., 0], shown.positions(run), -1)] for side, run in shown.sides.items()}
+    lenses = lenses_of(shown)
+    words = np.array([*lenses.vocabulary, None], dtype=object)
+    best = {side: each[..., 0] for side, each in lenses.top.items()}
+    return {side: words[placed(best[side], shown.positions(run), -1)] for side, run in shown.sides.items()}

@@ -1,5 +1,7 @@
 """The lens of a long prompt is read in parts: it says how far it is, can be stopped, and goes on where it was."""
 
+from typing import Any
+
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -38,19 +40,23 @@ def test_a_stopped_lens_goes_on_where_it_was(page: AppTest, monkeypatch: pytest.
             jobs.of("lens").stop()
         return part(made, begin)
 
-    drawn: list[object] = []
+    drawn: list[tuple[Any, ...]] = []
     monkeypatch.setattr(explained, "logit_lens_from", stopped_after_two)
     monkeypatch.setattr(view, "_grid", lambda *given: drawn.append(given))
     page.run()
     assert not page.exception
-    assert not drawn
+    *_, so_far = drawn[-1]  # the last two positions, which are in sight at first
+    assert [(tokens >= 0).all() for tokens in so_far.of["A"].top_tokens.values.unbind(1)] == [False] * 3 + [True] * 2
+    drawn.clear()
     (rest,) = [button for button in page.button if button.label.startswith("Read the rest of the lens (")]
     rest.click().run()
     assert not page.exception
     assert drawn
     made = runs.run("mini", PROMPT, True)
     positions = list(range(len(made.tokens)))
-    assert read == positions + positions  # in jobs, and once more where they are put together
+    assert (
+        read == positions[::-1] + positions
+    )  # in jobs, the last ones first, and once more where they are put together
     whole = lens.logit_lens(*explained._read_with(made, slice(None)), multiply=explained.affine)
     for name, measure in vars(runs.kept((*made.key, "lens"))).items():
         torch.testing.assert_close(measure.values, vars(whole)[name].values)
