@@ -7,9 +7,9 @@ from typing import Literal
 from jaxtyping import Int
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Presence, align_positions, align_tokens, presence
+from headlight.model.analysis.alignment import Align, Presence, align_positions, align_tokens, presence
 from headlight.model.analysis.grouping import sentences, words
-from headlight.model.comparison import BOTH, Align, Comparison, place_label
+from headlight.model.comparison import BOTH, Comparison, place_label
 from headlight.model.run import Run
 
 Unit = Literal["token", "word", "sentence"]

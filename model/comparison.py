@@ -3,19 +3,25 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import torch
 
 from headlight.model.analysis import Measure
-from headlight.model.analysis.alignment import Alignment, Presence, align_positions, align_tokens, on_axis, presence
+from headlight.model.analysis.alignment import (
+    Align,
+    Alignment,
+    Presence,
+    align_positions,
+    align_tokens,
+    on_axis,
+    presence,
+)
 from headlight.model.analysis.difference import with_difference
 from headlight.model.errors import InputError
 from headlight.model.host import Value
 from headlight.model.run import Run
 
 BOTH: Presence = "both"
-Align = Literal["tokens", "position"]
 
 
 @dataclass(frozen=True, eq=False)

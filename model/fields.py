@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure, alignment, attention
+from headlight.model.analysis.difference import Side, subtract
 from headlight.model.analysis.grouping import grouped
 from headlight.model.axis import Axis, Group
 from headlight.model.comparison import Comparison
@@ -21,7 +22,6 @@ from headlight.model.run import Run, attend, write_norms
 
 Show = Literal["weight", "score", "write", "disagreement"]
 Sink = Literal["keep", "hide", "renormalise"]
-Side = Literal["a", "b", "difference"]
 Cells = Float[Tensor, "query key"]
 TITLES: dict[Show, tuple[str, str]] = {  # name, unit; measures.js has the same
     "weight": ("attention weight", ""),
@@ -118,7 +118,7 @@ def on_axis(shown: Comparison, side: Side, head: Head, how: How, axis: Axis) -> 
     # A key that only one run has got no weight from the other; a score that was never computed is no zero.
     absent = torch.nan if how.show == "score" else 0.0
     a, b = (_placed(shown, index, head, how, axis, absent) for index in (0, 1))
-    return b - a
+    return subtract(a, b)
 
 
 def _placed(shown: Comparison, index: int, head: Head, how: How, axis: Axis, absent_key: float) -> Cells:

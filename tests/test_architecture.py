@@ -54,7 +54,7 @@ NO_MORE_THAN = {
     "model.analysis": {"model.errors", "model.config"},
     "model.layers": {"model.config", "model.hooks", "model.kernels"},
     "app.components": set[str](),
-    "app.selection": {"model.edits", "model.errors"},
+    "app.selection": {"model.analysis", "model.edits", "model.errors"},
     "app.exports.csv_files": set[str](),
     "app.figures": set[str](),
 }

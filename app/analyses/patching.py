@@ -13,10 +13,10 @@ from torch import Tensor
 from headlight.app.runs import runs
 from headlight.app.runs.cost import FLOPS
 from headlight.app.runs.limits import GIB
-from headlight.app.selection.chosen import Align, Head
 from headlight.app.server.settings import settings
 from headlight.model.analysis import Measure
-from headlight.model.edits import Edit
+from headlight.model.analysis.alignment import Align
+from headlight.model.edits import Edit, Head
 from headlight.model.patching import (
     AT_ONCE,
     Cells,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from headlight.app.runs import models, runs
 from headlight.app.runs.cost import FLOPS
-from headlight.app.selection.chosen import Head
 from headlight.model.analysis.pair_search import BLOCK_ROWS, LEADING, Ends, Found
+from headlight.model.edits import Head
 from headlight.model.explain.circuits import PIECE_BLOCKS, CircuitKind, HeadCircuit
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 
 from headlight.app.runs import models
-from headlight.app.selection.chosen import Align
+from headlight.model.analysis.alignment import Align
 from headlight.model.comparison import Comparison
 from headlight.model.run import Run
 

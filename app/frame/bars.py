@@ -13,7 +13,7 @@ from headlight.app.frame import tour
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models
 from headlight.app.runs.prompts import Example, SourceExample
-from headlight.app.selection.chosen import Align
+from headlight.model.analysis.alignment import Align
 
 ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
 

@@ -1,7 +1,8 @@
 """The heads that are looked at before the user has chosen any."""
 
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.run import Run
 
 FIRST_HEADS = 3

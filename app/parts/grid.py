@@ -15,8 +15,8 @@ from headlight.app.glossary import TERMS
 from headlight.app.parts import options
 from headlight.app.parts.sides import SIDES
 from headlight.app.runs.thumbnails import Thumbnails
-from headlight.app.selection.chosen import Side
 from headlight.model.analysis.alignment import Presence
+from headlight.model.analysis.difference import Side
 
 HOW_TO_CHOOSE = "One row per layer, one thumbnail per head. Click a thumbnail to enlarge it."
 HOW_TO_PIN = "Row: the query. Column: the key, a {key}. Click a cell to pin it, drag to zoom."

@@ -9,9 +9,10 @@ import numpy as np
 from headlight.app.analyses import detection
 from headlight.app.analyses.detection import Repeats
 from headlight.app.parts.parts import name
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.detectors import KINDS, Kind
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 
 FinderScore = Literal[
     "induction",

@@ -1,4 +1,4 @@
-"""A matrix with names along its sides, from which another can be taken."""
+"""A matrix with names along its sides, of which one can be subtracted from another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class Matrix:
     columns: tuple[str, ...]
     values: Float[np.ndarray, "row column"]
 
-    def minus(self, other: "Matrix") -> "Matrix":
-        """What is left where the other is taken off, for the rows and columns that both have."""
+    def __sub__(self, other: "Matrix") -> "Matrix":
+        """This one less the other, for the rows and columns that both have."""
         rows, columns = (
             tuple(name for name in mine if name in theirs)
             for mine, theirs in ((self.rows, other.rows), (self.columns, other.columns))

@@ -9,8 +9,8 @@ from headlight.app.components import Button, Choice, Listed, Number, Option, Sli
 from headlight.app.glossary import TERMS
 from headlight.app.parts import parts
 from headlight.app.selection.choices import PageChoices
-from headlight.app.selection.chosen import Head
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 
 Kind = TypeVar("Kind", Choice, Listed, Number, Slider, Switch, Text)
 

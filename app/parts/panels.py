@@ -7,10 +7,10 @@ from headlight.app.components import Fetchable, HeadPanel, HeadPattern, encode_w
 from headlight.app.components.heads import panel_content
 from headlight.app.components.shared.fetchable import Content
 from headlight.app.runs import runs
-from headlight.app.selection.chosen import Head
 from headlight.model import fields
 from headlight.model.axis import Axis, Group, Unit
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.run import Run
 
 

@@ -5,7 +5,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import components, selection
 from headlight.app.glossary import TERMS
-from headlight.app.selection.chosen import Head
+from headlight.model.edits import Head
 
 
 def heading(text: str, *terms: str, more: str = "", caption: str = "", key: str = "") -> None:

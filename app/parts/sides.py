@@ -7,14 +7,15 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float, Shaped
 
-from headlight.app.selection.chosen import Side
 from headlight.model.analysis import Measure, difference
 from headlight.model.comparison import Comparison
 from headlight.model.run import Run
 
+Side = TypeVar("Side")
 Value = TypeVar("Value")
 
 DIFFERENCE = "B − A"
+SIDES: dict[difference.Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
 
 
 def on_places(shown: Comparison, of: Callable[[Run], Measure]) -> dict[str, Float[np.ndarray, "row place"]]:
@@ -34,9 +35,14 @@ def placed(
     return laid
 
 
-def with_difference(sides: Mapping[str, Float[np.ndarray, "row *rest"]]) -> dict[str, np.ndarray]:
-    """A quantity of each run and, where there are both, B - A for the rows that both have."""
-    return {**sides, DIFFERENCE: difference.subtract(sides["A"], sides["B"])} if len(sides) > 1 else dict(sides)
+def with_difference(sides: Mapping[str, Value]) -> dict[str, Value]:
+    """A quantity of each run and, where there are both, B - A for what both have."""
+    return difference.with_difference(sides, DIFFERENCE)
+
+
+def compared(sides: Mapping[str, Side], of: Callable[[Side], Value]) -> dict[str, Value]:
+    """A quantity of each side and, where there are both, B - A for what both have."""
+    return with_difference({name: of(side) for name, side in sides.items()})
 
 
 def as_shown(sides: Mapping[str, Value]) -> dict[str, Value]:
@@ -75,6 +81,3 @@ def say_what_is_missing(shown: Comparison, place: int) -> None:
     here = positions_at(shown, place)
     for side in shown.sides.keys() - here.keys():
         st.caption(f"{side} has no token at place {place}, so only {''.join(here)} is shown for it.")
-
-
-SIDES: dict[Side, str] = {"a": "A", "b": "B", "difference": "B − A"}

@@ -8,9 +8,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import attention
+from headlight.model.analysis.difference import Side
 from headlight.model.axis import Axis
 from headlight.model.comparison import Comparison
-from headlight.model.fields import SIGNED, How, Side, on_axis
+from headlight.model.fields import SIGNED, How, on_axis
 from headlight.model.run import THUMBNAIL, Run
 
 NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one

@@ -1,6 +1,6 @@
 """All that the user has chosen: one frozen value, the page's URL for it, and the widgets that change it."""
 
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.app.selection.links import from_query, to_query, too_long_for_url
 from headlight.app.selection.prompts import compare, compare_no_more, comparing, submit, swap
 from headlight.app.selection.session import (
@@ -39,7 +39,6 @@ from headlight.app.selection.sources import (
 )
 
 __all__ = [
-    "Head",
     "Selection",
     "accept",
     "arrive",

@@ -5,14 +5,13 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from headlight.app.selection.choices import Change, Extent, PageChoices, below
 from headlight.app.selection.codecs import EDITS, PROMPT, PROMPTS, count
-from headlight.model.edits import Edit
+from headlight.model.analysis.alignment import Align
+from headlight.model.analysis.difference import Side
+from headlight.model.edits import Edit, Head
 
 Own = TypeVar("Own", bound=PageChoices)
 Prompt = Annotated[str, PROMPT]
-Head = tuple[int, int]
-Align = Literal["tokens", "position"]
 Scale = Literal["sqrt", "linear"]
-Side = Literal["a", "b", "difference"]
 Sort = Literal[
     "place",
     "entropy",

@@ -18,6 +18,7 @@ from headlight.model.analysis import Measure
 from headlight.model.analysis.attention import js_divergence
 
 Presence = Literal["both", "changed", "a", "b"]
+Align = Literal["tokens", "position"]
 Positions = Sequence[int | None]
 Matches = Sequence[tuple[int, int]]
 """Positions of A and of B that belong together."""
@@ -52,9 +53,7 @@ def align_positions(n_a: int, n_b: int) -> Alignment:
     return Alignment(tuple(in_a for in_a, _ in places), tuple(in_b for _, in_b in places))
 
 
-def match_positions(
-    a: Sequence[Hashable], b: Sequence[Hashable], by: Literal["tokens", "position"] = "tokens"
-) -> tuple[tuple[int, int], ...]:
+def match_positions(a: Sequence[Hashable], b: Sequence[Hashable], by: Align = "tokens") -> tuple[tuple[int, int], ...]:
     """Which position of A can stand in for which of B: equal ones where there are as many tokens.
 
     Else by tokens: those of a longest common subsequence, and between two matches one token for another where there

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Alignment, align_positions, align_tokens
+from headlight.model.analysis.alignment import Align, Alignment, align_positions, align_tokens
 from headlight.model.analysis.attention import js_divergence
-from headlight.model.comparison import Align, Comparison
+from headlight.model.comparison import Comparison
 from headlight.model.decoding.continued import Writing, Written, continue_run, forced
 
 MOST_CANDIDATES = 15  # tokens that are listed for a step

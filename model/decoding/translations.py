@@ -8,14 +8,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure, alignment
+from headlight.model.analysis.alignment import Align
 from headlight.model.analysis.attention import js_divergence
+from headlight.model.analysis.difference import Side, subtract
 from headlight.model.axis import Axis, side_by_side
-from headlight.model.comparison import Align
 from headlight.model.decoding.translation import Attends, Translation, same_vocabularies
+from headlight.model.edits import Head
 from headlight.model.errors import InputError
 
-Head = tuple[int, int]
-Side = Literal["a", "b", "difference"]
 Rows = Literal["written", "read"]
 Cells = Float[Tensor, "layer head query key"]
 
@@ -67,7 +67,7 @@ class Translations:
         if side != "difference":
             return self._placed("ab".index(side), attends, rows, torch.nan)
         a, b = (self._placed(index, attends, rows, 0.0) for index in (0, 1))
-        return b - a
+        return subtract(a, b)
 
     def _placed(self, index: int, attends: Attends, rows: Rows, absent_key: float) -> Cells:
         attended = list(self.sides.values())[index].attention[attends]

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Matches, match_positions
+from headlight.model.analysis.alignment import Align, Matches, match_positions
 from headlight.model.cache import ActivationCache
-from headlight.model.edits import AblateHeads, Align, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, check, layer_of
+from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, check, layer_of
 from headlight.model.edits.interventions import ablate_head, cut_edge
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, Look, NamesFilter, Tap, select_names

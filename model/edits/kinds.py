@@ -7,11 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from headlight.model.analysis.alignment import Align
+
 Head = tuple[int, int]
 Ablation = Literal["zero", "mean", "resample"]
 Steering = Literal["add", "scale"]
 Part = Literal["layer", "attention", "MLP"]
-Align = Literal["tokens", "position"]
 
 MOST_EDITS = 20  # of a run
 

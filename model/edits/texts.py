@@ -10,7 +10,8 @@ from dataclasses import fields
 from typing import Any, get_args
 from urllib.parse import quote_plus, unquote_plus
 
-from headlight.model.edits.kinds import KINDS, Ablation, Align, Edit, Head, Part, Steering
+from headlight.model.analysis.alignment import Align
+from headlight.model.edits.kinds import KINDS, Ablation, Edit, Head, Part, Steering
 from headlight.model.errors import InputError
 
 MOST_PROMPTS = 2000  # that a mean is taken over

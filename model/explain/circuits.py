@@ -14,11 +14,11 @@ from headlight.model.analysis import Measure, circuits, composition, ov, pair_se
 from headlight.model.analysis.circuits import Circuit, Directions, Pairs
 from headlight.model.analysis.composition import Baseline, Product, Through
 from headlight.model.analysis.pair_search import BLOCK_ROWS, Ends, Found, PairSearch
+from headlight.model.edits import Head
 from headlight.model.host import HERE, Host, Steps
 from headlight.model.layers import attention_scale
 from headlight.model.transformer import Transformer
 
-Head = tuple[int, int]
 CircuitKind = Literal["qk", "ov"]
 
 N_PAIRS, N_DIRECTIONS, N_TOKENS = 20, 8, 6

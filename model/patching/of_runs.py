@@ -2,8 +2,8 @@
 
 import torch
 
-from headlight.model.analysis.alignment import Matches, match_positions
-from headlight.model.comparison import Align, place_label
+from headlight.model.analysis.alignment import Align, Matches, match_positions
+from headlight.model.comparison import place_label
 from headlight.model.edits.editing import tap
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP

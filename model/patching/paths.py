@@ -8,12 +8,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure
+from headlight.model.edits import Head
 from headlight.model.edits.interventions import check_head
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Edit, HookPoint
 from headlight.model.patching.runs import AT_ONCE, Patching, Streams
 
-Head = tuple[int, int]
 ReadAs = Literal["q", "k", "v"]
 
 

@@ -8,11 +8,11 @@ import torch
 from headlight.model import fields
 from headlight.model.analysis import Measure
 from headlight.model.analysis import Unit as MeasureUnit
-from headlight.model.analysis.difference import DIFFERENCE
+from headlight.model.analysis.difference import sides_of
 from headlight.model.axis import Axis, Unit, axis_of
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
-from headlight.model.fields import How, Show, Side, Sink
+from headlight.model.fields import How, Show, Sink
 from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, number, tokens_table
 from headlight.model.run import Run
 
@@ -89,9 +89,8 @@ def read_attention(shown: Comparison, heads: Sequence[Head], how: How, unit: Uni
 def cells_of(shown: Comparison, heads: Sequence[Head], how: How, axis: Axis) -> dict[str, Measure]:
     """What each head's picture holds [head, query, key], of A, B and B - A; NaN is masked, hidden or absent."""
     title, _ = fields.TITLES[how.show]
-    sides: dict[str, Side] = {"A": "a"} if shown.b is None else {"A": "a", "B": "b", DIFFERENCE: "difference"}
     found = {}
-    for name, side in sides.items():
+    for name, side in sides_of(shown.b is not None).items():
         values = torch.stack([fields.on_axis(shown, side, head, how, axis) for head in heads])
         found[name] = Measure(title, UNITS[how.show], ("head", "query", "key"), values)
     return found

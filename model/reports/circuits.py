@@ -7,8 +7,9 @@ from headlight.model.analysis.circuits import Directions, Pairs
 from headlight.model.analysis.composition import Through
 from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.analysis.pair_search import Ends
+from headlight.model.edits import Head
 from headlight.model.errors import InputError
-from headlight.model.explain.circuits import THROUGH, CircuitKind, Composed, Head, HeadCircuit, compositions
+from headlight.model.explain.circuits import THROUGH, CircuitKind, Composed, HeadCircuit, compositions
 from headlight.model.host import HERE, Host
 from headlight.model.reports.tables import Cell, Table, Tables, columns, number
 from headlight.model.run import tokenizer_of

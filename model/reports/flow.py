@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from headlight.model.analysis.difference import SIDES
 from headlight.model.analysis.flow import Flow, state_names
 from headlight.model.analysis.flow_change import FlowChange
 from headlight.model.comparison import Comparison
@@ -11,7 +12,6 @@ from headlight.model.reports.tables import Cell, Tables, columns, tokens_of
 NODES = ("run", "state", "place", "share of the start", "from the bias", "from edits")
 EDGES = ("run", "into", "at place", "by", "from place", "share of the node")
 HEADS = ("run", "into", "at place", "from place", "head", "share of the node")
-SIDES = ("A", "B", "B - A")
 CHANGED_NODES = ("state", "place", *(f"share of the start, {side}" for side in SIDES))
 CHANGED_EDGES = ("into", "at place", "by", "from place", *(f"share of the node, {side}" for side in SIDES))
 CHANGED_HEADS = ("into", "at place", "from place", "head", *(f"share of the node, {side}" for side in SIDES))

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import torch
 
-from headlight.model.analysis.difference import DIFFERENCE
+from headlight.model.analysis.difference import sides_of, with_difference
 from headlight.model.axis import axis_of
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import BWrites, Continuations, generate_steps
 from headlight.model.decoding.continued import Writing
 from headlight.model.decoding.distributions import Sampling
 from headlight.model.edits import Head
-from headlight.model.fields import How, Side, on_axis
+from headlight.model.fields import How, on_axis
 from headlight.model.reports.tables import Cell, Tables, columns, finite, tokens_of
 
 STEPS = [
@@ -73,42 +73,34 @@ def step_tables(found: Continuations, step: int, heads: Sequence[Head]) -> Table
 
 
 def _steps(found: Continuations) -> Rows:
-    rows, numbers = Rows(), dict[str, list[list[float]]]()
-    for side, each in found.sides.items():
-        numbers[side] = torch.stack([each.log_probs, *each.entropies], -1).tolist()
-        labelled = enumerate(zip(each.labels, numbers[side], strict=True))
-        rows += [(side, step, label, int(step < each.n_given), *values) for step, (label, values) in labelled]
-    if found.b is not None:
-        pairs = zip(numbers["A"], numbers["B"], strict=False)
-        rows += [(DIFFERENCE, step, None, None, *_minus(b, a)) for step, (a, b) in enumerate(pairs)]
+    rows = Rows()
+    numbers = {side: torch.stack([each.log_probs, *each.entropies], -1) for side, each in found.sides.items()}
+    for side, by_step in with_difference(numbers).items():
+        each = found.sides.get(side)
+        for step, values in enumerate(by_step.tolist()):
+            named = (each.labels[step], int(step < each.n_given)) if each else (None, None)
+            rows.append((side, step, *named, *values))
     return rows
 
 
 def _choices(found: Continuations, step: int) -> Rows:
-    choices = dict[str, list[tuple[int, str, float, float]]]()
-    for side, listed in found.candidates().items():
-        if 0 <= step < len(listed.tokens):
-            labels = found.sides[side].run.tokenizer.labels(listed.tokens[step].tolist())
-            numbers = (each[step].tolist() for each in (listed.ranks, listed.before, listed.after))
-            choices[side] = [(rank, label, *shares) for label, rank, *shares in zip(labels, *numbers, strict=True)]
-    rows: Rows = [(side, *each) for side, listed in choices.items() for each in listed]
-    if "B" in choices:
-        pairs = zip(choices["A"], choices["B"], strict=True)
-        rows += [(DIFFERENCE, None, a[1], *_minus(b[2:], a[2:])) for a, b in pairs]
+    listed = {side: each for side, each in found.candidates().items() if 0 <= step < len(each.tokens)}
+    shares = {side: torch.stack([each.before[step], each.after[step]], -1) for side, each in listed.items()}
+    rows = Rows()
+    for side, by_token in with_difference(shares).items():
+        each = listed.get(side, listed["A"])
+        labels = found.a.run.tokenizer.labels(each.tokens[step].tolist())
+        ranks = each.ranks[step].tolist() if side in listed else [None] * len(labels)
+        rows += [(side, *row[:2], *row[2]) for row in zip(ranks, labels, by_token.tolist(), strict=True)]
     return rows
-
-
-def _minus(b: Sequence[float], a: Sequence[float]) -> tuple[float, ...]:
-    return tuple(of_b - of_a for of_a, of_b in zip(a, b, strict=True))
 
 
 def _heads(found: Continuations, heads: Sequence[Head], step: int) -> Rows:
     """The rows of heads where the step's token was written."""
     rows = Rows()
     axis = axis_of(found.shown, "token", found.align)
-    sides: dict[str, Side] = {"A": "a"} if found.b is None else {"A": "a", "B": "b", DIFFERENCE: "difference"}
     for layer, head in heads if found.a.labels else ():
-        for called, side in sides.items():
+        for called, side in sides_of(found.b is not None).items():
             weights = on_axis(found.shown, side, (layer, head), How(), axis)[found.place(step)]
             rows += [(f"L{layer}H{head}", called, key, weight) for (key,), weight in finite(weights)]
     return rows

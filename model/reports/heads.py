@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure
 from headlight.model.analysis.detectors import KINDS, Estimate, Kind, ranks
-from headlight.model.analysis.difference import DIFFERENCE, difference
+from headlight.model.analysis.difference import DIFFERENCE, subtract, with_difference
 from headlight.model.edits import Edit, Head
 from headlight.model.errors import InputError
 from headlight.model.reports.tables import Cell, Tables, columns, number
@@ -141,9 +141,7 @@ def _scores(sides: Mapping[str, Roles]) -> Iterator[tuple[Cell, ...]]:
             found[DIFFERENCE] = _change(sides["A"], sides["B"], kind)
         for side, ends in found.items():
             yield from _score_rows(side, TITLES[kind], ends)
-    copies = {side: roles.copying for side, roles in sides.items()}
-    if "B" in sides:
-        copies[DIFFERENCE] = difference(copies["A"], copies["B"])
+    copies = with_difference({side: roles.copying for side, roles in sides.items()})
     for side, measure in copies.items():
         yield from _score_rows(side, COPYING, _without_interval(measure))
 
@@ -162,7 +160,7 @@ def _change(a: Roles, b: Roles, kind: Kind) -> Ends:
     both = [(a.seen[number], b.seen[number]) for number in a.seen if number in b.seen]
     if (estimate := looking.differences(both, kind)) is not None:
         return _ends(estimate)
-    return _without_interval(difference(a.detected.scores[kind].mean, b.detected.scores[kind].mean))
+    return _without_interval(subtract(a.detected.scores[kind].mean, b.detected.scores[kind].mean))
 
 
 def _score_rows(side: str, title: str, ends: Ends) -> Iterator[tuple[Cell, ...]]:

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from headlight.model.analysis.alignment import on_axis
-from headlight.model.analysis.difference import DIFFERENCE
+from headlight.model.analysis.difference import with_difference
 from headlight.model.analysis.head_steps import HeadSteps
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
@@ -117,7 +117,7 @@ def _compared(sides: dict[str, Columns]) -> dict[str, Columns]:
     a, b = sides["A"], sides["B"]
     if len(next(iter(a.values()))) != len(next(iter(b.values()))):
         return sides
-    return {**sides, DIFFERENCE: {name: b[name] - a[name] for name in a}}
+    return with_difference(sides)
 
 
 def _table(index: str, sides: Mapping[str, Columns]) -> Table:

@@ -2,10 +2,10 @@
 
 from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.errors import InputError
 from headlight.model.patching import Cells, LogitDifference, PatchMap, patch_runs
 from headlight.model.patching.of_runs import position_labels
-from headlight.model.patching.paths import Head
 from headlight.model.patching.runs import Into
 from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
 from headlight.model.run import Run

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from headlight.model.analysis.difference import DIFFERENCE
+from headlight.model.analysis.difference import DIFFERENCE, sides_of
 from headlight.model.axis import Axis
 from headlight.model.decoding.translation import Attends, labels
-from headlight.model.decoding.translations import Head, Rows, Side, Translations
+from headlight.model.decoding.translations import Rows, Translations
+from headlight.model.edits import Head
 from headlight.model.reports.tables import Cell, Tables, columns, finite
 
 SOURCE = ["run", "place", "position", "token read"]
@@ -15,7 +16,6 @@ TARGET = ["run", "place", "position", "token read", "token written", "its log-pr
 HEADS = ["layer", "head", "run", "row", "column", "attention weight"]
 BEAMS = ["run", "node", "step", "token", "follows", "log-probability (nats)", "score", "fate"]
 APART = ["layer", "head", "A and B apart (nats)"]
-SIDES: dict[str, Side] = {"A": "a", "B": "b", DIFFERENCE: "difference"}
 
 Table = list[tuple[Cell, ...]]
 
@@ -28,7 +28,7 @@ def translate_tables(
     With a second translation of both, and B - A; and how far apart every head attends in the two. The rows of cross
     attention are the target's tokens as they are written, or as they are read.
     """
-    cells = {side: found.cells(SIDES[side], attends, rows) for side in sides_of(found)}
+    cells = {name: found.cells(side, attends, rows) for name, side in sides_of(found.b is not None).items()}
     tables: Tables = {
         "source": columns(SOURCE, _source(found)),
         "target": columns(TARGET, _target(found)),
@@ -40,11 +40,6 @@ def translate_tables(
         divergence = finite(found.divergence(attends, rows).values)
         tables["apart"] = columns(APART, [(*head, value) for head, value in divergence])
     return tables
-
-
-def sides_of(found: Translations) -> list[str]:
-    """What there is a number of: A, or A, B and their difference."""
-    return ["A"] if found.b is None else list(SIDES)
 
 
 def _source(found: Translations) -> Table:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headlight.model.analysis.alignment import on_axis
 from headlight.model.analysis.attribution import Promoted
-from headlight.model.analysis.difference import DIFFERENCE
+from headlight.model.analysis.difference import DIFFERENCE, with_difference
 from headlight.model.comparison import Comparison
 from headlight.model.explain.explained import Asked, Explained, explain
 from headlight.model.explain.write import written_apart
@@ -86,6 +86,10 @@ class Change:
     kl: float
     top: str = ""
 
+    def __sub__(self, other: "Change") -> "Change":
+        """How much more this one changes than the other."""
+        return Change(self.name, self.direct - other.direct, self.total - other.total, self.kl - other.kl)
+
 
 def changes(at: Explained) -> list[Change]:
     """What each intervention on the cell changes."""
@@ -95,14 +99,9 @@ def changes(at: Explained) -> list[Change]:
 
 
 def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
-    """The same of each run and, where there are both, B - A of what was done to both."""
-    by_side = {side: changes(at) for side, at in sides.items()}
-    if len(by_side) < 2:
-        return by_side
-    of_a = {each.name: each for each in by_side["A"]}
-    pairs = [(each, of_a[each.name]) for each in by_side["B"] if each.name in of_a]
-    less = [Change(b.name, b.direct - a.direct, b.total - a.total, b.kl - a.kl) for b, a in pairs]
-    return {**by_side, DIFFERENCE: less}
+    """What each intervention changes in each run and, where there are both, B - A of what was done to both."""
+    by_name = {side: {each.name: each for each in changes(at)} for side, at in sides.items()}
+    return {side: list(found.values()) for side, found in with_difference(by_name).items()}
 
 
 def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: bool = True) -> Table:

@@ -7,6 +7,7 @@ import torch
 
 from headlight.model.analysis import Measure, detectors
 from headlight.model.analysis.detectors import Estimate, Kind, Verdict
+from headlight.model.analysis.difference import subtract
 from headlight.model.analysis.heads import next_token_loss
 from headlight.model.edits import Head
 from headlight.model.edits.editing import tap
@@ -68,23 +69,25 @@ def effects(losses: Sequence[Losses | None]) -> Effects:
     known = [each for each in losses if each is not None]
     if len(known) < len(losses) or not known:
         return {}
-    return {mode: detectors.estimate([_change(each, mode) for each in known]) for mode in ABLATIONS}
+    return _estimates(map(_changes, known))
 
 
 def effect_differences(pairs: Iterable[tuple[Losses, Losses]]) -> Effects:
     """B - A of what ablating a head changes, repeat by repeat."""
-    every = list(pairs)
-    return {mode: detectors.estimate([_change_of_change(*pair, mode) for pair in every]) for mode in ABLATIONS}
+    return _estimates(subtract(_changes(a), _changes(b)) for a, b in pairs)
 
 
-def _change_of_change(a: Losses, b: Losses, mode: Ablation) -> Measure:
-    before, after = (_change(losses, mode) for losses in (a, b))
-    return Measure(f"B - A of the {after.name}", "nats", (), after.values - before.values)
+def _changes(losses: Losses) -> dict[Ablation, Measure]:
+    changes = {mode: torch.tensor(losses.ablated[mode] - losses.untouched) for mode in ABLATIONS}
+    return {
+        mode: Measure(f"change of the loss on second copies ({mode}-ablated)", "nats", (), change)
+        for mode, change in changes.items()
+    }
 
 
-def _change(losses: Losses, mode: Ablation) -> Measure:
-    change = torch.tensor(losses.ablated[mode] - losses.untouched)
-    return Measure(f"change of the loss on second copies ({mode}-ablated)", "nats", (), change)
+def _estimates(changes: Iterable[Mapping[Ablation, Measure]]) -> Effects:
+    every = list(changes)
+    return {mode: detectors.estimate([each[mode] for each in every]) for mode in ABLATIONS}
 
 
 def verdict(kind: Kind, measured: Effects) -> Verdict:

@@ -1,7 +1,7 @@
 """Every head's scores over sequences, taken one sequence at a time, and the labels that these give."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Int
@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure, detectors
 from headlight.model.analysis.detectors import KINDS, Estimate, Kind
+from headlight.model.analysis.difference import subtract
 from headlight.model.edits import Head
 from headlight.model.edits.editing import tap
 from headlight.model.hooks import Chain, Collect
@@ -78,10 +79,5 @@ def differences(pairs: Iterable[tuple[Seen | None, Seen | None]], kind: Kind) ->
 
     The two go through the same sequences, so that what these do to a score alike is not in the interval.
     """
-    found = [_difference(a.scores[kind], b.scores[kind]) for a, b in pairs if a is not None and b is not None]
+    found = [subtract(a.scores[kind], b.scores[kind]) for a, b in pairs if a is not None and b is not None]
     return detectors.estimate(found) if found else None
-
-
-def _difference(a: Measure, b: Measure) -> Measure:
-    both = tuple(slice(min(sizes)) for sizes in zip(a.values.shape, b.values.shape, strict=True))
-    return replace(a, name=f"change of {a.name}", values=b.values[both] - a.values[both])

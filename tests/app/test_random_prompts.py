@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.runs import shown
 from headlight.app.selection import Selection, from_query, to_query
-from headlight.app.selection.chosen import Align
 from headlight.model import fields
+from headlight.model.analysis.alignment import Align
 from headlight.model.axis import Unit, axis_of
 from headlight.model.errors import InputError
 from headlight.model.fields import How

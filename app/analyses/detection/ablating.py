@@ -10,10 +10,10 @@ from headlight.app.analyses.detection.looking import detected
 from headlight.app.analyses.detection.sequences import Fed, Repeats, repeats, sequence_of
 from headlight.app.runs import runs
 from headlight.app.runs.cost import FLOPS, cost
-from headlight.app.selection import Head
 from headlight.model import TransformerConfig
 from headlight.model.analysis import Measure
 from headlight.model.analysis.detectors import Estimate, Kind
+from headlight.model.edits import Head
 from headlight.model.roles import ablating
 from headlight.model.roles.ablating import ABLATIONS, Effects, Losses, verdict
 

@@ -6,7 +6,9 @@ from headlight.app.components import HeadPanel, TokenAxis, head_grid, heads, tok
 from headlight.app.components.shared.mount import Mounted, recorded
 from headlight.app.parts.grid import lacks, legend, limits, pictures
 from headlight.app.runs.thumbnails import Thumbnails
-from headlight.app.selection.chosen import Head, Selection, Side
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis.difference import Side
+from headlight.model.edits import Head
 from headlight.model.fields import How
 
 GROUP = "attention"

@@ -13,17 +13,16 @@ from headlight.app.frame.bars import ALIGN
 from headlight.app.glossary import TERMS
 from headlight.app.parts.parts import name
 from headlight.app.selection import Selection
-from headlight.app.selection.chosen import Head
-from headlight.model.analysis.alignment import match_positions
+from headlight.model.analysis.alignment import Align, match_positions
 from headlight.model.edits import (
     MOST_EDITS,
     MOST_FACTOR,
     AblateHeads,
-    Align,
     CutEdge,
     Drop,
     Edit,
     FreezePatterns,
+    Head,
     Part,
     Patch,
     Steer,

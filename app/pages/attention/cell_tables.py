@@ -10,10 +10,11 @@ from headlight.app.pages.attention.head_tables import draw_scores
 from headlight.app.parts.parts import heading, name
 from headlight.app.parts.sides import SIDES
 from headlight.app.parts.tables import CELL_WIDTH
-from headlight.app.selection.chosen import Head, Side
 from headlight.model import fields
+from headlight.model.analysis.difference import Side
 from headlight.model.axis import Axis
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.fields import How
 
 MOST_WIDTH = 400

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
 from headlight.app.selection.choices import Change, Extent, PageChoices
-from headlight.app.selection.chosen import Head
 from headlight.app.selection.codecs import PAIR
 from headlight.model.axis import Unit
+from headlight.model.edits import Head
 from headlight.model.fields import Show, Sink
 
 

@@ -10,10 +10,12 @@ from headlight.app.pages.attention.numbers import heads_of, how_of
 from headlight.app.parts.panels import panel
 from headlight.app.parts.scores import score
 from headlight.app.runs import thumbnails
-from headlight.app.selection.chosen import Head, Selection, Side
+from headlight.app.selection.chosen import Selection
 from headlight.model import fields
+from headlight.model.analysis.difference import Side
 from headlight.model.axis import Axis, axis_of
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 
 MOST_CODES = 720_000  # cells of patterns, with which the file stays below 1.5 MB even where no two are alike
 

@@ -10,10 +10,11 @@ from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts.panels import panel
 from headlight.app.parts.parts import heading, name
 from headlight.app.parts.scores import SCORES, score
-from headlight.app.selection.chosen import Head
+from headlight.app.parts.sides import DIFFERENCE, compared
 from headlight.model import fields
 from headlight.model.axis import Axis, axis_of
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 
 MOST_ALIKE = 8
 
@@ -47,7 +48,7 @@ def draw_scores(shown: Comparison, chosen: tuple[Head, ...], axis: Axis, alt: st
 
 def scores_table(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> dict[str, list[str] | list[float]]:
     """One row a head; with a B one for A, one for B and one for the difference."""
-    sides = list(shown.sides) + (["B − A"] if shown.b is not None else [])
+    sides = list(shown.sides) + ([DIFFERENCE] if shown.b is not None else [])
     rows = [(head, side) for head in chosen for side in sides]
     table: dict[str, list[str] | list[float]] = {"Head": [name(head) for head, _ in rows]}
     if shown.b is not None:
@@ -57,13 +58,12 @@ def scores_table(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> dic
             table[each.title] = [_of_side(shown, key, head, side) for head, side in rows]
         elif shown.b is not None:
             values = score(shown, key, axis)
-            table[each.title] = [float(values[head]) if side == "B − A" else float("nan") for head, side in rows]
+            table[each.title] = [float(values[head]) if side == DIFFERENCE else float("nan") for head, side in rows]
     return table
 
 
 def _of_side(shown: Comparison, key: str, head: Head, side: str) -> float:
-    values = {name: fields.head_score(run, key, head) for name, run in shown.sides.items()}
-    return values["B"] - values["A"] if side == "B − A" else values[side]
+    return compared(shown.sides, lambda run: fields.head_score(run, key, head))[side]
 
 
 def _apart(shown: Comparison, chosen: tuple[Head, ...]) -> None:

@@ -5,9 +5,10 @@ from headlight.app.exports.sides import named
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts.first_heads import clearest
 from headlight.app.parts.parts import name
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model import fields
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.fields import How
 from headlight.model.reports.attention import SCORES, UNITS, read_attention
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from headlight.app.exports.picture import colour_bar, flat, hatched, label_axis, matrix, origin
 from headlight.app.exports.scales import largest, scale, ticks
-from headlight.app.exports.sides import DIFFERENCE
 from headlight.app.exports.style import Palette
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.pages.attention.numbers import heads_of, how_of
@@ -15,6 +14,7 @@ from headlight.app.parts.first_heads import clearest
 from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model import fields
+from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.axis import Axis, axis_of
 from headlight.model.comparison import Comparison
 from headlight.model.fields import SIGNED, How

@@ -33,10 +33,10 @@ from headlight.app.parts.panels import fetchable, panel
 from headlight.app.parts.parts import name, title_row
 from headlight.app.parts.scores import SCORES, score
 from headlight.app.runs import thumbnails
-from headlight.app.selection.chosen import Head
 from headlight.model import fields
 from headlight.model.axis import Axis, axis_of
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.fields import How
 
 GROUP = "attention"

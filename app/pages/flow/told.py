@@ -12,10 +12,10 @@ from headlight.app.parts import needs
 from headlight.app.parts.parts import heading, name
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.parts.tables import draw
-from headlight.app.selection.chosen import Head
 from headlight.model.analysis.flow import Edge, Flow, Place, state_names
 from headlight.model.analysis.flow_change import EdgePair, FlowChange
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.run import Run
 
 

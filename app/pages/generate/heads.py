@@ -9,8 +9,8 @@ from headlight.app.pages.generate.written import axis, heads_of, panel, step_of,
 from headlight.app.parts import grid, options
 from headlight.app.parts.parts import heading
 from headlight.app.runs import thumbnails
-from headlight.app.selection.chosen import Head
 from headlight.model.decoding.compared import Continuations
+from headlight.model.edits import Head
 from headlight.model.fields import How
 
 

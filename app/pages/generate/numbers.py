@@ -3,7 +3,6 @@
 import torch
 
 from headlight.app.exports.data import Data
-from headlight.app.exports.sides import SIDES
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.choices import Choices
 from headlight.app.pages.generate.written import axis, heads_of, step_of
@@ -11,6 +10,7 @@ from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model import fields as cells
 from headlight.model.analysis import Measure
+from headlight.model.analysis.difference import sides_of
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
 from headlight.model.fields import How
@@ -40,10 +40,6 @@ def data(shown: Comparison, chosen: Selection) -> Data:
     return Data("generate", shows, step_tables(found, step, heads_of(found, chosen)), _arrays(found, chosen, step))
 
 
-def _sides(found: Continuations) -> list[str]:
-    return ["A"] if found.b is None else list(SIDES)
-
-
 def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Measure]:
     """The log-probabilities and entropies of every step; of the one looked at both whole distributions; heads' rows."""
     arrays: dict[str, Measure] = {}
@@ -64,8 +60,8 @@ def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Mea
         arrays["divergence"] = Measure("Jensen-Shannon divergence", "nats", ("distribution", "step"), divergence)
     if (heads := heads_of(found, chosen)) and found.a.labels:
         places = [found.place(each) for each in range(len(found.a.labels))]
-        for called in _sides(found):
-            laid = [cells.on_axis(found.shown, SIDES[called], head, How(), axis(found))[places] for head in heads]
+        for called, side in sides_of(found.b is not None).items():
+            laid = [cells.on_axis(found.shown, side, head, How(), axis(found))[places] for head in heads]
             measure = Measure("attention weight", "probability", ("head", "step", "place"), torch.stack(laid))
             arrays[f"{called.replace(' ', '')} attention"] = measure
     return arrays

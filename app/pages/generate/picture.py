@@ -8,16 +8,17 @@ import numpy as np
 from headlight.app.components import TokenChoice, WritingStep
 from headlight.app.exports.picture import colour_bar, label_axis, matrix, origin
 from headlight.app.exports.scales import largest, scale, ticks
-from headlight.app.exports.sides import DIFFERENCE, SIDES
 from headlight.app.exports.style import Palette
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.written import axis, heads_of, step_of, steps_of
 from headlight.app.parts.first_heads import clearest
 from headlight.app.parts.parts import name
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model import fields
+from headlight.model.analysis.difference import DIFFERENCE, SIDES, sides_of
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
+from headlight.model.edits import Head
 from headlight.model.fields import How
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
 
     found = generation.both(shown, chosen)
     heads = (heads_of(found, chosen) or clearest(found.a.run)) if found.a.labels else ()
-    sides = ["A"] if found.b is None else list(SIDES)
+    sides = sides_of(found.b is not None)
     n_places, n_steps = len(found.shown.labels), len(found.a.labels)
     width = min(WIDTH[1], max(WIDTH[0], PITCH * n_places))
     height = max(1.2, PITCH * n_steps) + 0.7

@@ -5,10 +5,10 @@ from headlight.app.pages.generate.choices import Choices
 from headlight.app.parts import panels
 from headlight.app.parts.first_heads import clearest
 from headlight.app.selection import Selection
-from headlight.app.selection.chosen import Head
 from headlight.model.axis import Axis, axis_of
 from headlight.model.decoding.compared import Candidates, Continuations
 from headlight.model.decoding.continued import Written
+from headlight.model.edits import Head
 
 
 def step_of(found: Continuations, chosen: Selection) -> int:

@@ -19,9 +19,11 @@ from headlight.app.pages.heads.subjects import Subject
 from headlight.app.parts.labels import SCORES, FinderScore, words
 from headlight.app.parts.parts import name
 from headlight.app.parts.sides import DIFFERENCE
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure, Unit
 from headlight.model.analysis.detectors import Estimate, Kind, Verdict, ranks
+from headlight.model.analysis.difference import subtract
+from headlight.model.edits import Head
 
 EVIDENCE: dict[Verdict, str] = {
     "supported": "pattern and ablation",
@@ -168,12 +170,12 @@ def _score(
 def changed(a: Found, b: Found) -> Change:
     """How the score that both have been found by changes from A to B."""
     if a.score == "copying":
-        found = _without_interval(_difference(a.measure, b.measure))
+        found = _without_interval(subtract(a.measure, b.measure))
     elif a.score == "effect":
         found = _with_interval(detection.every_effect(changed_effects(a, b), _common(a, b)))
     else:
         estimate = detection.differences(a.subject.sequences, b.subject.sequences, a.score)
-        found = _with_interval(estimate) if estimate else _without_interval(_difference(a.measure, b.measure))
+        found = _with_interval(estimate) if estimate else _without_interval(subtract(a.measure, b.measure))
     return Change(a.score, *found, a, b)
 
 
@@ -187,12 +189,6 @@ def _common(a: Found, b: Found) -> tuple[int, int]:
     """The layers and heads that both have."""
     n_layers, n_heads = map(min, zip(a.subject.shape, b.subject.shape, strict=True))
     return n_layers, n_heads
-
-
-def _difference(a: Measure, b: Measure) -> Measure:
-    n_layers, n_heads = map(min, zip(a.values.shape, b.values.shape, strict=True))
-    change = b.values[:n_layers, :n_heads] - a.values[:n_layers, :n_heads]
-    return Measure(f"change of {a.name}", a.unit, a.axes, change)
 
 
 def _with_interval(found: Estimate) -> tuple[Measure, np.ndarray, np.ndarray]:

@@ -8,7 +8,8 @@ from headlight.app.components import encode_positive, encode_signed, head_grid
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Change, Scored
 from headlight.app.parts.labels import SCORES
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
+from headlight.model.edits import Head
 
 FIRST = 10
 ROUNDING = 1e-5  # what float32 may tell apart in equal scores, and no map should

@@ -7,7 +7,7 @@ import torch
 
 from headlight.app.analyses import detection
 from headlight.app.exports.data import Count, Data
-from headlight.app.exports.sides import DIFFERENCE, named
+from headlight.app.exports.sides import named
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Found, Scored, changed, find
 from headlight.app.pages.heads.subjects import Subject, subjects
@@ -15,6 +15,7 @@ from headlight.app.parts.labels import FinderScore
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.detectors import KINDS
+from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.comparison import Comparison
 from headlight.model.edits import describe
 from headlight.model.errors import HeadlightError, InputError

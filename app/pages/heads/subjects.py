@@ -7,9 +7,9 @@ from headlight.app.analyses import detection
 from headlight.app.analyses.detection import Fed, Repeats
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.parts.labels import drawn
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Edit, FreezePatterns, describe, sources
+from headlight.model.edits import Edit, FreezePatterns, Head, describe, sources
 from headlight.model.run import Run
 
 

@@ -22,8 +22,9 @@ from headlight.app.parts.labels import SCORES, by_kind, words
 from headlight.app.parts.parts import name, title_row
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import jobs
-from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Head, Selection
+from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 
 DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}
 SHOWS_HEADS = "attention"

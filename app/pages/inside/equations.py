@@ -14,6 +14,7 @@ from headlight.app.pages.inside import spelled
 from headlight.app.pages.inside.choices import Convention
 from headlight.app.pages.inside.chosen import Inside
 from headlight.app.parts.labels import number
+from headlight.model.analysis.difference import subtract
 
 Cells = Float[np.ndarray, "row column"]
 
@@ -255,5 +256,5 @@ def _change(a: HeadStep, b: HeadStep) -> HeadStep:
         note = "{} in A and {} in B: there is nothing to subtract.".format(*shapes)
         return replace(a, formula="", note=note, equations=(), spelled=())
     with np.errstate(invalid="ignore"):  # masked in both: no difference
-        changed = replace(one, name=f"B − A of {one.name}", values=other.values - one.values)
+        changed = replace(one, name=f"B − A of {one.name}", values=subtract(one.values, other.values))
     return replace(a, formula="", note="", equations=((changed,),), spelled=())

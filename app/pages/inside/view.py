@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from headlight.app import selection
@@ -15,19 +16,17 @@ from headlight.app.parts import options, tables
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, name, title_row
-from headlight.app.parts.sides import DIFFERENCE, SIDES, as_shown
-from headlight.app.selection.chosen import Side
+from headlight.app.parts.sides import DIFFERENCE, SIDES, as_shown, compared
 from headlight.model.comparison import Comparison
 from headlight.model.edits import touches
 from headlight.model.reports.inside import by_component, by_entry, by_key
 
 CONVENTIONS: dict[Convention, str] = {"row": "a row: q = x W", "column": "a column: q = Wᵀ x"}
-NAMES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
 
 
 def render(shown: Comparison) -> None:
     """The choices, and the steps of A, of B or of their difference."""
-    side = NAMES[selection.current().side or "a"] if shown.b is not None else "A"
+    side = SIDES[selection.current().side or "a"] if shown.b is not None else "A"
     _take_click(shown, side)
     sides = sides_of(shown, selection.current())
     _options(shown, sides.get(side) or sides.get("A") or sides.get("B"))
@@ -172,9 +171,8 @@ def _say_which_keys(sides: Mapping[str, Inside], side: str) -> None:
 def _compared(sides: Mapping[str, Inside]) -> None:
     """The followed number of A beside that of B; a run without that key follows its own strongest."""
     rows = ("dots", "scores", "exponentials", "weights")
-    values = {side: [float(getattr(at.steps, row).values[at.key]) for row in rows] for side, at in sides.items()}
-    values[DIFFERENCE] = [b - a for a, b in zip(values["A"], values["B"], strict=True)]
     names = [getattr(sides["A"].steps, row).name for row in rows]
+    values = compared(sides, lambda at: np.array([float(getattr(at.steps, row).values[at.key]) for row in rows]))
     titles = {side: f"{side}: key {at.key} {at.run.labels[at.key]}" for side, at in sides.items()}
     st.dataframe(
         {"The followed key": names, **{titles.get(side, side): list(map(number, row)) for side, row in values.items()}},

@@ -8,12 +8,12 @@ from jaxtyping import Float
 
 from headlight.app.exports.picture import colour_bar, ink, matrix, origin
 from headlight.app.exports.scales import largest, scale, ticks
-from headlight.app.exports.sides import DIFFERENCE
 from headlight.app.exports.style import Palette
 from headlight.app.pages.lens.choices import Choices, ColourBy
 from headlight.app.pages.lens.numbers import cell_of, followed_token
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
+from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.comparison import Comparison
 from headlight.model.explain.lens import followed_ranks
 from headlight.model.reports.lens import MEASURES, Reading, measures_of, readings

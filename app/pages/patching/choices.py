@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from headlight.app.selection.choices import Extent, PageChoices, below
-from headlight.app.selection.chosen import Head
+from headlight.model.edits import Head
 from headlight.model.patching import PatchMap
 from headlight.model.patching.runs import Into
 

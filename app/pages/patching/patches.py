@@ -11,9 +11,10 @@ from headlight.app.pages.patching.choices import Choices
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import Pair, pair_of
 from headlight.app.parts.parts import name
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.alignment import Matches
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.errors import InputError
 from headlight.model.explain.parts import logits_at
 from headlight.model.patching import PATHS, PatchMap, of_runs, rank_correlation

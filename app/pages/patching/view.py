@@ -38,8 +38,9 @@ from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.parts import heading, name, title_row
 from headlight.app.runs import jobs, prompts
 from headlight.app.runs.jobs import Jobs
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.errors import HeadlightError
 from headlight.model.patching import PATHS
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from headlight.app.selection.choices import Extent, PageChoices
-from headlight.app.selection.chosen import Head
+from headlight.model.edits import Head
 
 Statistic = Literal[
     "induction", "previous_token", "current_token", "duplicate_token", "first_token", "entropy", "mean_distance"

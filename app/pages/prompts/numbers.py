@@ -13,10 +13,11 @@ from headlight.app.pages.prompts.view import Listed, Row
 from headlight.app.parts.parts import name
 from headlight.app.parts.scores import SCORES
 from headlight.app.runs import runs
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.spread import Spread
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.reports.prompts import heads_table
 

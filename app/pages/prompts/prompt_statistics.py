@@ -15,8 +15,9 @@ from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import options
 from headlight.app.parts.parts import heading, name
 from headlight.app.parts.scores import SCORES
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.spread import Spread, spread
+from headlight.model.edits import Head
 from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.run import Run
 

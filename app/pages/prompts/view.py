@@ -17,10 +17,10 @@ from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts.parts import heading, name, title_row
 from headlight.app.parts.scores import SCORES
 from headlight.app.runs import runs
-from headlight.app.selection.chosen import Head
 from headlight.app.server import boundary
 from headlight.app.server.settings import settings
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.explain.statistics import HeadStatistics
 
 CELL = 200  # characters of a prompt or label in the table; the prompt is opened, and the csv file written, in full

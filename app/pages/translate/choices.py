@@ -6,9 +6,9 @@ from typing import Self
 from headlight.app.runs import translations
 from headlight.app.selection import Selection
 from headlight.app.selection.choices import Change, PageChoices
-from headlight.app.selection.chosen import Head
 from headlight.model.decoding.translation import Attends
 from headlight.model.decoding.translations import Rows, Translations
+from headlight.model.edits import Head
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from headlight.app.exports.html.grid import opened_from_grid
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.pages.translate.heads import chosen_of, panel, thumbnails, token_axes
 from headlight.app.pages.translate.view import ATTENDS
-from headlight.app.selection.chosen import Selection, Side
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis.difference import Side
 from headlight.model.decoding.translations import Translations
 from headlight.model.fields import How
 

@@ -21,10 +21,12 @@ from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import SIDES
 from headlight.app.parts.tables import CELL
 from headlight.app.runs.thumbnails import Thumbnails, farthest_from_zero, largest, scale_end
-from headlight.app.selection.chosen import Head, Selection, Side
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis.difference import Side
 from headlight.model.axis import Axis
 from headlight.model.decoding.translation import Attends, Translation
 from headlight.model.decoding.translations import Rows, Translations, clearest
+from headlight.model.edits import Head
 
 FIRST_HEADS = 3
 

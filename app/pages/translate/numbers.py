@@ -5,15 +5,16 @@ from headlight.app.pages.translate.choices import Choices
 from headlight.app.pages.translate.heads import chosen_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
+from headlight.model.analysis.difference import sides_of
 from headlight.model.decoding.translations import Translations
-from headlight.model.reports.translate import SIDES, sides_of, translate_tables
+from headlight.model.reports.translate import translate_tables
 
 
 def data(found: Translations, chosen: Selection) -> Data:
     """All patterns as arrays; as tables the tokens, the chosen heads' cells and every expansion of the beams."""
     own = chosen.of(Choices)
     heads = chosen_of(found, chosen)
-    cells = {side: found.cells(SIDES[side], own.attends, own.rows) for side in sides_of(found)}
+    cells = {name: found.cells(side, own.attends, own.rows) for name, side in sides_of(found.b is not None).items()}
     arrays = {
         f"{side} {name} attention": Measure(
             "attention weight", "probability", ("layer", "head", "query", "key"), each.pattern

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from headlight.app.exports.picture import colour_bar, hatched, label_axis, matrix, origin
 from headlight.app.exports.scales import largest, scale, ticks
-from headlight.app.exports.sides import DIFFERENCE, SIDES
 from headlight.app.exports.style import Palette
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.pages.translate.heads import FIRST_HEADS, chosen_of
 from headlight.app.selection.chosen import Selection
+from headlight.model.analysis.difference import DIFFERENCE, sides_of
 from headlight.model.decoding.translations import Translations, clearest
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def draw(found: Translations, chosen: Selection, palette: Palette) -> "Figure":
     from matplotlib.figure import Figure
 
     heads = chosen_of(found, chosen) or clearest(found, own.attends, FIRST_HEADS)
-    sides = list(SIDES)[: 1 if found.b is None else None]
-    cells = {side: found.cells(SIDES[side], own.attends, own.rows).numpy() for side in sides}
+    sides = sides_of(found.b is not None)
+    cells = {name: found.cells(side, own.attends, own.rows).numpy() for name, side in sides.items()}
     wanted = [(head, side) for head in heads for side in sides]
     down, across = (axis.labels for axis in found.axes(own.attends, own.rows))
     columns = min(ACROSS, len(wanted))

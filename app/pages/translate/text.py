@@ -5,6 +5,8 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.parts import tables
 from headlight.app.parts.parts import heading
+from headlight.app.parts.sides import with_difference
+from headlight.model.analysis.alignment import on_axis
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations
 
@@ -36,12 +38,12 @@ def _side_by_side(found: Translations) -> tables.Columns:
     """The tokens on their common axis; B - A where both wrote one."""
     axis, _ = found.axes("cross", "written")
     columns: tables.Columns = {"Place": range(len(axis.labels)), "Token": axis.labels}
-    own = {}
-    for (side, each), positions in zip(found.sides.items(), axis.positions, strict=True):
-        log_probs = each.log_probs.tolist()
-        own[side] = [float("nan") if place is None else log_probs[place] for place in positions]
-        columns[f"Log-probability {side} (nats)"] = own[side]
-    columns["Log-probability B − A (nats)"] = [b - a for a, b in zip(own["A"], own["B"], strict=True)]
+    log_probs = {
+        side: on_axis(each.log_probs, positions, float("nan")).numpy()
+        for (side, each), positions in zip(found.sides.items(), axis.positions, strict=True)
+    }
+    for side, values in with_difference(log_probs).items():
+        columns[f"Log-probability {side} (nats)"] = values
     return columns
 
 

@@ -2,11 +2,12 @@
 
 from headlight.app.analyses.weights import circuit_of
 from headlight.app.exports.data import Data
-from headlight.app.exports.sides import DIFFERENCE, named
+from headlight.app.exports.sides import named
 from headlight.app.pages.weights.weight_tables import Weights, compositions_of, folded, token_of, weights_of
 from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
+from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
 from headlight.model.explain.circuits import THROUGH

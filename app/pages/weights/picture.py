@@ -11,9 +11,9 @@ from headlight.app.exports.scales import largest, scale, ticks
 from headlight.app.exports.style import Palette
 from headlight.app.pages.weights.numbers import listed
 from headlight.app.pages.weights.weight_tables import (
+    AXES,
     COMPOSITION,
     LETTERS,
-    SIDES,
     SIGNS,
     Compositions,
     Weights,
@@ -62,7 +62,7 @@ def _directions(axes: "Axes", of: Weights, palette: Palette) -> None:
     """A line an end: its strength, and the tokens on both sides."""
     found = circuit_of(of.key).directions()
     axes.axis("off")
-    lines: list[tuple[str, ...]] = [("", "strength", *SIDES[of.kind])]
+    lines: list[tuple[str, ...]] = [("", "strength", *AXES[of.kind])]
     for place, strength in enumerate(found.strengths.values.tolist()):
         for end, sign in enumerate(SIGNS):
             ids = (each.tokens.values[place, end].tolist() for each in (found.rows, found.columns))

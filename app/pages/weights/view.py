@@ -14,10 +14,9 @@ from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.weights.choices import Choices
 from headlight.app.pages.weights.weight_tables import (
+    AXES,
     COMPOSITION,
     LETTERS,
-    PLACES,
-    SIDES,
     VALUES,
     Weights,
     above_random,
@@ -36,7 +35,7 @@ from headlight.app.pages.weights.weight_tables import (
 )
 from headlight.app.parts import options, tables
 from headlight.app.parts.parts import heading, name, title_row
-from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.parts.sides import DIFFERENCE, SIDES
 from headlight.app.runs import jobs, runs
 from headlight.app.runs.jobs import Jobs
 from headlight.model.analysis.circuits import Directions
@@ -109,7 +108,7 @@ def _says_nothing(of: Weights) -> str:
 
 
 def _options(shown: Comparison, of: Weights) -> None:
-    side = options.bind(Choice, "side", "Strongest in", "difference", options=PLACES, help=TERMS["circuit_side"])
+    side = options.bind(Choice, "side", "Strongest in", "difference", options=SIDES, help=TERMS["circuit_side"])
     options.row(
         options.first_head("weights_head", shown, of.head),
         options.bind(Choice, "circuit", "Circuit", page=Choices, options=CIRCUITS),
@@ -186,7 +185,7 @@ def _token(of: Weights) -> None:
 
 
 def _directions(of: Weights, found: Directions) -> None:
-    rows, columns = SIDES[of.kind]
+    rows, columns = AXES[of.kind]
     heading(
         f"Singular directions{f' of {of.listed}' if of.compares else ''}",
         "directions",

@@ -12,17 +12,18 @@ from headlight.app.pages.weights.choices import Choices
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import name
-from headlight.app.parts.sides import DIFFERENCE, with_difference
+from headlight.app.parts.sides import DIFFERENCE, SIDES, compared
 from headlight.app.parts.tables import Columns
-from headlight.app.selection.chosen import Head, Selection, Side
+from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.circuits import Directions, Pairs
 from headlight.model.analysis.composition import Through
 from headlight.model.analysis.pair_search import Ends
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.explain.circuits import CircuitKind, Composed, compositions
 from headlight.model.run import Run
 
-SIDES: dict[CircuitKind, tuple[str, str]] = {
+AXES: dict[CircuitKind, tuple[str, str]] = {
     "qk": ("Query tokens", "Key tokens"),
     "ov": ("Source tokens", "Promoted tokens"),
 }
@@ -36,7 +37,6 @@ VALUES: dict[CircuitKind, str] = {"qk": "Score (nats)", "ov": "Logit"}
 LETTERS: dict[Through, str] = {"query": "Q", "key": "K", "value": "V"}
 COMPOSITION = "composition − that of random heads"
 SIGNS = ("+", "−")
-PLACES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ def weights_of(shown: Comparison, chosen: Selection) -> Weights:
     asked = {side: weights.Asked(run.source.name, head, kind) for side, run in sides.items()}
     if two:
         asked[DIFFERENCE] = weights.Asked(asked["B"].model, head, kind, less=asked["A"].model)
-    return Weights(sides, asked, PLACES[chosen.side or "difference"] if two else "A")
+    return Weights(sides, asked, SIDES[chosen.side or "difference"] if two else "A")
 
 
 def unchanged(shown: Comparison) -> str:
@@ -183,7 +183,7 @@ def strengths_table(of: Weights) -> Columns:
 
 def directions_table(of: Weights, found: Directions) -> Columns:
     """Two rows a direction, one an end: the tokens there on both sides."""
-    rows, columns = SIDES[of.kind]
+    rows, columns = AXES[of.kind]
     table: dict[str, list[Any]] = {"Direction": [], "Strength": [], "Share": [], rows: [], columns: []}
     for place, (strength, share) in enumerate(
         zip(found.strengths.values.tolist(), found.shares.values.tolist(), strict=True)
@@ -211,15 +211,7 @@ def compositions_of(of: Weights) -> dict[str, Composed]:
 
 def above_random(found: dict[str, Composed]) -> Compositions:
     """Each earlier head's score less the mean of random heads, by model and way of reading; with two models B − A."""
-    above = {
-        side: {through: _above(composed, through) for through in composed.scores} for side, composed in found.items()
-    }
-    if len(above) > 1:
-        each = {
-            through: with_difference({side: maps[through] for side, maps in above.items()}) for through in above["A"]
-        }
-        above[DIFFERENCE] = {through: sides[DIFFERENCE] for through, sides in each.items()}
-    return above
+    return compared(found, lambda composed: {through: _above(composed, through) for through in composed.scores})
 
 
 def _above(found: Composed, through: Through) -> Float[np.ndarray, "layer head"]:

@@ -7,10 +7,9 @@ import streamlit as st
 
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import panels, spelled
-from headlight.app.pages.why.figures import matrices
 from headlight.app.parts import tables
 from headlight.app.parts.parts import heading
-from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.parts.sides import DIFFERENCE, compared
 from headlight.model.comparison import Comparison
 from headlight.model.explain.explained import Explained
 from headlight.model.reports.why import effect_by_name
@@ -23,7 +22,7 @@ def draw(shown: Comparison, sides: Mapping[str, Explained], side: str, measured:
     else:
         st.text(spelled.write_apart(sides))
     for columns, title in zip(
-        panels.side_columns(matrices(sides, numbers.score_matrix)[side]),
+        panels.side_columns(compared(sides, numbers.score_matrix)[side]),
         ("The score by part of the query", "The score by part of the key"),
         strict=True,
     ):
@@ -31,12 +30,12 @@ def draw(shown: Comparison, sides: Mapping[str, Explained], side: str, measured:
     _table("What the cell writes", _promoted(sides, side))
     if measured:
         _table("Does it matter", panels.outcome_columns(numbers.changes_of(sides)[side]))
-    effects = numbers.subtract({key: effect_by_name(each) for key, each in sides.items()})[side]
+    effects = compared(sides, effect_by_name)[side]
     _table("Direct logit attribution", {"Part": list(effects), "logits": np.array(list(effects.values()))})
-    over_layers = matrices(sides, numbers.by_layer)[side]
+    over_layers = compared(sides, numbers.by_layer)[side]
     rows = dict(zip(over_layers.rows, over_layers.values, strict=True))
     _table("Over the layers", {"After layer": over_layers.columns, **rows})
-    taken = matrices(sides, lambda each: numbers.by_source(shown, each))[side]
+    taken = compared(sides, lambda each: numbers.by_source(shown, each))[side]
     _table("By source token", {"Token": taken.columns, "logits": taken.values[0]})
 
 

@@ -13,9 +13,10 @@ from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of
 from headlight.app.parts.parts import name
-from headlight.app.parts.sides import DIFFERENCE
-from headlight.app.selection.chosen import Head, Selection
+from headlight.app.parts.sides import DIFFERENCE, compared
+from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.explain.explained import Explained
 from headlight.model.reports.why import effect_by_name
 
@@ -24,10 +25,10 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     """A file in which every map and bar tells its numbers."""
     sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
     scores, maps, layers, taken = (
-        numbers.difference({side: of(at) for side, at in sides.items()})
+        compared(sides, of)
         for of in (numbers.score_matrix, numbers.effect_map, numbers.by_layer, lambda at: numbers.by_source(shown, at))
     )
-    effects = numbers.subtract({side: effect_by_name(at) for side, at in sides.items()})
+    effects = compared(sides, effect_by_name)
     changes = numbers.changes_of(sides)
     target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
     with recorded() as mounted:

@@ -1,6 +1,6 @@
-"""The numbers that the page *Why* shows of a run, by name, so that those of two runs can be subtracted."""
+"""The numbers that the page *Why* shows of a run, each by its name."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +69,7 @@ def fall(effects: Mapping[str, float], count: int = LONGEST_FALL) -> list[Step]:
 
 
 def effect_map(at: Explained) -> Matrix:
-    """The same of heads, attention biases and MLPs: row the layer."""
+    """The direct effect of every head, attention bias and MLP: row the layer."""
     cfg = at.run.cfg
     columns = (*(f"H{head}" for head in range(cfg.n_heads)), BIAS, *(() if cfg.attn_only else (MLP,)))
     values = np.full((cfg.n_layers, len(columns)), np.nan)
@@ -98,18 +98,6 @@ def by_source(shown: Comparison, at: Explained) -> Matrix:
     return Matrix((f"L{at.cell.layer}H{at.cell.head}",), places, values)
 
 
-def matrices(sides: Mapping[str, Explained], of: Callable[[Explained], Matrix]) -> dict[str, Matrix]:
-    """A matrix of each run and, where there are both, B - A."""
-    return difference({side: of(at) for side, at in sides.items()})
-
-
-def difference(sides: Mapping[str, Matrix]) -> dict[str, Matrix]:
-    """The same and, where there are both, B - A."""
-    if len(sides) < 2:
-        return dict(sides)
-    return {**sides, DIFFERENCE: sides["B"].minus(sides["A"])}
-
-
 def limit_of(sides: Mapping[str, Matrix], side: str) -> float:
     """The largest size in A and B, whose colours compare, or in B - A; sums do not count."""
     shared = [each for each in sides if (each == DIFFERENCE) == (side == DIFFERENCE)]
@@ -119,14 +107,6 @@ def limit_of(sides: Mapping[str, Matrix], side: str) -> float:
 def _largest(matrix: Matrix) -> float:
     rows, columns = ([name != SUM for name in names] for names in (matrix.rows, matrix.columns))
     return float(np.nanmax(np.abs(matrix.values[np.ix_(rows, columns)]), initial=0))
-
-
-def subtract(summaries: Mapping[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    """The same and, where there are both, B - A."""
-    if len(summaries) < 2:
-        return dict(summaries)
-    a, b = summaries["A"], summaries["B"]
-    return {**summaries, DIFFERENCE: {name: b[name] - a[name] for name in a if name in b}}
 
 
 def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:

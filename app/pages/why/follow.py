@@ -8,8 +8,8 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.glossary import TERMS
 from headlight.app.parts.parts import name
-from headlight.app.selection.chosen import Head
 from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
 from headlight.model.explain.explained import Explained
 from headlight.model.explain.parts import names_at
 

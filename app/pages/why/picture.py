@@ -13,6 +13,7 @@ from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.parts.parts import name
+from headlight.app.parts.sides import compared
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.reports.why import effect_by_name
@@ -32,10 +33,10 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     from matplotlib.figure import Figure
 
     sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
-    scores = numbers.difference({side: numbers.score_matrix(at) for side, at in sides.items()})
+    scores = compared(sides, numbers.score_matrix)
     parts = {side: condensed(matrix) for side, matrix in scores.items()}
-    maps = numbers.difference({side: numbers.effect_map(at) for side, at in sides.items()})
-    effects = numbers.subtract({side: effect_by_name(at) for side, at in sides.items()})
+    maps = compared(sides, numbers.effect_map)
+    effects = compared(sides, effect_by_name)
     figure = Figure(figsize=(WIDTH * max(1, len(scores)), sum(HEIGHTS) + 0.6), layout="constrained")
     grid = figure.subplots(len(HEIGHTS), max(1, len(scores)), height_ratios=HEIGHTS, squeeze=False)
     target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])

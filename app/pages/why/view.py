@@ -18,15 +18,14 @@ from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import Pair, pair_of, place_of, typeable
 from headlight.app.parts.parts import heading, name, title_row
-from headlight.app.parts.sides import DIFFERENCE, SIDES
-from headlight.app.selection.chosen import Selection, Side
+from headlight.app.parts.sides import DIFFERENCE, SIDES, compared
+from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.explain.explained import Explained
 from headlight.model.explain.parts import logits_at
 from headlight.model.reports.why import summary
 from headlight.model.run import Run
 
-NAMES: dict[Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
 MAP, MEAN = "effects_map", "of_why"
 
 
@@ -40,7 +39,7 @@ def render(shown: Comparison) -> None:
     inputs = means.wanted(shown.runs, selection.current().mean_over)
     sides, lacking = sides_of(shown, _with_known_mean(inputs))
     _cell(shown, sides)
-    side = NAMES[selection.current().side or "a"] if shown.b is not None else "A"
+    side = SIDES[selection.current().side or "a"] if shown.b is not None else "A"
     for reason in lacking.values() if side == DIFFERENCE else filter(None, [lacking.get(side)]):
         st.info(reason)
     if side not in sides and (side != DIFFERENCE or len(sides) < 2):
@@ -174,7 +173,7 @@ def _place(
 
 def _summaries(sides: Mapping[str, Explained]) -> None:
     """The cell's numbers in A, in B, and B - A."""
-    columns = numbers.subtract({side: summary(at) for side, at in sides.items()})
+    columns = compared(sides, summary)
     cells = {side: f"{at.run.labels[at.cell.query]} → {at.run.labels[at.cell.key]}" for side, at in sides.items()}
     rows = {
         f"{side}: {cells[side]}" if side in cells else side: list(map(number, values.values()))
@@ -189,7 +188,7 @@ def _summaries(sides: Mapping[str, Explained]) -> None:
 
 
 def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
-    panels.score(numbers.matrices(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
+    panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
     if side != DIFFERENCE:
         st.text(spelled.score(sides[side]))
     st.caption("Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.")
@@ -219,7 +218,7 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
     if side != DIFFERENCE:
         st.text(spelled.effects(at))
     panels.effect_map(
-        numbers.matrices(sides, numbers.effect_map),
+        compared(sides, numbers.effect_map),
         side,
         MapCell(at.cell.layer, at.cell.head),
         selection.epoch(),
@@ -227,7 +226,7 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
         caption="By layer and head. Choose a head to explain it.",
     )
     panels.plain_map(
-        numbers.matrices(sides, numbers.by_layer),
+        compared(sides, numbers.by_layer),
         side,
         ("", "after layer"),
         selection.widget_key("by_layer"),
@@ -239,7 +238,7 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
 def _by_source(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     at = sides.get(side) or sides["A"]
     panels.plain_map(
-        numbers.matrices(sides, lambda each: numbers.by_source(shown, each)),
+        compared(sides, lambda each: numbers.by_source(shown, each)),
         side,
         ("head", "token"),
         selection.widget_key("by_source"),

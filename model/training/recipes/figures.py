@@ -11,12 +11,13 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from headlight.model.edits import Head
 from headlight.model.families.gpt2_export import reference_logits
 from headlight.model.roles.sequences import repeated_halves
 from headlight.model.training.cards import Figure, folder_of, megabytes
 from headlight.model.training.recipes import corpus
 from headlight.model.training.recipes.grammar import FAMILIES, Example, Split
-from headlight.model.training.recipes.repeat_scores import Head, mean_ablation, repeat_scores
+from headlight.model.training.recipes.repeat_scores import mean_ablation, repeat_scores
 from headlight.model.transformer import Transformer
 
 N_ROWS, HALF = 128, 25  # of random repeats

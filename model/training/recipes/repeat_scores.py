@@ -8,10 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.analysis.heads import induction_score, previous_token_score, repeat_accuracy
+from headlight.model.edits import Head
 from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, NamesFilter
 from headlight.model.transformer import Transformer
-
-Head = tuple[int, int]
 
 
 @dataclass(frozen=True)

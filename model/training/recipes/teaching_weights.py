@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from headlight.model.config import TransformerConfig
+from headlight.model.edits import Head
 from headlight.model.transformer import Transformer
 
 BOS = 0  # the token that a sequence has to begin with; heads without a match rest on it, and it writes nothing
 SURE = 60.0  # a match's score (nats); resting costs half of it, so that all else has a weight below e^-30
 PREDICTED = 20.0  # a predicted token's logit; all others have 0
 
-Head = tuple[int, int]
 
 INDUCTION_HEADS: dict[Head, str] = {
     (0, 0): "previous token: tells the next layer which token came before",

@@ -23,9 +23,11 @@ from headlight.app.pages.weights import choices as weights
 from headlight.app.parts.labels import FinderScore
 from headlight.app.selection import Selection, from_query, to_query, too_long_for_url
 from headlight.app.selection.choices import Change, Extent
-from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Align, Scale, Side, Sort
+from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Scale, Sort
 from headlight.app.selection.codecs import LONGEST_PLAIN, MAX_HEADS
 from headlight.app.selection.links import MAX_URL_PROMPT, codecs
+from headlight.model.analysis.alignment import Align
+from headlight.model.analysis.difference import Side
 from headlight.model.axis import Unit
 from headlight.model.decoding.translation import Attends
 from headlight.model.decoding.translations import Rows

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from headlight.model import Transformer
-from headlight.model.edits import AblateHeads, Align, CutEdge, Drop, FreezePatterns, Patch, Steer
+from headlight.model.analysis.alignment import Align
+from headlight.model.edits import AblateHeads, CutEdge, Drop, FreezePatterns, Patch, Steer
 from headlight.model.edits.editing import mean_z, run_with_edits, tap
 from tests.model.edits.lettered import HEADS, A, B, Z, by_hand, clean, edited, words
 from tests.model.oracles import ATOL, RTOL, random_model

@@ -8,11 +8,11 @@ from headlight.app.analyses import weights
 from headlight.app.analyses.weights import Asked, circuit_of, is_done, known_pairs, pieces_of, seconds
 from headlight.app.pages.weights import weight_tables
 from headlight.app.runs import models
-from headlight.app.selection.chosen import Head
 from headlight.model import Transformer
 from headlight.model.analysis import Measure
 from headlight.model.analysis.composition import random_composition
 from headlight.model.analysis.pair_search import PairSearch
+from headlight.model.edits import Head
 from headlight.model.explain.circuits import N_DIRECTIONS, CircuitKind, Composed, compositions
 
 HEAD = (1, 2)

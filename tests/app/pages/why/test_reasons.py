@@ -10,6 +10,7 @@ from headlight.app.pages.why.chosen import explained_of, sides_of
 from headlight.app.pages.why.figures import condensed, fall
 from headlight.app.parts.first_heads import clearest
 from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.sides import with_difference
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import align_tokens
@@ -160,7 +161,7 @@ def test_a_waterfall_goes_from_nothing_to_the_sum() -> None:
 def test_a_difference_is_of_what_both_have() -> None:
     a = Matrix(("x", "y"), ("u", "v"), np.array([[1.0, 2.0], [3.0, 4.0]]))
     b = Matrix(("y", "x", "z"), ("v",), np.array([[1.0], [7.0], [9.0]]))
-    found = numbers.difference({"A": a, "B": b})["B − A"]
+    found = with_difference({"A": a, "B": b})["B − A"]
     assert (found.rows, found.columns, found.values.tolist()) == (("y", "x"), ("v",), [[-3], [5]])
 
 
