@@ -1,6 +1,10 @@
 """What was fed to which model: one line, and what tells how far to trust it behind it."""
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.frame import trust
@@ -16,7 +20,7 @@ EXPLAINS = "why"  # the page
 def draw(shown: Comparison) -> None:
     """The line above every page's content, one for each run."""
     for side, run in shown.sides.items():
-        with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-fed{side}"):
+        with line(side):
             named = "" if shown.b is None else f"{side}  "
             count = f"{len(run.tokens):,} input token{'s' if len(run.tokens) > 1 else ''}"
             bos = "beginning-of-sequence token included" if run.bos else "no beginning-of-sequence token"
@@ -25,10 +29,20 @@ def draw(shown: Comparison) -> None:
             st.text(f"most likely next:  {_next_tokens(run)}", width="content")
             if side == "A":
                 _ask_why()
-            details = st.popover("About this model", type="tertiary", key=widget_key(f"about{side}"), on_change="rerun")
-            if details.open:  # the hash reads the whole file, so not before somebody looks
-                with details:
-                    trust.draw(run, side)
+            details(side, partial(trust.draw, run, side))
+
+
+def line(side: str) -> DeltaGenerator:
+    """The line of a side, which says what was fed to which model."""
+    return st.container(horizontal=True, vertical_alignment="center", key=f"headlight-fed{side}")
+
+
+def details(side: str, draw: Callable[[], None]) -> None:
+    """A button that opens what is told of a side's model."""
+    place = st.popover("About this model", type="tertiary", key=widget_key(f"about{side}"), on_change="rerun")
+    if place.open:  # the hash reads the whole file, so not before somebody looks
+        with place:
+            draw()
 
 
 def _ask_why() -> None:

@@ -1,4 +1,4 @@
-"""What the bars above the pages have in common: a model to choose, how A and B are aligned, and the row of menus."""
+"""The bar above a page, of one line or of one for A and one for B, and the row of menus under it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,28 +35,53 @@ class SideB:
     key: str = ""
 
 
+@dataclass(frozen=True)
+class Bar:
+    """What a bar asks for on each side: texts and a model. Once it asks for `own` and how A and B are aligned.
+
+    `texts` and `model` are drawn for a side's name (` A`, ` B` or nothing) and for the end of its fields' names (`_b`
+    or nothing). `fields` are those in which A and B differ once there is a B worth running.
+    """
+
+    texts: Callable[[str, str], None]
+    model: Callable[[str, str], Option]
+    own: Callable[[], Option]
+    align: Literal["align", "pair_align"]
+    run: Callable[[], None]
+    fields: tuple[str, ...]
+    b: SideB
+
+
+def draw(bar: Bar) -> None:
+    """The bar; what was submitted while it was away is heard behind it."""
+    selection.fill_bars()
+    with st.form("headlight.bar", border=False), st.container(key="headlight-bar"):
+        rows: list[Callable[[], None]] = []
+        for side in "AB" if bar.b.opened else [""]:
+            name, field = f" {side}".rstrip(), "_b" if side == "B" else ""
+            with st.container(horizontal=True, vertical_alignment="top", key=f"headlight-line{side}"):
+                bar.texts(name, field)
+                other = _alignment(bar.align) if side == "A" else bar.own()
+                rows.append(_row(f"chosen{bar.b.key}{side}", bar.model(name, field), other))
+                if side != "A":
+                    _run_button(bar.run, rows)
+        if bar.b.opened:
+            _hint(bar.fields)
+    selection.submit_late()
+
+
 def text(name: str, label: str, placeholder: str) -> None:
     """A text to be typed: one line, which opens while it has the keyboard's focus, over what is below it."""
     key = selection.widget_key(name)
     st.text_area(label, key=key, height=68, placeholder=placeholder, label_visibility="collapsed")
 
 
-def row(name: str, *options: Option) -> Callable[[], None]:
+def _row(name: str, *options: Option) -> Callable[[], None]:
     """Options of a bar, which hear when it is run, or when what is returned is called."""
     return form_row(options, key=selection.widget_key(name), epoch=selection.asks())
 
 
-def bar() -> DeltaGenerator:
-    """Where the lines of a bar stand."""
-    return st.container(key="headlight-bar")
-
-
-def line(side: str = "") -> DeltaGenerator:
-    """One line of a bar: of A, of B, or the only one."""
-    return st.container(horizontal=True, vertical_alignment="top", key=f"headlight-line{side}")
-
-
-def run_button(submit: Callable[[], None], *rows: Callable[[], None]) -> None:
+def _run_button(submit: Callable[[], None], rows: Sequence[Callable[[], None]]) -> None:
     """The button that submits a bar, once its rows have heard what was chosen in them."""
 
     def hear() -> None:
@@ -92,12 +117,12 @@ def model_list(field: str, label: str, offered: Sequence[str], help: str) -> Sug
     return option(Listed, field, label, help=help, options={name: name for name in names}, width=MODEL_WIDTH)
 
 
-def alignment(field: Literal["align", "pair_align"]) -> Choice:
+def _alignment(field: Literal["align", "pair_align"]) -> Choice:
     """How A and B are laid side by side."""
     return option(Choice, field, "Lay side by side", help=TERMS["align"], options=ALIGN)
 
 
-def hint(*fields: str) -> None:
+def _hint(fields: Sequence[str]) -> None:
     """What to do with a B that was opened, while what stands in its boxes is still the same as in A's."""
     held, key = st.session_state, selection.widget_key
     if all(held[key(field)] == held[key(f"{field}_b")] for field in fields):

@@ -18,57 +18,32 @@ from headlight.app.server.settings import settings
 
 def draw() -> None:
     """The prompt bar: one line, or one for A and one for B."""
-    selection.fill_bars()
-    with st.form("headlight.bar", border=False), bars.bar():
-        if selection.comparing():
-            _two()
-        else:
-            _one()
-    selection.submit_late()
+    bars.draw(bars.Bar(_prompt, _model, _bos, "align", _submit, ("model", "prompt"), _side_b()))
 
 
 def menus() -> DeltaGenerator:
     """The row of menus under the bar; returns its beginning, for what was run."""
-    return bars.menus(
-        prompts.examples(),
-        _open,
-        bars.SideB(
-            selection.comparing(),
-            "Add a second prompt or model: every page then shows A, B and the difference.",
-            selection.compare,
-            selection.compare_no_more,
-            selection.swap,
-        ),
-        drawer.link(),
+    return bars.menus(prompts.examples(), _open, _side_b(), drawer.link())
+
+
+def _side_b() -> bars.SideB:
+    return bars.SideB(
+        selection.comparing(),
+        "Add a second prompt or model: every page then shows A, B and the difference.",
+        selection.compare,
+        selection.compare_no_more,
+        selection.swap,
     )
 
 
-def _one() -> None:
-    with bars.line():
-        _prompt("prompt", "Prompt")
-        chosen = bars.row("chosen", _model("model", "Model"), _bos())
-        bars.run_button(_submit, chosen)
+def _prompt(side: str, field: str) -> None:
+    bars.text(f"prompt{field}", f"Prompt{side}", "Type a sentence")
 
 
-def _two() -> None:
-    with bars.line("A"):
-        _prompt("prompt", "Prompt A")
-        a = bars.row("chosenA", _model("model", "Model A"), bars.alignment("align"))
-    with bars.line("B"):
-        _prompt("prompt_b", "Prompt B")
-        b = bars.row("chosenB", _model("model_b", "Model B"), _bos())
-        bars.run_button(_submit, a, b)
-    bars.hint("model", "prompt")
-
-
-def _prompt(name: str, label: str) -> None:
-    bars.text(name, label, "Type a sentence")
-
-
-def _model(field: str, label: str) -> Option:
+def _model(side: str, field: str) -> Option:
     return bars.model_list(
-        field,
-        label,
+        f"model{field}",
+        f"Model{side}",
         models.offered_models(),
         "Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub. The weights of "
         "teach-… were written by hand, so that what every head does is known.",

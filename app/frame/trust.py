@@ -18,15 +18,15 @@ SUMS, TRANSFORMERS = "checks.sums", "checks.transformers"
 
 def draw(run: Run, side: str) -> None:
     """The model, how it is computed, what it was fed, and two buttons that check the numbers of this run."""
-    _table(_model(run) | _machine(run))
+    table(_model(run) | _machine(run))
     if by_hand := models.heads_by_hand(run.source.name):
         st.text("Its weights were written by hand:")
-        _table({f"L{layer}H{head}": does for (layer, head), does in by_hand.items()})
+        table({f"L{layer}H{head}": does for (layer, head), does in by_hand.items()})
     if st.button("Check the sums", key=widget_key(f"check_sums{side}")):
         with boundary.guard(_say), st.spinner("Running the model again…"):
             run.keep(SUMS, lambda: checks.sums(run))
     if (found := runs.kept((*run.key, SUMS))) is not None:
-        _table(
+        table(
             {
                 "components": checks.summed(run),
                 "components − final residual": f"{_tiny(found.components)} at most, "
@@ -38,7 +38,7 @@ def draw(run: Run, side: str) -> None:
         with boundary.guard(_say), st.spinner("Running transformers' own model…"):
             run.keep(TRANSFORMERS, lambda: checks.difference_from_transformers(run))
     if (difference := runs.kept((*run.key, TRANSFORMERS))) is not None:
-        _table({"logits − transformers' logits": f"{_tiny(difference)} at most, on this prompt"})
+        table({"logits − transformers' logits": f"{_tiny(difference)} at most, on this prompt"})
 
 
 def _tiny(value: Measure | float) -> str:
@@ -78,6 +78,7 @@ def _machine(run: Run) -> dict[str, str]:
     }
 
 
-def _table(rows: Mapping[str, str]) -> None:
+def table(rows: Mapping[str, str]) -> None:
+    """Names and what is said of them, in two columns."""
     width = max(map(len, rows))
     st.code("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()), language=None, wrap_lines=True)

@@ -1,13 +1,15 @@
 """Above the page of an encoder-decoder: model, source, beams, a target of one's own, and a second of each; examples."""
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import Number, Option
-from headlight.app.frame import bars
+from headlight.app.frame import bars, trust
+from headlight.app.frame.about import details, line
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models, prompts
 from headlight.app.runs.translation import MOST_BEAMS
@@ -19,47 +21,24 @@ from headlight.model.decoding.translations import Translations
 def draw() -> None:
     """The bar: one line, or one for A and one for B."""
     _begin()
-    selection.fill_bars()
-    with st.form("headlight.bar", border=False), bars.bar():
-        if selection.comparing_sources():
-            _two()
-        else:
-            _one()
-    selection.submit_late()
+    fields = ("translator", "source", "translation")
+    bars.draw(bars.Bar(_texts, _model, _beams, "pair_align", selection.submit_source, fields, _side_b()))
 
 
 def menus() -> DeltaGenerator:
     """The row of menus under the bar; returns its beginning, for what was run."""
-    return bars.menus(
-        prompts.source_examples(),
-        _open,
-        bars.SideB(
-            selection.comparing_sources(),
-            "Add a second source, target or model: the page then shows A, B and the difference.",
-            selection.compare_sources,
-            selection.compare_sources_no_more,
-            selection.swap_sources,
-            key="_sources",
-        ),
+    return bars.menus(prompts.source_examples(), _open, _side_b())
+
+
+def _side_b() -> bars.SideB:
+    return bars.SideB(
+        selection.comparing_sources(),
+        "Add a second source, target or model: the page then shows A, B and the difference.",
+        selection.compare_sources,
+        selection.compare_sources_no_more,
+        selection.swap_sources,
+        key="_sources",
     )
-
-
-def _one() -> None:
-    with bars.line():
-        _texts("", "")
-        chosen = bars.row("chosen_sources", _model("Model", ""), _beams())
-        bars.run_button(selection.submit_source, chosen)
-
-
-def _two() -> None:
-    with bars.line("A"):
-        _texts(" A", "")
-        a = bars.row("chosen_sourcesA", _model("Model A", ""), bars.alignment("pair_align"))
-    with bars.line("B"):
-        _texts(" B", "_b")
-        b = bars.row("chosen_sourcesB", _model("Model B", "_b"), _beams())
-        bars.run_button(selection.submit_source, a, b)
-    bars.hint("translator", "source", "translation")
 
 
 def _texts(side: str, field: str) -> None:
@@ -74,10 +53,10 @@ def _texts(side: str, field: str) -> None:
         )
 
 
-def _model(label: str, field: str) -> Option:
+def _model(side: str, field: str) -> Option:
     return bars.model_list(
         f"translator{field}",
-        label,
+        f"Model{side}",
         models.offered_seq2seq_models(),
         "Pick an encoder-decoder, or type the folder of one.",
     )
@@ -117,16 +96,12 @@ def look_at(source: str) -> str:
 def about(found: Translations) -> None:
     """What was read and written by which models, and behind it where they come from."""
     for side, each in found.sides.items():
-        with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-fed{side}"):
+        with line(side):
             named = "" if found.b is None else f"{side}  "
             n_source, n_target = len(each.source_tokens), len(each.written)
             given = "target given" if each.search is None else f"{n_target:,} written"
             st.text(f"{named}{each.source.name} · {n_source:,} source tokens read, {given}", width="content")
-            key = selection.widget_key(f"about{side}")
-            details = st.popover("About this model", type="tertiary", key=key, on_change="rerun")
-            if details.open:  # the hash reads the whole file, so not before somebody looks
-                with details:
-                    _details(each)
+            details(side, partial(_details, each))
 
 
 def _details(found: Translation) -> None:
@@ -146,5 +121,4 @@ def _details(found: Translation) -> None:
         "token ids read": " ".join(map(str, found.source_tokens.tolist())),
         "token ids written": " ".join(map(str, found.written.tolist())),
     }
-    width = max(map(len, rows))
-    st.code("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()), language=None, wrap_lines=True)
+    trust.table(rows)
