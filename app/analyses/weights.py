@@ -1,13 +1,15 @@
 """Circuits of heads by name, and the search for a circuit's outermost pairs as jobs that can be shown and stopped."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headlight.app.runs import models, runs
 from headlight.app.runs.cost import FLOPS
+from headlight.model.analysis.circuits import Directions
 from headlight.model.analysis.pair_search import BLOCK_ROWS, LEADING, Ends, Found
 from headlight.model.edits import Head
 from headlight.model.explain.circuits import PIECE_BLOCKS, CircuitKind, HeadCircuit
+from headlight.model.host import Steps
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,15 @@ def circuit_of(asked: Asked) -> HeadCircuit:
     """The circuit that is asked for; what is found of it is kept."""
     less = models.open_model(asked.less) if asked.less else None
     return HeadCircuit(models.open_model(asked.model), asked.head, asked.kind, less, runs.HOST)
+
+
+def directions_of(asked: Mapping[str, Asked]) -> dict[str, Directions]:
+    """The singular directions of each circuit, by the names of their sides; the host is told how many are done."""
+    found, steps = {}, Steps(runs.HOST, len(asked))
+    for side, each in asked.items():
+        found[side] = circuit_of(each).directions()
+        steps.add()
+    return found
 
 
 def pieces_of(asked: Asked) -> tuple[Piece, ...]:

@@ -8,7 +8,6 @@ from jaxtyping import Float
 
 from headlight.app import selection
 from headlight.app.analyses import weights
-from headlight.app.analyses.weights import circuit_of
 from headlight.app.components import Choice, Column, MapAxis, Text, row_table, signed_map
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
@@ -36,7 +35,7 @@ from headlight.app.pages.weights.weight_tables import (
 from headlight.app.parts import options, tables
 from headlight.app.parts.parts import heading, name, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES
-from headlight.app.runs import jobs, runs
+from headlight.app.runs import jobs
 from headlight.app.runs.jobs import Jobs
 from headlight.model.analysis.circuits import Directions
 from headlight.model.analysis.composition import Through
@@ -44,7 +43,6 @@ from headlight.model.analysis.pair_search import Ends
 from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
 from headlight.model.explain.circuits import THROUGH, CircuitKind
-from headlight.model.host import Steps
 
 CIRCUITS: dict[CircuitKind, str] = {"qk": "QK: where it looks", "ov": "OV: what it writes"}
 AT_ONCE = 30.0  # seconds at most by estimate; what may take longer waits for a click
@@ -57,7 +55,7 @@ def is_complete(shown: Comparison) -> bool:
     of = weights_of(shown, selection.current())
     if weights.known_pairs(of.key) is not None:
         return True
-    return not progress.is_stopped(DIRECTIONS, of.key) and is_nothing(of, directions_of(of))
+    return not progress.is_stopped(DIRECTIONS, of.key) and is_nothing(of, weights.directions_of(of.asked))
 
 
 def render(shown: Comparison) -> None:
@@ -68,7 +66,7 @@ def render(shown: Comparison) -> None:
     if said := unchanged(shown):
         st.info(said)
     said, done = "taking the circuit apart", "circuits taken apart"
-    found = progress.watched(said, done, DIRECTIONS, of.key, lambda: directions_of(of))
+    found = progress.watched(said, done, DIRECTIONS, of.key, lambda: weights.directions_of(of.asked))
     if found is not None:
         _circuit(of, found, work)
     _composition(of)
@@ -83,15 +81,6 @@ def _circuit(of: Weights, found: Mapping[str, Directions], work: Jobs) -> None:
     _pairs(of, work)
     _token(of)
     _directions(of, found[of.listed])
-
-
-def directions_of(of: Weights) -> dict[str, Directions]:
-    """The singular directions of each circuit."""
-    found, steps = {}, Steps(runs.HOST, len(of.asked))
-    for side, asked in of.asked.items():
-        found[side] = circuit_of(asked).directions()
-        steps.add()
-    return found
 
 
 def is_nothing(of: Weights, found: Mapping[str, Directions]) -> bool:
