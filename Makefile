@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 PY := .venv/bin/python
+NODE := .venv/bin/node
 
 # The usual Linux wheel of torch brings several GB of CUDA along. Where there is no NVIDIA driver, PyTorch's own index has
 # a small one; a pip that was told where to find packages is left to it. `make run TORCH_INDEX=` asks the usual index.
@@ -39,11 +40,13 @@ bench-sessions: .venv/installed-dev
 bench-ui: .venv/installed-dev
 	$(PY) -m tests.bench.ui $(ARGS)
 
-check: .venv/installed-dev
+check: .venv/installed-dev node_modules/installed
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	mkdir -p .venv/names && ln -sfn ../.. .venv/names/headlight # mypy reads no map of an editable installation
 	$(PY) -m mypy
+	$(NODE) node_modules/.bin/eslint .
+	$(NODE) node_modules/.bin/tsc --build $$(find app tests -name 'tsconfig*.json')
 
 fmt: .venv/installed-dev
 	$(PY) -m ruff check --fix .
@@ -90,6 +93,10 @@ $(PY):
 
 .venv/installed-dev: requirements-dev.txt .venv/installed
 	$(PY) -m pip install --requirement requirements-dev.txt $(INDEX)
+	touch $@
+
+node_modules/installed: package.json package-lock.json | .venv/installed-dev
+	.venv/bin/npm ci --ignore-scripts --no-audit --no-fund
 	touch $@
 
 .venv/peers/installed: requirements-bench.txt | $(PY)

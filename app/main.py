@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import announcer, navigation
+from headlight.app.components import announcer, nav_bar
 from headlight.app.frame import hint, notices, progress, prompt_list, take_away
 from headlight.app.frame.view import PROMPTED, Kind, View
 from headlight.app.registry import VIEWS
@@ -91,7 +91,7 @@ def _navigation() -> None:
     groups: dict[str, dict[str, str]] = {}
     for view in VIEWS:
         groups.setdefault(view.group, {})[view.slug] = view.title
-    navigation(groups, _view().slug, key=selection.widget_key("navigation"), turn_to=selection.turn_to)
+    nav_bar(groups, _view().slug, key=selection.widget_key("navigation"), turn_to=selection.turn_to)
 
 
 def _draw(view: View, found: Any) -> None:

@@ -226,3 +226,7 @@ def test_no_file_names_a_folder_of_somebodys_machine() -> None:
     assert not [hit for part in ("app", "model", "tests", "assets", ".github") for hit in _hits(folders, part, *kinds)]
     for name in ("Makefile", "Dockerfile", "README.md", ".ci/run", "requirements.txt", "requirements-dev.txt"):
         assert not re.findall(folders, (ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_the_lock_file_of_the_checks_names_no_registry() -> None:
+    assert '"resolved"' not in (ROOT / "package-lock.json").read_text(encoding="utf-8")

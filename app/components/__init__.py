@@ -18,7 +18,7 @@ from headlight.app.components.head_steps import Followed, HeadStep, StepKeys, St
 from headlight.app.components.heading import heading
 from headlight.app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
 from headlight.app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
-from headlight.app.components.navigation import navigation
+from headlight.app.components.nav_bar import nav_bar
 from headlight.app.components.options import (
     Button,
     Choice,
@@ -96,7 +96,7 @@ __all__ = [
     "heading",
     "heads",
     "lens_grid",
-    "navigation",
+    "nav_bar",
     "option_row",
     "row_table",
     "signed_map",

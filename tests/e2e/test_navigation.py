@@ -12,7 +12,7 @@ PROMPT = "When Mary and John went to the shop, John gave a drink to"
 ATTENTION, INSIDE, LENS, FLOW = (
     next(view for view in VIEWS if view.slug == slug) for slug in ("attention", "inside", "lens", "flow")
 )
-BAR, NAVIGATION = b"Type a sentence", b"headlight.navigation"  # what only the messages that draw these hold
+BAR, NAVIGATION = b"Type a sentence", b"headlight.nav_bar"  # what only the messages that draw these hold
 
 
 def shown(app: Driver) -> list[str]:

@@ -2,10 +2,12 @@
 class Announcer {
   listeners = {};
 
+  /** @param {View} view */
   constructor(view) {
     this.live = view.live;
   }
 
+  /** @param {{ text: string }} props of announcer/__init__.py */
   update({ text }) {
     this.live.textContent = text;
   }
@@ -14,5 +16,3 @@ class Announcer {
 
   draw() {}
 }
-
-export default (component) => mountView(component, Announcer);

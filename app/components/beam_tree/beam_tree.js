@@ -191,5 +191,3 @@ class BeamTree {
     box.scrollTop = nearest(box.scrollTop, bottom, top - STEPS_HEIGHT - TREE_MARGIN);
   }
 }
-
-export default (component) => mountView(component, BeamTree);

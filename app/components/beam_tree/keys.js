@@ -32,7 +32,7 @@ class TreeKeys {
   }
 
   press(event) {
-    const { tree, cursor } = this;
+    const { cursor } = this;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key in TREE_MOVES) this.move(TREE_MOVES[event.key]);
     else if (event.key === "Escape") this.give(null);

@@ -226,5 +226,3 @@ class FlowGraph {
     this.view.announce(this.chosen ? `chosen: ${this.words.of(this.chosen)[0]}` : `start: ${this.words.token(this.start)}`);
   }
 }
-
-export default (component) => mountView(component, FlowGraph);

@@ -260,5 +260,3 @@ class HeadGrid {
     this.view.announce([headName(head), this.figureOf(head), ...this.describe(head).flat()].filter(Boolean).join(" "));
   }
 }
-
-export default (component) => mountView(component, HeadGrid);

@@ -256,5 +256,3 @@ function formula(text) {
   }
   return line;
 }
-
-export default (component) => mountView(component, HeadSteps);

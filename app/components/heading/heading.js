@@ -1,6 +1,7 @@
 class Heading {
   listeners = {};
 
+  /** @param {View} view */
   constructor(view) {
     this.heading = element("h2");
     this.explanation = new Explanation(view.tooltip);
@@ -9,6 +10,7 @@ class Heading {
     view.root.prepend(line);
   }
 
+  /** @param {{ text: string, help: string }} props of heading/__init__.py */
   update({ text, help }) {
     this.heading.textContent = text;
     this.explanation.tell(text, help);
@@ -18,5 +20,3 @@ class Heading {
 
   draw() {}
 }
-
-export default (component) => mountView(component, Heading);

@@ -228,5 +228,3 @@ class Heads {
     if (outside(query, shown.query) || outside(key, shown.key)) this.zoomTo((zoom) => zoom.include({ query, key }));
   }
 }
-
-export default (component) => mountView(component, Heads);

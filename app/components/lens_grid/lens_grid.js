@@ -236,5 +236,3 @@ class LensGrid {
     this.scroller.scrollLeft = Math.min(start, Math.max(this.scroller.scrollLeft, wholeColumns));
   }
 }
-
-export default (component) => mountView(component, LensGrid);

@@ -2,7 +2,7 @@
 // the server sends may be older and does not undo it.
 const PHONE = 640; // CSS pixels; up to this width of the window all options are behind the button
 
-class OptionRow {
+class Options {
   listeners = {};
   controls = new Map(); // by name
   unheard = {}; // by name: a value and when (ms) it was chosen
@@ -127,5 +127,3 @@ class OptionRow {
     this.arrange();
   }
 }
-
-export default (component) => mountView(component, OptionRow);

@@ -1,6 +1,12 @@
 // Token labels along a matrix: every token where there is room, every second to fifth where there is less, beyond that
 // positions. Between label and matrix a mark says which run lacks the token.
 const LABEL_FONT_SIZE = 11;
+/** @typedef {"query" | "key"} Side queries are rows, keys columns */
+/** @typedef {{ left: number, top: number, width: number, height: number, shown: Record<Side, [number, number]> }} Box */
+/** @typedef {{ queries: number[], keys: number[] }} Marks */
+/** @typedef {{ start: number, end: number, pitch: number, at: (place: number) => number }} Span */
+/** @typedef {"both" | "changed" | "a" | "b"} Presence which of the runs A and B have a token */
+/** @typedef {{ labels: string[], presence: Presence[] }} Axis the tokens along a side: `axis_props` in heads/__init__.py */
 const LABEL_ROOM = 11; // CSS pixels from one label to the next
 const POSITION_ROOM = 30;
 const LABEL_GAP = 6;
@@ -8,9 +14,11 @@ const LONGEST_LABEL = 64;
 const MOST_SKIPPED = 5;
 const MARK_WIDTH = 4;
 
+/** @type {(theme: Theme, weight?: number) => string} */
 const labelFont = (theme, weight = 400) => `${weight} ${LABEL_FONT_SIZE}px ${theme.codeFont}`;
 
 // The places of `box` along one side ("query": rows, "key": columns): first, one past the last, how far apart.
+/** @type {(box: Box, side: Side) => Span} */
 function axisSpan(box, side) {
   const [start, end] = box.shown[side];
   const pitch = (side === "query" ? box.height : box.width) / (end - start);
@@ -18,6 +26,7 @@ function axisSpan(box, side) {
 }
 
 // The places to label, and what to write there.
+/** @type {(labels: string[], span: Span) => [number, string][]} */
 function axisLabels(labels, { start, end, pitch }) {
   const named = labelStep(pitch, LABEL_ROOM) <= MOST_SKIPPED;
   const step = labelStep(pitch, named ? LABEL_ROOM : POSITION_ROOM);
@@ -25,6 +34,7 @@ function axisLabels(labels, { start, end, pitch }) {
   return places.filter((place) => place % step === 0).map((place) => [place, named ? labels[place] : String(place)]);
 }
 
+/** @param {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} context @param {Theme} theme @param {string[]} labels */
 function widestLabel(context, theme, labels) {
   context.font = labelFont(theme);
   const widest = Math.max(...labels.map((text) => context.measureText(text).width));
@@ -32,6 +42,7 @@ function widestLabel(context, theme, labels) {
 }
 
 // One axis of `box`: beside the rows, or under the columns and turned upwards.
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Box} box @param {Side} side @param {Axis} axis */
 function drawAxis(context, theme, box, side, { labels, presence }) {
   const span = axisSpan(box, side);
   context.save();
@@ -44,6 +55,10 @@ function drawAxis(context, theme, box, side, { labels, presence }) {
 }
 
 // On a canvas above: a place's label in bold, in place of the plain ones that it touches.
+/**
+ * @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Box} box @param {Side} side
+ * @param {string[]} labels @param {number} place @param {Rgb} colour
+ */
 function drawAxisMark(context, theme, box, side, labels, place, colour) {
   const span = axisSpan(box, side);
   if (place < span.start || place >= span.end) return;
@@ -62,12 +77,14 @@ function drawAxisMark(context, theme, box, side, labels, place, colour) {
 }
 
 // The origin at the corner of the matrix where the side begins, labels to the left, places downwards.
+/** @param {CanvasRenderingContext2D} context @param {Box} box @param {Side} side */
 function turnTo(context, box, side) {
   if (side === "query") return context.translate(box.left, box.top);
   context.translate(box.left, box.top + box.height);
   context.transform(0, -1, 1, 0, 0, 0);
 }
 
+/** @param {CanvasRenderingContext2D} context @param {Span} span @param {number} place @param {string} text */
 function drawAxisLabel(context, span, place, text) {
   context.textBaseline = "middle";
   context.textAlign = "right";
@@ -75,6 +92,7 @@ function drawAxisLabel(context, span, place, text) {
 }
 
 // Only in A: an empty bar. Only in B: a full one. Another token in B: a dot.
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Span} span @param {number} place @param {Presence} kind */
 function drawPresence(context, theme, span, place, kind) {
   if (kind === "both") return;
   const top = span.at(place);

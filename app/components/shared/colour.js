@@ -6,7 +6,10 @@
 // theme), so the order of values survives every kind of colour blindness and a grey print. Signed values have two such
 // paths, blue for more and orange for less, the two hues that every kind of colour blindness tells apart.
 const MAP_SIZE = 256;
+/** @typedef {[number, number, number]} Triple */
+/** @typedef {Triple} Rgb the bytes of a colour */
 // The anchors are in OKLCH: lightness, chroma, hue in degrees.
+/** @type {Triple[]} */
 const LIGHT_ANCHORS = [
   [0.88, 0.065, 232],
   [0.72, 0.125, 243],
@@ -14,6 +17,7 @@ const LIGHT_ANCHORS = [
   [0.4, 0.165, 268],
   [0.27, 0.11, 280],
 ];
+/** @type {Triple[]} */
 const DARK_ANCHORS = [
   [0.32, 0.1, 280],
   [0.48, 0.155, 266],
@@ -21,6 +25,7 @@ const DARK_ANCHORS = [
   [0.81, 0.115, 210],
   [0.96, 0.055, 180],
 ];
+/** @type {{ more: Triple[], less: Triple[] }} */
 const LIGHT_ARMS = {
   more: [
     [0.86, 0.075, 235],
@@ -35,6 +40,7 @@ const LIGHT_ARMS = {
     [0.38, 0.095, 42],
   ],
 };
+/** @type {{ more: Triple[], less: Triple[] }} */
 const DARK_ARMS = {
   more: [
     [0.36, 0.1, 262],
@@ -54,17 +60,21 @@ const DARK_ARMS = {
 const SLOT_COLOURS = ["#d55e00", "#009e73", "#cc79a7", "#e69f00", "#0072b2", "#56b4e9"];
 
 // The pinned cell or token: orange stands out most from a map of blues. Light theme, dark theme.
+/** @type {Rgb[]} */
 const PIN_COLOURS = [
   [208, 74, 2],
   [255, 158, 66],
 ];
 
+/** @type {(byte: number) => number} */
 const toLinear = (byte) => (byte <= 10 ? byte / 3294.6 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
+/** @type {(linear: number) => number} */
 const toByte = (linear) => {
   const clipped = Math.min(1, Math.max(0, linear));
   return Math.round(255 * (clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055));
 };
 
+/** @type {(rgb: Rgb) => Triple} */
 function oklabFromRgb(rgb) {
   const [r, g, b] = rgb.map(toLinear);
   const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
@@ -77,41 +87,53 @@ function oklabFromRgb(rgb) {
   ];
 }
 
+/** @type {(oklab: Triple) => Rgb} */
 function rgbFromOklab([L, a, b]) {
   const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3;
   const s = (L - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  return [
+const linear = [
     4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
     -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
     -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
-  ].map(toByte);
+];
+  return /** @type {Rgb} */ (linear.map(toByte));
 }
 
+/** @type {(oklch: Triple) => Triple} */
 const oklabFromOklch = ([L, chroma, hue]) => {
   const angle = (hue * Math.PI) / 180;
   return [L, chroma * Math.cos(angle), chroma * Math.sin(angle)];
 };
 
+/** @type {(rgb: Rgb) => boolean} */
 const isDark = (rgb) => oklabFromRgb(rgb)[0] < 0.5;
+/** @type {(rgb: Rgb, alpha?: number) => string} */
 const cssColour = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
+/** @type {(rgb: Rgb) => number} */
 const packedColour = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0; // ImageData's order of bytes
-const mixColours = (one, other, share) => one.map((value, index) => Math.round(value + share * (other[index] - value)));
+/** @type {(one: Rgb, other: Rgb, share: number) => Rgb} */
+const mixColours = (one, other, share) => 
+  /** @type {Rgb} */ (one.map((value, index) => Math.round(value + share * (other[index] - value))));
 
 // MAP_SIZE colours as [r, g, b], from the background to the far end.
+/** @type {(background: Rgb) => Rgb[]} */
 function colourMap(background) {
   return colourPath(background, isDark(background) ? DARK_ANCHORS : LIGHT_ANCHORS, MAP_SIZE);
 }
 
 // MAP_SIZE colours from the least (orange) over the background, which both halves begin with, to the most (blue).
+/** @type {(background: Rgb) => Rgb[]} */
 function divergingMap(background) {
   const { less, more } = isDark(background) ? DARK_ARMS : LIGHT_ARMS;
-  const arm = (anchors) => colourPath(background, anchors, MAP_SIZE / 2);
+const arm = (/** @type {Triple[]} */ anchors) => colourPath(background, anchors, MAP_SIZE / 2);
   return [...arm(less).reverse(), ...arm(more)];
 }
 
+/** @type {(background: Rgb, anchors: Triple[], size: number) => Rgb[]} */
 function colourPath(background, anchors, size) {
   const path = [oklabFromRgb(background), ...anchors.map(oklabFromOklch)];
+/** @type {(one: Triple, other: Triple) => number} */
   const distance = (one, other) => Math.hypot(...one.map((value, axis) => value - other[axis]));
   const lengths = path.slice(1).map((point, index) => distance(point, path[index]));
   const total = lengths.reduce((sum, length) => sum + length, 0);
@@ -120,10 +142,13 @@ function colourPath(background, anchors, size) {
     let leg = 0;
     while (leg < lengths.length - 1 && rest > lengths[leg]) rest -= lengths[leg++];
     const share = rest / lengths[leg];
-    return rgbFromOklab(path[leg].map((value, axis) => value + share * (path[leg + 1][axis] - value)));
+    const point = path[leg].map((value, axis) => value + share * (path[leg + 1][axis] - value));
+    return rgbFromOklab(/** @type {Triple} */ (point));
   });
 }
 
 // The colour at a share of the map, or of its packed colours; what is not a number gets the background.
+/** @type {<Colour extends Rgb | number>(map: Colour[], share: number) => Colour} */
 const colourAt = (map, share) => map[Math.round(Math.min(1, Math.max(0, share)) * (MAP_SIZE - 1)) || 0];
+/** @type {(rgb: Rgb) => string} */
 const inkOn = (rgb) => (oklabFromRgb(rgb)[0] < 0.68 ? "#ffffff" : "#101218");

@@ -1,9 +1,12 @@
 // Lines over a matrix that mark queries' rows, keys' columns, and the cells where they meet; lengths in CSS pixels.
+/** @type {(context: CanvasRenderingContext2D, theme: Theme, colour: Rgb, draw: () => void) => void} */
 function strokeTwice(context, theme, colour, draw) {
-  for (const [stroke, width] of [
+  /** @type {[Rgb, number][]} */
+  const strokes = [
     [theme.background, 4],
     [colour, 2],
-  ]) {
+  ];
+  for (const [stroke, width] of strokes) {
     context.strokeStyle = cssColour(stroke);
     context.lineWidth = width;
     draw();
@@ -11,6 +14,7 @@ function strokeTwice(context, theme, colour, draw) {
 }
 
 // `box` is the matrix { left, top, width, height, shown: the places along each side }.
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Box} box @param {Marks & { colour: Rgb }} marks */
 function drawCrosshair(context, theme, box, { queries, keys, colour }) {
   const [rows, columns] = [axisSpan(box, "query"), axisSpan(box, "key")];
   context.save();
@@ -25,6 +29,7 @@ function drawCrosshair(context, theme, box, { queries, keys, colour }) {
   const grow = Math.max(0, (5 - Math.min(rows.pitch, columns.pitch)) / 2); // a cell of a pixel still gets a frame
   for (const query of queries) {
     for (const key of keys) {
+      /** @type {[number, number, number, number]} */
       const cell = [columns.at(key) - grow, rows.at(query) - grow, columns.pitch + 2 * grow, rows.pitch + 2 * grow];
       strokeTwice(context, theme, colour, () => context.strokeRect(...cell));
     }

@@ -1,5 +1,9 @@
 // A question mark that explains what it stands beside, to the pointer, the finger and the keyboard.
 class Explanation {
+  title = "";
+  help = "";
+
+  /** @param {Tooltip} tooltip */
   constructor(tooltip) {
     this.mark = element("button", "explanation", "?");
     this.mark.type = "button";
@@ -12,6 +16,7 @@ class Explanation {
     this.mark.onpointerleave = this.mark.onblur = tooltip.hide;
   }
 
+  /** @param {string} title @param {string} help */
   tell(title, help) {
     this.title = title;
     this.help = help;

@@ -1,15 +1,19 @@
+/** @typedef {[share: number, label: string]} Tick */
+
 // Labelled colour bars: `ticks` are [share of the bar, label] pairs; `lacks` says what is hatched, where something is.
+/** @param {HTMLElement} legend @param {Theme} theme @param {{ title: string, ticks: Tick[], lacks?: string | false, map?: Rgb[] }} look */
 function drawLegend(legend, theme, { title, ticks, lacks, map = theme.map }) {
   legend.replaceChildren(legendBar({ title, ticks, map }), ...(lacks ? [legendSwatch(lacks, "masked")] : []));
 }
 
+/** @param {{ title: string, ticks: Tick[], map: Rgb[] }} look */
 function legendBar({ title, ticks, map }) {
   const stops = Array.from({ length: 33 }, (_, index) => cssColour(colourAt(map, index / 32)));
   const bar = element("div", "bar");
   bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   const scale = element("div", "scale");
   scale.setAttribute("role", "img");
-  scale.ariaLabel = `colour scale${title && ` of ${title}`}, from ${ticks[0][1]} to ${ticks.at(-1)[1]}`;
+  scale.ariaLabel = `colour scale${title && ` of ${title}`}, from ${ticks[0][1]} to ${ticks[ticks.length - 1][1]}`;
   scale.append(bar);
   for (const [share, label] of ticks) {
     const tick = element("span", "tick", label);
@@ -20,29 +24,36 @@ function legendBar({ title, ticks, map }) {
 }
 
 // A patch of what cells without a value, or a token's place on an axis, look like.
+/** @param {string} name */
 function legendSwatch(name, kind = name) {
   return legendEntry(element("span", `swatch ${kind}`), element("span", "title", name));
 }
 
 // What stays together when a legend takes two lines.
+/** @param {...HTMLElement} parts */
 function legendEntry(...parts) {
   const entry = element("span", "entry");
   entry.append(...parts);
   return entry;
 }
 
+/** @type {Partial<Record<Presence, string>>} */
 const PRESENCE_NAMES = { a: "only in A", b: "only in B", changed: "other token in B" };
 
 // `bars` are legendBars; after them comes what else the pictures hold.
+/**
+ * @param {HTMLElement} legend
+ * @param {{ bars: HTMLElement[], show: Show, sink: Sink, presence: Presence[], masked: boolean }} look
+ */
 function drawMeasureLegend(legend, { bars, show, sink, presence, masked }) {
   const missing = presence.includes("a") || presence.includes("b");
-  const kinds = Object.keys(PRESENCE_NAMES).filter((kind) => presence.includes(kind));
+  const kinds = Object.entries(PRESENCE_NAMES).filter(([kind]) => presence.some((each) => each === kind));
   const note = firstTokenNote(show, sink);
   legend.replaceChildren(
     ...bars,
     ...(masked ? [legendSwatch("masked")] : []),
     ...(missing ? [legendSwatch("absent")] : []),
     ...(note ? [legendSwatch(note, "hidden")] : []),
-    ...kinds.map((kind) => legendSwatch(PRESENCE_NAMES[kind], `presence ${kind}`)),
+    ...kinds.map(([kind, name]) => legendSwatch(name, `presence ${kind}`)),
   );
 }

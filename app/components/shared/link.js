@@ -1,7 +1,12 @@
+/** @typedef {Record<string, (value: any) => unknown>} Listeners by topic */
+/** @typedef {{ latest: (topic: string) => any, send: (topic: string, value: unknown) => unknown[], leave: () => void }} Link */
+
 // Joins a group. `listeners` says what to do when another member sends a topic; `latest` is the last thing sent on one.
+/** @type {(name: string, listeners: Listeners) => Link} */
 function joinGroup(name, listeners) {
-  if (!PAGE.groups.has(name)) PAGE.groups.set(name, { members: new Set(), latest: new Map() });
-  const { members, latest } = PAGE.groups.get(name);
+  const group = PAGE.groups.get(name) ?? { members: new Set(), latest: new Map() };
+  PAGE.groups.set(name, group);
+  const { members, latest } = group;
   members.add(listeners);
   return {
     latest: (topic) => latest.get(topic) ?? null,
@@ -10,6 +15,6 @@ function joinGroup(name, listeners) {
       latest.set(topic, value);
       return [...members].filter((member) => member !== listeners).map((member) => member[topic]?.(value));
     },
-    leave: () => members.delete(listeners),
+    leave: () => void members.delete(listeners),
   };
 }

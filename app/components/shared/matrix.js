@@ -2,6 +2,7 @@
 const MASKED = 0; // the level of a masked cell
 
 // The largest size in `room` in which all `count` cells are equally wide, unless that would waste a quarter of it.
+/** @type {(count: number, room: number) => number} */
 function crispSize(count, room) {
   const whole = Math.floor(room / count) * count;
   return whole >= 0.75 * room ? whole : Math.floor(room);
@@ -9,6 +10,7 @@ function crispSize(count, room) {
 
 // First and one-past-last cell under each of `size` pixels: one where cells are larger than a pixel, else all that
 // begin there.
+/** @param {number} count @param {number} size */
 function cellSpans(count, size) {
   const starts = new Int32Array(size);
   const ends = new Int32Array(size);
@@ -20,6 +22,7 @@ function cellSpans(count, size) {
 }
 
 // The masked part, one period by x + y: faint lines across the diagonal along which attention runs.
+/** @param {Theme} theme */
 function hatching(theme) {
   const line = packedColour(mixColours(theme.background, theme.text, 0.25));
   const between = packedColour(mixColours(theme.background, theme.text, 0.04));
@@ -27,20 +30,28 @@ function hatching(theme) {
   return Uint32Array.from({ length }, (_, step) => (step < Math.round(devicePixelRatio) ? line : between));
 }
 
+/** @typedef {Uint8Array | Uint16Array} Codes */
+/** @typedef {{ codes: Codes, rows: number, columns: number, colours: Uint32Array, hatch: Uint32Array }} Matrix */
+
 // Paints `codes` (rows x columns) into a rectangle in device pixels. A pixel over many cells shows the largest, so thin
 // diagonals survive. Cells of one to four pixels that do not fit evenly are painted larger and scaled down, else some
 // would be twice as thick as others.
+/**
+ * @param {CanvasRenderingContext2D} context @param {Matrix} matrix
+ * @param {number} left @param {number} top @param {number} width @param {number} height
+ */
 function paintMatrix(context, matrix, left, top, width, height) {
   const scale = Math.ceil(width / matrix.columns);
   const fits = scale === 1 || width % matrix.columns === 0;
   if (fits) return context.putImageData(matrixImage(matrix, width, height), left, top);
   const even = matrixImage(matrix, scale * matrix.columns, Math.ceil(height / matrix.rows) * matrix.rows);
   const canvas = new OffscreenCanvas(even.width, even.height);
-  canvas.getContext("2d").putImageData(even, 0, 0);
+  canvas.getContext("2d")?.putImageData(even, 0, 0);
   context.imageSmoothingQuality = "high";
   context.drawImage(canvas, left, top, width, height);
 }
 
+/** @param {Matrix} matrix @param {number} width @param {number} height */
 function matrixImage({ codes, rows, columns, colours, hatch }, width, height) {
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
@@ -58,6 +69,7 @@ function matrixImage({ codes, rows, columns, colours, hatch }, width, height) {
 }
 
 // The largest code of each column in some rows.
+/** @param {Codes} codes @param {number} columns @param {number} start @param {number} end */
 function largestOfRows(codes, columns, start, end) {
   const largest = codes.slice(start * columns, (start + 1) * columns);
   for (let row = start + 1; row < end; row++) {

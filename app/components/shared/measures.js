@@ -1,8 +1,26 @@
+/** @typedef {"weight" | "score" | "write" | "disagreement"} Show these three as in heads/__init__.py */
+/** @typedef {"keep" | "hide" | "renormalise"} Sink what becomes of the first token */
+/** @typedef {"sqrt" | "linear"} Root */
+/** @typedef {"masked" | "absent" | "hidden" | "unknown"} Lack */
+/** @typedef {MeasuredHead | HeadDifference} Shown */
+/** @typedef {{ scale: ColourScale, levels: Uint16Array } | null} Seen */
+/**
+ * @typedef {object} Measure
+ * @property {string} title
+ * @property {number} [most]
+ * @property {boolean} [signed]
+ * @property {Root} [root]
+ * @property {"mean"} [combined]
+ * @property {(values: Float64Array, head: MeasuredHead, query: number) => void} fill
+ * @property {(head: MeasuredHead, query: number, key: number) => string} [text]
+ */
+
 // What is shown of a head: one measure of each cell, with the first token kept, hidden or left out; or the difference
 // of two heads in that measure. Cells without a number say in words why.
 //
 // A measure makes its values out of a row's weights, in their place, NaN where a cell has none. A row at a time, because a
 // call for each of a million cells would take most of the time.
+/** @type {Record<Show, Measure>} */
 const MEASURES = {
   weight: {
     title: "attention weight",
@@ -40,23 +58,39 @@ const MEASURES = {
 };
 
 // What became of the first token, or null. Scores do not sum to anything, and stay as they are.
+/** @type {(show: Show, sink: Sink) => string | null} */
 function firstTokenNote(show, sink) {
   if (sink === "keep") return null;
   if (sink === "hide" || show === "score") return "first token hidden";
   return "first token hidden, the other weights of a row sum to 1";
 }
 
+/** @type {(head: Shown) => string} */
 const combinedName = ({ measure }) => measure.combined ?? "sum";
+/** @type {(value: number) => string} */
 const known = (value) => (Number.isNaN(value) ? "unknown" : significant(value));
+/** @type {(value: number) => string} */
 const withSign = (value) => `${value > 0 ? "+" : ""}${significant(value)}`;
 
 class MeasuredHead {
+  /** @type {Float64Array | undefined} */
+  rests;
+  /** @type {Float64Array | undefined} */
+  writtens;
+  filled = -1; // the row that `values` has
+  /** @type {Seen} */
+  seen = null;
+  /** @type {number | undefined} */
+  largest;
+
+  /** @param {Pattern} pattern @param {Show} show @param {Sink} sink */
   constructor(pattern, show, sink) {
     this.pattern = pattern;
     this.show = show;
     this.measure = MEASURES[show];
     this.hides = sink !== "keep";
     this.renormalises = sink === "renormalise";
+    this.values = new Float64Array(pattern.columns);
   }
 
   // The sum of each row's weights without the first token's.
@@ -85,19 +119,22 @@ class MeasuredHead {
   }
 
   // The weight, as a share of the row without its first token if that is left out.
+  /** @param {number} query @param {number} key */
   weight(query, key) {
     return this.pattern.weight(query, key) / this.share(query);
   }
 
+  /** @param {number} query */
   share(query) {
     return this.renormalises ? this.rest[query] : 1;
   }
 
   // The values of a query's cells, NaN where one has none; until another row is asked for.
+  /** @param {number} query */
   row(query) {
     if (this.filled === query) return this.values;
     const { pattern, columns, hides } = this;
-    const values = (this.values ??= new Float64Array(columns));
+    const { values } = this;
     const cells = pattern.row(query);
     const share = this.share(query);
     for (let key = 0; key < columns; key++) values[key] = cells[key] >= 0 ? cells[key] / share : NaN;
@@ -107,11 +144,13 @@ class MeasuredHead {
     return values;
   }
 
+  /** @param {number} query @param {number} key */
   value(query, key) {
     return this.row(query)[key];
   }
 
   // Why a cell has no value, or null.
+  /** @type {(query: number, key: number) => Lack | null} */
   lack(query, key) {
     const cell = this.pattern.cell(query, key);
     if (cell === MASKED_CELL) return "masked";
@@ -120,6 +159,7 @@ class MeasuredHead {
     return Number.isNaN(this.value(query, key)) ? "unknown" : null;
   }
 
+  /** @type {(query: number, key: number) => string} */
   text(query, key) {
     const lack = this.lack(query, key);
     if (lack) return lack;
@@ -127,17 +167,21 @@ class MeasuredHead {
     return this.format(this.value(query, key));
   }
 
+  /** @param {number} value */
   format(value) {
     return this.measure.signed ? withSign(value) : significant(value);
   }
 
   // [name, value] pairs for a tooltip.
+  /** @type {(query: number, key: number) => TooltipRow[]} */
   describe(query, key) {
     const { pattern } = this;
     const lack = this.lack(query, key);
     if (lack === "masked" || lack === "absent") return [["weight", lack]];
     const weight = lack ? pattern.weight(query, key) : this.weight(query, key);
+    /** @type {TooltipRow[]} */
     const left = this.renormalises && !lack ? [["without the first", significant(weight)]] : [];
+    /** @type {TooltipRow[]} */
     const disagreement = this.show === "disagreement" ? [["weight − written", this.text(query, key)]] : [];
     return [
       ["weight", pattern.weightText(query, key)],
@@ -152,9 +196,20 @@ class MeasuredHead {
 
 // B - A. A key that only one of them has counts as zero in the other, but for scores, which both must have.
 class HeadDifference {
+  filled = -1;
+  /** @type {Seen} */
+  seen = null;
+  /** @type {number | undefined} */
+  largest;
+
+  /** @param {MeasuredHead} a @param {MeasuredHead} b @param {string[]} names */
   constructor(a, b, names) {
-    Object.assign(this, { a, b, names });
+    this.a = a;
+    this.b = b;
+    this.names = names;
+    /** @type {Measure} */
     this.measure = { ...a.measure, signed: true, most: undefined };
+    this.values = new Float64Array(a.columns);
   }
 
   get patterns() {
@@ -170,10 +225,11 @@ class HeadDifference {
   }
 
   // As of one head.
+  /** @param {number} query */
   row(query) {
     if (this.filled === query) return this.values;
     const [before, after] = [this.a.row(query), this.b.row(query)];
-    const values = (this.values ??= new Float64Array(this.columns));
+    const { values } = this;
     for (let key = 0; key < values.length; key++) {
       const isInOne = Number.isNaN(before[key]) !== Number.isNaN(after[key]);
       values[key] = isInOne ? this.alone(query, key, before[key], after[key]) : after[key] - before[key];
@@ -183,39 +239,48 @@ class HeadDifference {
     return values;
   }
 
+  /** @param {number} query @param {number} key @param {number} before @param {number} after */
   alone(query, key, before, after) {
     if (this.lack(query, key)) return NaN;
     return Number.isNaN(after) ? -before : after;
   }
 
+  /** @param {number} query @param {number} key */
   value(query, key) {
     return this.row(query)[key];
   }
 
   // A score that is only known to be below something has no difference.
+  /** @param {number} query @param {number} key */
   isBound(query, key) {
     return this.a.show === "score" && (this.a.pattern.isBound(query, key) || this.b.pattern.isBound(query, key));
   }
 
+  /** @type {(query: number, key: number) => Lack | null} */
   lack(query, key) {
     const before = this.a.lack(query, key);
     const after = this.b.lack(query, key);
     if (before === "masked" && after === "masked") return "masked";
     if (!this.a.pattern.hasQuery[query] || !this.b.pattern.hasQuery[query]) return "absent";
-    const reason = ["hidden", "unknown"].find((reason) => before === reason || after === reason);
+    /** @type {Lack[]} */
+    const reasons = ["hidden", "unknown"];
+    const reason = reasons.find((each) => before === each || after === each);
     if (reason) return reason;
     if (this.a.show !== "score") return before && after;
     return before ?? after ?? (this.isBound(query, key) ? "unknown" : null);
   }
 
+  /** @type {(query: number, key: number) => string} */
   text(query, key) {
     return this.lack(query, key) ?? this.format(this.value(query, key));
   }
 
+  /** @param {number} value */
   format(value) {
     return withSign(value);
   }
 
+  /** @type {(query: number, key: number) => TooltipRow[]} */
   describe(query, key) {
     const [a, b, difference] = this.names;
     return [
@@ -227,6 +292,7 @@ class HeadDifference {
 }
 
 // The cells of several queries or keys as one number: their sum, of scores their mean; NaN if none has a value.
+/** @param {Shown} head @param {number[]} queries @param {number[]} keys */
 function combinedValue(head, queries, keys) {
   const cells = queries.flatMap((query) => keys.map((key) => head.value(query, key)));
   const values = cells.filter((value) => !Number.isNaN(value));
@@ -236,6 +302,7 @@ function combinedValue(head, queries, keys) {
 }
 
 // The size of a head's largest value, found once.
+/** @param {Shown} head */
 function largestValue(head) {
   if (head.largest !== undefined) return head.largest;
   head.largest = 0;

@@ -1,6 +1,7 @@
 """Registers a component and mounts it; the browser owns the value, the server begins it and may force it."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +18,7 @@ from jaxtyping import UInt8
 from headlight.app.components.shared.packing import pack
 
 SHARED = Path(__file__).parent
+_COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*\*(?:(?!\*/)[\s\S])*\*/|export default \(component\).*)\n", re.MULTILINE)
 STARTS = (SHARED / "packing.js", SHARED / "page.js", SHARED / "start" / "start.js")
 
 
@@ -43,9 +45,10 @@ _recording: ContextVar[list[Mounted] | None] = ContextVar("recording", default=N
 def register(folder: Path) -> Component:
     """The component whose scripts and styles are in that folder.
 
-    Its scripts and the shared ones become one. They declare functions, classes and constants and run nothing at once,
-    so their order does not matter. Its styles are one more constant. Streamlit itself gets the script that starts them:
-    it sends that with each message, and the browser reads it again each time, so it should be short.
+    Its scripts and the shared ones become one, which mounts the class that has the folder's name. They declare
+    functions, classes and constants and run nothing at once, so their order does not matter. Its styles are one more
+    constant. Streamlit itself gets the script that starts them: it sends that with each message, and the browser reads
+    it again each time, so it should be short.
 
     They are no files of an `asset_dir` of Streamlit's: it serves those without a lifetime or a validator, so that a
     browser asks for each again at every load. The nine scripts of a first page, read by Chromium beside other work (the
@@ -55,9 +58,24 @@ def register(folder: Path) -> Component:
     style = (
         f"export const style = new CSSStyleSheet();\nstyle.replaceSync({json.dumps(joined('*.css', SHARED, folder))});"
     )
-    script = f"{joined('*.js', SHARED, folder)}\n{style}\n//# sourceURL={name}.js\n"
-    render = st.components.v2.component(name, js=_texts(STARTS))
+    script = f"{scripts(SHARED, folder)}\nexport default {entry(folder)};\n{style}\n//# sourceURL={name}.js\n"
+    render = st.components.v2.component(name, js=bare(_texts(STARTS)))
     return Component(folder, np.frombuffer(script.encode(), np.uint8), render)
+
+
+def entry(folder: Path) -> str:
+    """JavaScript for what mounts the component: of the folder `head_grid` the class `HeadGrid`."""
+    return f"(component) => mountView(component, {folder.name.title().replace('_', '')})"
+
+
+def scripts(*folders: Path) -> str:
+    """All scripts in these folders, one after the other."""
+    return bare(joined("*.js", *folders))
+
+
+def bare(script: str) -> str:
+    """The script without the comments that have lines to themselves, which no browser needs."""
+    return _COMMENTS.sub("", script)
 
 
 def joined(pattern: str, *folders: Path) -> str:

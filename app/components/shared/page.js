@@ -1,12 +1,24 @@
 // What outlives one mount, shared by all components of the page: their scripts, each one's value and arrays, the views
 // that were left, the groups that hear each other, the themes that were read, and the font that has arrived.
-const PAGE = (globalThis[Symbol.for("headlight")] ??= {
+/**
+ * @typedef {object} Page
+ * @property {Map<string, Promise<any>>} scripts by their digests
+ * @property {Map<string, { epoch: number | null, value: any }>} values by the components' keys, as are the next two
+ * @property {Map<string, Map<string, Packed>>} arrays
+ * @property {Map<string, any>} resting
+ * @property {Map<string, { members: Set<Record<string, (value: any) => unknown>>, latest: Map<string, any> }>} groups
+ * @property {Map<string, any>} themes
+ * @property {any} theme the last one
+ * @property {string | null} font
+ */
+/** @type {Page} */
+const PAGE = (/** @type {any} */ (globalThis)[Symbol.for("headlight")] ??= {
   scripts: new Map(),
   values: new Map(),
   arrays: new Map(),
   resting: new Map(),
   groups: new Map(),
   themes: new Map(),
-  theme: null, // the last one
+  theme: null,
   font: null,
 });

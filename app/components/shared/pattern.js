@@ -4,9 +4,11 @@ const MASKED_CELL = -2;
 const ABSENT_CELL = -1;
 const SMALLEST = 2 ** -126; // the least weight that float32 holds with all its digits
 
+/** @type {(bits: Uint8Array, place: number) => number} */
 const isSet = (bits, place) => (bits[place >> 3] >> (7 - (place & 7))) & 1;
 
 // One past the last bit that is like the one at `start`; bytes of like bits are passed whole.
+/** @param {Uint8Array} bits @param {number} start @param {number} count */
 function runEnd(bits, start, count) {
   const bit = isSet(bits, start);
   const whole = bit ? 255 : 0;
@@ -15,6 +17,7 @@ function runEnd(bits, start, count) {
   return Math.min(end, count);
 }
 
+/** @param {Float32Array} visible @param {Uint8Array} masked @param {number} rows @param {number} columns */
 function allCells(visible, masked, rows, columns) {
   const cells = new Float32Array(rows * columns).fill(MASKED_CELL);
   const bytes = Math.ceil(columns / 8);
@@ -30,6 +33,7 @@ function allCells(visible, masked, rows, columns) {
 }
 
 class Pattern {
+  /** @param {Floats} weights @param {Bytes} masked @param {Floats} logsumexp @param {Floats} norms */
   constructor(weights, masked, logsumexp, norms) {
     this.rows = logsumexp.values.length;
     this.columns = norms.values.length;
@@ -41,38 +45,53 @@ class Pattern {
     this.first = upTo(this.columns).find((key) => this.hasKey(key)) ?? 0;
   }
 
+  // Of arrays in the order of PATTERN_ARRAYS.
+  /** @param {Packed[]} arrays */
+  static from(arrays) {
+    const [weights, masked, logsumexp, norms] = /** @type {[Floats, Bytes, Floats, Floats]} */ (arrays);
+    return new Pattern(weights, masked, logsumexp, norms);
+  }
+
   // The weight, or what says that there is none.
+  /** @param {number} query @param {number} key */
   cell(query, key) {
     return this.cells[query * this.columns + key];
   }
 
   // Whether the run has a token at this place of the keys' axis; `hasQuery` says it of the queries'.
+  /** @param {number} key */
   hasKey(key) {
     return upTo(this.rows).some((query) => this.cell(query, key) !== ABSENT_CELL);
   }
 
+  /** @param {number} query */
   row(query) {
     return this.cells.subarray(query * this.columns, (query + 1) * this.columns);
   }
 
+  /** @param {number} query @param {number} key */
   weight(query, key) {
     return Math.max(0, this.cell(query, key));
   }
 
+  /** @param {number} query @param {number} key */
   score(query, key) {
     return Math.log(Math.max(this.cell(query, key), SMALLEST)) + this.logsumexp[query];
   }
 
+  /** @param {number} query @param {number} key */
   isKnown(query, key) {
     return this.cell(query, key) >= 0;
   }
 
   // Whether the weight is too small for float32, and so the score only an upper bound.
+  /** @param {number} query @param {number} key */
   isBound(query, key) {
     return this.isKnown(query, key) && this.cell(query, key) < SMALLEST;
   }
 
   // The sum over each row of its weights times the keys' factors, one key left out if there is one `without`.
+  /** @param {Float32Array} factors */
   sumRows(factors, without = -1) {
     return Float64Array.from({ length: this.rows }, (_, query) => {
       const cells = this.row(query);
@@ -82,17 +101,20 @@ class Pattern {
     });
   }
 
+  /** @param {number} query @param {number} key */
   weightText(query, key) {
     if (this.isBound(query, key)) return `< ${withMinus(SMALLEST.toPrecision(1))}`;
     return significant(this.weight(query, key));
   }
 
+  /** @param {number} query @param {number} key */
   scoreText(query, key) {
     const score = this.score(query, key);
     return Number.isNaN(score) ? "unknown" : `${this.isBound(query, key) ? "< " : ""}${withMinus(score.toFixed(3))}`;
   }
 
   // Rank 1 is the row's largest weight; equal weights share a rank.
+  /** @param {number} query @param {number} key */
   rankText(query, key) {
     const row = this.row(query);
     const larger = row.filter((cell) => cell > this.cell(query, key)).length;

@@ -1,10 +1,18 @@
 // The order of a table's rows, and the line of its columns' names that changes it.
+/** @typedef {"none" | "ascending" | "descending"} Order */
+/** @typedef {string | number | null} Sorted what a row is sorted by; null comes last */
+/** @typedef {{ name: string, cells: Sorted[] }} SortedColumn */
+
 const collator = new Intl.Collator();
+/** @type {Record<Order, Order>} */
 const NEXT_ORDER = { none: "ascending", ascending: "descending", descending: "none" };
 
-const inOrder = (one, other) => (typeof one === "number" ? one - other : collator.compare(one, other));
+/** @type {(one: Sorted, other: Sorted) => number} */
+const inOrder = (one, other) =>
+  typeof one === "number" && typeof other === "number" ? one - other : collator.compare(String(one), String(other));
 
 // Where the cells stand in the list, in that order; what is missing comes last either way.
+/** @type {(cells: Sorted[], order: Order) => number[]} */
 function sortedPlaces(cells, order) {
   const places = [...cells.keys()];
   if (order === "none") return places;
@@ -18,9 +26,13 @@ function sortedPlaces(cells, order) {
 // An order that the user chose stays while the columns have the same names.
 class SortableHead {
   by = 0;
+  /** @type {Order} */
   order = "none";
+  /** @type {SortedColumn[]} */
+  columns = [];
 
   // `sorted` is called when the user has chosen another order, with what to say of it.
+  /** @param {(said: string) => void} sorted */
   constructor(sorted) {
     this.sorted = sorted;
     this.names = element("tr");
@@ -28,15 +40,16 @@ class SortableHead {
     this.element.append(this.names);
   }
 
-  // Columns are `{ name, cells }`.
+  /** @param {SortedColumn[]} columns */
   show(columns) {
-    const same = columns.map(({ name }) => name).join("\0") === this.columns?.map(({ name }) => name).join("\0");
+    const same = columns.map(({ name }) => name).join("\0") === this.columns.map(({ name }) => name).join("\0");
     this.columns = columns;
     if (same) return;
     this.names.replaceChildren(...columns.map(({ name }, place) => this.named(name, place)));
     this.sort(0, "none");
   }
 
+  /** @param {string} name @param {number} place */
   named(name, place) {
     const cell = element("th");
     cell.scope = "col";
@@ -46,12 +59,14 @@ class SortableHead {
     return cell;
   }
 
+  /** @param {number} place */
   press(place) {
     this.sort(place, NEXT_ORDER[this.by === place ? this.order : "none"]);
     const { name } = this.columns[place];
     this.sorted(this.order === "none" ? "in the list's own order" : `by ${name}, ${this.order}`);
   }
 
+  /** @param {number} place @param {Order} order */
   sort(place, order) {
     Object.assign(this, { by: place, order });
     [...this.names.cells].forEach((cell, column) => (cell.ariaSort = column === place ? order : "none"));

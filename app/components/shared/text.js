@@ -1,4 +1,9 @@
+// What an event is of.
+/** @type {(event: Event) => HTMLElement} */
+const targetOf = (event) => /** @type {HTMLElement} */ (event.target);
+
 // Elements, numbers and axis labels. Text from a model or a user only ever becomes `textContent` or canvas text.
+/** @type {<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, className?: string, text?: string) => HTMLElementTagNameMap[Tag]} */
 function element(tag, className, text) {
   const made = document.createElement(tag);
   if (className) made.className = className;
@@ -8,7 +13,9 @@ function element(tag, className, text) {
 
 // Makes these an element's children. Those that are there already stay in their places, undrawn anew, and with them the
 // keyboard's focus and what is half typed.
+/** @param {HTMLElement} parent @param {HTMLElement[]} children */
 function setChildren(parent, children) {
+  /** @type {Set<Element>} */
   const kept = new Set(children);
   for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
   children.forEach((child, place) => {
@@ -16,12 +23,17 @@ function setChildren(parent, children) {
   });
 }
 
+/** @type {(count: number) => number[]} */
 const upTo = (count) => Array.from({ length: count }, (_, index) => index);
+/** @type {(head: HeadIndex) => string} */
 const headName = ([layer, head]) => `L${layer}H${head}`;
+/** @type {(text: string) => string} */
 const withMinus = (text) => text.replaceAll("-", "−");
+/** @type {(value: number) => string} */
 const significant = (value) => (value === 0 ? "0" : withMinus(value.toPrecision(4)));
 
 // How many positions lie between two labels so that each has `room` pixels.
+/** @type {(pitch: number, room: number) => number} */
 function labelStep(pitch, room) {
   for (let decade = 1; ; decade *= 10) {
     const step = [decade, 2 * decade, 5 * decade].find((step) => step * pitch >= room);
@@ -29,6 +41,7 @@ function labelStep(pitch, room) {
   }
 }
 
+/** @param {CanvasRenderingContext2D} context @param {string} text @param {number} width */
 function fitText(context, text, width) {
   if (context.measureText(text).width <= width) return text;
   const letters = Array.from(text);
@@ -36,6 +49,7 @@ function fitText(context, text, width) {
   return `${letters.join("")}…`;
 }
 
+/** @param {number} slot */
 function slotBadge(slot) {
   const badge = element("span", "badge", String(slot + 1));
   const colour = SLOT_COLOURS[slot % SLOT_COLOURS.length];
@@ -44,13 +58,19 @@ function slotBadge(slot) {
   return badge;
 }
 
+/** @typedef {Axis & { columns: Axis | null }} AxisProps `axis_props` in heads/__init__.py */
+/** @typedef {Record<Side, Axis>} Axes */
+
 // The tokens along each side of a matrix: other ones along the columns if there are such.
+/** @type {(props: AxisProps) => Axes} */
 const axesOf = ({ labels, presence, columns }) => ({ query: { labels, presence }, key: columns ?? { labels, presence } });
 
+/** @type {(pin: Marks, axes: Axes) => boolean} */
 const pinFits = ({ queries, keys }, { query, key }) =>
   queries.every((place) => place < query.labels.length) && keys.every((place) => place < key.labels.length);
 
 // A tooltip's row for one token of the axis.
+/** @type {(side: Side, place: number, axis: Axis) => TooltipRow} */
 function describePlace(side, place, { labels, presence }) {
   const note = PRESENCE_NAMES[presence[place]];
   return [`${side} ${place}`, note ? `${labels[place]} (${note})` : labels[place]];

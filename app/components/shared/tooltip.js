@@ -2,7 +2,10 @@
 // is laid out without the page.
 const TOOLTIP_OFFSET = 14;
 
+/** @typedef {[name: string, value: string, share?: number]} TooltipRow */
+
 class Tooltip {
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.pane = element("div", "tooltip");
     this.pane.popover = "manual";
@@ -13,11 +16,12 @@ class Tooltip {
   }
 
   // `rows` are [name, value], or [token, value, share] with a bar of that share; `picture` is an element or null.
+  /** @type {(x: number, y: number, title: string, rows: TooltipRow[], picture?: HTMLElement | null) => void} */
   show(x, y, title, rows, picture) {
     const table = element("dl");
     for (const [name, value, share] of rows) {
       const cell = element("dd", share === undefined ? "" : "share", value);
-      cell.style.setProperty("--share", `${100 * share}%`);
+      if (share !== undefined) cell.style.setProperty("--share", `${100 * share}%`);
       table.append(element("dt", share === undefined ? "" : "token", name), cell);
     }
     this.box.replaceChildren(element("strong", "", title), table, ...(picture ? [picture] : []));
@@ -27,8 +31,10 @@ class Tooltip {
   }
 
   // Beside the point, on whichever side there is room.
+  /** @param {number} x @param {number} y */
   move(x, y) {
     const { width, height } = this.box.getBoundingClientRect();
+    /** @type {(at: number, size: number, room: number) => number} */
     const place = (at, size, room) => {
       const after = at + TOOLTIP_OFFSET;
       return after + size < room ? after : Math.max(4, at - TOOLTIP_OFFSET - size);

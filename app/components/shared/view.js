@@ -1,19 +1,49 @@
 // The life of a component. Streamlit calls the script again after each run and change of theme; the view stays with its
 // element. When the element goes, with the page, the view is put by, with all that it has drawn, for when it comes back.
+/** @type {WeakMap<HTMLElement, View>} */
 const VIEWS = new WeakMap();
 const SCROLL_BAR = 20; // CSS pixels, at most
 const ASK_AGAIN = 3000; // milliseconds
 const AT_REST = 100; // milliseconds
+/** @typedef {ReturnType<typeof setTimeout> | undefined} Timer */
 
-// `Component` is a class: constructor(view), update(props, arrays), setValue(value), draw(theme, width), `listeners`, and
-// leave() if it shows what is pointed at or half done: the pointer and the keys go elsewhere.
+/**
+ * What `mount` in mount.py sends, and the value that the component has reported.
+ * @typedef {object} Header
+ * @property {string} key
+ * @property {string} group
+ * @property {string} content
+ * @property {number} epoch
+ * @property {any} props
+ * @property {Record<string, string>} digests of the arrays, by name
+ * @property {string} script
+ * @property {any} value
+ * @property {Described[]} arrays
+ */
+/** @typedef {(path: string) => Promise<Uint8Array | null>} FetchBytes */
+/** @typedef {(name: string, value: any) => void} Tell */
+/**
+ * @typedef {{ parentElement: HTMLElement, data: Uint8Array, setStateValue: Tell, setTriggerValue: Tell,
+ *   fetchBytes: FetchBytes }} Mounting
+ */
+/**
+ * A component that shows what is pointed at or half done has a `leave` too: the pointer and the keys go elsewhere.
+ * @typedef {object} Component
+ * @property {Listeners} listeners
+ * @property {(props: any, arrays: any) => void} update
+ * @property {(value: any) => void} setValue
+ * @property {(theme: Theme, width: number) => void} draw
+ * @property {() => void} [leave]
+ */
+/** @typedef {new (view: View) => Component} ComponentClass */
+
+/** @param {Mounting} mounting @param {ComponentClass} Component */
 function mountView({ parentElement, data, setStateValue, setTriggerValue, fetchBytes }, Component) {
   const { header, start } = unpackHeader(data);
-  if (!VIEWS.has(parentElement)) {
-    VIEWS.set(parentElement, viewOf(header, Component));
-    VIEWS.get(parentElement).join(parentElement, header.group);
-  }
-  const view = VIEWS.get(parentElement);
+  const there = VIEWS.get(parentElement);
+  const view = there ?? viewOf(header, Component);
+  VIEWS.set(parentElement, view);
+  if (!there) view.join(parentElement, header.group);
   Object.assign(view, { setStateValue, fetchBytes });
   view.receive(header, () => unpackArrays(data, header, start), setTriggerValue);
   const call = ++view.calls;
@@ -26,7 +56,12 @@ function mountView({ parentElement, data, setStateValue, setTriggerValue, fetchB
   };
 }
 
+// What stands around an element's shadow tree.
+/** @type {(element: Element) => Element | undefined} */
+const hostOf = (element) => /** @type {Partial<ShadowRoot>} */ (element.getRootNode()).host;
+
 // The one that was put by, unless the component's script is another since, or a new one.
+/** @param {Header} header @param {ComponentClass} Component @returns {View} */
 function viewOf({ key }, Component) {
   const rested = PAGE.resting.get(key);
   PAGE.resting.delete(key);
@@ -35,20 +70,59 @@ function viewOf({ key }, Component) {
 
 // All of a component's arrays by name: those it had before or has fetched, which stay the same objects as long as their
 // contents do, and those just sent; null if one of them is lost.
+/** @type {(header: Header, sent: Arrays, fetched: Map<string, Packed>) => Arrays | null} */
 function heldArrays({ key, digests }, sent, fetched) {
   const held = new Map([...fetched, ...(PAGE.arrays.get(key) ?? [])]);
   for (const [name, digest] of Object.entries(digests)) if (!held.has(digest) && name in sent) held.set(digest, sent[name]);
-  const arrays = Object.entries(digests).map(([name, digest]) => [name, held.get(digest)]);
-  if (arrays.some(([, array]) => array === undefined)) return null;
-  PAGE.arrays.set(key, new Map(arrays.map(([name, array]) => [digests[name], array])));
-  return Object.fromEntries(arrays);
+  /** @type {Arrays} */
+  const arrays = {};
+  for (const [name, digest] of Object.entries(digests)) {
+    const array = held.get(digest);
+    if (array === undefined) return null;
+    arrays[name] = array;
+  }
+  PAGE.arrays.set(key, new Map(Object.entries(digests).map(([name, digest]) => [digest, arrays[name]])));
+  return arrays;
 }
 
 class View {
   calls = 0;
+  /** @type {number} */
+  width; // CSS pixels
+  /** @type {Map<Element, [left: number, top: number]>} */
   scrolled = new Map(); // what has been scrolled within it, and where to: an element that is taken out forgets that
+  /** @type {Map<string, Packed>} */
   fetched = new Map(); // by their digests, until a message names them
+  /** @type {string} */
+  key;
+  /** @type {string | undefined} */
+  content;
+  /** @type {number | null} */
+  epoch = null;
+  /** @type {Theme} */
+  theme;
+  /** @type {Link} */
+  link;
+  /** @type {Tell} */
+  setStateValue;
+  /** @type {FetchBytes} */
+  fetchBytes;
+  /** @type {string | null} */
+  drawn = null; // to what width and theme
+  /** @type {string | undefined} */
+  shown; // the value, as JSON
+  /** @type {number | null} */
+  frame = null;
+  /** @type {MediaQueryList} */
+  pixelRatio;
+  /** @type {Timer} */
+  asking;
+  /** @type {Timer} */
+  reporting;
+  /** @type {Timer} */
+  fitting;
 
+  /** @param {ComponentClass} Component */
   constructor(Component) {
     this.root = element("div", "headlight");
     this.live = element("div", "live");
@@ -60,11 +134,15 @@ class View {
     this.component = new Component(this);
     this.root.append(this.live);
     this.resizing = new ResizeObserver(() => this.fit());
-    const note = ({ target }) => this.scrolled.set(target, [target.scrollLeft, target.scrollTop]);
+    const note = (/** @type {Event} */ event) => {
+      const scrolled = targetOf(event);
+      this.scrolled.set(scrolled, [scrolled.scrollLeft, scrolled.scrollTop]);
+    };
     this.root.addEventListener("scroll", note, { capture: true, passive: true });
   }
 
   // Takes its place on the page.
+  /** @param {HTMLElement} parentElement @param {string} group */
   join(parentElement, group) {
     parentElement.append(this.root);
     if (!this.theme) this.wear(readTheme(this.root));
@@ -90,6 +168,7 @@ class View {
 
   // All that is in the root inherits these, and is looked at again when they change: so they are there before it, as they
   // were for the component before. A theme that has changed since is seen at the drawing.
+  /** @param {Theme} theme */
   wear(theme) {
     this.theme = PAGE.theme = theme;
     this.root.style.colorScheme = isDark(theme.background) ? "dark" : "light";
@@ -98,6 +177,7 @@ class View {
     this.root.style.setProperty("--only-b-colour", cssColour(theme.onlyB));
   }
 
+  /** @param {Header} header @param {() => Arrays} unpacked @param {Tell} setTriggerValue */
   receive(header, unpacked, setTriggerValue) {
     this.key = header.key;
     if (header.content !== this.content) {
@@ -120,6 +200,7 @@ class View {
 
   // The user's value, if there is one of this epoch, else Python's. What has come back as it was left shows its own still;
   // without one it shows what its group has pinned, which may be another since.
+  /** @param {unknown} begun @param {boolean} isBack */
   put(begun, isBack) {
     const kept = PAGE.values.get(this.key);
     const value = kept?.epoch === this.epoch ? kept.value : begun;
@@ -130,21 +211,25 @@ class View {
   }
 
   // Holds what the component has fetched itself, which Python need not send then. What is held already stays the same.
+  /** @type {(digests: Record<string, string>, fetched: Arrays) => Arrays} */
   hold(digests, fetched) {
-    for (const [name, digest] of Object.entries(digests)) {
-      const held = PAGE.arrays.get(this.key)?.get(digest) ?? this.fetched.get(digest);
-      this.fetched.set(digest, held ?? fetched[name]);
-    }
-    return Object.fromEntries(Object.entries(digests).map(([name, digest]) => [name, this.fetched.get(digest)]));
+    const held = Object.entries(digests).map(([name, digest]) => {
+      const array = PAGE.arrays.get(this.key)?.get(digest) ?? this.fetched.get(digest) ?? fetched[name];
+      this.fetched.set(digest, array);
+      return [name, array];
+    });
+    return Object.fromEntries(held);
   }
 
   // Arrays that were lost; again after a while, because a question may cross with the server's next answer.
+  /** @param {Tell} setTriggerValue */
   askFor(setTriggerValue) {
     setTriggerValue("lost", true);
     this.asking = setTimeout(() => this.askFor(setTriggerValue), ASK_AGAIN);
   }
 
   // The user's new value: shown already, kept for a later mount, and told to Python, after a delay where keys are held.
+  /** @param {unknown} value */
   report(value, delay = 0) {
     this.keep(value);
     clearTimeout(this.reporting);
@@ -152,6 +237,7 @@ class View {
   }
 
   // At once.
+  /** @param {unknown} value */
   tell(value) {
     clearTimeout(this.reporting);
     this.keep(value);
@@ -159,11 +245,13 @@ class View {
   }
 
   // The same for a value that Python can do without.
+  /** @param {unknown} value */
   keep(value) {
     this.shown = JSON.stringify(value);
     PAGE.values.set(this.key, { epoch: this.epoch, value });
   }
 
+  /** @param {string} text */
   announce(text) {
     this.live.textContent = text;
   }
@@ -178,7 +266,7 @@ class View {
   fit() {
     clearTimeout(this.fitting);
     if (!this.drawn) return this.redraw();
-    const isStale = () => this.root.getRootNode().host?.closest("[data-stale=true]");
+    const isStale = () => hostOf(this.root)?.closest("[data-stale=true]");
     this.fitting = setTimeout(() => (isStale() ? this.fit() : this.redraw()), AT_REST);
   }
 
@@ -213,7 +301,7 @@ class View {
     this.announce("");
     this.resizing.disconnect();
     this.pixelRatio.onchange = null;
-    cancelAnimationFrame(this.frame);
+    if (this.frame !== null) cancelAnimationFrame(this.frame);
     this.frame = null;
     for (const timer of [this.fitting, this.reporting, this.asking]) clearTimeout(timer);
     this.root.remove();

@@ -150,5 +150,3 @@ function paint(chip, colour) {
   chip.style.background = cssColour(colour);
   chip.style.color = inkOn(colour);
 }
-
-export default (component) => mountView(component, TokenBars);

@@ -153,5 +153,3 @@ class TokenStrip {
     this.view.link.send("hover", null);
   }
 }
-
-export default (component) => mountView(component, TokenStrip);

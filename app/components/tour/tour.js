@@ -2,10 +2,19 @@
 const SEEN = "headlight.tour";
 const OFTEN = 100; // milliseconds
 
+/** @typedef {{ steps: [part: string, title: string, text: string][], asked: number }} TourProps of tour/__init__.py */
+
 class Tour {
   listeners = {};
-  at = null;
+  /** @type {number | null} */
+  at = null; // the step that is shown
+  asked = 0;
+  /** @type {TourProps["steps"]} */
+  steps = [];
+  /** @type {Timer} */
+  looking;
 
+  /** @param {View} view */
   constructor(view) {
     this.card = element("div", "card");
     this.card.setAttribute("role", "dialog");
@@ -20,9 +29,10 @@ class Tour {
     view.root.append(this.frame, this.card);
   }
 
+  /** @param {TourProps} props */
   update({ steps, asked }) {
     this.steps = steps;
-    if (asked > (this.asked ?? 0) || (this.at === null && !seen())) this.show(0);
+    if (asked > this.asked || (this.at === null && !seen())) this.show(0);
     this.asked = asked;
   }
 
@@ -30,6 +40,7 @@ class Tour {
 
   draw() {}
 
+  /** @param {number} at */
   show(at) {
     const begins = this.at === null;
     this.at = at;
@@ -53,6 +64,7 @@ class Tour {
     if (at > 0) next.focus({ preventScroll: true });
   }
 
+  /** @param {string} text @param {() => void} act */
   button(text, act) {
     const made = element("button", "", text);
     made.onclick = act;
@@ -98,5 +110,3 @@ function seen() {
     return false;
   }
 }
-
-export default (component) => mountView(component, Tour);

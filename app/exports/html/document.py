@@ -7,13 +7,12 @@ markup here, the heading, is escaped.
 import base64
 import gzip
 import html
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from headlight.app.components.shared.mount import SHARED, Mounted, joined
+from headlight.app.components.shared.mount import SHARED, Mounted, bare, entry, joined, scripts
 from headlight.app.components.shared.packing import pack
 from headlight.app.exports.facts import Fed, Found, called, fed, sources
 from headlight.app.exports.style import DARK, LIGHT, Palette
@@ -106,13 +105,13 @@ def _template(folder: Path) -> str:
 
 def _script(folders: Sequence[Path], own: str) -> str:
     """The shared scripts, each component's as the body of a function, and the page's own."""
-    components = [f'COMPONENTS["{folder.name}"] = (() => {{\n{_body(folder)}\n}})();' for folder in folders]
-    parts = [joined("*.js", SHARED), "const COMPONENTS = {};", *components, _read("page.js"), _read(f"{own}.js")]
-    return re.sub(r"(?m)^\s*//.*\n", "", "\n".join(parts))  # the comments name sources by their addresses
+    components = [_component(folder) for folder in folders]
+    parts = [scripts(SHARED), _read("components.js"), *components, _read("page.js"), _read(f"{own}.js")]
+    return bare("\n".join(parts))  # the comments name sources by their addresses
 
 
-def _body(folder: Path) -> str:
-    return joined("*.js", folder).replace("export default ", "const component = ") + "\nreturn component;"
+def _component(folder: Path) -> str:
+    return f'COMPONENTS["{folder.name}"] = (() => {{\n{scripts(folder)}\nreturn {entry(folder)};\n}})();'
 
 
 def _read(name: str) -> str:

@@ -2,21 +2,24 @@
 // Streamlit would send it with every message and read it again each time, which took the browser 3 ms a component.
 //
 // Here alone something is asked of the server: a page in a file, which has no server, is without this script.
+/** @type {(path: string) => Promise<Uint8Array | null>} */
 const fetchBytes = async (path) => {
   const answer = await fetch(`/fetch/${path}`).catch(() => null);
   return answer?.ok ? new Uint8Array(await answer.arrayBuffer()) : null;
 };
 
+/** @param {{ parentElement: HTMLElement, data: Uint8Array, setTriggerValue: (name: string, value: any) => void }} mounting */
 export default async function ({ parentElement, data, setTriggerValue, ...rest }) {
   const { header, start } = unpackHeader(data);
   if (!PAGE.scripts.has(header.script)) {
     const { script } = unpackArrays(data, header, start);
     if (!script) return void setTriggerValue("lost", true);
-    const address = URL.createObjectURL(new Blob([script.values], { type: "text/javascript" }));
+    const bytes = /** @type {Uint8Array<ArrayBuffer>} */ (script.values);
+    const address = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
     PAGE.scripts.set(header.script, import(address));
   }
   const { default: mount, style } = await PAGE.scripts.get(header.script);
-  const shadow = parentElement.getRootNode();
+  const shadow = /** @type {ShadowRoot} */ (parentElement.getRootNode());
   if (!shadow.adoptedStyleSheets.includes(style)) shadow.adoptedStyleSheets = [style];
   return mount({ parentElement, data, setTriggerValue, fetchBytes, ...rest });
 }

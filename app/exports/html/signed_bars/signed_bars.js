@@ -68,5 +68,3 @@ class SignedBars {
     this.view.tooltip.show(event.clientX, event.clientY, this.labels[at], [...rows, ...soFar]);
   }
 }
-
-export default (component) => mountView(component, SignedBars);

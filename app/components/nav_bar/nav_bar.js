@@ -2,9 +2,23 @@
 // each group is a list; where these do not fit, all are one.
 const LIST_WIDTH = 220; // CSS pixels
 
-class Navigation {
-  listeners = {};
+/** @typedef {[slug: string, title: string][]} Pages */
+/** @typedef {{ groups: [name: string, pages: Pages][], shown: string }} NavProps of nav_bar/__init__.py */
 
+class NavBar {
+  listeners = {};
+  /** @type {NavProps["groups"]} */
+  groups = [];
+  /** @type {Map<string, string>} */
+  titles = new Map(); // by slug
+  shown = "";
+  folded = false;
+  /** @type {number | null} */
+  width = null;
+  /** @type {Map<HTMLAnchorElement, string>} */
+  slugs = new Map(); // of the links
+
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.title = element("h1", "live"); // for a screen reader's outline: others see the marked link
@@ -14,15 +28,17 @@ class Navigation {
     view.root.append(this.title, this.nav);
   }
 
+  /** @param {NavProps} props */
   update({ groups, shown }) {
     const titles = new Map(groups.flatMap(([, pages]) => pages));
-    if (this.shown && this.shown !== shown) this.view.announce(titles.get(shown));
+    if (this.shown && this.shown !== shown) this.view.announce(titles.get(shown) ?? "");
     if (JSON.stringify(groups) !== JSON.stringify(this.groups)) this.width = null;
     Object.assign(this, { groups, titles, shown });
   }
 
   setValue() {}
 
+  /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
     if (width !== this.width) this.lay(width);
     this.width = width;
@@ -30,8 +46,10 @@ class Navigation {
   }
 
   // A link stays the same as long as the width does, and with it the keyboard's focus.
+  /** @param {number} width */
   lay(width) {
     const { groups, titles } = this;
+    /** @type {(() => HTMLElement[])[]} */
     const ways = [
       () => groups.flatMap(([name, pages]) => [...(name ? [element("span", "rule")] : []), ...this.links(pages)]),
       () => groups.flatMap(([name, pages]) => (name ? [this.list(name, pages)] : this.links(pages))),
@@ -40,22 +58,25 @@ class Navigation {
     for (const way of ways) {
       this.folded = way === ways.at(-1);
       this.nav.classList.toggle("folded", this.folded);
+      this.slugs.clear();
       this.nav.replaceChildren(...way());
       if (this.nav.scrollWidth <= width) break;
     }
     this.address();
   }
 
+  /** @type {(pages: Pages) => HTMLElement[]} */
   links(pages) {
     return pages.map(([slug, title]) => {
       const link = element("a", "page", title);
-      link.slug = slug;
+      this.slugs.set(link, slug);
       link.onclick = (event) => this.follow(event, slug);
       return link;
     });
   }
 
   // A button and the list that it opens; Escape or a click elsewhere closes it.
+  /** @param {string} name @param {Pages} pages */
   list(name, pages) {
     const button = element("button", "page");
     button.append(element("span", "", name));
@@ -77,33 +98,33 @@ class Navigation {
 
   // The page that is shown, and the list that it is in.
   mark() {
-    this.title.textContent = this.titles.get(this.shown);
-    for (const link of this.nav.querySelectorAll("a")) link.ariaCurrent = link.slug === this.shown ? "page" : null;
-    for (const group of this.nav.querySelectorAll(".group")) {
-      const button = group.firstElementChild;
-      if (this.folded) button.firstElementChild.textContent = this.title.textContent;
-      button.ariaCurrent = group.querySelector("a[aria-current]") ? "true" : null;
+    this.title.textContent = this.titles.get(this.shown) ?? "";
+    for (const [link, slug] of this.slugs) link.ariaCurrent = slug === this.shown ? "page" : null;
+    for (const button of this.nav.querySelectorAll("button")) {
+      const [name] = button.children;
+      if (this.folded) name.textContent = this.title.textContent;
+      button.ariaCurrent = button.parentElement?.querySelector("a[aria-current]") ? "true" : null;
     }
   }
 
   // Where a link leads that is opened elsewhere: to the same selection on another page.
   address() {
-    for (const link of this.nav.querySelectorAll("a")) {
+    for (const [link, slug] of this.slugs) {
       const query = new URLSearchParams(location.search);
-      query.set("page", link.slug);
+      query.set("page", slug);
       link.href = `?${query}`;
     }
   }
 
+  /** @param {MouseEvent} event @param {string} slug */
   follow(event, slug) {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    this.nav.querySelector(":popover-open")?.hidePopover();
+    const open = /** @type {HTMLElement | null} */ (this.nav.querySelector(":popover-open"));
+    open?.hidePopover();
     if (slug === this.shown) return;
     this.shown = slug;
     this.mark();
     this.view.report([slug, Date.now()]);
   }
 }
-
-export default (component) => mountView(component, Navigation);

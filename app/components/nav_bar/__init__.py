@@ -12,9 +12,7 @@ from headlight.app.components.shared.mount import held, mount, register
 _render = register(Path(__file__).parent)
 
 
-def navigation(
-    groups: Mapping[str, Mapping[str, str]], shown: str, *, key: str, turn_to: Callable[[str], None]
-) -> None:
+def nav_bar(groups: Mapping[str, Mapping[str, str]], shown: str, *, key: str, turn_to: Callable[[str], None]) -> None:
     """Links to pages: of each group, slug -> title; those of the group without a name stand alone.
 
     `turn_to` is called with the slug of the page that the user has gone to, before the script runs again.
