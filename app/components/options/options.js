@@ -89,7 +89,7 @@ class Options {
     const isNew = this.measured !== measured;
     if (isNew) [this.measured, this.fitting] = [measured, row.length];
     this.place(row, folded);
-    while (isNew && folded.length > 0 && this.fitting > 1 && this.wraps()) {
+    if (isNew) while (folded.length > 0 && this.fitting > 1 && this.wraps()) {
       this.fitting -= 1;
       this.place(row, folded);
     }
