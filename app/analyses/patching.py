@@ -16,13 +16,14 @@ from headlight.app.runs.limits import GIB
 from headlight.app.server.settings import settings
 from headlight.model.analysis import Measure
 from headlight.model.analysis.alignment import Align
-from headlight.model.edits import Edit, Head
+from headlight.model.edits import Edit
 from headlight.model.patching import (
     AT_ONCE,
+    EVERY_HEAD,
     Cells,
     LogitDifference,
+    Parts,
     Patching,
-    PatchMap,
     Variant,
     operations,
     patch_runs,
@@ -36,26 +37,20 @@ PIECE_SECONDS = 0.4  # by estimate, so that a click is heard soon
 class Asked:
     """A map by name: two prompts, the logit difference at a position of each, and what is patched into which.
 
-    B is run by `model_b` and with `edits`; prompts of different length are matched by `align`. `layer` counts for heads
-    by position, `receiver` and `through_mlps` for paths; where they do not count they are 0.
+    B is run by `model_b` and with `edits`; prompts of different length are matched by `align`. What does not count for
+    the `parts` that are patched is 0.
     """
 
     model: str
     a: str
     b: str
     bos: bool
-    target: int
-    distractor: int
-    position: int
-    position_b: int
+    measured: LogitDifference
     model_b: str
     edits: tuple[Edit, ...] = ()
     align: Align = "tokens"
     into: Into = "A"
-    map: PatchMap = "z"
-    layer: int = 0
-    receiver: Head = (0, 0)
-    through_mlps: bool = False
+    parts: Parts = EVERY_HEAD
 
 
 @dataclass(frozen=True)
@@ -73,15 +68,14 @@ def patching_of(asked: Asked) -> Patching:
     Raises:
         HeadlightError: they cannot be run, have not as many tokens, or do not differ in what is measured.
     """
-    pair = replace(asked, map="z", layer=0, receiver=(0, 0), through_mlps=False)
+    pair = replace(asked, parts=EVERY_HEAD)
     return runs.keep(("patching", pair), lambda: _patching_anew(pair))
 
 
 def _patching_anew(asked: Asked) -> Patching:
     a = runs.run(asked.model, asked.a, asked.bos)
     b = runs.run(asked.model_b, asked.b, asked.bos, asked.edits)
-    measured = LogitDifference(asked.target, asked.distractor, asked.position, asked.position_b)
-    return patch_runs(a, b, measured, asked.into, asked.align)
+    return patch_runs(a, b, asked.measured, asked.into, asked.align)
 
 
 def cells_of(asked: Asked) -> Cells:
@@ -90,7 +84,7 @@ def cells_of(asked: Asked) -> Cells:
     Raises:
         HeadlightError: as `patching_of`.
     """
-    return Cells(patching_of(asked), asked.map, asked.layer, asked.receiver, asked.through_mlps)
+    return Cells(patching_of(asked), asked.parts)
 
 
 def pieces_of(asked: Asked) -> tuple[Piece, ...]:

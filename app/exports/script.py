@@ -28,7 +28,7 @@ def report(purpose: str, shown: Comparison, align: Align, tables: str, **options
         "headlight.model.reports": {"print_tables", tables},
     }
     for value in filter(is_dataclass, options.values()):
-        imports[type(value).__module__] = {type(value).__name__}
+        imports.setdefault(type(value).__module__, set()).add(type(value).__name__)
     printed = call(tables, "shown", **{name: repr(value) for name, value in options.items()})
     lines = [*runs_made(shown, align), f"print_tables({printed})"]
     return written(purpose, imports, lines)

@@ -13,18 +13,9 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.detectors import KINDS, Kind
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
+from headlight.model.reports.heads import COPYING, TITLES
 
-FinderScore = Literal[
-    "induction",
-    "previous_token",
-    "duplicate_token",
-    "first_token",
-    "current_token",
-    "local_window",
-    "punctuation",
-    "copying",
-    "effect",
-]
+FinderScore = Literal[Kind, "copying", "effect"]
 Labels = Mapping[Head, tuple[Kind, ...]]
 
 
@@ -36,15 +27,18 @@ class Score:
     icon: str = ""
 
 
+ICONS: dict[Kind, str] = {
+    "induction": "↻",
+    "previous_token": "←",
+    "duplicate_token": "=",
+    "first_token": "⇤",
+    "current_token": "•",
+    "local_window": "…",
+    "punctuation": "¶",
+}
 SCORES: dict[FinderScore, Score] = {
-    "induction": Score("Induction", "↻"),
-    "previous_token": Score("Previous token", "←"),
-    "duplicate_token": Score("Same token", "="),
-    "first_token": Score("First token", "⇤"),
-    "current_token": Score("Current token", "•"),
-    "local_window": Score("Local window", "…"),
-    "punctuation": Score("Punctuation", "¶"),
-    "copying": Score("Copying (OV)"),
+    **{kind: Score(TITLES[kind], icon) for kind, icon in ICONS.items()},
+    "copying": Score(COPYING),
     "effect": Score("Effect of ablating"),
 }
 

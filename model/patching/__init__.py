@@ -10,7 +10,7 @@ Every number is a share: 0 where the prediction is as in A, 1 where it is as in 
 """
 
 from headlight.model.patching.attribution import attribution_map, rank_correlation
-from headlight.model.patching.cells import KINDS, PATHS, Cells, PatchMap
+from headlight.model.patching.cells import EVERY_HEAD, KINDS, PATHS, Cells, Parts, PatchMap
 from headlight.model.patching.grids import Grid, Kind, Variant, grid, operations
 from headlight.model.patching.maps import patching_map
 from headlight.model.patching.of_runs import matches_of, patch_runs
@@ -20,12 +20,14 @@ from headlight.model.patching.sides import LogitDifference, differing
 
 __all__ = [
     "AT_ONCE",
+    "EVERY_HEAD",
     "KINDS",
     "PATHS",
     "Cells",
     "Grid",
     "Kind",
     "LogitDifference",
+    "Parts",
     "PatchMap",
     "Patching",
     "ReadAs",

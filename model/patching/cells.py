@@ -26,18 +26,28 @@ KINDS: dict[PatchMap, Kind] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """The cells of one map, in reading order.
+@dataclass(frozen=True)
+class Parts:
+    """Which parts of a run are patched, one in each cell of a map.
 
     `layer` counts for heads by position, `receiver` and `through_mlps` for paths to its query, key or value.
     """
 
-    patching: Patching
     what: PatchMap = "z"
     layer: int = 0
     receiver: Head = (0, 0)
     through_mlps: bool = False
+
+
+EVERY_HEAD = Parts("z")
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of one map, in reading order."""
+
+    patching: Patching
+    parts: Parts = EVERY_HEAD
 
     @property
     def grid(self) -> Grid:
@@ -46,10 +56,10 @@ class Cells:
         Raises:
             InputError: the model has no such map.
         """
-        cfg = self.patching.model.cfg
-        if self.what not in PATHS:
-            return grid(KINDS[self.what], cfg, self.patching.reach, self.layer)
-        layer = self.receiver[0]
+        cfg, parts = self.patching.model.cfg, self.parts
+        if parts.what not in PATHS:
+            return grid(KINDS[parts.what], cfg, self.patching.reach, parts.layer)
+        layer = parts.receiver[0]
         if layer == 0:
             raise InputError("No head comes before the first layer. Choose a receiver in a later one.")
         return Grid(("layer", "head"), (layer, cfg.n_heads), (Variant("resid_pre", layer),) * (layer * cfg.n_heads))
@@ -60,14 +70,14 @@ class Cells:
         Raises:
             InputError: the model has no such map, or not even one variant would fit.
         """
-        if self.what in PATHS:
-            n_heads = self.patching.model.cfg.n_heads
-            senders: Sequence[Head] = [divmod(cell, n_heads) for cell in range(start, stop)]
-            read = PATHS[self.what]
-            differences = path_differences(self.patching, senders, self.receiver, read, self.through_mlps, at_once)
+        patching, parts = self.patching, self.parts
+        if parts.what in PATHS:
+            senders: Sequence[Head] = [divmod(cell, patching.model.cfg.n_heads) for cell in range(start, stop)]
+            read = PATHS[parts.what]
+            differences = path_differences(patching, senders, parts.receiver, read, parts.through_mlps, at_once)
         else:
-            differences = self.patching.differences(self.grid.variants[start:stop], at_once)
-        return self.patching.share(differences).cpu()
+            differences = patching.differences(self.grid.variants[start:stop], at_once)
+        return patching.share(differences).cpu()
 
     def as_map(self, shares: Float[Tensor, " cell"]) -> Measure:
         """All cells' shares as a map: 0 = A, 1 = B, not clipped; NaN at positions that are not matched."""
@@ -85,6 +95,6 @@ class Cells:
         Raises:
             InputError: the map is one of paths, of which there is no estimate.
         """
-        if self.what in PATHS:
+        if self.parts.what in PATHS:
             raise InputError("Paths have no estimate by attribution patching. Patch them, or choose another map.")
-        return attribution_map(self.patching, KINDS[self.what], self.layer)
+        return attribution_map(self.patching, KINDS[self.parts.what], self.parts.layer)

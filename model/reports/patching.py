@@ -2,9 +2,8 @@
 
 from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
 from headlight.model.errors import InputError
-from headlight.model.patching import Cells, LogitDifference, PatchMap, patch_runs
+from headlight.model.patching import EVERY_HEAD, Cells, LogitDifference, Parts, patch_runs
 from headlight.model.patching.of_runs import position_labels
 from headlight.model.patching.runs import Into
 from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
@@ -15,32 +14,21 @@ MEASURED = ("run", "target less distractor (logits)")
 
 def patching_tables(
     shown: Comparison,
-    target: int,
-    distractor: int,
-    position: int | None = None,
-    position_b: int | None = None,
+    measured: LogitDifference,
+    parts: Parts = EVERY_HEAD,
     into: Into = "A",
-    what: PatchMap = "z",
-    layer: int = 0,
-    receiver: Head = (0, 0),
-    through_mlps: bool = False,
     estimate: bool = False,
 ) -> Tables:
-    """What parts of one run change in the other: each cell's share of the logit difference of two tokens (ids).
+    """What parts of one run change in the other: each cell's share of the logit difference of two tokens.
 
-    It is measured after a position of A and one of B, by default the last of each. `layer` is the one whose heads are
-    shown by position, `receiver` the head that paths lead to. With `estimate` attribution patching stands beside it.
+    With `estimate` attribution patching stands beside it.
 
     Source: Heimersheim and Nanda 2024, "How to Use and Interpret Activation Patching".
 
     Raises:
         InputError: there is no B, or nothing that could be patched or measured.
     """
-    a, b = both(shown)
-    last = (len(run.tokens) - 1 for run in (a, b))
-    at_a, at_b = (end if at is None else at for at, end in zip((position, position_b), last, strict=True))
-    patching = patch_runs(a, b, LogitDifference(target, distractor, at_a, at_b), into, shown.align)
-    cells = Cells(patching, what, layer, receiver, through_mlps)
+    cells = Cells(patch_runs(*both(shown), measured, into, shown.align), parts)
     return map_tables(shown, cells, cells.exact(), cells.estimate() if estimate else None)
 
 
@@ -77,7 +65,7 @@ def cells_named(shown: Comparison, cells: Cells) -> tuple[tuple[str, ...], tuple
     def named(axis: str, size: int) -> tuple[str, ...]:
         if axis == "pos":
             return position_labels(*both(shown), cells.patching.into, shown.align)[:size]
-        of = {"layer": "L", "head": f"L{cells.layer}H" if cells.what == "z_by_position" else "H"}[axis]
+        of = {"layer": "L", "head": f"L{cells.parts.layer}H" if cells.parts.what == "z_by_position" else "H"}[axis]
         return tuple(f"{of}{place}" for place in range(size))
 
     rows, across = (named(axis, size) for axis, size in zip(cells.grid.axes, cells.grid.shape, strict=True))

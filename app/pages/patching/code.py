@@ -13,18 +13,7 @@ PURPOSE = "What parts of one run change in another."
 def script(shown: Comparison, chosen: Selection) -> str:
     """A script that makes the map once more, with its estimate where one was asked for."""
     asked = asked_of(shown, chosen)
-    options: dict[str, object] = {
-        "target": asked.target,
-        "distractor": asked.distractor,
-        "position": asked.position,
-        "position_b": asked.position_b,
-        "into": asked.into,
-        "what": asked.map,
-    }
-    if asked.map in PATHS:
-        options |= {"receiver": asked.receiver, "through_mlps": asked.through_mlps}
-    elif asked.map == "z_by_position":
-        options["layer"] = asked.layer
-    if chosen.of(Choices).patch_estimate and asked.map not in PATHS:
+    options: dict[str, object] = {"measured": asked.measured, "parts": asked.parts, "into": asked.into}
+    if chosen.of(Choices).patch_estimate and asked.parts.what not in PATHS:
         options["estimate"] = True
     return report(PURPOSE, shown, chosen.align, "patching_tables", **options)

@@ -14,8 +14,8 @@ from headlight.model.reports.patching import map_tables
 def data(shown: Comparison, chosen: Selection) -> Data:
     """The map as a table and an array; what of it has not been done is done."""
     found = finished(shown, chosen)
-    asked = found.asked
-    target, distractor = shown.a.tokenizer.labels([asked.target, asked.distractor])
+    asked, measured = found.asked, found.asked.measured
+    target, distractor = shown.a.tokenizer.labels([measured.target, measured.distractor])
     matrices = {"exact": found.exact} | ({} if found.estimate is None else {"estimate": found.estimate})
     arrays = {
         name: Measure("share of the logit difference", "share", axes(asked), torch.tensor(matrix.values))
@@ -27,7 +27,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "share": "0 = the logit difference of A, 1 = that of B; not clipped",
         "target": target,
         "distractor": distractor,
-        "position": asked.position if asked.position == asked.position_b else [asked.position, asked.position_b],
+        "position": measured.position if measured.position == measured.in_b else [measured.position, measured.in_b],
         "nothing patched": found.unpatched,
         "of B": said_of_b(shown, chosen),
         "estimate": None if found.estimate is None else "attribution patching",

@@ -17,7 +17,7 @@ from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
 from headlight.model.errors import InputError
 from headlight.model.explain.parts import logits_at
-from headlight.model.patching import PATHS, PatchMap, of_runs, rank_correlation
+from headlight.model.patching import PATHS, LogitDifference, Parts, PatchMap, of_runs, rank_correlation
 from headlight.model.patching.runs import Into
 from headlight.model.reports.patching import cells_axes, cells_named
 
@@ -134,23 +134,21 @@ def asked_of(shown: Comparison, chosen: Selection) -> Asked:
     found, (position, position_b) = pair(shown, chosen), measured_at(shown, chosen)
     own = chosen.of(Choices)
     which = own.patch_map if own.patch_map in maps_of(shown, own.patch_into) else "z"
+    if which in PATHS:
+        parts = Parts(which, receiver=receiver_of(shown, chosen), through_mlps=own.patch_mlps)
+    else:
+        parts = Parts(which, layer_of(shown, chosen) if which == "z_by_position" else 0)
     return Asked(
         shown.a.source.name,
         shown.a.prompt,
         shown.b.prompt,
         shown.a.bos,
-        found.target,
-        found.distractor,
-        position,
-        position_b,
+        LogitDifference(found.target, found.distractor, position, position_b),
         shown.b.source.name,
         shown.b.edits,
         chosen.align,
         own.patch_into,
-        which,
-        layer_of(shown, chosen) if which == "z_by_position" else 0,
-        receiver_of(shown, chosen) if which in PATHS else (0, 0),
-        own.patch_mlps and which in PATHS,
+        parts,
     )
 
 
@@ -164,7 +162,7 @@ def patched_of(shown: Comparison, chosen: Selection) -> Patched:
     cells, exact = patching.cells_of(asked), patching.known(asked)
     rows, columns = cells_named(shown, cells)
     estimate = agreement = None
-    if chosen.of(Choices).patch_estimate and asked.map not in PATHS:
+    if chosen.of(Choices).patch_estimate and asked.parts.what not in PATHS:
         estimated = patching.estimate(asked)
         estimate = Matrix(rows, columns, estimated.values.numpy())
         agreement = rank_correlation(exact.values, estimated.values)
@@ -219,12 +217,12 @@ def said_of_b(shown: Comparison, chosen: Selection) -> list[str]:
 
 def title(asked: Asked) -> str:
     """What is patched, in words."""
-    into = INTO[asked.into]
-    if asked.map in PATHS:
-        through = ", through MLPs too" if asked.through_mlps else ""
-        return f"{into}: from each head to the {_READ[asked.map]} of {name(asked.receiver)}{through}"
-    where = f" of layer {asked.layer}" if asked.map == "z_by_position" else ""
-    return f"{into}: {TITLES[asked.map].lower().replace(' of one layer', where)}"
+    into, parts = INTO[asked.into], asked.parts
+    if parts.what in PATHS:
+        through = ", through MLPs too" if parts.through_mlps else ""
+        return f"{into}: from each head to the {_READ[parts.what]} of {name(parts.receiver)}{through}"
+    where = f" of layer {parts.layer}" if parts.what == "z_by_position" else ""
+    return f"{into}: {TITLES[parts.what].lower().replace(' of one layer', where)}"
 
 
 _READ: dict[PatchMap, str] = {"path_q": "query", "path_k": "key", "path_v": "value"}

@@ -33,7 +33,7 @@ from headlight.model.edits import AblateHeads, Drop, Edit, Patch, Steer
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain
 from headlight.model.hooks import Edit as Hooks
-from headlight.model.patching import KINDS, PATHS, LogitDifference, Patching, PatchMap, patching_map, path_map
+from headlight.model.patching import KINDS, PATHS, LogitDifference, Parts, Patching, PatchMap, patching_map, path_map
 from tests.app.choosing import selection_of
 from tests.app.exports.test_code import compare, run_here
 
@@ -70,7 +70,7 @@ def test_a_map_in_pieces_is_the_librarys(
     exact = finished(found, selection).exact
     assert found.b is not None
     both = [run.tokens[None] for run in found.runs]
-    difference = LogitDifference(asked.target, asked.distractor, asked.position)
+    difference = LogitDifference(asked.measured.target, asked.measured.distractor, asked.measured.position)
     library = Patching(found.a.model, *both, difference, asked.into)
     if which in PATHS:
         expected = path_map(library, (2, 3), PATHS[which])
@@ -124,19 +124,19 @@ def test_the_question_is_what_a_and_what_b_say_unless_another_is_typed() -> None
     found, selection = of("mini", **dict(zip(("prompt", "prompt_b"), prompts, strict=True)))
     token = found.a.tokenizer.to_single_token
     asked = asked_of(found, selection)
-    assert (asked.target, asked.distractor) == (token(" Mary"), token(" John"))
+    assert (asked.measured.target, asked.measured.distractor) == (token(" Mary"), token(" John"))
     typed = pair(found, replace(selection, target=" cat", distractor=" dog"))
     assert (typed.target, typed.distractor) == (token(" cat"), token(" dog"))
     assert measured_at(found, selection) == (len(found.a.tokens) - 1,) * 2
     earlier = asked_of(found, replace(selection, position=12))
-    assert (earlier.position, earlier.position_b) == (12, 12)
-    assert patching.cells_of(replace(earlier, map="resid_pre")).grid.shape == (4, 13)
+    assert (earlier.measured.position, earlier.measured.position_b) == (12, 12)
+    assert patching.cells_of(replace(earlier, parts=Parts("resid_pre"))).grid.shape == (4, 13)
 
 
 def test_the_last_position_is_measured_even_where_the_last_tokens_differ(folder: str) -> None:
     """Laid side by side by their tokens, the last place that both have is an earlier one, and there they agree."""
     found, selection = of(folder, prompt="one two three", prompt_b="one two four", align="tokens")
-    assert asked_of(found, selection).position == len(found.a.tokens) - 1
+    assert asked_of(found, selection).measured.position == len(found.a.tokens) - 1
     assert finished(found, selection).complete
 
 
@@ -254,7 +254,7 @@ def test_a_with_edits_is_patched_as_another_prompt_is(edit: Edit, into: str, fol
     def difference(side: str, hook: object) -> float:
         with torch.inference_mode():
             logits = model(tokens, tap=Chain(taps[side], Hooks([((name,), hook)])))[0, -1]  # type: ignore[list-item]
-        return float(logits[asked.target] - logits[asked.distractor])
+        return float(logits[asked.measured.target] - logits[asked.measured.distractor])
 
     def put(z: torch.Tensor, hook: object) -> None:
         z[:, :, 2] = kept["z"][:, :, 2]
