@@ -1,15 +1,51 @@
 // Beam search as a tree: a chip for each token that was looked at, lines from what it continues, one chosen branch.
+/** @typedef {"kept" | "finished" | "dropped"} BeamState */
+/** @typedef {{ labels: string[], parents: (number | null)[], steps: number[], states: BeamState[] }} TreeProps of beam_tree/__init__.py */
+/** @typedef {{ logProbs: Floats, totals: Floats, scores: Floats }} TreeArrays */
+/** @typedef {number | null} BeamIndex a node's; null for none, or the start */
+/** @type {BeamState[]} */
 const STATES = ["kept", "finished", "dropped"];
 const FINISHED_MARK = "✓";
 
+/** @type {(text: string) => string} */
 const minus = (text) => text.replace("-", "−").replace("Infinity", "∞");
+/** @type {(value: number) => string} */
 const short = (value) => minus(value.toFixed(2)).replace(/^−0\.00$/, "0.00");
+/** @type {(value: number) => string} */
 const exact = (value) => minus(significant(value));
 
 class BeamTree {
   listeners = {};
+  /** @type {BeamIndex} */
   chosen = null;
+  /** @type {string[]} */
+  labels = [];
+  /** @type {BeamIndex[]} */
+  parents = [];
+  /** @type {number[]} */
+  steps = [];
+  /** @type {BeamState[]} */
+  states = [];
+  /** @type {number[][]} */
+  children = [];
+  /** @type {number[]} */
+  first = []; // the start's children
+  /** @type {HTMLElement[]} */
+  chips = [];
+  /** @type {HTMLCanvasElement[]} */
+  lines = [];
+  /** @type {TreeLayout} */
+  layout;
+  /** @type {Theme | null} */
+  theme = null;
+  /** @type {Float32Array} */
+  logProbs;
+  /** @type {Float32Array} */
+  totals;
+  /** @type {Float32Array} */
+  scores;
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
@@ -25,13 +61,14 @@ class BeamTree {
     this.box.onclick = (event) => this.click(event);
   }
 
+  /** @param {TreeProps} props @param {TreeArrays} arrays */
   update({ labels, parents, steps, states }, { logProbs, totals, scores }) {
     Object.assign(this, { labels, parents, steps, states });
     Object.assign(this, { logProbs: logProbs.values, totals: totals.values, scores: scores.values });
     this.theme = null;
     this.layout = new TreeLayout({ parents, steps });
     this.children = labels.map(() => []);
-    this.first = []; // the start's children
+    this.first = [];
     parents.forEach((parent, index) => (parent === null ? this.first : this.children[parent]).push(index));
     this.chips = labels.map((_, index) => this.chip(index));
     this.lines = this.layout.columns.map(() => element("canvas"));
@@ -42,27 +79,32 @@ class BeamTree {
     this.drawLegend();
   }
 
+  /** @param {BeamIndex} chosen */
   setValue(chosen) {
     this.chosen = chosen !== null && chosen < this.labels.length ? chosen : null;
     this.mark();
     if (this.chosen !== null) this.reveal(this.chosen);
   }
 
+  /** @param {Theme} theme */
   draw(theme) {
     this.theme = theme;
     this.drawLines();
   }
 
   drawLines() {
-    const { layout, parents, states } = this;
+    const { layout, parents, states, theme } = this;
+    if (!theme) return;
     const branch = new Set(this.branch(this.chosen));
+    /** @type {(index: number) => TreeLine} */
     const line = (index) => {
       const [from, to] = [parents[index], index].map((end) => layout.middle(end));
       return { from, to, look: branch.has(index) ? "chosen" : states[index], isFirst: parents[index] === null };
     };
-    layout.columns.forEach((column, place) => drawStep(this.lines[place], this.theme, layout.height, column.map(line)));
+    layout.columns.forEach((column, place) => drawStep(this.lines[place], theme, layout.height, column.map(line)));
   }
 
+  /** @param {number} index */
   chip(index) {
     const { layout, states } = this;
     const siblings = this.siblings(index);
@@ -84,6 +126,7 @@ class BeamTree {
     return chip;
   }
 
+  /** @param {number} index */
   siblings(index) {
     const parent = this.parents[index];
     return parent === null ? this.first : this.children[parent];
@@ -116,7 +159,7 @@ class BeamTree {
 
   drawLegend() {
     const states = STATES.filter((state) => this.states.includes(state));
-    const name = (state) => (state === "finished" ? `${FINISHED_MARK} finished` : state);
+    const name = (/** @type {BeamState} */ state) => (state === "finished" ? `${FINISHED_MARK} finished` : state);
     this.legend.replaceChildren(
       ...states.map((state) => legendSwatch(name(state), `state ${state}`)),
       legendSwatch("chosen", "state chosen"),
@@ -125,7 +168,9 @@ class BeamTree {
   }
 
   // From a node back to the start.
+  /** @param {BeamIndex} index */
   branch(index) {
+    /** @type {number[]} */
     const nodes = [];
     for (let node = index; node !== null; node = this.parents[node]) nodes.push(node);
     return nodes;
@@ -137,16 +182,18 @@ class BeamTree {
       chip.classList.toggle("chosen", branch.has(index));
       chip.ariaSelected = String(index === this.chosen);
     });
-    if (this.theme) this.drawLines();
+    this.drawLines();
   }
 
   // A node that is chosen already is given up.
+  /** @param {number} index */
   choose(index) {
     this.chosen = index === this.chosen ? null : index;
     this.mark();
     this.view.report(this.chosen);
   }
 
+  /** @type {(index: number) => TooltipRow[]} */
   rows(index) {
     return [
       ["log-probability", `${exact(this.logProbs[index])} nats`],
@@ -157,21 +204,25 @@ class BeamTree {
     ];
   }
 
+  /** @param {number} index */
   sentence(index) {
     const numbers = `log-probability ${short(this.logProbs[index])}, score ${short(this.scores[index])}`;
     return `${this.labels[index]}, ${numbers}, ${this.states[index]}`;
   }
 
+  /** @param {Event} event */
   indexOf(event) {
-    return this.chips.indexOf(event.target.closest(".node"));
+    return this.chips.findIndex((chip) => chip.contains(targetOf(event)));
   }
 
+  /** @param {MouseEvent} event */
   hover(event) {
     const index = this.indexOf(event);
     if (index < 0) return this.view.tooltip.hide();
     this.view.tooltip.show(event.clientX, event.clientY, this.labels[index], this.rows(index));
   }
 
+  /** @param {MouseEvent} event */
   click(event) {
     const index = this.indexOf(event);
     if (index < 0) return;
@@ -181,9 +232,11 @@ class BeamTree {
   }
 
   // Scrolls the box, and not the page, until the node is seen.
+  /** @param {number} index */
   reveal(index) {
     const { box, layout } = this;
     const [left, top] = [layout.left(index), layout.top(index)];
+    /** @type {(at: number, least: number, most: number) => number} */
     const nearest = (at, least, most) => Math.min(most, Math.max(least, at));
     const right = left + NODE_WIDTH + TREE_MARGIN - box.clientWidth;
     const bottom = top + NODE_HEIGHT + TREE_MARGIN - box.clientHeight;

@@ -4,6 +4,7 @@ const TREE_HELP =
   "the branch; Enter chooses; Escape chooses nothing.";
 
 // Each gives the next node from the present one, or undefined where there is none.
+/** @type {Record<string, (tree: BeamTree, node: number) => number | undefined>} */
 const TREE_MOVES = {
   ArrowLeft: (tree, node) => tree.parents[node] ?? undefined,
   ArrowRight: (tree, node) => tree.children[node][0],
@@ -17,20 +18,24 @@ const TREE_MOVES = {
   },
 };
 
+/** @type {(tree: BeamTree, node: number, direction: number) => number | undefined} */
 function beside(tree, node, direction) {
   const column = tree.layout.columns[tree.steps[node] - 1];
   return column[column.indexOf(node) + direction];
 }
 
 class TreeKeys {
+  /** @type {BeamIndex} */
   cursor = null;
 
+  /** @param {BeamTree} tree */
   constructor(tree) {
     this.tree = tree;
     tree.box.onkeydown = (event) => this.press(event);
     tree.box.onblur = () => tree.view.tooltip.hide();
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     const { cursor } = this;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -42,15 +47,17 @@ class TreeKeys {
   }
 
   // The first key goes to the chosen node, or to the best of the first step.
+  /** @param {(tree: BeamTree, node: number) => number | undefined} next */
   move(next) {
     const { tree, cursor } = this;
     const node = cursor === null ? (tree.chosen ?? tree.first[0]) : (next(tree, cursor) ?? cursor);
     if (node === undefined) return;
     this.put(node);
     tree.reveal(node);
-    this.show();
+    this.show(node);
   }
 
+  /** @param {number} node */
   put(node) {
     const { tree } = this;
     this.cursor = node;
@@ -59,19 +66,21 @@ class TreeKeys {
     tree.view.announce([tree.labels[node], ...tree.rows(node).flat()].join(" "));
   }
 
-  show() {
-    const { tree, cursor } = this;
-    const { right, bottom } = tree.chips[cursor].getBoundingClientRect();
-    tree.view.tooltip.show(right, bottom, tree.labels[cursor], tree.rows(cursor));
+  /** @param {number} node */
+  show(node) {
+    const { tree } = this;
+    const { right, bottom } = tree.chips[node].getBoundingClientRect();
+    tree.view.tooltip.show(right, bottom, tree.labels[node], tree.rows(node));
   }
 
   // Chooses a node; null gives up the one that is chosen.
+  /** @param {BeamIndex} node */
   give(node) {
     const { tree } = this;
     const wanted = node ?? tree.chosen;
     if (wanted === null) return;
     tree.choose(wanted);
     this.put(wanted);
-    this.show();
+    this.show(wanted);
   }
 }

@@ -14,6 +14,7 @@ const THICKEST = 7;
 const BEND = 13; // of the two edges that stay at their position, to the left of and to the right of the residual's
 const NEAR = 7;
 
+/** @type {{ title: string, ticks: Tick[] }} */
 const SHARES = {
   title: "share of its node (line), of the start (dot)",
   ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((share) => [Math.sqrt(share), String(share)]),
@@ -21,9 +22,40 @@ const SHARES = {
 
 class FlowGraph {
   listeners = {};
-  pointed = null; // a node or an edge under the pointer or the keys
+  /** @type {Flowing | null} */
+  pointed = null; // under the pointer or the keys
+  /** @type {FlowNode | FlowEdge | null} */
   chosen = null;
+  start = 0;
+  /** @type {number | undefined} */
+  revealed; // the start that was brought into sight
+  /** @type {Graph} */
+  data;
+  /** @type {FlowProps["labels"]} */
+  labels = [];
+  /** @type {FlowProps["states"]} */
+  states = [];
+  /** @type {FlowProps["presence"]} */
+  presence = [];
+  /** @type {FlowProps["limit"]} */
+  limit = null;
+  title = "";
+  startable = false;
+  threshold = 0;
+  /** @type {Theme} */
+  theme;
+  /** @type {Rgb[]} */
+  map = [];
+  width = 0; // from here on CSS pixels
+  left = 0;
+  pitch = 0;
+  bottom = 0;
+  height = 0;
+  turned = false; // whether the tokens are
+  /** @type {number | null} */
+  frame = null;
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
@@ -42,16 +74,17 @@ class FlowGraph {
     this.painter = new FlowPainter(this);
     this.canvas.onpointermove = (event) => this.point(this.under(event), event.clientX, event.clientY);
     this.canvas.onpointerleave = () => this.leave();
-    this.canvas.onclick = (event) => {
+    this.canvas.onclick = (/** @type {PointerEvent} */ event) => {
       const found = this.under(event);
       if (found) this.click(found);
       else this.choose([]);
     };
   }
 
+  /** @param {FlowProps} props @param {FlowArrays} arrays */
   update(props, arrays) {
     Object.assign(this, props);
-    this.limit &&= roundLimitUp(this.limit);
+    this.limit = props.limit && roundLimitUp(props.limit);
     this.data = new Graph(props, arrays);
     this.pointed = null;
     this.view.tooltip.hide();
@@ -60,6 +93,7 @@ class FlowGraph {
     this.scroller.ariaLabel = `${this.title ? `${this.title}: ` : ""}information flow, ${size}. ${FLOW_HELP}`;
   }
 
+  /** @param {number[]} value */
   setValue([start, ...place]) {
     this.start = Math.min(start, this.labels.length - 1);
     this.chosen = this.found(place);
@@ -68,18 +102,21 @@ class FlowGraph {
   }
 
   // The node or edge of a value; null where the graph lacks it.
+  /** @param {number[]} place */
   found(place) {
-    if (place.length === 2) return this.data.node(...place) ?? null;
-    return place.length === 3 ? (this.data.edge(...place) ?? null) : null;
+    const [depth, target, source] = place;
+    if (place.length === 2) return this.data.node(depth, target) ?? null;
+    return place.length === 3 ? (this.data.edge(depth, target, source) ?? null) : null;
   }
 
+  /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
     Object.assign(this, { theme, width });
     const shown = this.limit ? theme.diverging : theme.map;
     this.map = shown.map((_, step) => colourAt(shown, this.visible(step / (MAP_SIZE - 1))));
-    const context = this.canvas.getContext("2d");
+    const context = contextOf(this.canvas);
     context.font = labelFont(theme);
-    const widest = (labels) => Math.ceil(Math.max(...labels.map((text) => context.measureText(text).width)));
+    const widest = (/** @type {string[]} */ labels) => Math.ceil(Math.max(...labels.map((text) => context.measureText(text).width)));
     this.left = widest(this.states) + 2 * LABEL_GAP;
     const room = (width - this.left - FLOW_MARGIN) / this.labels.length;
     this.pitch = Math.floor(Math.min(WIDEST_COLUMN, Math.max(NARROWEST_COLUMN, room)));
@@ -94,8 +131,9 @@ class FlowGraph {
   }
 
   // The place in the colour map of a share of the bar: never the background's own colour.
+  /** @param {number} share */
   visible(share) {
-    const far = (size) => FAINTEST + (1 - FAINTEST) * size;
+    const far = (/** @type {number} */ size) => FAINTEST + (1 - FAINTEST) * size;
     if (!this.limit) return far(share);
     const size = 2 * share - 1;
     return 0.5 + (Math.sign(size) * far(Math.abs(size))) / 2;
@@ -105,13 +143,16 @@ class FlowGraph {
   revealStart() {
     if (this.revealed === this.start) return;
     this.revealed = this.start;
-    this.reveal({ position: this.start });
+    this.reveal(this.start);
   }
 
   drawLegend() {
-    this.legend.replaceChildren(legendBar({ ...(this.limit ? this.changes() : SHARES), map: this.map }));
-    const kinds = ["a", "b"].filter((kind) => this.presence.includes(kind));
-    this.legend.append(...kinds.map((kind) => legendSwatch(`◆ ${PRESENCE_NAMES[kind]}`, `presence ${kind}`)));
+    this.legend.replaceChildren(legendBar({ ...(this.limit ? this.changes(this.limit) : SHARES), map: this.map }));
+    /** @type {Presence[]} */
+    const kinds = ["a", "b"];
+    for (const kind of kinds.filter((each) => this.presence.includes(each))) {
+      this.legend.append(legendSwatch(`◆ ${PRESENCE_NAMES[kind]}`, `presence ${kind}`));
+    }
     const rings = !this.limit && this.data.edges.some(({ kind }) => kind === "mlp");
     if (rings) this.legend.append(legendSwatch("ring: MLP's share", "ring"));
     if (this.limit) this.legend.append(legendEntry(element("span", "title", "dashed: MLP")));
@@ -119,10 +160,11 @@ class FlowGraph {
   }
 
   // The colour bar of changes: as far to the one side as to the other.
-  changes() {
+  /** @type {(limit: number) => { title: string, ticks: Tick[] }} */
+  changes(limit) {
     const ticks = TICK_SHARES.sqrt.signed.map((share) => [0.5 + (Math.sign(share) * Math.sqrt(Math.abs(share))) / 2, share]);
-    const size = (share) => Number(Math.abs(share * this.limit).toPrecision(2));
-    const named = (share) => `${share > 0 ? "+" : ""}${share < 0 ? "−" : ""}${size(share)}`;
+    const size = (/** @type {number} */ share) => Number(Math.abs(share * limit).toPrecision(2));
+    const named = (/** @type {number} */ share) => `${share > 0 ? "+" : ""}${share < 0 ? "−" : ""}${size(share)}`;
     return { title: SHARES.title, ticks: ticks.map(([at, share]) => [at, named(share)]) };
   }
 
@@ -133,15 +175,18 @@ class FlowGraph {
     });
   }
 
+  /** @param {number} position */
   x(position) {
     return this.left + (position + 0.5) * this.pitch - this.scroller.scrollLeft;
   }
 
+  /** @param {number} depth */
   y(depth) {
     return FLOW_MARGIN + (this.data.top - depth) * STATE_HEIGHT;
   }
 
   // From where to where an edge goes and how far it bends aside, on the canvas.
+  /** @type {(edge: FlowEdge) => [x0: number, y0: number, x1: number, y1: number, bend: number]} */
   line({ depth, source, target, kind }) {
     const aside = Math.min(BEND, (this.pitch - THICKEST) / 2 - 1); // so that a thick one stays in its column
     const bend = source !== target ? 0 : { residual: 0, attention: -aside, mlp: aside }[kind];
@@ -149,6 +194,7 @@ class FlowGraph {
   }
 
   // The node under the pointer, or else the nearest edge; a top dot can be pointed at wherever it is.
+  /** @type {(event: PointerEvent) => Flowing | null} */
   under(event) {
     const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
@@ -161,8 +207,11 @@ class FlowGraph {
     return this.edgeNear(x, y);
   }
 
+  /** @param {number} x @param {number} y */
   edgeNear(x, y) {
-    let [found, least] = [null, NEAR];
+    /** @type {FlowEdge | null} */
+    let found = null;
+    let least = NEAR;
     for (const edge of this.data.edges) {
       const [x0, y0, x1, y1, bend] = this.line(edge);
       const share = (y0 - y) / (y0 - y1);
@@ -175,21 +224,24 @@ class FlowGraph {
     return found;
   }
 
+  /** @param {Flowing} what */
   onScreen(what) {
     const box = this.canvas.getBoundingClientRect();
-    if (!("target" in what)) return [box.left + this.x(what.position) + DOT, box.top + this.y(what.depth) + DOT];
+    if (!isEdge(what)) return [box.left + this.x(what.position) + DOT, box.top + this.y(what.depth) + DOT];
     const [x0, y0, x1, y1] = this.line(what);
     return [box.left + (x0 + x1) / 2, box.top + (y0 + y1) / 2];
   }
 
-  // Scrolls the graph, and not the page, until the place is seen.
-  reveal(what) {
-    const at = this.left + (what.position ?? what.target) * this.pitch;
+  // Scrolls the graph, and not the page, until the position is seen.
+  /** @param {number} position */
+  reveal(position) {
+    const at = this.left + position * this.pitch;
     const { scrollLeft } = this.scroller;
     this.scroller.scrollLeft = Math.min(at - this.left, Math.max(scrollLeft, at + this.pitch + FLOW_MARGIN - this.width));
   }
 
-  point(what, x, y) {
+  /** @param {Flowing | null} what */
+  point(what, x = 0, y = 0) {
     if (what !== this.pointed) this.paintSoon();
     this.pointed = what;
     this.canvas.classList.toggle("pointing", Boolean(what));
@@ -201,13 +253,15 @@ class FlowGraph {
     this.point(null);
   }
 
+  /** @param {Flowing} what */
   say(what) {
     const [title, rows] = this.words.of(what);
     this.view.announce([title, ...rows.map((row) => row.slice(0, 2)).flat()].filter(Boolean).join(" "));
   }
 
+  /** @param {Flowing} what */
   click(what) {
-    if ("target" in what) {
+    if (isEdge(what)) {
       const { kind, depth, target, source } = what;
       return this.choose(kind === "attention" ? [depth, target, source] : [depth, target]);
     }
@@ -219,6 +273,7 @@ class FlowGraph {
     this.choose(samePlace(what, this.chosen) ? [] : [what.depth, what.position]);
   }
 
+  /** @param {number[]} place */
   choose(place) {
     this.chosen = this.found(place);
     this.paintSoon();

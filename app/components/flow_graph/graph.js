@@ -2,29 +2,57 @@
 // share, carried, sides }; an edge leads from `source` one depth below to `target` at `depth`. Of a change from A to B
 // `flow` and `share` are signed, and `sides` are what they are in A and in B, NaN where one lacks it. Values of the
 // component are [start], [start, depth, position] for a node or [start, depth, target, source] for an edge.
+/** @typedef {[a: number, b: number]} InBoth */
+/** @typedef {"residual" | "attention" | "mlp"} EdgeKind */
+/** @typedef {{ depth: number, position: number }} FlowPlace */
+/** @typedef {FlowPlace & { flow: number, bias: number, rest: number, mlp: number, sides: InBoth }} FlowNode */
+/**
+ * @typedef {{ depth: number, target: number, source: number, kind: EdgeKind, share: number, carried: string,
+ *   sides: InBoth }} FlowEdge
+ */
+/** @typedef {FlowNode | FlowPlace | FlowEdge} Flowing what can be pointed at */
+/**
+ * What flow_graph/__init__.py sends.
+ * @typedef {{ labels: string[], states: string[], threshold: number, title: string, limit: number | null,
+ *   presence: Presence[], startable: boolean, kinds: EdgeKind[], carried: string[] }} FlowProps
+ * @typedef {{ nodes: Ints, numbers: Floats, edges: Ints, shares: Floats, nodeSides: Floats, edgeSides: Floats }} FlowArrays
+ */
+
+/** @type {(what: Flowing) => what is FlowEdge} */
+const isEdge = (what) => "target" in what;
+
 class Graph {
+  /** @param {FlowProps} props @param {FlowArrays} arrays */
   constructor({ labels, states, kinds, carried }, { nodes, numbers, edges, shares, nodeSides, edgeSides }) {
+    /** @type {(sides: Floats, row: number) => InBoth} */
     const pair = (sides, row) => [sides.values[2 * row], sides.values[2 * row + 1]];
     this.top = states.length - 1;
     this.positions = labels.length;
+    /** @type {FlowNode[]} */
     this.nodes = upTo(nodes.shape[0]).map((row) => {
       const [depth, position] = nodes.values.slice(2 * row);
       const [flow, bias, rest] = numbers.values.slice(3 * row);
       return { depth, position, flow, bias, rest, mlp: 0, sides: pair(nodeSides, row) };
     });
     this.byPlace = new Map(this.nodes.map((node) => [`${node.depth} ${node.position}`, node]));
+    /** @type {FlowEdge[]} */
     this.edges = kinds.map((kind, row) => {
       const [depth, target, source] = edges.values.slice(3 * row);
       return { depth, target, source, kind, share: shares.values[row], carried: carried[row], sides: pair(edgeSides, row) };
     });
-    for (const edge of this.edges) if (edge.kind === "mlp") this.node(edge.depth, edge.target).mlp = edge.share;
+    for (const { kind, depth, target, share } of this.edges) {
+      const node = this.node(depth, target);
+      if (node && kind === "mlp") node.mlp = share;
+    }
   }
 
+  /** @param {number} depth @param {number} position */
   node(depth, position) {
     return this.byPlace.get(`${depth} ${position}`);
   }
 
   // Every position of the top row can be started from, whether or not the flow reaches it.
+  /** @param {number} depth @param {number} position */
   has(depth, position) {
     return this.byPlace.has(`${depth} ${position}`) || (depth === this.top && position >= 0 && position < this.positions);
   }
@@ -35,23 +63,27 @@ class Graph {
   }
 
   // The edges into a node, the largest first.
+  /** @param {FlowPlace} node */
   into({ depth, position }) {
     const found = this.edges.filter((edge) => edge.depth === depth && edge.target === position);
     return found.sort((one, other) => Math.abs(other.share) - Math.abs(one.share));
   }
 
+  /** @param {number} depth @param {number} target @param {number} source */
   edge(depth, target, source) {
-    const isIt = (edge) => edge.kind === "attention" && edge.depth === depth && edge.target === target;
+    const isIt = (/** @type {FlowEdge} */ edge) => edge.kind === "attention" && edge.depth === depth && edge.target === target;
     return this.edges.find((edge) => isIt(edge) && edge.source === source);
   }
 
   // The nearest node of a depth, or undefined where it has none.
+  /** @type {(depth: number, position: number) => FlowPlace | undefined} */
   nearest(depth, position) {
     const there = depth === this.top ? upTo(this.positions).map((at) => ({ depth, position: at })) : this.nodes;
-    const distance = (node) => Math.abs(node.position - position);
+    const distance = (/** @type {FlowPlace} */ node) => Math.abs(node.position - position);
     return there.filter((node) => node.depth === depth).sort((one, other) => distance(one) - distance(other))[0];
   }
 
+  /** @type {(node: FlowPlace, step: number) => FlowPlace | undefined} */
   beside({ depth, position }, step) {
     for (let at = position + step; at >= 0 && at < this.positions; at += step) {
       if (this.has(depth, at)) return { depth, position: at };
@@ -60,6 +92,10 @@ class Graph {
   }
 }
 
-const sameEdge = (one, other) => Boolean(one && other) && one.depth === other.depth && one.target === other.target &&
+/** @type {(one: FlowEdge, other: Flowing | null) => boolean} */
+const sameEdge = (one, other) =>
+  other !== null && isEdge(other) && one.depth === other.depth && one.target === other.target &&
   one.source === other.source && one.kind === other.kind;
-const samePlace = (one, other) => Boolean(one && other) && one.depth === other.depth && one.position === other.position;
+/** @type {(one: FlowPlace, other: Flowing | null) => boolean} */
+const samePlace = (one, other) =>
+  other !== null && !isEdge(other) && one.depth === other.depth && one.position === other.position;

@@ -4,14 +4,17 @@ const FLOW_HELP =
   "Enter chooses, and on the top row starts from there; Escape chooses nothing.";
 
 class FlowKeys {
+  /** @param {FlowGraph} graph */
   constructor(graph) {
     this.graph = graph;
     graph.scroller.onkeydown = (event) => this.press(event);
     graph.scroller.onblur = () => graph.leave();
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    /** @type {Record<string, () => void>} */
     const moves = {
       ArrowUp: () => this.vertical(1),
       ArrowDown: () => this.vertical(-1),
@@ -29,23 +32,27 @@ class FlowKeys {
   }
 
   // Where the next key goes from: what is pointed at, what is chosen, or the start.
+  /** @returns {FlowPlace} */
   get node() {
     const { pointed, chosen, data, start } = this.graph;
     const at = pointed ?? chosen;
     if (at === null) return { depth: data.top, position: start };
-    return "target" in at ? { depth: at.depth, position: at.target } : at;
+    return isEdge(at) ? { depth: at.depth, position: at.target } : at;
   }
 
+  /** @param {number} step */
   vertical(step) {
     const { depth, position } = this.node;
     const first = this.graph.pointed === null && this.graph.chosen === null;
     this.go(first ? this.node : this.graph.data.nearest(depth + step, position));
   }
 
+  /** @param {number} step */
   sideways(step) {
     this.go(this.graph.data.beside(this.node, step));
   }
 
+  /** @param {number} step */
   through(step) {
     const { data, pointed, chosen } = this.graph;
     const edges = data.into(this.node);
@@ -59,10 +66,11 @@ class FlowKeys {
   }
 
   // A place on the way is told as the node that stands there.
+  /** @param {Flowing | undefined} place */
   go(place) {
     if (!place) return;
-    const what = "target" in place ? place : (this.graph.data.node(place.depth, place.position) ?? place);
-    this.graph.reveal(what);
+    const what = isEdge(place) ? place : (this.graph.data.node(place.depth, place.position) ?? place);
+    this.graph.reveal(isEdge(what) ? what.target : what.position);
     const [x, y] = this.graph.onScreen(what);
     this.graph.point(what, x, y);
     this.graph.say(what);

@@ -1,5 +1,6 @@
 // Draws what is seen of the graph: lines under dots, the smallest first, and the tokens below.
 class FlowPainter {
+  /** @param {FlowGraph} graph */
   constructor(graph) {
     this.graph = graph;
   }
@@ -16,7 +17,7 @@ class FlowPainter {
     context.clip();
     for (const edge of this.graph.data.rising) this.paintEdge(context, edge, this.colourOf(edge.share));
     for (const edge of [this.graph.chosen, this.graph.pointed]) {
-      if (edge && "target" in edge) this.paintEdge(context, edge, edge === this.graph.pointed ? theme.text : theme.pin);
+      if (edge && isEdge(edge)) this.paintEdge(context, edge, edge === this.graph.pointed ? theme.text : theme.pin);
     }
     this.paintTop(context);
     for (const node of this.graph.data.nodes) this.paintNode(context, node);
@@ -25,12 +26,14 @@ class FlowPainter {
     context.restore();
   }
 
+  /** @param {number} share */
   colourOf(share) {
     if (!this.graph.limit) return colourAt(this.graph.map, Math.sqrt(Math.min(1, share)));
     if (!share) return this.graph.theme.background;
     return colourAt(this.graph.map, 0.5 + (Math.sign(share) * Math.sqrt(Math.abs(share) / this.graph.limit)) / 2);
   }
 
+  /** @param {CanvasRenderingContext2D} context */
   paintRows(context) {
     context.textAlign = "right";
     context.textBaseline = "middle";
@@ -45,6 +48,7 @@ class FlowPainter {
     });
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {FlowEdge} edge @param {Rgb} colour */
   paintEdge(context, edge, colour) {
     const [x0, y0, x1, y1, bend] = this.graph.line(edge);
     context.strokeStyle = cssColour(colour);
@@ -58,14 +62,17 @@ class FlowPainter {
   }
 
   // Where else one could start.
+  /** @param {CanvasRenderingContext2D} context */
   paintTop(context) {
     context.fillStyle = cssColour(this.graph.theme.faded);
     for (let position = 0; position < this.graph.data.positions; position++) {
       if (!this.graph.data.node(this.graph.data.top, position)) this.disc(context, this.graph.data.top, position, FAINT);
-      if (samePlace(this.graph.pointed, { depth: this.graph.data.top, position })) this.frameNode(context, this.graph.pointed);
+      const place = { depth: this.graph.data.top, position };
+      if (samePlace(place, this.graph.pointed)) this.frameNode(context, place);
     }
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {number} depth @param {number} position @param {number} radius */
   disc(context, depth, position, radius) {
     context.beginPath();
     context.arc(this.graph.x(position), this.graph.y(depth), radius, 0, 2 * Math.PI);
@@ -73,6 +80,7 @@ class FlowPainter {
   }
 
   // What one run alone has stands on its tip.
+  /** @param {CanvasRenderingContext2D} context @param {number} depth @param {number} position @param {number} radius */
   diamond(context, depth, position, radius) {
     const [x, y] = [this.graph.x(position), this.graph.y(depth)];
     context.beginPath();
@@ -81,6 +89,7 @@ class FlowPainter {
     context.fill();
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {FlowNode} node */
   paintNode(context, node) {
     const { depth, position, flow, mlp, sides } = node;
     const { theme } = this.graph;
@@ -101,6 +110,7 @@ class FlowPainter {
     if (samePlace(node, this.graph.chosen) || samePlace(node, this.graph.pointed)) this.frameNode(context, node);
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {FlowNode} node */
   paintRing(context, { depth, position, mlp }) {
     context.strokeStyle = cssColour(this.graph.theme.pin);
     context.lineWidth = RING;
@@ -109,6 +119,7 @@ class FlowPainter {
     context.stroke();
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {FlowPlace} node */
   frameNode(context, node) {
     const colour = samePlace(node, this.graph.pointed) ? this.graph.theme.text : this.graph.theme.pin;
     strokeTwice(context, this.graph.theme, colour, () => {
@@ -118,11 +129,13 @@ class FlowPainter {
     });
   }
 
+  /** @param {CanvasRenderingContext2D} context */
   paintTokens(context) {
     const at = this.graph.pointed ?? this.graph.chosen;
+    const ends = at && (isEdge(at) ? [at.target, at.source] : [at.position]);
     const step = this.graph.turned ? labelStep(this.graph.pitch, LABEL_ROOM) : 1;
     this.graph.labels.forEach((label, position) => {
-      const marked = at && [at.position, at.target, at.source].includes(position);
+      const marked = ends?.includes(position);
       if (position % step && !marked && position !== this.graph.start) return;
       context.font = labelFont(this.graph.theme, marked || position === this.graph.start ? 700 : 400);
       context.fillStyle = cssColour(marked || position === this.graph.start ? this.graph.theme.text : this.graph.theme.faded);
@@ -137,6 +150,7 @@ class FlowPainter {
   }
 
   // Under the lowest state: an empty bar for what A alone has, a full one for B.
+  /** @param {CanvasRenderingContext2D} context */
   paintPresence(context) {
     const [y, width] = [this.graph.bottom - MARK_WIDTH - 1, this.graph.pitch - 4];
     this.graph.presence.forEach((kind, position) => {

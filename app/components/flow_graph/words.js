@@ -1,36 +1,53 @@
 // What is told of a node or an edge, at the pointer and to a screen reader.
+/** @typedef {[title: string, rows: TooltipRow[]]} Told */
+
 class FlowWords {
+  /** @param {FlowGraph} graph */
   constructor(graph) {
     this.graph = graph;
   }
 
+  /** @param {number} position */
   token(position) {
     return `${position} ${this.graph.labels[position]}`;
   }
 
-  // A title and rows [name, value] or, with a bar, [name, value, share].
+  /** @type {(what: Flowing) => Told} */
   of(what) {
-    return "target" in what ? this.edge(what) : this.node(what);
+    if (isEdge(what)) return this.edge(what);
+    return "flow" in what ? this.node(what) : this.place(what);
   }
 
+  /** @type {(edge: FlowEdge) => Told} */
   edge({ depth, source, target, kind, share, carried, sides }) {
     const names = { residual: "residual stream", attention: "attention", mlp: "MLP" };
+    /** @type {TooltipRow[]} */
     const rows = [["from", `${this.token(source)}, ${this.graph.states[depth - 1]}`], ["to", this.token(target)]];
-    rows.push(...this.share("share of the node", share, sides), ...(carried ? [["by", carried]] : []));
+    rows.push(...this.share("share of the node", share, sides));
+    if (carried) rows.push(["by", carried]);
     return [`${names[kind]} into ${this.graph.states[depth]}`, rows];
   }
 
   // A share, or what it is in A and in B and how it changes.
+  /** @type {(called: string, share: number, sides: InBoth) => TooltipRow[]} */
   share(called, share, [a, b]) {
     if (!this.graph.limit) return [[called, significant(share)]];
+    /** @type {(value: number, name: string) => TooltipRow} */
     const side = (value, name) => [`${called} in ${name}`, Number.isNaN(value) ? "no such token" : significant(value)];
     return [side(a, "A"), side(b, "B"), ["B − A", withSign(share)]];
   }
 
-  node({ depth, position, flow, bias, rest, mlp, sides }) {
-    const rows = [["token", this.token(position)]];
+  // Where no node is.
+  /** @type {(place: FlowPlace) => Told} */
+  place({ depth, position }) {
     const hint = this.graph.startable ? "Choose it to start from here." : "Nothing of this passes here.";
-    if (flow === undefined) return [this.graph.states[depth], [...rows, ["", hint]]];
+    return [this.graph.states[depth], [["token", this.token(position)], ["", hint]]];
+  }
+
+  /** @type {(node: FlowNode) => Told} */
+  node({ depth, position, flow, bias, rest, mlp, sides }) {
+    /** @type {TooltipRow[]} */
+    const rows = [["token", this.token(position)]];
     rows.push(...this.share("of the start", flow, sides));
     if (this.graph.limit) return [this.graph.states[depth], [...rows, ...this.sources({ depth, position })]];
     if (mlp) rows.push(["from the MLP", significant(mlp)]);
@@ -39,10 +56,11 @@ class FlowWords {
     return [this.graph.states[depth], [...rows, ...this.sources({ depth, position })]];
   }
 
+  /** @type {(node: FlowPlace) => TooltipRow[]} */
   sources(node) {
     const edges = this.graph.data.into(node).filter(({ kind }) => kind === "attention");
     const told = this.graph.limit ? withSign : significant;
-    const part = (share) => Math.abs(share) / (this.graph.limit ?? 1);
+    const part = (/** @type {number} */ share) => Math.abs(share) / (this.graph.limit ?? 1);
     return edges.slice(0, 5).map(({ source, share }) => [`← ${this.token(source)}`, told(share), part(share)]);
   }
 }

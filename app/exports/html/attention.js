@@ -1,19 +1,24 @@
 // The grid of all heads; a click shows a head large. The file holds the patterns of all heads, or of some where all are
 // too many; what is shown of them is packed anew, as Python would have.
+/** @typedef {"show" | "scale" | "sink"} Chosen */
+/** @type {Record<Chosen, [title: string, options: Record<string, string>]>} */
 const CHOICES = {
   show: ["Cells show", { weight: "weight", score: "score", write: "write", disagreement: "disagreement" }],
   scale: ["Colour scale", { sqrt: "√", linear: "linear" }],
   sink: ["First token", { keep: "shown", hide: "hidden", renormalise: "hidden, rows rescaled" }],
 };
 
+/** @param {Part[]} parts */
 function start([grid, line, patterns]) {
   const held = new HeldHeads(patterns.data);
   const note = element("p", "note");
   const strip = new Place(line.component, "The prompt");
   const large = new Place(patterns.component, "Chosen heads");
   const small = new Place(grid.component, "All heads", (value) => choose(value));
+  /** @type {HeadIndex[]} */
   let chosen = unpackHeader(grid.data).header.value;
 
+  /** @param {HeadIndex[]} heads */
   function choose(heads) {
     chosen = heads;
     const here = heads.filter((head) => held.has(head));
@@ -26,9 +31,10 @@ function start([grid, line, patterns]) {
   }
 
   const bar = element("div", "choices");
-  for (const [name, [title, options]] of Object.entries(CHOICES)) {
+  for (const name of /** @type {Chosen[]} */ (Object.keys(CHOICES))) {
+    const [title, options] = CHOICES[name];
     const choice = dropDown(title, options, held.props[name], (value) => {
-      held.props[name] = value;
+      Object.assign(held.props, { [name]: value });
       if (name !== "scale") held.props.others = {}; // the grid, whose limit that is, shows something else
       choose(chosen);
     });
@@ -45,6 +51,7 @@ function start([grid, line, patterns]) {
   choose(chosen);
 }
 
+/** @type {(title: string, options: Record<string, string>, value: string, change: (value: string) => void) => HTMLElement} */
 function dropDown(title, options, value, change) {
   const label = element("label", "", `${title} `);
   const select = element("select");
@@ -59,15 +66,19 @@ function dropDown(title, options, value, change) {
   return label;
 }
 
+/** @typedef {How & AxisProps & { scale: Root, panels: PanelProps[], others: object }} HeldProps of heads/__init__.py, as far as it matters here */
+
 class HeldHeads {
+  /** @param {Uint8Array} data */
   constructor(data) {
     const { header, start } = unpackHeader(data);
-    this.header = header;
-    this.props = header.props;
+    this.header = /** @type {Omit<Header, "props"> & { props: HeldProps }} */ (header);
+    this.props = this.header.props;
     this.arrays = unpackArrays(data, header, start);
-    this.slots = new Map(header.props.panels.map(({ heads }, slot) => [headName(heads[0]), slot]));
+    this.slots = new Map(this.props.panels.map(({ heads }, slot) => [headName(heads[0]), slot]));
   }
 
+  /** @param {HeadIndex} head */
   has(head) {
     return this.slots.has(headName(head));
   }
@@ -81,38 +92,51 @@ class HeldHeads {
   }
 
   // Words and sentences have weights alone: their write norms are not numbers.
+  /** @param {Chosen} name */
   allows(name) {
     return name !== "show" || !this.arrays["0.a.norms"]?.values.every(Number.isNaN);
   }
 
+  /** @param {HeadIndex[]} heads */
   panels(heads) {
-    const slots = heads.map((head) => this.slots.get(headName(head)));
+    const slots = heads.map((head) => this.slotOf(head));
     const props = { ...this.props, panels: slots.map((slot) => this.header.props.panels[slot]) };
     return this.packed("heads", props, slots.flatMap((slot, place) => this.renamed(slot, `${place}.`)));
   }
 
+  /** @param {HeadIndex} head */
   strip(head) {
-    const slot = this.slots.get(headName(head));
+    const slot = this.slotOf(head);
     const props = { ...this.props, ...this.header.props.panels[slot] };
     return this.packed("strip", props, this.renamed(slot, ""));
   }
 
+  // Of a head that is held.
+  /** @param {HeadIndex} head */
+  slotOf(head) {
+    return /** @type {number} */ (this.slots.get(headName(head)));
+  }
+
   // [new name, old name] of a slot's arrays.
+  /** @type {(slot: number, prefix: string) => [string, string][]} */
   renamed(slot, prefix) {
     const own = Object.keys(this.arrays).filter((name) => name.startsWith(`${slot}.`));
     return own.map((name) => [prefix + name.slice(`${slot}.`.length), name]);
   }
 
+  /** @type {(key: string, props: Partial<HeldProps & PanelProps>, names: [string, string][]) => Uint8Array} */
   packed(key, props, names) {
     const content = JSON.stringify([props.panels ?? props.heads, props.show, props.sink, props.scale]);
+    /** @type {<Kind>(source: Record<string, Kind>) => Record<string, Kind>} */
     const of = (source) => Object.fromEntries(names.map(([name, old]) => [name, source[old]]));
     return packedData({ ...this.header, key, content, props, digests: of(this.header.digests), value: null }, of(this.arrays));
   }
 }
 
 // What packing.py does, the other way round.
+/** @type {(header: Header, arrays: Arrays) => Uint8Array} */
 function packedData(header, arrays) {
-  const name = ({ values }) => values.constructor.name.replace("Array", "").toLowerCase();
+  const name = (/** @type {Packed} */ { values }) => values.constructor.name.replace("Array", "").toLowerCase();
   const described = Object.entries(arrays).map(([key, array]) => ({ name: key, dtype: name(array), shape: array.shape }));
   const text = new TextEncoder().encode(JSON.stringify({ ...header, arrays: described }));
   const blocks = Object.values(arrays).map(({ values }) => new Uint8Array(values.buffer));

@@ -1,15 +1,25 @@
 // The page's own part: it unpacks the data and gives each component a place with its styles. The view's script then
 // says in `start(parts)` which component stands where and who hears whom.
+/**
+ * @typedef {{ component: string, data: Uint8Array }} Part a component's folder and what it was mounted with
+ * @returns {Promise<Part[]>}
+ */
 async function unpackedPage() {
-  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (letter) => letter.charCodeAt(0));
+  const packed = Uint8Array.from(atob(byId("data").textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   const bytes = together(new Uint8Array(await new Response(stream).arrayBuffer()));
   const { header, start } = unpackHeader(bytes);
   const arrays = unpackArrays(bytes, header, start);
-  return header.components.map((component, slot) => ({ component, data: arrays[slot].values }));
+  /** @type {string[]} */
+  const components = header.components;
+  return components.map((component, slot) => ({ component, data: /** @type {Uint8Array} */ (arrays[slot].values) }));
 }
 
+/** @type {(id: string) => HTMLElement} */
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
 // Bytes in their order again, of which every fourth comes first and so on.
+/** @param {Uint8Array} apart */
 function together(apart) {
   const quarter = apart.length / 4;
   return apart.map((_, place) => apart[(place % 4) * quarter + Math.floor(place / 4)]);
@@ -17,6 +27,10 @@ function together(apart) {
 
 // A titled place for one component. `show(data)` draws it, again and again; `heard` gets each value that it reports.
 class Place {
+  /** @type {Uint8Array | undefined} */
+  data;
+
+  /** @param {string} component @param {string} [title] @param {(value: any) => void} heard */
   constructor(component, title, heard = () => {}) {
     this.mount = COMPONENTS[component];
     this.heard = heard;
@@ -24,7 +38,7 @@ class Place {
     if (title) section.append(element("h2", "", title));
     const host = element("div");
     const shadow = host.attachShadow({ mode: "open" });
-    shadow.append(document.getElementById(component).content.cloneNode(true));
+    shadow.append(/** @type {HTMLTemplateElement} */ (byId(component)).content.cloneNode(true));
     this.parentElement = element("div");
     shadow.append(this.parentElement);
     section.append(host);
@@ -32,6 +46,7 @@ class Place {
     PLACES.push(this);
   }
 
+  /** @param {Uint8Array} data */
   show(data) {
     this.data = data;
     this.mount({
@@ -42,10 +57,11 @@ class Place {
   }
 }
 
+/** @type {Place[]} */
 const PLACES = [];
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const place of PLACES) if (place.data) place.show(place.data);
 });
 
-const page = document.querySelector("main");
+const page = /** @type {HTMLElement} */ (document.querySelector("main"));
 unpackedPage().then((parts) => start(parts));
