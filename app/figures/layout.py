@@ -17,6 +17,7 @@ WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn 
 LETTER = 6.5  # pixels
 TITLE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 26, 26, 46, 44, 20  # pixels
 CLOSEST = 14  # pixels between two labels along an axis
+BEYOND = ("105%", "110%", "115%", "120%", "125%", "130%", "140%", "150%")
 ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2, 5)]  # along a logarithmic axis
 
 
@@ -63,7 +64,7 @@ def template(palette: Palette) -> dict[str, Any]:
         "zerolinecolor": palette.faded,
         "zerolinewidth": 1,
         "tickfont": {"size": 11},
-        "title": {"font": {"size": 12}, "standoff": 6},
+        "title": {"font": {"size": 12}, "standoff": 10},
         "automargin": True,
         "showline": True,
     }
@@ -187,7 +188,8 @@ def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
     elif axis.kind == "log":
         look |= {"type": "log", "tickmode": "array", "tickvals": ROUND, "ticktext": [number(each) for each in ROUND]}
     else:
-        look |= {"tickformat": ".0%" if axis.kind == "percent" else ""}
+        if axis.kind == "percent":  # a bar's number may need room beyond 100%, which is not to be named
+            look |= {"tickformat": ".0%", "labelalias": dict.fromkeys(BEYOND, " ")}
         look |= {"rangemode": "tozero"} if axis.from_zero else {}
     return look
 

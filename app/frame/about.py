@@ -23,9 +23,9 @@ def draw(shown: Comparison) -> None:
         with line(side):
             named = "" if shown.b is None else f"{side}  "
             count = f"{len(run.tokens):,} input token{'s' if len(run.tokens) > 1 else ''}"
-            bos = "beginning-of-sequence token included" if run.bos else "no beginning-of-sequence token"
+            bos = "with BOS" if run.bos else "without BOS"
             edits = f"{_edits(run)} · " if run.edits else ""
-            st.text(f"{named}{run.source.name} · {edits}{count}, {bos}", width="content")
+            st.text(f"{named}{run.source.name} · {edits}{count} {bos}", width="content")
             st.text(f"most likely next:  {_next_tokens(run)}", width="content")
             if side == "A":
                 _ask_why()

@@ -69,14 +69,14 @@ def test_a_newcomer_sees_the_first_example_on_the_servers_model(page: AppTest, f
     _open(page)
     assert page.text_area[0].value == examples()[0].prompt
     assert examples()[0].look_at in page.caption[0].value
-    assert "input tokens, beginning-of-sequence token included" in _texts(page)
+    assert "input tokens with BOS" in _texts(page)
     assert page.query_params == {"model": folder, "prompt": examples()[0].prompt}
 
 
 def test_a_url_opens_what_it_says(page: AppTest, folder: str) -> None:
     _open(page, model=folder, prompt=PROMPT, bos="0", heads="2.4 0.1", numbers="1")
     assert page.text_area[0].value == PROMPT
-    assert re.search(r"\d input tokens, no beginning-of-sequence token", _texts(page))
+    assert re.search(r"\d input tokens without BOS", _texts(page))
     assert page.dataframe[0].value["Head"].tolist() == ["L2H4", "L0H1"]
 
 

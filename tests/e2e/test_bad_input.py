@@ -174,8 +174,8 @@ def _tokens_of_norms(window: Driver) -> list[str]:
 
 def _fed_to_the_lens(window: Driver) -> list[str]:
     notes = _written(window.page.locator("[class*=st-key-headlight-lens] canvas").first)
-    y = next((note["y"] for note in notes if note["text"] == "fed"), None)
-    return [note["text"] for note in notes if note["y"] == y and note["text"] != "fed"]
+    y = next((note["y"] for note in notes if note["text"] == "input"), None)
+    return [note["text"] for note in notes if note["y"] == y and note["text"] != "input"]
 
 
 def _last_run(window: Driver) -> list[str]:

@@ -36,12 +36,12 @@ def opened(app: Driver) -> Driver:
 
 def test_it_is_run_together_with_the_prompt(opened: Driver) -> None:
     opened.run("the fox found a key")
-    expect(opened.fed).to_contain_text("teach-copy · 5 input tokens, no beginning-of-sequence token")
+    expect(opened.fed).to_contain_text("teach-copy · 5 input tokens without BOS")
     opened.settle()
     expect(_bos(opened)).not_to_be_checked()
     expect(_model(opened)).to_have_value("teach-copy")
     opened.page.go_back()
-    expect(opened.fed).to_contain_text("beginning-of-sequence token included")
+    expect(opened.fed).to_contain_text("with BOS")
     opened.settle()
     expect(_bos(opened)).to_be_checked()
     expect(_model(opened)).to_have_value("mini")
@@ -64,7 +64,7 @@ def test_an_example_takes_its_place(opened: Driver) -> None:
         opened.run(PROMPT)  # nor does it come back with what is run next
         opened.settle()
     expect(opened.fed).to_contain_text("mini")
-    expect(opened.fed).to_contain_text("beginning-of-sequence token included")
+    expect(opened.fed).to_contain_text("with BOS")
 
 
 def test_a_page_with_another_bar_ends_it(opened: Driver) -> None:
@@ -75,7 +75,7 @@ def test_a_page_with_another_bar_ends_it(opened: Driver) -> None:
     expect(_bos(opened)).to_be_checked()
     expect(_model(opened)).to_have_value("mini")
     opened.run("The cat sat")
-    expect(opened.fed).to_contain_text("4 input tokens, beginning-of-sequence token included")
+    expect(opened.fed).to_contain_text("4 input tokens with BOS")
 
 
 def test_a_page_with_another_bar_ends_what_was_refused(app: Driver) -> None:
@@ -95,7 +95,7 @@ def test_it_is_run_by_a_server_that_forgot_the_session(app: Driver) -> None:
     _choose(app)
     app.clear_caches()
     app.run("the fox found a key")
-    expect(app.fed).to_contain_text("teach-copy · 5 input tokens, no beginning-of-sequence token")
+    expect(app.fed).to_contain_text("teach-copy · 5 input tokens without BOS")
     app.settle()
     expect(_bos(app)).not_to_be_checked()
     expect(_model(app)).to_have_value("teach-copy")

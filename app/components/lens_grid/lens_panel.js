@@ -1,4 +1,4 @@
-// One picture of the lens: the final layer on top, the tokens fed below. The canvas is only as wide as what is seen of
+// One picture of the lens: the final layer on top, the input tokens below. The canvas is only as wide as what is seen of
 // it at a time, however long the prompt is.
 const CELL_HEIGHT = 27; // CSS pixels
 const CELL_PADDING = 4;
@@ -41,7 +41,7 @@ class LensPanel {
     this.paintLayerLabels(context);
   }
 
-  // Where a cell begins on the canvas; layer -1 is the row of the tokens fed.
+  // Where a cell begins on the canvas; layer -1 is the row of the input tokens.
   corner({ layer, position }) {
     const { left, cellWidth, scrollLeft } = this.grid;
     const y = (this.reading.layers - 1 - layer) * CELL_HEIGHT + (layer < 0 ? LABEL_GAP : 0);
@@ -90,7 +90,7 @@ class LensPanel {
       const marked = this.grid.isMarked({ layer });
       context.font = labelFont(theme, marked ? 700 : 400);
       context.fillStyle = cssColour(marked ? theme.text : theme.faded);
-      const label = layer < 0 ? "fed" : this.reading.layerLabels[layer];
+      const label = layer < 0 ? "input" : this.reading.layerLabels[layer];
       context.fillText(label, left - LABEL_GAP - 2, this.corner({ layer, position: 0 })[1] + CELL_HEIGHT / 2);
     }
   }

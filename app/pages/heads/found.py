@@ -206,8 +206,7 @@ def table(found: Found, most: int | None = None) -> dict[str, list[Cell]]:
     columns: dict[str, list[Cell]] = {
         "head": [name(head) for head in heads],
         SCORES[found.score].title: [float(found.values[head]) for head in heads],
-        "95% from": [_number(found.low[head]) for head in heads],
-        "95% to": [_number(found.high[head]) for head in heads],
+        "95% interval": [_ends(found, head) for head in heads],
         "rank": [int(found.ranks[head]) for head in heads],
         "label": [found.label(head) or None for head in heads],
     }
@@ -226,18 +225,18 @@ def changes_table(change: Change, most: int | None = None) -> dict[str, list[Cel
         columns[side] = [_number(found.values[head]) for head in heads]
         columns[f"{side} 95%"] = [_ends(found, head) for head in heads]
     columns[DIFFERENCE] = [float(change.values[head]) for head in heads]
-    columns["95% from"] = [_number(change.low[head]) for head in heads]
-    columns["95% to"] = [_number(change.high[head]) for head in heads]
+    columns[f"{DIFFERENCE} 95%"] = [_ends(change, head) for head in heads]
     columns["rank"] = [int(change.ranks[head]) for head in heads]
     for side, found in (("A", change.a), ("B", change.b)):
         columns[f"label in {side}"] = [found.label(head) or None for head in heads]
     return columns
 
 
-def _ends(found: Found, head: Head) -> str | None:
-    if np.isnan(found.low[head]):
+def _ends(of: Found | Change, head: Head) -> str | None:
+    sign = "+" if isinstance(of, Change) else ""
+    if np.isnan(of.low[head]):
         return None
-    return f"{found.low[head]:.3f} to {found.high[head]:.3f}".replace("-", "−")
+    return f"{of.low[head]:{sign}.3f} to {of.high[head]:{sign}.3f}".replace("-", "−")
 
 
 def _interval(each: Estimate) -> str:

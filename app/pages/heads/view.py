@@ -204,12 +204,12 @@ def _table(found: Found, chosen: Selection) -> None:
 
 
 def _changes(change: Change, chosen: Selection) -> None:
-    signed = [DIFFERENCE, "95% from", "95% to"]
+    signed = [DIFFERENCE]
     row_table(
         _columns(
             changes_table(change, chosen.of(Choices).finder_top or FIRST),
             change.n_ranked,
-            dict.fromkeys([*signed, "rank"], TERMS["finder_change"]),
+            dict.fromkeys([DIFFERENCE, f"{DIFFERENCE} 95%", "rank"], TERMS["finder_change"]),
             signed,
         ),
         title=f"The heads whose score changes most: A, B and {DIFFERENCE} with intervals, rank and labels",

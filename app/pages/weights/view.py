@@ -1,6 +1,7 @@
 """What a head's weights do with tokens: its strongest pairs, its singular directions, and which heads it reads."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -103,7 +104,7 @@ def _options(shown: Comparison, of: Weights) -> None:
         options.bind(Choice, "circuit", "Circuit", page=Choices, options=CIRCUITS),
         options.bind(Text, "circuit_token", "Look up a token", page=Choices, placeholder="one token"),
         side if of.compares else None,
-        options.as_tables(),
+        replace(options.as_tables(), folded=of.compares),
     )
 
 

@@ -88,7 +88,7 @@ def test_a_picture_and_a_page_have_all_three_maps(browser: Browser, tmp_path: Pa
     window = Opened(browser, tmp_path / "page.html")
     page = window.open(HEADS.page(found, selection))
     expect(page.locator(".board")).to_have_count(3)
-    expect(page.get_by_role("columnheader", name="B − A")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="B − A", exact=True)).to_be_visible()
     window.page.context.close()
     assert not window.complaints
 
