@@ -5,13 +5,13 @@ hover and pin in the browser, without a round trip to the server.
 
 Lines, bars, scatters and histograms are Plotly's (`app.figures`), in one figure under a page's canvas. What is here has
 what Plotly lacks: thousands of cells with linked hover (heads, the lens, maps of layers and tokens), and a cell or a
-bar that is chosen by click and key and changes the page: in `signed_map` another head, in `token_bars` another token to
+bar that is chosen by click and key and changes the page: in `cell_map` another head, in `token_bars` another token to
 go on with, its steps linked with the heads under them.
 """
 
 from headlight.app.components.announcer import announcer
 from headlight.app.components.beam_tree import BeamNode, BeamState, beam_tree
-from headlight.app.components.cell_map import CellAxis, cell_map
+from headlight.app.components.cell_map import CellAxis, MapCell, cell_map, chosen_cell
 from headlight.app.components.flow_graph import FlowChoice, GraphEdge, GraphNode, flow_choice, flow_graph
 from headlight.app.components.head_grid import HeadIndex, head_grid
 from headlight.app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
@@ -36,7 +36,6 @@ from headlight.app.components.options import (
 from headlight.app.components.row_table import Column, row_table
 from headlight.app.components.shared.coding import encode_positive, encode_signed, encode_weights
 from headlight.app.components.shared.fetchable import Fetchable
-from headlight.app.components.signed_map import MapAxis, MapCell, chosen_cell, signed_map
 from headlight.app.components.token_bars import Beside, StepClick, TokenChoice, WritingStep, clicked, token_bars
 from headlight.app.components.token_strip import token_strip
 from headlight.app.components.tour import Step, tour
@@ -63,7 +62,6 @@ __all__ = [
     "LensPin",
     "Link",
     "Listed",
-    "MapAxis",
     "MapCell",
     "Number",
     "Option",
@@ -99,7 +97,6 @@ __all__ = [
     "nav_bar",
     "option_row",
     "row_table",
-    "signed_map",
     "token_bars",
     "token_strip",
     "tour",

@@ -9,8 +9,8 @@ from headlight.app.registry import VIEWS
 from tests.e2e.driver import Driver
 
 PROMPT = "The quick brown fox found a small key near the river. The quick brown fox found a small"
-N_LAYERS = 4
-ROW, COLUMN, FIRST_HEAD = 24, 74, 60  # pixels: a cell of the map, as wide as it may be, and the middle of the first
+ABOVE, ROW = 18, 20  # pixels of the map: what is over the first row, and a row
+COLUMN, FIRST_HEAD = 74, 75  # a column, as wide as it may be, and the middle of the first
 INDUCTION = (1, 0)  # the head with the largest direct effect on the prediction
 
 
@@ -41,10 +41,10 @@ def walk(app: Driver) -> Iterator[str]:
 
 
 def _click_in_map(app: Driver, layer: int, head: int) -> None:
-    """Click a head in the map of direct effects, whose rows end at its lower edge."""
-    canvas = app.page.get_by_role("application", name=re.compile("direct effect .*layer by head")).locator("canvas")
+    """Click a head in the map of direct effects, whose rows begin at its upper edge."""
+    canvas = (
+        app.page.get_by_role("application", name=re.compile("direct effect .*layer by head")).locator("canvas").first
+    )
     canvas.scroll_into_view_if_needed()
     app.settle()
-    box = canvas.bounding_box()
-    assert box
-    canvas.click(position={"x": FIRST_HEAD + head * COLUMN, "y": box["height"] - ROW * (N_LAYERS - layer - 0.5)})
+    canvas.click(position={"x": FIRST_HEAD + head * COLUMN, "y": ABOVE + ROW * (layer + 0.5)})

@@ -3,14 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from headlight.app.components.shared.mount import mount, register
+from headlight.app.components.shared.mount import held, mount, register
 
 _render = register(Path(__file__).parent)
+
+
+class MapCell(NamedTuple):
+    """A chosen cell: its row and its column."""
+
+    row: int
+    column: int
 
 
 @dataclass(frozen=True)
@@ -25,40 +32,64 @@ class CellAxis:
     numbered: bool = False
 
 
+def chosen_cell(before: MapCell | None, epoch: int, key: str) -> MapCell | None:
+    """What the component that is about to be drawn will return."""
+    value = held(key, epoch, before)
+    return None if value is None else MapCell(*value)
+
+
 def cell_map(
     values: Float[np.ndarray, "row column"],
     rows: CellAxis,
     columns: CellAxis,
     *,
     title: str,
+    caption: str = "",
     scale: Literal["linear", "log", "signed"] = "linear",
     ends: tuple[float, float] | None = None,
+    centre: float = 0.0,
     lacks: str = "nothing there",
     told: Mapping[str, Shaped[np.ndarray, "row column"]] | None = None,
+    sums: bool = False,
+    choosable: bool = False,
+    chosen: MapCell | None = None,
+    epoch: int = 0,
+    group: str = "",
     key: str,
-) -> None:
-    """A colour for each number, the first row on top; the numbers themselves where there is room for them.
+) -> MapCell | None:
+    """A colour for each number, the first row on top; returns the cell chosen by click or Enter.
 
-    `title` is what the numbers are, with their unit; `lacks` says why a cell has none. Colours begin at the first of
-    the `ends` and go to the second, or `signed` from zero both ways as far; without `ends` to the number that is the
-    farthest from zero. Below the first end all look alike. `told` are more numbers of the cell that is pointed at.
+    `title` is what the numbers are, with their unit, and `caption` a line above; `lacks` says why a cell has none.
+    Colours begin at the first of the `ends` and go to the second, or `signed` from the `centre` both ways as far:
+    without `ends` to the number farthest from there. Below the first end all look alike. `told` are more numbers of
+    the cell that is pointed at. With `sums` the last row and column are those of all others. `chosen` counts when
+    `epoch` is new, afterwards the user's own choice does. Maps of one `group` frame the same cell.
     """
     told = told or {}
-    mount(
+    value = mount(
         _render,
         key=key,
-        group=key,
+        group=group or key,
         props={
             "rows": vars(rows) | {"labels": list(rows.labels)},
             "columns": vars(columns) | {"labels": list(columns.labels)},
             "title": title,
+            "caption": caption,
             "scale": scale,
-            "ends": ends or (0.0, float(np.nanmax(np.abs(values), initial=0.0))),
+            "ends": ends or (0.0, float(np.nanmax(np.abs(values - centre), initial=0.0))),
+            "centre": centre,
             "lacks": lacks,
             "told": list(told),
+            "sums": sums,
+            "choosable": choosable,
         },
         arrays={
             "values": values.astype(np.float32),
             **{f"told{slot}": more.astype(np.float32) for slot, more in enumerate(told.values())},
         },
+        value=chosen,
+        epoch=epoch,
     )
+    if value is None or value[0] >= len(rows.labels) or value[1] >= len(columns.labels):
+        return None
+    return MapCell(*value)

@@ -36,5 +36,5 @@ class LogScale extends ColourScale {
 const MAP_SCALES = {
   linear: ([, high]) => new LinearScale({ root: "linear", limit: roundLimitUp(high) }),
   log: (ends) => new LogScale(ends),
-  signed: ([, high]) => new ColourScale({ signed: true, root: "sqrt", limit: roundLimitUp(high) }),
+  signed: ([, high], centre) => new ColourScale({ signed: true, root: "sqrt", limit: roundLimitUp(high), centre }),
 };

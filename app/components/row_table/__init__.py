@@ -38,6 +38,7 @@ def row_table(
     key: str,
     choosable: bool = True,
     whole: bool = False,
+    in_file: bool = False,
 ) -> int | None:
     """A table that the user sorts by its columns' names; returns the place of the chosen row in the order given.
 
@@ -45,7 +46,7 @@ def row_table(
 
     The choice, and with it the place, lasts as long as `epoch` does; rows that are not `choosable` are only sorted. The
     column with the longest texts gets the room that the others leave. Beyond ten rows it scrolls, unless all of it, the
-    `whole`, is to be seen.
+    `whole`, is to be seen. In a file all rows are on the page, where the browser's search finds them.
     """
     looks = ("name", "decimals", "help", "signed", "after")
     chosen = mount(
@@ -57,6 +58,7 @@ def row_table(
             "caption": caption,
             "choosable": choosable,
             "whole": whole,
+            "inFile": in_file,
             "columns": [{look: getattr(each, look) for look in looks} for each in columns],
         },
         arrays={f"cells{place}": json_array(_known(each.cells)) for place, each in enumerate(columns)},

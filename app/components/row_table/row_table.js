@@ -2,7 +2,7 @@
 // that a thousand cost no more than ten.
 const LINE = 32; // CSS pixels of a row
 const IN_SIGHT = 11; // rows, the last one half
-const AROUND = 12; // rows above and below these, at least, for a scroll that is quicker than the drawing
+const AROUND = 12; // rows above and below these, at least, for a scroll that is quicker than the drawing; in a file all
 const LONG = 60; // letters of a cell that has the room which the other columns leave
 const WIDEST = 36; // letters of any other column beside it
 const ROOM = { cell: 3, name: 5 }; // letters beside their own: the room around them, and the arrow behind a name
@@ -53,7 +53,8 @@ class RowTable {
     this.table.onpointerleave = () => this.view.tooltip.hide();
   }
 
-  update({ title, columns, choosable, whole }, arrays) {
+  update({ title, columns, choosable, whole, inFile }, arrays) {
+    this.around = inFile ? Infinity : AROUND;
     this.choosable = choosable;
     this.table.classList.toggle("choosable", choosable);
     const read = ({ values }) => JSON.parse(new TextDecoder().decode(values));
@@ -121,7 +122,7 @@ class RowTable {
 
   paint() {
     const first = this.firstAround();
-    const shown = this.places.slice(first, first + this.inSight + 3 * AROUND);
+    const shown = this.places.slice(first, first + this.inSight + 3 * this.around);
     this.table.style.marginTop = `${first * LINE}px`;
     this.body.replaceChildren(...shown.map((place, at) => this.row(place, first + at)));
     this.first = first;
@@ -132,7 +133,7 @@ class RowTable {
   // pressed is not clicked.
   firstAround() {
     const inSight = Math.min(Math.floor(this.top / LINE), this.places.length - this.inSight);
-    return Math.max(0, (Math.floor(inSight / AROUND) - 1) * AROUND);
+    return Math.max(0, (Math.floor(inSight / this.around) - 1) * this.around);
   }
 
   row(place, at) {

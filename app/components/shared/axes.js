@@ -2,9 +2,12 @@
 // positions. Between label and matrix a mark says which run lacks the token.
 const LABEL_FONT_SIZE = 11;
 /** @typedef {"query" | "key"} Side queries are rows, keys columns */
-/** @typedef {{ left: number, top: number, width: number, height: number, shown: Record<Side, [number, number]> }} Box */
+/**
+ * @typedef {{ left: number, top: number, width: number, height: number, shown: Record<Side, [number, number]>,
+ *   longestLabel?: number }} Box
+ */
 /** @typedef {{ queries: number[], keys: number[] }} Marks */
-/** @typedef {{ start: number, end: number, pitch: number, at: (place: number) => number }} Span */
+/** @typedef {{ start: number, end: number, pitch: number, at: (place: number) => number, longest: number }} Span */
 /** @typedef {"both" | "changed" | "a" | "b"} Presence which of the runs A and B have a token */
 /** @typedef {{ labels: string[], presence: Presence[] }} Axis the tokens along a side: `axis_props` in heads/__init__.py */
 const LABEL_ROOM = 11; // CSS pixels from one label to the next
@@ -17,12 +20,13 @@ const MARK_WIDTH = 4;
 /** @type {(theme: Theme, weight?: number) => string} */
 const labelFont = (theme, weight = 400) => `${weight} ${LABEL_FONT_SIZE}px ${theme.codeFont}`;
 
-// The places of `box` along one side ("query": rows, "key": columns): first, one past the last, how far apart.
+// The places of `box` along one side ("query": rows, "key": columns): first, one past the last, how far apart, and how long
+// a label may be.
 /** @type {(box: Box, side: Side) => Span} */
 function axisSpan(box, side) {
   const [start, end] = box.shown[side];
   const pitch = (side === "query" ? box.height : box.width) / (end - start);
-  return { start, end, pitch, at: (place) => (place - start) * pitch };
+  return { start, end, pitch, at: (place) => (place - start) * pitch, longest: box.longestLabel ?? LONGEST_LABEL };
 }
 
 // The places to label, and what to write there.
@@ -34,11 +38,14 @@ function axisLabels(labels, { start, end, pitch }) {
   return places.filter((place) => place % step === 0).map((place) => [place, named ? labels[place] : String(place)]);
 }
 
-/** @param {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} context @param {Theme} theme @param {string[]} labels */
-function widestLabel(context, theme, labels) {
+/**
+ * @param {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} context @param {Theme} theme @param {string[]} labels
+ * @param {number} longest
+ */
+function widestLabel(context, theme, labels, longest = LONGEST_LABEL) {
   context.font = labelFont(theme);
   const widest = Math.max(...labels.map((text) => context.measureText(text).width));
-  return Math.ceil(Math.min(LONGEST_LABEL, Math.max(widest, 24)));
+  return Math.ceil(Math.min(longest, Math.max(widest, 24)));
 }
 
 // One axis of `box`: beside the rows, or under the columns and turned upwards.
@@ -66,7 +73,7 @@ function drawAxisMark(context, theme, box, side, labels, place, colour) {
   turnTo(context, box, side);
   context.fillStyle = cssColour(theme.background);
   const covered = axisLabels(labels, span).filter(([other]) => Math.abs(other - place) * span.pitch < LABEL_ROOM);
-  const width = LONGEST_LABEL + LABEL_GAP;
+  const width = span.longest + LABEL_GAP;
   for (const [other] of [...covered, [place]]) {
     context.fillRect(-width - LABEL_GAP, span.at(other + 0.5) - LABEL_ROOM / 2, width, LABEL_ROOM);
   }
@@ -88,7 +95,7 @@ function turnTo(context, box, side) {
 function drawAxisLabel(context, span, place, text) {
   context.textBaseline = "middle";
   context.textAlign = "right";
-  context.fillText(fitText(context, text, LONGEST_LABEL), -LABEL_GAP, span.at(place + 0.5) + 0.5);
+  context.fillText(fitText(context, text, span.longest), -LABEL_GAP, span.at(place + 0.5) + 0.5);
 }
 
 // Only in A: an empty bar. Only in B: a full one. Another token in B: a dot.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.html.document import document
-from headlight.app.exports.html.sorted_table import sorted_table
+from headlight.app.exports.html.file_table import file_table
 from headlight.app.pages.heads.found import Scored, changed, changes_table, table
 from headlight.app.pages.heads.head_map import draw_map, limit_of
 from headlight.app.pages.heads.numbers import found_of
@@ -26,5 +26,5 @@ def page(texts: Sequence[str], shown: Comparison, chosen: Selection) -> bytes:
         for side, each in maps.items():
             scale = limit_of([each]) if side == DIFFERENCE else limit
             draw_map(each, chosen, 0, f"finder {side}", scale, side if "B" in found else "")
-        sorted_table(f"Heads by {title}" if "B" not in found else f"Heads by how much {title} changes", numbers)
+        file_table(f"Heads by {title}" if "B" not in found else f"Heads by how much {title} changes", numbers)
     return document("Heads", shown if "B" in found else Comparison(shown.a), mounted, "plain", tokens=False)

@@ -2,7 +2,7 @@
 
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.html.document import document
-from headlight.app.exports.html.sorted_table import sorted_table
+from headlight.app.exports.html.file_table import file_table
 from headlight.app.pages.patching.patches import finished, table, title
 from headlight.app.pages.patching.view import draw_map, drawn
 from headlight.app.selection.chosen import Selection
@@ -15,5 +15,5 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     with recorded() as mounted:
         for matrix, called in drawn(found):
             draw_map(found, matrix, called, called)
-        sorted_table("Cells, that which moves the prediction most first", table(found))
+        file_table("Cells, that which moves the prediction most first", table(found))
     return document(f"Patching, {title(found.asked)},", shown, mounted, "plain")

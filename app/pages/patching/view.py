@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.analyses import patching
 from headlight.app.analyses.patching import Piece
-from headlight.app.components import Choice, Listed, MapAxis, Option, Switch, Text, signed_map
+from headlight.app.components import CellAxis, Choice, Listed, Option, Switch, Text, cell_map
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.patching.choices import Choices
@@ -226,11 +226,12 @@ def drawn(found: Patched) -> list[tuple[Matrix, str]]:
 def draw_map(found: Patched, matrix: Matrix, called: str, key: str) -> None:
     """A map of shares."""
     rows, columns = axes(found.asked)
-    signed_map(
+    cell_map(
         matrix.values,
-        MapAxis(rows, matrix.rows),
-        MapAxis(columns, matrix.columns),
+        CellAxis(rows, matrix.rows),
+        CellAxis(columns, matrix.columns),
         title=called,
+        scale="signed",
         centre=found.unpatched,
         lacks="not matched" if found.complete else "not done yet",
         key=key,

@@ -1,7 +1,7 @@
 """One statistic of every head over many prompts: mean and standard deviation, as maps and as a table."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 import streamlit as st
@@ -22,6 +22,7 @@ from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.run import Run
 
 PerHead = Shaped[np.ndarray, "layer head"]
+Measured = Literal["mean", "standard deviation"]
 
 
 def choose(run: Run, known: Sequence[HeadStatistics]) -> None:
@@ -66,44 +67,58 @@ def draw(run: Run, known: Sequence[HeadStatistics]) -> None:
     """The maps of all heads and the table sorted by mean."""
     own = selection.current().of(Choices)
     found = over(known, own.statistic)
-    mean, sd = found.mean.values.numpy(), found.sd.values.numpy()
-    count = found.count.numpy()
     title = SCORES[own.statistic].title
     many = "1 prompt" if len(known) == 1 else f"{len(known):,} different prompts"
     heading(f"{title} over {many}", "over_prompts", key="over")
     left, right = st.columns(2, gap="large")
     with left:
-        _map("mean", found.mean.unit, mean, {"standard deviation": sd, "prompts": count})
+        draw_map(found, "mean", selection.widget_key("statistic mean"))
     with right:
-        if np.isnan(sd).all():
+        if found.sd.values.isnan().all():
             st.caption("There is no standard deviation before two prompts with such a token have been run.")
         else:
-            _map("standard deviation", found.sd.unit, sd, {"mean": mean, "prompts": count})
-    _table(mean, sd, count)
+            draw_map(found, "standard deviation", selection.widget_key("statistic standard deviation"))
+    _table(by_mean(found))
 
 
-def _map(name: str, unit: str, values: PerHead, told: Mapping[str, PerHead]) -> None:
+def draw_map(found: Spread, which: Measured, key: str) -> None:
+    """One of a statistic's two numbers of every head, which tells the other one too."""
+    numbers = _numbers(found)
+    values = numbers.pop(which)
     n_layers, n_heads = values.shape
     cell_map(
         values,
         CellAxis("layer", [f"L{layer}" for layer in range(n_layers)]),
         CellAxis("head", [f"H{head}" for head in range(n_heads)]),
-        title=f"{name} ({unit})",
+        title=f"{which} ({found.mean.unit})",
         lacks="in no prompt so far",
-        told=told,
-        key=selection.widget_key(f"statistic {name}"),
+        told=numbers,
+        group="statistic",
+        key=key,
     )
 
 
-def _table(mean: PerHead, sd: PerHead, count: PerHead) -> None:
-    order = np.argsort(-np.nan_to_num(mean, nan=-1.0), axis=None, kind="stable")
-    n_heads = mean.shape[1]
-    numbers = {"mean": mean, "standard deviation": sd, "prompts": count}
+def _numbers(found: Spread) -> dict[str, PerHead]:
+    return {
+        "mean": found.mean.values.numpy(),
+        "standard deviation": found.sd.values.numpy(),
+        "prompts": found.count.numpy(),
+    }
+
+
+def by_mean(found: Spread) -> dict[str, list[Cell]]:
+    """Every head with its numbers, one row a head, the largest mean first."""
+    numbers = _numbers(found)
+    order = np.argsort(-np.nan_to_num(numbers["mean"], nan=-1.0), axis=None, kind="stable")
+    n_heads = found.count.shape[1]
     known = {name: values.ravel()[order].tolist() for name, values in numbers.items()}
-    columns: dict[str, list[Cell]] = {
+    return {
         "head": [name(divmod(int(place), n_heads)) for place in order],
         **{name: [None if value != value else value for value in values] for name, values in known.items()},
     }
+
+
+def _table(columns: Mapping[str, Sequence[Cell]]) -> None:
     row_table(
         [Column(name, cells, decimals=None if name in ("head", "prompts") else 3) for name, cells in columns.items()],
         title="Every head's mean and standard deviation over the prompts, the largest mean first",

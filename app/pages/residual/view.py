@@ -7,8 +7,9 @@ import streamlit as st
 from jaxtyping import Float
 
 from headlight.app import selection
-from headlight.app.components import CellAxis, Listed, cell_map
+from headlight.app.components import Listed
 from headlight.app.pages.residual import charts as own
+from headlight.app.pages.residual.maps import norm_map
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import (
@@ -48,28 +49,12 @@ def _norm_maps(shown: Comparison, norms: own.Norms) -> None:
         columns = tables.of_cells(named(shown, norms, "L2 norm"), layers, shown.labels)
         tables.draw(columns, "L2 norm of the stream by place and layer")
         return
-    ends = _ends({side: norms[side] for side in shown.sides})
-    for side, values in norms.items():
+    for side in norms:
         if side == DIFFERENCE:
             st.caption("B − A: blue where B's stream is longer, orange where A's is")
         elif shown.b is not None:
             st.caption(side)
-        cell_map(
-            values[::-1],  # the embedding at the bottom
-            CellAxis("after", layers[: len(values)][::-1]),
-            CellAxis("token", shown.labels, numbered=True),
-            title="change of L2 norm" if side == DIFFERENCE else "L2 norm",
-            scale="signed" if side == DIFFERENCE else "log",
-            ends=None if side == DIFFERENCE else ends,
-            lacks="not in both runs" if side == DIFFERENCE else "not in this run",
-            key=selection.widget_key(f"norms {side}"),
-        )
-
-
-def _ends(norms: own.Norms) -> tuple[float, float]:
-    """The least and the greatest length of all runs that is not zero, which has no place on a logarithmic scale."""
-    positive = np.concatenate([values[values > 0] for values in norms.values()])
-    return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 1.0)
+        norm_map(shown, norms, side, selection.widget_key(f"norms {side}"))
 
 
 def _token(shown: Comparison, place: int) -> Listed:

@@ -1,13 +1,9 @@
 """The page *Weights* as a file: tables that can be sorted, and the maps of earlier heads."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from headlight.app.analyses.weights import circuit_of
 from headlight.app.components.shared.mount import recorded
-from headlight.app.exports.csv_files import Cell
 from headlight.app.exports.html.document import document
-from headlight.app.exports.html.sorted_table import sorted_table
+from headlight.app.exports.html.file_table import file_table
 from headlight.app.pages.weights.numbers import listed, looked_up
 from headlight.app.pages.weights.view import called, draw_map
 from headlight.app.pages.weights.weight_tables import (
@@ -21,7 +17,6 @@ from headlight.app.pages.weights.weight_tables import (
     weights_of,
 )
 from headlight.app.parts.parts import name
-from headlight.app.parts.tables import Columns
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.explain.circuits import THROUGH
@@ -33,13 +28,13 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     pairs, token = circuit_of(of.key).pairs(), looked_up(of.run, chosen)
     where = f" in {listed(of)}" if of.compares else ""
     with recorded() as mounted:
-        sorted_table(f"Highest pairs of all{where}", _cells(pairs_table(of, pairs.highest)))
-        sorted_table(f"Lowest pairs of all{where}", _cells(pairs_table(of, pairs.lowest)))
+        file_table(f"Highest pairs of all{where}", pairs_table(of, pairs.highest))
+        file_table(f"Lowest pairs of all{where}", pairs_table(of, pairs.lowest))
         for title, columns in ({} if token is None else partners_tables(of, token)).items():
-            sorted_table(title, _cells(columns))
+            file_table(title, columns)
         if of.compares:
-            sorted_table("Singular values", _cells(strengths_table(of)))
-        sorted_table(f"Singular directions{where}", _cells(directions_table(of, circuit_of(of.key).directions())))
+            file_table("Singular values", strengths_table(of))
+        file_table(f"Singular directions{where}", directions_table(of, circuit_of(of.key).directions()))
         if of.head[0]:
             above = above_random(compositions_of(of))
             for side, maps in above.items():
@@ -48,12 +43,3 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
                     draw_map(maps[through], called(through, side, of), farthest(above), key)
     title = f"Weights of {name(of.head)}, {of.kind.upper()} circuit,"
     return document(title, shown if of.compares else Comparison(shown.a), mounted, "plain", tokens=False)
-
-
-def _cells(columns: Columns) -> dict[str, Sequence[Cell]]:
-    """Lists of tokens as one text, and nothing for what is not a number."""
-
-    def cell(value: Any) -> Cell:
-        return "  ".join(value) if isinstance(value, list) else None if value != value else value
-
-    return {title: list(map(cell, values)) for title, values in columns.items()}

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from headlight.app import selection
 from headlight.app.analyses import weights
-from headlight.app.components import Choice, Column, MapAxis, Text, row_table, signed_map
+from headlight.app.components import CellAxis, Choice, Column, Text, cell_map, row_table
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.weights.choices import Choices
@@ -222,9 +222,9 @@ def called(through: Through, side: str, of: Weights) -> str:
 
 def draw_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, key: str, caption: str = "") -> None:
     """How far each earlier head's composition is above that of random heads, in one model or in B more than in A."""
-    rows = MapAxis("layer", [f"L{layer}" for layer in range(len(values))])
-    columns = MapAxis("head", [f"H{head}" for head in range(values.shape[1])])
-    signed_map(values, rows, columns, title=title, caption=caption, limit=limit or None, key=key)
+    rows = CellAxis("layer", [f"L{layer}" for layer in range(len(values))])
+    columns = CellAxis("head", [f"H{head}" for head in range(values.shape[1])])
+    cell_map(values, rows, columns, title=title, caption=caption, scale="signed", ends=(0, limit), key=key)
 
 
 def _table(columns: tables.Columns, title: str, key: str, caption: str = "", whole: bool = False) -> None:

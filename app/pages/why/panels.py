@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from headlight.app.components import MapAxis, MapCell, signed_map
+from headlight.app.components import CellAxis, MapCell, cell_map
 from headlight.app.figures import Row
 from headlight.app.pages.why.figures import SUM, Step, condensed, fall, limit_of
 from headlight.app.parts.labels import number
@@ -26,12 +26,13 @@ def score(sides: Mapping[str, Matrix], side: str, key: str, title: str = SCORE) 
     """The score's strongest parts, row the query's and column the key's."""
     parts = {each: condensed(matrix) for each, matrix in sides.items()}
     shown = parts[side]
-    signed_map(
+    cell_map(
         shown.values,
-        MapAxis("query's part", shown.rows),
-        MapAxis("key's part", shown.columns),
+        CellAxis("query's part", shown.rows),
+        CellAxis("key's part", shown.columns),
         title=title,
-        limit=limit_of(parts, side),
+        scale="signed",
+        ends=(0, limit_of(parts, side)),
         sums=True,
         key=key,
     )
@@ -61,13 +62,14 @@ def effect_map(
 ) -> MapCell | None:
     """Layer by head: what each adds directly."""
     matrix = sides[side]
-    return signed_map(
+    return cell_map(
         matrix.values,
-        MapAxis("layer", matrix.rows),
-        MapAxis("head", matrix.columns),
+        CellAxis("layer", matrix.rows),
+        CellAxis("head", matrix.columns),
         title=title,
         caption=caption,
-        limit=limit_of(sides, side),
+        scale="signed",
+        ends=(0, limit_of(sides, side)),
         choosable=choosable,
         chosen=chosen,
         epoch=epoch,
@@ -80,8 +82,9 @@ def plain_map(
 ) -> None:
     """A matrix as it is."""
     matrix = sides[side]
-    rows, columns = MapAxis(names[0], matrix.rows), MapAxis(names[1], matrix.columns)
-    signed_map(matrix.values, rows, columns, title=title, caption=caption, limit=limit_of(sides, side), key=key)
+    rows, columns = CellAxis(names[0], matrix.rows), CellAxis(names[1], matrix.columns)
+    ends = 0, limit_of(sides, side)
+    cell_map(matrix.values, rows, columns, title=title, caption=caption, scale="signed", ends=ends, key=key)
 
 
 def promoted_rows(run: Run, ids: Sequence[int], by: Sequence[float]) -> list[Row]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
@@ -20,6 +21,7 @@ from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.runs import shown
 from headlight.model import Transformer, TransformerConfig, save_gpt2
 from headlight.model.comparison import Comparison
+from headlight.model.reports.residual import component_norms
 from tests.app.exports.hostile import HOSTILE, LISTED, OTHER, PROMPTS, TEXTS, chosen, listing
 from tests.places import MINI
 
@@ -102,17 +104,21 @@ def test_the_lens_in_a_file_tells_what_is_under_the_pointer(opened: Opened, alon
 
 def test_a_click_on_the_stream_shows_that_tokens_parts(opened: Opened, two: Comparison, folder: str) -> None:
     page = opened.open(RESIDUAL.page(two, chosen(folder, prompt_b=OTHER)))
-    page.locator("canvas").first.click(position={"x": 60, "y": 14})
-    expect(page.get_by_text("At <|endoftext|>, place 0")).to_be_visible()
-    bars = page.locator(".field .bar")
+    expect(page.locator(".legend .bar").last).to_be_visible()
+    page.locator("canvas").first.click(position={"x": 46, "y": 28})
+    expect(page.get_by_text("what each part adds (L2 norm) at 0 <|endoftext|>")).to_have_count(3)
+    bars = page.locator(".track .bar")
     expect(bars).to_have_count(2 * 3 * (2 + 2 * 3))  # two charts, A, B and B - A, embeddings and three layers
     bars.nth(1).hover()
     expect(page.locator(".tooltip:popover-open")).to_contain_text("position embedding")
+    at_first = component_norms(two)["A"].values[:, 0]
+    told = page.locator(".rows").first.locator(".value").all_text_contents()
+    np.testing.assert_allclose([float(text) for text in told], at_first, rtol=5e-4)  # four digits
 
 
 def test_prompts_are_sorted_and_shown_as_they_are(opened: Opened, alone: Comparison, folder: str) -> None:
     page = opened.open(PROMPTS.page(alone, chosen(folder, statistic="first_token", statistic_head=(0, 1))))
-    table = page.get_by_role("table", name="Prompts")
+    table = page.get_by_role("grid", name="Prompts.")
     texts = table.locator("tbody td:first-child")
     assert texts.all_text_contents()[: len(TEXTS)] == TEXTS
     table.get_by_role("button", name="L0H1 First token").click()
@@ -127,11 +133,15 @@ def test_prompts_are_sorted_and_shown_as_they_are(opened: Opened, alone: Compari
 def test_a_head_of_the_maps_says_what_its_squares_mean(opened: Opened, alone: Comparison, folder: str) -> None:
     selection = chosen(folder)
     page = opened.open(PROMPTS.page(alone, selection))
-    page.locator(".cell").nth(7).hover()
+    maps = page.get_by_role("application")
+    maps.first.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
     mean = PROMPTS.data(alone, selection).arrays["mean"].values[1, 2].item()
-    expect(page.locator(".tooltip:popover-open")).to_contain_text(f"L1H2mean{mean:#.4g}")
-    expect(page.locator(".cell.framed")).to_have_count(2)
-    means = page.get_by_role("table", name="Heads").locator("tbody td:nth-child(2)").all_text_contents()
+    expect(page.locator(".tooltip:popover-open")).to_contain_text(f"layerL1headH2value{mean:.4g}")
+    framed = "stages => stages.filter((stage) => stage.lastChild.width > 0).length"
+    assert page.locator(".stage").evaluate_all(framed) == 2  # the head stands in both maps
+    means = page.get_by_role("grid", name="Heads.").locator("tbody td:nth-child(2)").all_text_contents()
     assert list(map(float, means)) == sorted(map(float, means), reverse=True)
 
 

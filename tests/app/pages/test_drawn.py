@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.figures import Plot
 from headlight.app.figures.layout import Trace
 from headlight.app.pages.prompts import prompt_statistics
-from headlight.app.pages.residual import view as residual
+from headlight.app.pages.residual import maps
 from headlight.app.parts import charts
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
@@ -83,7 +83,7 @@ def both(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     """What the residual page draws."""
-    return Drawn(monkeypatch, residual, "cell_map")
+    return Drawn(monkeypatch, maps, "cell_map")
 
 
 @pytest.fixture
@@ -120,8 +120,8 @@ def test_the_maps_of_norms_have_one_scale_and_the_embedding_at_the_bottom(both: 
 
 
 def test_a_stream_of_zeros_has_no_place_on_the_scale() -> None:
-    assert residual._ends({"A": np.array([[0.0, 2.0], [8.0, np.nan]])}) == (2, 8)
-    assert residual._ends({"A": np.zeros((1, 1))}) == (1, 1)
+    assert maps._ends({"A": np.array([[0.0, 2.0], [8.0, np.nan]])}) == (2, 8)
+    assert maps._ends({"A": np.zeros((1, 1))}) == (1, 1)
 
 
 def test_the_chosen_token_is_a_strong_line_over_all(both: Comparison, figure: Figure) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import Float
 
 from headlight.app.components.shared.mount import mount, register
 from headlight.app.figures import Row
@@ -27,5 +28,25 @@ def signed_bars(bars: Sequence[Row], *, title: str, series: Sequence[str] = ("",
             "texts": [bar.text for bar in bars],
             "kinds": [bar.kind for bar in bars],
         },
-        arrays={"spans": np.array([bar.spans for bar in bars], np.float32).reshape(len(bars), len(series), 2)},
+        arrays={"ends": np.array([bar.spans for bar in bars], np.float32).reshape(1, len(bars), 2 * len(series))},
+    )
+
+
+def bars_by_place(
+    labels: Sequence[str],
+    values: Float[np.ndarray, "row place"],
+    places: Sequence[str],
+    *,
+    title: str,
+    place: int,
+    group: str,
+) -> None:
+    """Bars of one place, at first of `place`, then of that which is chosen in a map of the `group`."""
+    mount(
+        _render,
+        key=title,
+        group=group,
+        props={"title": title, "series": [""], "labels": list(labels[: len(values)]), "places": list(places)},
+        arrays={"ends": np.stack([np.zeros_like(values), values], -1).swapaxes(0, 1).astype(np.float32)},
+        value=place,
     )

@@ -111,7 +111,7 @@ def test_the_page_lists_the_pairs(browser: Browser, tmp_path: Path, alone: Compa
     opened = Opened(browser, tmp_path / "page.html")
     page = opened.open(WEIGHTS.page(alone, selection))
     found = circuit_of(Asked(alone.a.source.name, (1, 2), "qk")).pairs().highest
-    first = page.get_by_role("table").first.get_by_role("row").nth(1)
+    first = page.get_by_role("grid").first.get_by_role("row").nth(1)
     (label,) = alone.a.tokenizer.labels(found.rows.values[:1].tolist())
     expect(first).to_contain_text(label)
     expect(page.get_by_role("application")).to_have_count(3)

@@ -1,0 +1,151 @@
+// How the matrix looks: cells as wide as there is room for, under one another where there are more columns than pixels,
+// with their numbers in them if all fit. Sums stand behind a line.
+const ROW = 20; // CSS pixels
+const WIDEST_COLUMN = 74;
+const GAPS_FROM = 6; // narrower cells touch each other
+const NUMBERS_FROM = 24;
+const AXIS_NAME_ROOM = 18;
+const LEVEL_LABELS_ROOM = 20;
+const LONGEST_NAME = 120;
+
+class MapPicture {
+  constructor({ rows, columns, scale, ends, centre, sums }, { values, shape }) {
+    Object.assign(this, { rows, columns, sums, values });
+    [this.down, this.across] = shape;
+    this.scale = MAP_SCALES[scale](ends, centre);
+    this.lacks = values.some(Number.isNaN);
+  }
+
+  has([row, column]) {
+    return row >= 0 && column >= 0 && row < this.down && column < this.across;
+  }
+
+  value([row, column]) {
+    return this.values[row * this.across + column];
+  }
+
+  isSum([row, column]) {
+    return this.sums && (row === this.down - 1 || column === this.across - 1);
+  }
+
+  corner([row, column]) {
+    return [this.box.left + column * this.pitch, this.box.top + row * ROW];
+  }
+
+  cellAt(x, y) {
+    if (!this.box) return null; // not drawn yet
+    const cell = [Math.floor((y - this.box.top) / ROW), Math.floor((x - this.box.left) / this.pitch)];
+    return this.has(cell) ? cell : null;
+  }
+
+  // Where everything lies, the matrix on whole device pixels.
+  lay(context, width) {
+    const whole = (pixels) => Math.round(pixels * devicePixelRatio) / devicePixelRatio;
+    const widest = (labels) => widestLabel(context, this.theme, labels, LONGEST_NAME);
+    const left = whole(widest([...this.rows.labels, this.columns.name]) + LABEL_GAP);
+    const room = Math.min(width - left - 2, this.across * WIDEST_COLUMN) * devicePixelRatio;
+    const wide = crispSize(this.across, Math.floor(room)) / devicePixelRatio;
+    this.pitch = wide / this.across;
+    const longest = Math.max(...this.columns.labels.map((label) => context.measureText(label).width));
+    this.isLevel = longest <= this.pitch - 6;
+    const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.columns.labels) + 2 * LABEL_GAP;
+    const shown = { query: [0, this.down], key: [0, this.across] };
+    const longestLabel = LONGEST_NAME;
+    this.box = { left, top: AXIS_NAME_ROOM, width: wide, height: this.down * ROW, shown, longestLabel };
+    this.levelLabels = AXIS_NAME_ROOM + this.box.height + LEVEL_LABELS_ROOM / 2 + 1;
+    this.size = [left + wide + 2, AXIS_NAME_ROOM + this.box.height + below];
+  }
+
+  paint(canvas, theme, width) {
+    this.theme = theme;
+    this.lay(canvas.getContext("2d"), width);
+    const context = sizedContext(canvas, ...this.size);
+    const level = (value) => (Number.isNaN(value) ? LACK_LEVELS.absent : this.scale.level(value));
+    const levels = this.values.map(level);
+    context.fillStyle = cssColour(theme.background);
+    context.fillRect(0, 0, ...this.size);
+    this.paintCells(context, levels);
+    this.paintNumbers(context, levels);
+    this.paintNames(context);
+    if (this.sums) this.paintLines(context);
+  }
+
+  paintCells(context, levels) {
+    const { left, top, width, height } = this.box;
+    const pixels = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
+    const matrix = { codes: levels, rows: this.down, columns: this.across, colours: this.scale.palette(this.theme) };
+    context.save();
+    context.resetTransform();
+    paintMatrix(context, matrix, ...pixels);
+    context.restore();
+    for (let row = 1; row <= this.down; row++) context.fillRect(left, top + row * ROW - 1, width, 1);
+    if (this.pitch < GAPS_FROM) return;
+    for (let column = 1; column <= this.across; column++) context.fillRect(left + column * this.pitch - 1, top, 1, height);
+  }
+
+  // In the cells, if all fit.
+  paintNumbers(context, levels) {
+    if (this.pitch < NUMBERS_FROM) return;
+    const { limit } = this.scale;
+    const digits = limit >= 100 ? 0 : limit >= 10 ? 1 : limit >= 0.2 ? 2 : 3;
+    const written = (value) => (Number(value.toFixed(digits)) === 0 ? "0" : withMinus(value.toFixed(digits)));
+    const texts = Array.from(this.values, (value) => (Number.isNaN(value) ? "" : written(value)));
+    context.font = labelFont(this.theme);
+    if (texts.some((text) => context.measureText(text).width > this.pitch - 6)) return;
+    [context.textAlign, context.textBaseline] = ["center", "middle"];
+    texts.forEach((text, index) => {
+      const cell = [Math.floor(index / this.across), index % this.across];
+      const [x, y] = this.corner(cell);
+      context.font = labelFont(this.theme, this.isSum(cell) ? 700 : 400);
+      context.fillStyle = inkOn(this.scale.levelColour(this.theme, levels[index]) ?? this.theme.background);
+      context.fillText(text, x + this.pitch / 2, y + ROW / 2);
+    });
+  }
+
+  paintNames(context) {
+    const { theme, box } = this;
+    const everywhere = (axis) => ({ labels: axis.labels, presence: axis.labels.map(() => "both") });
+    drawAxis(context, theme, box, "query", everywhere(this.rows));
+    if (this.isLevel) upTo(this.across).forEach((column) => this.paintLevelLabel(context, column));
+    else drawAxis(context, theme, box, "key", everywhere(this.columns));
+    context.font = labelFont(theme);
+    context.fillStyle = cssColour(theme.faded);
+    [context.textAlign, context.textBaseline] = ["left", "middle"];
+    context.fillText(this.rows.name, 0, AXIS_NAME_ROOM / 2 - 1);
+    context.textAlign = "right";
+    context.fillText(this.columns.name, box.left - LABEL_GAP, this.levelLabels);
+  }
+
+  paintLevelLabel(context, column, weight = 400, colour = this.theme.faded) {
+    [context.textAlign, context.textBaseline] = ["center", "middle"];
+    context.font = labelFont(this.theme, weight);
+    context.fillStyle = cssColour(colour);
+    context.fillText(this.columns.labels[column], this.corner([0, column + 0.5])[0], this.levelLabels);
+  }
+
+  // Between the sums and what they are of.
+  paintLines(context) {
+    const { left, top, width, height } = this.box;
+    const [x, y] = this.corner([this.down - 1, this.across - 1]);
+    for (const [colour, size] of [["background", 4], ["text", 1]]) {
+      context.fillStyle = cssColour(this.theme[colour]);
+      context.fillRect(left, y - (1 + size) / 2, width, size);
+      context.fillRect(x - (1 + size) / 2, top, size, height);
+    }
+  }
+
+  // The frames of the cell that is chosen and of the one that is pointed at, and their names in bold.
+  mark(canvas, chosen, cursor) {
+    const context = sizedContext(canvas, ...this.size);
+    if (chosen) this.markCell(context, chosen, this.theme.pin);
+    if (cursor) this.markCell(context, cursor, this.theme.text);
+  }
+
+  markCell(context, [row, column], colour) {
+    const { theme, box } = this;
+    drawAxisMark(context, theme, box, "query", this.rows.labels, row, theme.text);
+    if (!this.isLevel) drawAxisMark(context, theme, box, "key", this.columns.labels, column, theme.text);
+    else this.paintLevelLabel(context, column, 700, theme.text);
+    drawCrosshair(context, theme, box, { queries: [row], keys: [column], colour });
+  }
+}

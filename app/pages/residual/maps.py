@@ -1,0 +1,58 @@
+"""The maps of the residual stream, for the page and for a file."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.components import CellAxis, MapCell, cell_map
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.model.comparison import Comparison
+
+GROUP = "residual"
+
+
+def norm_map(
+    shown: Comparison,
+    norms: Mapping[str, Float[np.ndarray, "layer place"]],
+    side: str,
+    key: str,
+    called: str = "",
+    chosen: MapCell | None = None,
+) -> None:
+    """The stream's norm at every layer and token, the embedding at the bottom; with one chosen, another can be."""
+    is_change = side == DIFFERENCE
+    layers = shown.layer_labels[: len(norms[side])]
+    cell_map(
+        norms[side][::-1],
+        CellAxis("after", layers[::-1]),
+        CellAxis("token", shown.labels, numbered=True),
+        title=f"{called}{'change of ' if is_change else ''}L2 norm",
+        scale="signed" if is_change else "log",
+        ends=None if is_change else _ends({each: norms[each] for each in shown.sides}),
+        lacks="not in both runs" if is_change else "not in this run",
+        choosable=chosen is not None,
+        chosen=chosen,
+        group=GROUP,
+        key=key,
+    )
+
+
+def _ends(norms: Mapping[str, Float[np.ndarray, "layer place"]]) -> tuple[float, float]:
+    """The least and the greatest length of all runs that is not zero, which has no place on a logarithmic scale."""
+    positive = np.concatenate([values[values > 0] for values in norms.values()])
+    return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 1.0)
+
+
+def cosine_map(shown: Comparison, cosines: Float[np.ndarray, "layer other_layer"], side: str, called: str) -> None:
+    """The cosine between the stream's states after every two layers."""
+    layers, is_change = shown.layer_labels[: len(cosines)], side == DIFFERENCE
+    cell_map(
+        cosines,
+        CellAxis("after", layers),
+        CellAxis("and after", layers),
+        title=f"{called}{'change of cosine' if is_change else 'cosine between layers'}",
+        scale="signed" if is_change else "linear",
+        ends=None if is_change else (0, 1),
+        key=f"cosines {side}",
+    )
