@@ -1,7 +1,15 @@
 // The colours of coding.py's codes: of 0, which is masked, there is none. `share` is a code's place on the colour map.
+/** @typedef {"positive" | "signed"} ThumbnailKind */
+/**
+ * @typedef {{ share: (code: number) => number, map: (theme: Theme) => Rgb[],
+ *   ticks: [place: number, share: number][] }} ThumbnailCodes
+ */
+
 const STEPS = 254;
+/** @type {(share: number) => number} */
 const signedRoot = (share) => Math.sign(share) * Math.sqrt(Math.abs(share));
 
+/** @type {Record<ThumbnailKind, ThumbnailCodes>} */
 const THUMBNAIL_KINDS = {
   positive: {
     share: (code) => (code - 1) / STEPS,
@@ -16,15 +24,21 @@ const THUMBNAIL_KINDS = {
   },
 };
 
+/** @type {(codes: ThumbnailCodes, theme: Theme) => Uint32Array} */
 const thumbnailColours = ({ share, map }, theme) => {
   const packed = map(theme).map(packedColour);
   return Uint32Array.from({ length: 256 }, (_, code) => colourAt(packed, share(code)));
 };
 
+/**
+ * @param {HTMLElement} legend @param {Theme} theme
+ * @param {{ kind: ThumbnailKind, title: string, limit: number, lacks: string | false }} look
+ */
 function drawThumbnailLegend(legend, theme, { kind, title, limit, lacks }) {
   const { map, ticks } = THUMBNAIL_KINDS[kind];
-  const sign = (share) => (kind === "signed" && share > 0 ? "+" : "");
-  const text = (share) => `${sign(share)}${Number((share * limit).toPrecision(2))}`.replace("-", "−");
+  const sign = (/** @type {number} */ share) => (kind === "signed" && share > 0 ? "+" : "");
+  const text = (/** @type {number} */ share) => `${sign(share)}${Number((share * limit).toPrecision(2))}`.replace("-", "−");
+  /** @type {Tick[]} */
   const labelled = ticks.map(([place, share]) => [place, text(share)]);
   drawLegend(legend, theme, { title, ticks: labelled, lacks, map: map(theme) });
 }

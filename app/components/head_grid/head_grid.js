@@ -3,12 +3,44 @@ const SMALL_PITCH = 40; // CSS pixels
 const MAGNIFIED = 168;
 const PATIENCE = 200; // milliseconds
 
+/** @type {() => Promise<void>} */
 const nextFrame = () => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
 
-class HeadGrid {
-  listeners = { head: (head) => this.place(this.linkedFrame, head) };
-  cursor = 0;
+/**
+ * @typedef {object} HeadGridProps of head_grid/__init__.py
+ * @property {string[][] | null} captions by layer and head, as figures and marks are
+ * @property {HeadIndex[] | null} order
+ * @property {string[][] | null} figures
+ * @property {string[][] | null} marks
+ * @property {number | null} largest
+ * @property {ThumbnailKind} kind
+ * @property {string} legendTitle
+ * @property {number} legendLimit
+ * @property {string} lacks
+ */
 
+class HeadGrid {
+  listeners = { head: (/** @type {HeadIndex | null} */ head) => this.place(this.linkedFrame, head) };
+  cursor = 0;
+  /** @type {HeadGridProps} */
+  props;
+  /** @type {number[]} */
+  shape = [];
+  /** @type {Uint8Array} */
+  codes;
+  masked = false;
+  /** @type {HeadIndex[]} */
+  selected = [];
+  /** @type {GridLayout} */
+  layout;
+  /** @type {Uint32Array} */
+  colours;
+  /** @type {Uint32Array} */
+  hatch;
+  /** @type {string | null} */
+  hovered = null; // a head's name
+
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
@@ -41,16 +73,19 @@ class HeadGrid {
     this.board.onblur = () => this.leave();
   }
 
+  /** @param {HeadGridProps} props @param {{ thumbnails: Bytes }} arrays */
   update(props, { thumbnails }) {
-    Object.assign(this, props);
+    this.props = props;
     this.shape = thumbnails.shape;
     this.codes = thumbnails.values;
     this.masked = this.codes.includes(MASKED);
     const [layerCount, headCount] = this.shape;
-    const size = this.order ? `${this.order.length} heads in order` : `${layerCount} layers by ${headCount} heads`;
-    this.board.ariaLabel = `${size}: ${this.legendTitle}. Arrow keys, Home and End move; Enter selects.`;
+    const { order, legendTitle } = props;
+    const size = order ? `${order.length} heads in order` : `${layerCount} layers by ${headCount} heads`;
+    this.board.ariaLabel = `${size}: ${legendTitle}. Arrow keys, Home and End move; Enter selects.`;
   }
 
+  /** @param {HeadIndex[]} selected */
   setValue(selected) {
     const [layerCount, headCount] = this.shape;
     this.selected = selected.filter(([layer, head]) => layer < layerCount && head < headCount);
@@ -58,15 +93,16 @@ class HeadGrid {
     this.drawFrames();
   }
 
+  /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
-    const { order, shape } = this;
-    this.layout = order ? flowLayout(order, shape, width, this.figures ? 2 : 1) : tableLayout(shape, width, this.largest ?? LARGEST_PITCH);
+    const { order, figures, largest, kind, legendTitle: title, legendLimit: limit, lacks } = this.props;
+    const { shape, masked } = this;
+    this.layout = order ? flowLayout(order, shape, width, figures ? 2 : 1) : tableLayout(shape, width, largest ?? LARGEST_PITCH);
     this.cursor = Math.min(this.cursor, Math.max(0, this.layout.heads.length - 1));
     this.sheet.classList.toggle("flow", Boolean(order));
     this.board.classList.toggle("small", this.layout.pitch < SMALL_PITCH);
-    this.colours = thumbnailColours(THUMBNAIL_KINDS[this.kind], theme);
+    this.colours = thumbnailColours(THUMBNAIL_KINDS[kind], theme);
     this.hatch = hatching(theme);
-    const { kind, legendTitle: title, legendLimit: limit, masked, lacks } = this;
     drawThumbnailLegend(this.legend, theme, { kind, title, limit, lacks: masked && lacks });
     this.drawLabels();
     this.drawThumbnails(theme);
@@ -75,34 +111,37 @@ class HeadGrid {
   }
 
   drawLabels() {
+    /** @type {(letter: string, side: "left" | "top", length: number) => HTMLElement[]} */
     const labels = (letter, side, length) =>
       Array.from({ length }, (_, index) => {
         const label = element("span", "", `${letter}${index}`);
         label.style[side] = `${(index + 0.5) * this.layout.pitch}px`;
         return label;
       });
-    const [layerCount, headCount] = this.order ? [0, 0] : this.shape;
+    const [layerCount, headCount] = this.props.order ? [0, 0] : this.shape;
     this.heads.replaceChildren(...labels("H", "left", headCount));
     this.layers.replaceChildren(...labels("L", "top", layerCount));
   }
 
+  /** @param {Theme} theme */
   drawThumbnails(theme) {
     const { layout } = this;
     this.canvas.width = layout.columns * layout.across;
     this.canvas.height = layout.lines * layout.down;
     this.canvas.style.width = `${this.canvas.width / devicePixelRatio}px`;
     this.canvas.style.height = `${this.canvas.height / devicePixelRatio}px`;
-    const context = this.canvas.getContext("2d");
+    const context = contextOf(this.canvas);
     for (const [index, head] of layout.heads.entries()) {
       const [left, top] = layout.corner(index);
       context.fillStyle = cssColour(theme.border);
       context.fillRect(left - 1, top - 1, layout.width + 2, layout.height + 2);
       this.paint(context, head, left, top, layout.width, layout.height);
-      if (this.order) this.drawCaption(context, theme, head, left + layout.width / 2, top + layout.height);
+      if (this.props.order) this.drawCaption(context, theme, head, left + layout.width / 2, top + layout.height);
     }
   }
 
   // A head's name and figure, centred under its thumbnail.
+  /** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {HeadIndex} head @param {number} x @param {number} y */
   drawCaption(context, theme, head, x, y) {
     context.save();
     context.translate(x, y);
@@ -118,6 +157,10 @@ class HeadGrid {
     context.restore();
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context @param {HeadIndex} place
+   * @param {number} left @param {number} top @param {number} width @param {number} height
+   */
   paint(context, [layer, head], left, top, width, height) {
     const { colours, hatch } = this;
     const [, headCount, rows, columns] = this.shape;
@@ -127,11 +170,13 @@ class HeadGrid {
   }
 
   drawMarks() {
-    const marked = this.layout.heads.filter(([layer, head]) => this.marks?.[layer][head]);
+    const { marks } = this.props;
+    if (!marks) return this.marksLayer.replaceChildren();
+    const marked = this.layout.heads.filter(([layer, head]) => marks[layer][head]);
     this.marksLayer.replaceChildren(
       ...marked.map((head) => {
         const place = element("div", "mark");
-        place.append(element("span", "", this.marks[head[0]][head[1]]));
+        place.append(element("span", "", marks[head[0]][head[1]]));
         this.place(place, head);
         return place;
       }),
@@ -151,20 +196,24 @@ class HeadGrid {
   }
 
   // Moves a frame around a head's thumbnail; without a head, or where it is not shown, the frame goes away.
+  /** @param {HTMLElement} frame @param {HeadIndex | null} head */
   place(frame, head) {
-    const index = head ? this.layout?.indices.get(headName(head)) : undefined;
+    const { layout } = this;
+    const index = head ? layout?.indices.get(headName(head)) : undefined;
     frame.hidden = index === undefined;
-    if (frame.hidden) return;
-    const [left, top] = this.layout.corner(index);
-    const box = { left, top, width: this.layout.width, height: this.layout.height };
-    for (const [name, length] of Object.entries(box)) frame.style[name] = `${length / devicePixelRatio}px`;
+    if (index === undefined) return;
+    const [left, top] = layout.corner(index);
+    const box = { left, top, width: layout.width, height: layout.height };
+    for (const [name, length] of Object.entries(box)) frame.style.setProperty(name, `${length / devicePixelRatio}px`);
   }
 
+  /** @type {(event: MouseEvent) => HeadIndex | null} */
   headUnder(event) {
     const { left, top } = this.canvas.getBoundingClientRect();
     return this.layout.heads[this.layout.at(event.clientX - left, event.clientY - top)] ?? null;
   }
 
+  /** @param {HeadIndex | null} head @param {number} x @param {number} y */
   hover(head, x, y) {
     if (!head) return this.leave();
     if (headName(head) === this.hovered) return this.view.tooltip.move(x, y);
@@ -175,6 +224,7 @@ class HeadGrid {
   }
 
   // The tooltip tells what became of the head, unless the pointer has gone elsewhere.
+  /** @param {HeadIndex | null} head @param {number} x @param {number} y */
   async click(head, x, y) {
     if (!head) return this.leave();
     this.hovered = headName(head);
@@ -191,21 +241,27 @@ class HeadGrid {
     this.view.link.send("head", null);
   }
 
+  /** @param {HeadIndex} head */
   slotOf(head) {
     return this.selected.findIndex((other) => headName(other) === headName(head));
   }
 
+  /** @param {HeadIndex} place */
   figureOf([layer, head]) {
-    return this.figures?.[layer][head] ?? "";
+    return this.props.figures?.[layer][head] ?? "";
   }
 
+  /** @type {(head: HeadIndex) => TooltipRow[]} */
   describe(head) {
     const slot = this.slotOf(head);
+    /** @type {TooltipRow[]} */
     const rows = slot < 0 ? [] : [["selected", `${slot + 1} of ${this.selected.length}`]];
-    return this.captions ? [["", this.captions[head[0]][head[1]]], ...rows] : rows;
+    const { captions } = this.props;
+    return captions ? [["", captions[head[0]][head[1]]], ...rows] : rows;
   }
 
   // A larger picture for the tooltip, where the thumbnails are small.
+  /** @param {HeadIndex} head */
   magnify(head) {
     const [, , rows, columns] = this.shape;
     if (this.layout.pitch >= 0.7 * MAGNIFIED || rows * columns === 1) return null;
@@ -214,16 +270,17 @@ class HeadGrid {
     canvas.width = crispSize(columns, side);
     canvas.height = crispSize(rows, side);
     canvas.style.width = `${canvas.width / devicePixelRatio}px`;
-    this.paint(canvas.getContext("2d"), head, 0, 0, canvas.width, canvas.height);
+    this.paint(contextOf(canvas), head, 0, 0, canvas.width, canvas.height);
     return canvas;
   }
 
   // The frame around the head comes first: all that follows from it would hold it up.
+  /** @param {HeadIndex} head */
   async toggle(head) {
     const slot = this.slotOf(head);
     if (slot >= 0) this.selected.splice(slot, 1);
     else this.selected.push(head);
-    this.cursor = this.layout.indices.get(headName(head));
+    this.cursor = this.layout.indices.get(headName(head)) ?? this.cursor;
     this.drawFrames();
     this.view.keep(this.selected);
     const said = `${headName(head)} ${slot >= 0 ? "removed" : `selected as number ${this.selected.length}`}`;
@@ -239,6 +296,7 @@ class HeadGrid {
     this.view.report(this.selected);
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     const head = this.layout.heads[this.cursor];
     const next = this.layout.step(this.cursor, event);
@@ -250,6 +308,7 @@ class HeadGrid {
     event.preventDefault();
   }
 
+  /** @param {number} index */
   move(index) {
     this.cursor = index;
     const head = this.layout.heads[index];

@@ -7,7 +7,9 @@ const ROW_LABEL_WIDTH = 34;
 const CAPTION_LINE = 13;
 
 // A line a layer; as large as the width allows, and no larger than asked for.
+/** @param {number[]} shape @param {number} width @param {number} largest */
 function tableLayout([layerCount, headCount, ...matrix], width, largest) {
+  /** @type {HeadIndex[]} */
   const heads = Array.from({ length: layerCount * headCount }, (_, index) => [
     Math.floor(index / headCount),
     index % headCount,
@@ -15,6 +17,7 @@ function tableLayout([layerCount, headCount, ...matrix], width, largest) {
   return new GridLayout(heads, headCount, tablePitch(layerCount, headCount, width, largest), matrix, 0);
 }
 
+/** @param {number} layerCount @param {number} headCount @param {number} width @param {number} largest */
 function tablePitch(layerCount, headCount, width, largest) {
   const tallest = Math.max(SMALLEST_PITCH, TALLEST / layerCount);
   const widest = (width - ROW_LABEL_WIDTH) / headCount;
@@ -22,6 +25,7 @@ function tablePitch(layerCount, headCount, width, largest) {
 }
 
 // Lines that wrap where the width ends, of thumbnails no smaller than in a table; so many lines of text under each.
+/** @param {HeadIndex[]} heads @param {number[]} shape @param {number} width @param {number} captionLines */
 function flowLayout(heads, [layerCount, headCount, ...matrix], width, captionLines) {
   const least = Math.max(FLOW_PITCH, tablePitch(layerCount, headCount, width, LARGEST_PITCH));
   const columns = Math.max(1, Math.floor(width / least));
@@ -30,6 +34,7 @@ function flowLayout(heads, [layerCount, headCount, ...matrix], width, captionLin
 }
 
 class GridLayout {
+  /** @param {HeadIndex[]} heads @param {number} columns @param {number} room @param {number[]} matrix @param {number} captionLines */
   constructor(heads, columns, room, [rows, cells], captionLines) {
     this.heads = heads;
     this.columns = Math.min(columns, Math.max(1, heads.length));
@@ -48,12 +53,14 @@ class GridLayout {
   }
 
   // The upper left corner of a thumbnail.
+  /** @param {number} index */
   corner(index) {
     const line = Math.floor(index / this.columns);
     return [(index % this.columns) * this.across + this.gap / 2, line * this.down + this.gap / 2];
   }
 
   // The index of the thumbnail at a point in CSS pixels, or -1.
+  /** @param {number} x @param {number} y */
   at(x, y) {
     const column = Math.floor((x * devicePixelRatio) / this.across);
     const line = Math.floor((y * devicePixelRatio) / this.down);
@@ -62,11 +69,13 @@ class GridLayout {
   }
 
   // The index that a key leads to from another; undefined for keys that lead nowhere.
+  /** @param {number} index @param {KeyboardEvent} event */
   step(index, { key, ctrlKey }) {
     const { columns } = this;
     const end = this.heads.length - 1;
     const first = index - (index % columns);
     const last = Math.min(first + columns - 1, end);
+    /** @type {Record<string, number | undefined>} */
     const steps = {
       ArrowLeft: Math.max(first, index - 1),
       ArrowRight: Math.min(last, index + 1),

@@ -1,14 +1,40 @@
 // The steps of one head. Each is a card: what it does in words, its formula, its matrices in a row, and the followed
 // number's arithmetic. Matrices with few numbers are tables, the others pictures that tell their numbers at the pointer.
+/** @typedef {"one" | "query" | "key" | "d_model" | "d_head" | "d_value"} StepAxis */
+/** @typedef {{ key: number, component: number }} StepChoice the place of a key, and a component of q, k, v and z */
+/** @typedef {{ name: string, rows: StepAxis, columns: StepAxis, cells: boolean, shape: string, array: string }} StepTerm */
+/**
+ * @typedef {{ title: string, help: string, formula: string, note: string, equations: (string | StepTerm)[][],
+ *   spelled: string[] }} HeadStep
+ */
+/**
+ * @typedef {{ title: string, steps: HeadStep[], places: number[], labels: string[], entry: number | null,
+ *   spelled: Record<number, string[][]> | null }} HeadStepsProps of head_steps/__init__.py
+ */
+/** @typedef {StepTerm & { values: Float32Array, size: number[], scale: ColourScale }} StepMatrix */
+
 const CELL = 17; // CSS pixels of a key or of a vector's one row
-const LONGEST = { d_model: [260, 230], d_head: [150, 150], d_value: [150, 150], key: [400, 400] }; // across, down
+/** @type {Partial<Record<StepAxis, [across: number, down: number]>>} */
+const LONGEST = { d_model: [260, 230], d_head: [150, 150], d_value: [150, 150], key: [400, 400] };
 const FRAME = 10; // milliseconds
+/** @type {Partial<Record<StepAxis, string>>} */
 const NAMES = { key: "key", d_model: "entry", d_head: "component", d_value: "component" };
+/** @type {Partial<Record<StepAxis, keyof StepChoice>>} */
 const CHOSEN_BY = { key: "key", d_head: "component", d_value: "component" };
 
 class HeadSteps {
   listeners = {};
+  /** @type {HeadStepsProps} */
+  props;
+  /** @type {Record<string, Floats>} */
+  arrays;
+  /** @type {Theme} */
+  theme;
+  key = 0;
+  component = 0;
+  drawing = 0; // the frame that is asked for
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.heading = element("h3", "side");
@@ -17,18 +43,21 @@ class HeadSteps {
     view.root.append(this.heading, this.cards, this.legend);
   }
 
+  /** @param {HeadStepsProps} props @param {Record<string, Floats>} arrays */
   update(props, arrays) {
-    Object.assign(this, props);
+    this.props = props;
     this.arrays = arrays;
-    this.heading.textContent = this.title;
-    this.heading.hidden = !this.title;
+    this.heading.textContent = props.title;
+    this.heading.hidden = !props.title;
   }
 
+  /** @param {number[]} followed */
   setValue([key, component]) {
     Object.assign(this, { key, component });
     this.view.drawAnew();
   }
 
+  /** @param {Theme} theme */
   draw(theme) {
     this.theme = theme;
     const scale = new ColourScale({ signed: true, root: "sqrt", limit: 1 });
@@ -37,18 +66,21 @@ class HeadSteps {
   }
 
   // One after the other, each in the place of the one before it, as many as a frame has time for: the first are in sight.
+  /** @param {number} index */
   drawCards(index) {
     cancelAnimationFrame(this.drawing);
+    const { steps } = this.props;
     const end = performance.now() + FRAME;
-    for (; index < this.steps.length && performance.now() < end; index++) {
-      const card = this.card(this.steps[index], index);
-      const before = this.cards.children[index];
-      before ? before.replaceWith(card) : this.cards.append(card);
+    for (; index < steps.length && performance.now() < end; index++) {
+      const card = this.card(steps[index], index);
+      if (index < this.cards.children.length) this.cards.children[index].replaceWith(card);
+      else this.cards.append(card);
     }
-    if (index < this.steps.length) this.drawing = requestAnimationFrame(() => this.drawCards(index));
-    else while (this.cards.children.length > index) this.cards.lastChild.remove();
+    if (index < steps.length) this.drawing = requestAnimationFrame(() => this.drawCards(index));
+    else while (this.cards.children.length > index) this.cards.lastChild?.remove();
   }
 
+  /** @param {HeadStep} step @param {number} index */
   card(step, index) {
     const card = element("section", "card");
     const words = element("div", "words");
@@ -59,7 +91,7 @@ class HeadSteps {
     if (step.note) words.append(element("p", "", step.note));
     const numbers = element("div", "numbers");
     numbers.append(...step.equations.map((terms) => this.equation(terms)));
-    const lines = this.spelled?.[this.key]?.[index] ?? step.spelled;
+    const lines = this.props.spelled?.[this.key]?.[index] ?? step.spelled;
     if (lines.length) {
       const spelled = element("div", "spelled");
       spelled.append(...lines.map((line) => element("p", "", line)));
@@ -71,6 +103,7 @@ class HeadSteps {
   }
 
   // The glossary's entry at the pointer or on focus.
+  /** @param {HeadStep} step */
   question(step) {
     const button = element("button", "question", "?");
     button.ariaLabel = `${step.title}: ${step.help}`;
@@ -83,12 +116,14 @@ class HeadSteps {
     return button;
   }
 
+  /** @param {(string | StepTerm)[]} terms */
   equation(terms) {
     const line = element("div", "equation");
     line.append(...terms.map((term) => (typeof term === "string" ? element("span", "sign", term) : this.matrix(term))));
     return line;
   }
 
+  /** @param {StepTerm} term */
   matrix(term) {
     const { values, shape } = this.arrays[term.array];
     const matrix = { ...term, values, size: shape, scale: scaleOf(values) };
@@ -101,12 +136,14 @@ class HeadSteps {
   }
 
   // The index of the row or column that is marked, -1 for none.
+  /** @param {StepAxis} axis @param {number} size */
   marked(axis, size) {
-    if (axis === "key") return this.places.indexOf(this.key);
-    if (axis === "d_model") return this.entry ?? -1;
+    if (axis === "key") return this.props.places.indexOf(this.key);
+    if (axis === "d_model") return this.props.entry ?? -1;
     return axis in CHOSEN_BY ? Math.min(this.component, size - 1) : -1;
   }
 
+  /** @param {StepMatrix} matrix */
   table({ values, size: [rows, columns], rows: down, columns: across, scale, name }) {
     const table = element("table");
     table.ariaLabel = name;
@@ -131,17 +168,20 @@ class HeadSteps {
     return scroller;
   }
 
+  /** @param {number} slot */
   keyName(slot) {
+    const [place, label] = [this.props.places[slot], this.props.labels[slot]];
     const cell = element("th");
-    const button = element("button", "", this.labels[slot]);
-    button.ariaLabel = `follow key ${this.places[slot]}, ${this.labels[slot]}`;
-    button.ariaPressed = this.places[slot] === this.key;
-    button.onclick = () => this.follow({ key: this.places[slot] });
+    const button = element("button", "", label);
+    button.ariaLabel = `follow key ${place}, ${label}`;
+    button.ariaPressed = String(place === this.key);
+    button.onclick = () => this.follow({ key: place });
     cell.append(button);
     return cell;
   }
 
   // One number, on its colour if there is a scale.
+  /** @param {number} value @param {ColourScale | null} scale */
   cell(value, scale) {
     const cell = element("td", Number.isFinite(value) ? "" : "masked", numberOf(value));
     if (scale && Number.isFinite(value)) {
@@ -152,6 +192,7 @@ class HeadSteps {
     return cell;
   }
 
+  /** @param {StepMatrix} matrix */
   picture(matrix) {
     const [rows, columns] = matrix.size;
     const [width, height] = [extent(matrix.columns, columns, 0), extent(matrix.rows, rows, 1)];
@@ -162,14 +203,16 @@ class HeadSteps {
     canvas.height = Math.round(height * devicePixelRatio);
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
-    const context = canvas.getContext("2d");
+    const context = contextOf(canvas);
     const levels = new Uint16Array(matrix.values.length);
     for (let at = 0; at < levels.length; at++) levels[at] = matrix.scale.level(matrix.values[at]);
     const painted = { codes: levels, rows, columns, colours: matrix.scale.palette(this.theme), hatch: hatching(this.theme) };
     paintMatrix(context, painted, 0, 0, canvas.width, canvas.height);
     this.frame(context, matrix, width, height);
+    /** @type {(event: MouseEvent) => [row: number, column: number]} */
     const under = (event) => {
       const box = canvas.getBoundingClientRect();
+      /** @type {(from: number, length: number, count: number) => number} */
       const at = (from, length, count) => Math.min(count - 1, Math.max(0, Math.floor((from * count) / length)));
       return [at(event.clientY - box.top, height, rows), at(event.clientX - box.left, width, columns)];
     };
@@ -180,11 +223,13 @@ class HeadSteps {
   }
 
   // The marked row and column in the pin's colour.
+  /** @param {CanvasRenderingContext2D} context @param {StepMatrix} matrix @param {number} width @param {number} height */
   frame(context, { size: [rows, columns], rows: down, columns: across }, width, height) {
     context.scale(devicePixelRatio, devicePixelRatio);
     context.strokeStyle = cssColour(this.theme.pin);
     context.lineWidth = 1.5;
     const [row, column] = [this.marked(down, rows), this.marked(across, columns)];
+    /** @type {(at: number, count: number, length: number) => [start: number, extent: number]} */
     const span = (at, count, length) => [Math.min((at * length) / count, length - 3), Math.max(3, length / count)];
     if (row >= 0) {
       const [top, tall] = span(row, rows, height);
@@ -196,47 +241,56 @@ class HeadSteps {
     }
   }
 
+  /** @param {MouseEvent} event @param {StepMatrix} matrix @param {number} row @param {number} column */
   tell(event, matrix, row, column) {
-    const axes = [this.describe(matrix.rows, row), this.describe(matrix.columns, column)].filter((each) => each);
+    const axes = [...this.describe(matrix.rows, row), ...this.describe(matrix.columns, column)];
     const value = matrix.values[row * matrix.size[1] + column];
     this.view.tooltip.show(event.clientX, event.clientY, matrix.name, [...axes, ["value", numberOf(value)]]);
   }
 
+  /** @type {(axis: StepAxis, index: number) => TooltipRow[]} */
   describe(axis, index) {
-    if (axis === "key") return [`key ${this.places[index]}`, this.labels[index]];
-    return axis in NAMES ? [NAMES[axis], String(index)] : null;
+    if (axis === "key") return [[`key ${this.props.places[index]}`, this.props.labels[index]]];
+    const name = NAMES[axis];
+    return name ? [[name, String(index)]] : [];
   }
 
+  /** @param {StepMatrix} matrix @param {number} row @param {number} column */
   choose({ rows, columns }, row, column) {
-    const chosen = {};
-    for (const [axis, index] of [
-      [rows, row],
-      [columns, column],
-    ]) {
-      if (axis in CHOSEN_BY) chosen[CHOSEN_BY[axis]] = axis === "key" ? this.places[index] : index;
-    }
+    const chosen = { ...this.chosenBy(rows, row), ...this.chosenBy(columns, column) };
     if (Object.keys(chosen).length) this.follow(chosen);
   }
 
+  /** @type {(axis: StepAxis, index: number) => Partial<StepChoice>} */
+  chosenBy(axis, index) {
+    const name = CHOSEN_BY[axis];
+    return name ? { [name]: axis === "key" ? this.props.places[index] : index } : {};
+  }
+
+  /** @param {Partial<StepChoice>} chosen */
   follow(chosen) {
-    if (this.spelled) chosen.component = this.component; // a file has the lines of this one alone
+    const { spelled } = this.props;
+    if (spelled) chosen.component = this.component; // a file has the lines of this one alone
     const { key, component } = { key: this.key, component: this.component, ...chosen };
-    if (this.spelled && !(key in this.spelled)) return;
+    if (spelled && !(key in spelled)) return;
     this.setValue([key, component]);
     this.view.announce(`Following key ${key}, component ${component}`);
     this.view.report([key, component]);
   }
 }
 
+/** @type {(value: number) => string} */
 const numberOf = (value) =>
   value === -Infinity ? "−∞" : Number.isNaN(value) ? "–" : significant(value);
 
 // How long an axis is drawn: a few pixels an index, up to its longest.
+/** @param {StepAxis} axis @param {number} count @param {0 | 1} direction */
 function extent(axis, count, direction) {
   const longest = LONGEST[axis];
   return longest ? Math.min(count * CELL, longest[direction]) : CELL;
 }
 
+/** @param {Float32Array} values */
 function scaleOf(values) {
   let [least, most] = [0, 0];
   for (const value of values) {
@@ -248,6 +302,7 @@ function scaleOf(values) {
 }
 
 // Text in which what follows "_" up to the next space stands below the line.
+/** @param {string} text */
 function formula(text) {
   const line = element("span", "formula");
   for (const [, before, below] of text.matchAll(/([^_]*)(?:_([^\s_ᵀ)\]]+))?/g)) {

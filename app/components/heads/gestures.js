@@ -1,10 +1,16 @@
 // What a pointer does over a panel: hover, click, and with a mouse drag a rectangle. Fingers scroll the page.
 const DRAG_START = 5; // CSS pixels
 
+/** @typedef {{ x: number, y: number, cell: Cell }} Pressed */
+
 class Gestures {
+  /** @type {Pressed | null} */
   from = null; // where the button went down
+  /** @type {Cell | null} */
+  to = null;
   dragged = false;
 
+  /** @param {Panel} panel */
   constructor(panel) {
     this.panel = panel;
     this.rubber = element("div", "rubber");
@@ -13,21 +19,23 @@ class Gestures {
     const canvas = panel.marks;
     canvas.onpointerdown = (event) => this.press(event);
     canvas.onpointermove = (event) => this.move(event);
-    canvas.onpointerup = (event) => this.release(event);
+    canvas.onpointerup = () => this.release();
     canvas.onpointercancel = () => this.end();
     canvas.onpointerleave = () => this.panel.owner.leave();
-    canvas.onclick = (event) => this.click(event);
+    canvas.onclick = (/** @type {PointerEvent} */ event) => this.click(event);
     canvas.ondblclick = () => this.panel.owner.doubleClick();
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }
 
+  /** @param {PointerEvent} event */
   press(event) {
     this.dragged = false;
     const cell = this.panel.cellAt(event);
-    const drags = event.pointerType === "mouse" && event.button === 0 && cell;
-    if (drags) this.from = { x: event.clientX, y: event.clientY, cell };
+    const drags = event.pointerType === "mouse" && event.button === 0;
+    if (drags && cell) this.from = { x: event.clientX, y: event.clientY, cell };
   }
 
+  /** @param {PointerEvent} event */
   move(event) {
     const far = this.from && Math.hypot(event.clientX - this.from.x, event.clientY - this.from.y) > DRAG_START;
     if (far && !this.dragged) {
@@ -35,14 +43,16 @@ class Gestures {
       this.panel.marks.setPointerCapture(event.pointerId);
       this.panel.owner.leave();
     }
-    if (this.dragged && this.from) this.stretch(this.nearest(event));
+    if (this.dragged && this.from) this.stretch(this.from.cell, this.nearest(event));
     else this.hover(event);
   }
 
   // The cell nearest to the pointer, which may have left the matrix.
+  /** @param {PointerEvent} event */
   nearest(event) {
     const frame = this.panel.plot.getBoundingClientRect();
     const { left, top, width, height } = this.panel.matrix;
+    /** @type {(at: number, start: number, length: number) => number} */
     const inside = (at, start, length) => Math.min(start + length - 0.5, Math.max(start + 0.5, at));
     return this.panel.cellAt({
       clientX: inside(event.clientX, frame.left + left, width),
@@ -50,23 +60,27 @@ class Gestures {
     });
   }
 
-  stretch(cell) {
-    this.to = cell;
+  /** @param {Cell} from @param {Cell | null} to */
+  stretch(from, to) {
+    if (!to) return;
+    this.to = to;
     const { matrix } = this.panel;
+    /** @type {(side: Side) => [number, number]} */
     const extent = (side) => {
       const span = axisSpan(matrix, side);
-      const ends = [this.from.cell[side], cell[side]];
+      const ends = [from[side], to[side]];
       return [span.at(Math.min(...ends)), span.at(Math.max(...ends) + 1)];
     };
     const [top, bottom] = extent("query");
     const [left, right] = extent("key");
     const box = { left: matrix.left + left, top: matrix.top + top, width: right - left, height: bottom - top };
-    for (const [name, length] of Object.entries(box)) this.rubber.style[name] = `${length}px`;
+    for (const [name, length] of Object.entries(box)) this.rubber.style.setProperty(name, `${length}px`);
     this.rubber.hidden = false;
   }
 
   release() {
-    if (this.dragged && this.from) this.panel.owner.zoomTo((zoom) => zoom.between(this.from.cell, this.to));
+    const { from, to } = this;
+    if (this.dragged && from && to) this.panel.owner.zoomTo((zoom) => zoom.between(from.cell, to));
     this.end();
   }
 
@@ -75,12 +89,14 @@ class Gestures {
     this.rubber.hidden = true;
   }
 
+  /** @param {MouseEvent} event */
   hover(event) {
     const cell = this.panel.cellAt(event);
     if (cell) this.panel.owner.hover(this.panel, cell, event.clientX, event.clientY);
     else this.panel.owner.leave();
   }
 
+  /** @param {PointerEvent} event */
   click(event) {
     const cell = this.panel.cellAt(event);
     if (this.dragged || !cell) return;
@@ -88,6 +104,7 @@ class Gestures {
     this.hover(event);
   }
 
+  /** @param {WheelEvent} event */
   wheel(event) {
     const cell = this.panel.cellAt(event);
     if (!event.ctrlKey || !cell) return;

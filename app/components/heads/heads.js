@@ -4,19 +4,50 @@ const SMALL_CELL = 12; // CSS pixels; below it there are buttons to zoom
 const HELD_KEY_DELAY = 250; // milliseconds
 const DRAWN_AHEAD = "600px"; // of what the page scrolls to next
 
+/** @typedef {{ query: number, key: number }} Cell */
+/** @typedef {{ query: number | null, key: number | null }} Hovered a cell, or a token of one side */
+/** @typedef {Marks & { quiet?: boolean }} Pin of which Python hears by itself, if it is quiet */
+/** @typedef {[queries: number[], keys: number[]]} PinValue */
+/** @typedef {[x: number, y: number]} Point of the screen */
+/**
+ * @typedef {How & AxisProps & { panels: PanelProps[], scale: Root, ownScale: boolean, title: [string, string] | null,
+ *   others: Partial<Record<Kind, number>>, fetch: string | null }} HeadsProps of heads/__init__.py
+ */
+
 class Heads {
   listeners = {
-    hover: (cell) => this.mark(cell),
-    pin: (pin) => this.pin(pin, false),
-    head: (head) => this.panels.forEach((panel) => panel.underline(head)),
-    chosen: (heads) => this.choose(heads),
+    hover: (/** @type {Hovered | null} */ cell) => this.mark(cell),
+    pin: (/** @type {Pin | null} */ pin) => this.pin(pin, false),
+    head: (/** @type {HeadIndex | null} */ head) => this.panels.forEach((panel) => panel.underline(head)),
+    chosen: (/** @type {HeadIndex[] | null} */ heads) => this.choose(heads),
   };
+  /** @type {Comparison[]} */
   comparisons = [];
+  /** @type {Panel[]} */
   panels = [];
+  /** @type {Marks | null} */
   hovered = null;
+  /** @type {Marks | null} */
   pinned = null;
+  /** @type {Marks | null} */
+  beforeClick = null;
   active = 0;
+  /** @type {HeadsProps} */
+  props;
+  /** @type {Axes} */
+  axes;
+  /** @type {Sizes} */
+  sizes;
+  /** @type {Zoom} */
+  zoom;
+  /** @type {Theme | null} */
+  theme = null; // none while panels are not drawn yet
+  /** @type {PanelLayout} */
+  layout;
+  /** @type {Map<Shown, ColourScale>} */
+  scales;
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.fetched = new FetchedHeads(view);
@@ -36,8 +67,10 @@ class Heads {
     this.sight = new IntersectionObserver((entries) => this.see(entries), { rootMargin: DRAWN_AHEAD });
   }
 
+  /** @param {HeadsProps} props @param {Arrays} arrays */
   update(props, arrays) {
-    Object.assign(this, { props, axes: axesOf(props) });
+    this.props = props;
+    this.axes = axesOf(props);
     const [title, help] = props.title ?? ["", ""];
     this.title.textContent = title;
     this.explanation.tell(title, help);
@@ -48,6 +81,7 @@ class Heads {
   }
 
   // The heads that the user has chosen, before Python tells them.
+  /** @param {HeadIndex[] | null} heads */
   async choose(heads) {
     if (await this.fetched.choose(heads)) {
       this.arrange();
@@ -76,36 +110,45 @@ class Heads {
     this.activate(Math.min(this.active, Math.max(0, this.panels.length - 1)), false);
   }
 
+  /** @param {PinValue | null} pinned */
   setValue(pinned) {
     const [queries, keys] = pinned ?? [[], []];
-    const fits = pinned && pinFits({ queries, keys }, this.axes);
+    const fits = pinned !== null && pinFits({ queries, keys }, this.axes);
     this.pinned = fits ? { queries, keys } : null;
     this.view.link.send("pin", this.pinned);
     this.mark(null);
     this.watch();
   }
 
+  /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
     const { comparisons, props, axes, sizes } = this;
     this.theme = theme;
     const [rows, columns] = [axes.query, axes.key].map(({ labels }) => widestLabel(probe, theme, labels));
     this.layout = panelLayout(comparisons, width, sizes, { query: rows, key: columns });
     this.scales = colourScales(comparisons, props.scale, props.ownScale, props.others);
-    this.drawLegend();
+    this.drawLegend(theme);
     const { columns: abreast, width: panelWidth, visible } = this.layout;
     this.grid.style.gridTemplateColumns = `repeat(${abreast}, ${panelWidth}px)`;
     this.grid.style.maxHeight = visible ? `min(${visible}px, 92vh)` : "";
     this.grid.classList.toggle("scrolls", visible !== null);
     this.more.textContent = visible ? `${comparisons.length} heads: scroll for the rest` : "";
-    for (const panel of this.panels) panel.place(this.layout, this.scales.get(panel.head));
+    for (const panel of this.panels) panel.place(theme, this.layout, this.scaleOf(panel.head));
     this.zoomBar.draw();
     this.lookAround();
     this.drawMarks();
   }
 
-  drawLegend() {
-    const { comparisons, props, axes, theme, scales } = this;
-    const bar = (head, title) => scales.get(head).bar(theme, title, props.ownScale);
+  /** @type {(head: Shown) => ColourScale} */
+  scaleOf(head) {
+    return /** @type {ColourScale} */ (this.scales.get(head));
+  }
+
+  /** @param {Theme} theme */
+  drawLegend(theme) {
+    const { comparisons, props, axes } = this;
+    /** @type {(head: Shown, title: string) => HTMLElement} */
+    const bar = (head, title) => this.scaleOf(head).bar(theme, title, props.ownScale);
     const { title } = MEASURES[props.show];
     const alone = comparisons[0] && [bar(comparisons[0].measured[0], title)];
     const compared = comparisons.find(({ differences }) => differences.length > 0);
@@ -133,14 +176,17 @@ class Heads {
   }
 
   // What goes with the whole page is left as it is, for when it comes back.
+  /** @param {IntersectionObserverEntry[]} entries */
   see(entries) {
     if (!this.theme || !this.grid.isConnected) return;
+    /** @type {Map<Element, Panel>} */
     const panels = new Map(this.panels.map((panel) => [panel.box, panel]));
     for (const { target, isIntersecting } of entries) panels.get(target)?.show(isIntersecting);
   }
 
+  /** @param {Hovered | null} cell */
   mark(cell) {
-    const places = (place) => (place === null ? [] : [place]);
+    const places = (/** @type {number | null} */ place) => (place === null ? [] : [place]);
     this.hovered = cell && { queries: places(cell.query), keys: places(cell.key) };
     this.drawMarks();
   }
@@ -149,6 +195,7 @@ class Heads {
     if (this.theme) for (const panel of this.panels) panel.drawMarks();
   }
 
+  /** @param {Panel} panel @param {Cell} cell @param {number} x @param {number} y */
   hover(panel, cell, x, y) {
     this.mark(cell);
     this.view.tooltip.show(x, y, panel.title, panel.describe(cell));
@@ -166,6 +213,7 @@ class Heads {
 
   // Pins, or unpins with null. The member of the group that was clicked tells the others; this one tells Python, unless
   // the pin is quiet: then it follows from what Python hears of that member.
+  /** @param {Pin | null} pin */
   pin(pin, tellGroup = true, delay = 0) {
     this.pinned = pin && { queries: pin.queries, keys: pin.keys };
     this.drawMarks();
@@ -175,6 +223,7 @@ class Heads {
     else this.view.report(value, delay);
   }
 
+  /** @param {Panel} panel @param {Cell} cell @param {number} clicks */
   click(panel, { query, key }, clicks) {
     if (clicks > 1) return;
     this.beforeClick = this.pinned;
@@ -191,11 +240,13 @@ class Heads {
   }
 
   // The pinned cell, or the first where several tokens are pinned.
+  /** @returns {Cell | null} */
   get cursor() {
     const { queries, keys } = this.pinned ?? { queries: [], keys: [] };
     return queries.length + keys.length > 0 ? { query: queries[0] ?? 0, key: keys[0] ?? 0 } : null;
   }
 
+  /** @param {number} index */
   activate(index, scroll = true) {
     this.active = index;
     this.panels.forEach((panel, other) => panel.box.classList.toggle("active", other === index));
@@ -208,6 +259,7 @@ class Heads {
     this.view.announce([panel.title, ...panel.describe(this.cursor).flat()].join(" "));
   }
 
+  /** @param {(zoom: Zoom) => void} change */
   zoomTo(change) {
     change(this.zoom);
     for (const panel of this.panels) panel.paint();
@@ -215,15 +267,20 @@ class Heads {
     this.view.announce(this.zoom.isWhole ? "all queries and keys" : `zoomed: ${this.zoom.text}`);
   }
 
+  /** @param {number} direction */
   zoomStep(direction) {
     const { cursor, zoom } = this;
-    const seen = (side) => cursor && cursor[side] >= zoom.shown[side][0] && cursor[side] < zoom.shown[side][1];
-    this.zoomTo(() => zoom.step(direction, seen("query") && seen("key") ? cursor : zoom.middle));
+    /** @type {(cell: Cell, side: Side) => boolean} */
+    const seen = (cell, side) => cell[side] >= zoom.shown[side][0] && cell[side] < zoom.shown[side][1];
+    const about = cursor && seen(cursor, "query") && seen(cursor, "key") ? cursor : zoom.middle;
+    this.zoomTo(() => zoom.step(direction, about));
   }
 
   // Moves what is zoomed until it holds the cell.
+  /** @param {Cell} cell */
   show({ query, key }) {
     const { shown } = this.zoom;
+    /** @type {(place: number, range: Extent) => boolean} */
     const outside = (place, [start, end]) => place < start || place >= end;
     if (outside(query, shown.query) || outside(key, shown.key)) this.zoomTo((zoom) => zoom.include({ query, key }));
   }

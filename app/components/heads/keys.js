@@ -4,6 +4,8 @@ const KEY_HELP =
   "0 shows everything, Escape shows everything or unpins.";
 
 // Each gives the next cell from the present one and the last one.
+/** @typedef {(cell: Cell, last: Cell) => Cell} CellMove */
+/** @type {Record<string, CellMove>} */
 const CELL_MOVES = {
   ArrowUp: ({ query, key }) => ({ query: query - 1, key }),
   ArrowDown: ({ query, key }) => ({ query: query + 1, key }),
@@ -12,15 +14,18 @@ const CELL_MOVES = {
   Home: ({ query }) => ({ query, key: 0 }),
   End: ({ query }, last) => ({ query, key: last.key }),
 };
+/** @type {Record<string, CellMove>} */
 const CORNERS = { Home: () => ({ query: 0, key: 0 }), End: (_, last) => last };
 
 class HeadKeys {
+  /** @param {Heads} heads */
   constructor(heads) {
     this.heads = heads;
     heads.grid.onkeydown = (event) => this.press(event);
     heads.grid.onblur = () => heads.view.tooltip.hide();
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     const { heads } = this;
     const { key } = event;
@@ -36,12 +41,14 @@ class HeadKeys {
     event.preventDefault();
   }
 
+  /** @param {CellMove} next */
   move(next) {
     const { heads } = this;
     const last = { query: heads.sizes.query - 1, key: heads.sizes.key - 1 };
     const [top, left] = [heads.zoom.shown.query[0], heads.zoom.shown.key[0]];
     const from = heads.cursor;
     const { query, key } = from ? next(from, last) : { query: top, key: left };
+    /** @type {(place: number, side: Side) => number} */
     const within = (place, side) => Math.min(last[side], Math.max(0, place));
     const cell = { query: within(query, "query"), key: within(key, "key") };
     heads.show(cell);
@@ -49,6 +56,7 @@ class HeadKeys {
     this.say();
   }
 
+  /** @param {number} step */
   turn(step) {
     const { heads } = this;
     heads.activate(Math.min(heads.panels.length - 1, Math.max(0, heads.active + step)));

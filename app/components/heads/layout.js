@@ -9,7 +9,11 @@ const LINE_GAP = 14;
 const CAPTION_HEIGHT = 26;
 const MATRIX_TOP = 6; // half of the first label stands above the matrix
 
+/** @typedef {Record<Side, number>} Sizes */
+/** @typedef {ReturnType<typeof panelLayout>} PanelLayout */
+
 // `sizes` and `labelWidths` are those of the queries, which are rows, and of the keys. Cells are squares.
+/** @param {Comparison[]} comparisons @param {number} width @param {Sizes} sizes @param {Sizes} labelWidths */
 function panelLayout(comparisons, width, sizes, labelWidths) {
   const scrolls = comparisons.length > ON_SCREEN;
   const room = scrolls ? width - SCROLL_BAR : width;
@@ -18,7 +22,7 @@ function panelLayout(comparisons, width, sizes, labelWidths) {
   const [left, below] = [labelWidths.query, labelWidths.key].map((labels) => labels + LABEL_GAP + 2);
   const most = Math.max(sizes.query, sizes.key);
   const side = crispSize(most, Math.floor((panelWidth - left - 1) * devicePixelRatio));
-  const extent = (count) => Math.max(1, Math.round((side * count) / most)) / devicePixelRatio;
+  const extent = (/** @type {number} */ count) => Math.max(1, Math.round((side * count) / most)) / devicePixelRatio;
   const matrix = { left, top: MATRIX_TOP, width: extent(sizes.key), height: extent(sizes.query) };
   const height = Math.ceil(MATRIX_TOP + matrix.height + below);
   const panels = ON_SCREEN * mostHeads(comparisons);
@@ -27,10 +31,12 @@ function panelLayout(comparisons, width, sizes, labelWidths) {
   return { columns, width: panelWidth, height, matrix, caption, visible: scrolls ? six : null };
 }
 
+/** @type {(comparisons: Comparison[]) => number} */
 const mostHeads = (comparisons) => Math.max(1, ...comparisons.map(({ heads }) => heads.length));
 
+/** @param {Comparison[]} comparisons @param {number} room */
 function panelColumns(comparisons, room) {
-  const fitting = (smallest) => Math.floor((room + PANEL_GAP) / (smallest + PANEL_GAP));
+  const fitting = (/** @type {number} */ smallest) => Math.floor((room + PANEL_GAP) / (smallest + PANEL_GAP));
   if (mostHeads(comparisons) > 1) return fitting(SMALLEST_OF_THREE) < MOST_COLUMNS ? 1 : MOST_COLUMNS;
   const count = comparisons.length === 4 ? 2 : comparisons.length;
   return Math.max(1, Math.min(MOST_COLUMNS, fitting(SMALLEST_PANEL), count));

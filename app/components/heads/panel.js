@@ -2,12 +2,21 @@
 // it holds no pixels.
 class Panel {
   visible = false;
+  looks = ""; // what it was painted with, as JSON
+  /** @type {ColourScale} */
+  colours;
 
   // One of a comparison's heads, `index` of them; the first also names them all.
+  /** @param {Heads} owner @param {Comparison} comparison @param {number} slot @param {number} index */
   constructor(owner, comparison, slot, index) {
     const { name, sides, places, isOneHead } = comparison;
     const side = sides[index];
-    Object.assign(this, { owner, comparison, slot, index, head: comparison.heads[index], layerHead: places[index] });
+    this.owner = owner;
+    this.comparison = comparison;
+    this.slot = slot;
+    this.index = index;
+    this.head = comparison.heads[index];
+    this.layerHead = places[index];
     this.title = [isOneHead ? name : "", side].filter(Boolean).join(" ");
     this.box = element("figure", "panel");
     this.readout = element("span", "readout");
@@ -24,14 +33,16 @@ class Panel {
     this.gestures = new Gestures(this);
   }
 
+  /** @param {Comparison} comparison @param {number} slot @param {number} index */
   isOf(comparison, slot, index) {
     return this.comparison === comparison && this.slot === slot && this.index === index;
   }
 
   // Takes its place on the page; `colours` is what its values are painted with. It is painted when it is seen, unless it
   // has been and looks as before: where a head joins others, these stay as they are.
-  place(layout, colours) {
-    const { theme, axes, zoom } = this.owner;
+  /** @param {Theme} theme @param {PanelLayout} layout @param {ColourScale} colours */
+  place(theme, layout, colours) {
+    const { axes, zoom } = this.owner;
     const { signed, root, limit, centre } = colours;
     const looks = JSON.stringify([layout, signed, root, limit, centre, theme.id, devicePixelRatio, axes, zoom.shown]);
     this.visible &&= looks === this.looks;
@@ -44,6 +55,7 @@ class Panel {
     this.plot.style.height = `${layout.height}px`;
   }
 
+  /** @param {boolean} visible */
   show(visible) {
     const appears = visible && !this.visible;
     this.visible = visible;
@@ -58,29 +70,32 @@ class Panel {
   }
 
   paint() {
-    if (!this.visible) return;
     const { theme, layout, zoom, axes } = this.owner;
+    if (!this.visible || !theme) return;
     for (const canvas of [this.canvas, this.marks]) {
       canvas.width = Math.round(layout.width * devicePixelRatio);
       canvas.height = Math.round(layout.height * devicePixelRatio);
     }
-    const context = this.canvas.getContext("2d");
+    const context = contextOf(this.canvas);
     const { left, top, width, height } = layout.matrix;
-    const box = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
+    const [x, y, across, down] = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
     const matrix = { ...this.croppedTo(zoom.shown), colours: this.colours.palette(theme), hatch: hatching(theme) };
-    paintMatrix(context, matrix, ...box);
+    paintMatrix(context, matrix, x, y, across, down);
     context.scale(devicePixelRatio, devicePixelRatio);
     context.strokeStyle = cssColour(theme.border);
     context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
-    for (const side of ["query", "key"]) drawAxis(context, theme, this.matrix, side, axes[side]);
+    drawAxis(context, theme, this.matrix, "query", axes.query);
+    drawAxis(context, theme, this.matrix, "key", axes.key);
     this.drawMarks();
   }
 
   // The matrix's place in the plot, and the cells in it.
+  /** @returns {Box} */
   get matrix() {
     return { ...this.owner.layout.matrix, shown: this.owner.zoom.shown };
   }
 
+  /** @param {Zoom["shown"]} shown */
   croppedTo({ query: [top, bottom], key: [left, right] }) {
     const { head } = this;
     const levels = this.colours.levels(head);
@@ -96,13 +111,14 @@ class Panel {
 
   // A pinned cell stays marked while another is hovered, whose number is above.
   drawMarks() {
-    if (!this.visible) return;
-    this.readout.textContent = this.readoutText();
     const { theme, axes, pinned, hovered } = this.owner;
-    const context = this.marks.getContext("2d");
+    if (!this.visible || !theme) return;
+    this.readout.textContent = this.readoutText();
+    const context = contextOf(this.marks);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.marks.width, this.marks.height);
     context.scale(devicePixelRatio, devicePixelRatio);
+    /** @type {(Partial<Marks> & { colour: Rgb })[]} */
     const marks = [
       { ...pinned, colour: theme.pin },
       { ...hovered, colour: theme.text },
@@ -120,6 +136,7 @@ class Panel {
   }
 
   // The cell under a point of the screen; where a pixel covers many cells, the one whose colour it shows: the largest.
+  /** @type {(at: { clientX: number, clientY: number }) => Cell | null} */
   cellAt({ clientX, clientY }) {
     const { left, top, width, height, shown } = this.matrix;
     const { query, key } = shown;
@@ -130,6 +147,7 @@ class Panel {
     const x = Math.floor((clientX - frame.left - left) * devicePixelRatio);
     if (!(y in down.starts && x in across.starts)) return null;
     const levels = this.colours.levels(this.head);
+    /** @type {Cell & { level: number } | null} */
     let best = null;
     for (let row = query[0] + down.starts[y]; row < query[0] + down.ends[y]; row++) {
       for (let column = key[0] + across.starts[x]; column < key[0] + across.ends[x]; column++) {
@@ -141,17 +159,20 @@ class Panel {
   }
 
   // Where a cell lies on the screen, for the tooltip of a reader who uses the keyboard.
+  /** @type {(cell: Cell) => Point} */
   pointOf({ query, key }) {
     const { x, y } = this.plot.getBoundingClientRect();
     const { left, top } = this.matrix;
-    const [columns, rows] = ["key", "query"].map((side) => axisSpan(this.matrix, side));
+    const [columns, rows] = [axisSpan(this.matrix, "key"), axisSpan(this.matrix, "query")];
     return [x + left + columns.at(key + 1), y + top + rows.at(query + 1)];
   }
 
+  /** @param {HeadIndex | null} layerHead */
   underline(layerHead) {
     this.box.classList.toggle("linked", layerHead !== null && headName(layerHead) === headName(this.layerHead));
   }
 
+  /** @type {(cell: Cell) => TooltipRow[]} */
   describe({ query, key }) {
     const { axes, pinned } = this.owner;
     return [
@@ -164,10 +185,12 @@ class Panel {
 }
 
 // What several pinned tokens give to, or get from, the other end of a cell.
+/** @type {(head: Shown, pinned: Marks | null, cell: Cell) => TooltipRow[]} */
 function describeSum(head, pinned, { query, key }) {
   const { queries, keys } = pinned ?? { queries: [], keys: [] };
   if (queries.length < 2 && keys.length < 2) return [];
   const what = combinedName(head);
+  /** @type {[string, number]} */
   const [name, value] =
     queries.length > 1
       ? [`${what} of ${queries.length} queries`, combinedValue(head, queries, [key])]

@@ -1,8 +1,16 @@
 // The range of queries and keys that all panels show; never less than one cell.
 const ZOOM_STEP = 1.6;
 
+/** @typedef {[start: number, end: number]} Extent the end is one past the last */
+/** @type {Side[]} */
+const BOTH_SIDES = ["query", "key"];
+
 class Zoom {
+  /** @type {Record<Side, Extent>} */
+  shown;
+
   // `sizes` says how many queries and keys there are.
+  /** @param {Sizes} sizes */
   constructor(sizes) {
     this.sizes = sizes;
     this.reset();
@@ -12,23 +20,27 @@ class Zoom {
     this.shown = { query: [0, this.sizes.query], key: [0, this.sizes.key] };
   }
 
+  /** @param {Sizes} sizes */
   isOf({ query, key }) {
     return this.sizes.query === query && this.sizes.key === key;
   }
 
   get isWhole() {
-    return Object.entries(this.shown).every(([side, [start, end]]) => end - start === this.sizes[side]);
+    return BOTH_SIDES.every((side) => this.shown[side][1] - this.shown[side][0] === this.sizes[side]);
   }
 
   // From one cell to another, both included, in any order.
+  /** @param {Cell} one @param {Cell} other */
   between(one, other) {
+    /** @type {(side: Side) => Extent} */
     const range = (side) => [Math.min(one[side], other[side]), Math.max(one[side], other[side]) + 1];
     this.shown = { query: range("query"), key: range("key") };
   }
 
   // In (direction 1) or out (-1), with this cell staying where it is.
+  /** @param {number} direction @param {Cell} cell */
   step(direction, cell) {
-    for (const side of ["query", "key"]) {
+    for (const side of BOTH_SIDES) {
       const [start, end] = this.shown[side];
       const length = end - start;
       const wanted = direction > 0 ? Math.floor(length / ZOOM_STEP) : Math.ceil(length * ZOOM_STEP);
@@ -38,13 +50,15 @@ class Zoom {
   }
 
   // Moves the range until it holds the cell.
+  /** @param {Cell} cell */
   include(cell) {
-    for (const side of ["query", "key"]) {
+    for (const side of BOTH_SIDES) {
       const [start, end] = this.shown[side];
       this.place(side, Math.min(cell[side], Math.max(start, cell[side] + 1 - (end - start))), end - start);
     }
   }
 
+  /** @param {Side} side @param {number} start @param {number} wanted */
   place(side, start, wanted) {
     const length = Math.min(this.sizes[side], wanted);
     const first = Math.min(this.sizes[side] - length, Math.max(0, start));
@@ -52,7 +66,7 @@ class Zoom {
   }
 
   get middle() {
-    const middle = ([start, end]) => Math.floor((start + end - 1) / 2);
+    const middle = (/** @type {Extent} */ [start, end]) => Math.floor((start + end - 1) / 2);
     return { query: middle(this.shown.query), key: middle(this.shown.key) };
   }
 
@@ -63,7 +77,7 @@ class Zoom {
   }
 
   get text() {
-    const range = ([start, end]) => (end - start === 1 ? `${start}` : `${start}–${end - 1}`);
+    const range = (/** @type {Extent} */ [start, end]) => (end - start === 1 ? `${start}` : `${start}–${end - 1}`);
     return `queries ${range(this.shown.query)}, keys ${range(this.shown.key)}`;
   }
 }

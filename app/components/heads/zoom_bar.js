@@ -1,6 +1,7 @@
 // The buttons beside the legend: in, out, and what is shown of the whole. Their room is kept whatever they say, so that
 // zooming moves no picture under the pointer.
 class ZoomBar {
+  /** @param {Heads} heads */
   constructor(heads) {
     this.heads = heads;
     this.box = element("div", "zoom-bar");
@@ -12,6 +13,7 @@ class ZoomBar {
     this.box.append(this.out, this.into, this.reset);
   }
 
+  /** @param {string} text @param {() => void} press */
   button(text, press) {
     const button = element("button", "", text);
     button.type = "button";
@@ -30,6 +32,7 @@ class ZoomBar {
     this.reset.textContent = zoom.isWhole ? "drag a rectangle to zoom" : this.told(zoom.text);
   }
 
+  /** @param {string} text */
   told(text) {
     return `zoomed: ${text} · reset`;
   }
