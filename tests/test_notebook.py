@@ -116,7 +116,7 @@ def _figures(notebook: NotebookNode) -> dict[str, list[tuple[str, int]]]:
     """The traces of each cell's figure: their kinds and how many numbers each has along its first axis."""
     return {
         cell.id: [
-            (trace["type"], len(trace.get("z", trace.get("y"))))
+            (trace["type"], len(trace.get("z", trace.get("y", trace.get("x")))))
             for output in cell.outputs
             for trace in output.data["application/vnd.plotly.v1+json"]["data"]
         ]
@@ -134,4 +134,4 @@ def test_the_notebook_of_figures_draws_what_was_committed() -> None:
     assert all(_figures(notebook).values())
     drawn = set(re.findall(r"figures\.(\w+)\(", "".join(cell.source for cell in _code(notebook))))
     lines = {"attention", "residual_norms", "logit_lens", "attribution", "patching_map", "head_scatter", "next_tokens"}
-    assert lines | {"cosine", "components", "training_curves"} == drawn
+    assert lines | {"cosine", "components", "training_curves", "prompt_statistics", "generated"} == drawn

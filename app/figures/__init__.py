@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headlight.app.figures import plots
+from headlight.app.figures import plots, several
 from headlight.app.figures.layout import Axis, Plot, figure
 from headlight.app.figures.plots import Bars, Row
 from headlight.app.figures.text import number
@@ -35,13 +35,16 @@ __all__ = [
     "cosine",
     "figure",
     "followed_token",
+    "generated",
     "head_scatter",
     "head_statistics",
     "logit_lens",
     "next_tokens",
     "patching_map",
     "plots",
+    "prompt_statistics",
     "residual_norms",
+    "several",
     "training_curves",
 ]
 
@@ -256,6 +259,21 @@ def head_statistics(mean: Any, sd: Any, *, title: str = "", dark: bool = False) 
     return figure(
         [[heads(array(mean), f"{title} mean".strip(), unit), heads(array(sd), "standard deviation", unit)]], dark
     )
+
+
+def prompt_statistics(
+    values: Any, mean: Any, sd: Any, *, head: str, title: str = "Score", dark: bool = False
+) -> "Figure":
+    """A head's statistic over prompts [prompt], and every head's mean with one standard deviation [layer, head]."""
+    unit = _unit(mean, "score")
+    found = several.prompts(array(values), array(mean), array(sd), head=head, title=title, unit=unit)
+    return figure([found], dark)
+
+
+def generated(probabilities: Any, entropies: Any, tokens: Sequence[str], *, dark: bool = False) -> "Figure":
+    """How likely each written token was [step], and the entropy of what it was drawn from [step], in nats."""
+    likely, undecided = ({name: array(each) for name, each in _sides(of).items()} for of in (probabilities, entropies))
+    return figure([several.steps(likely, undecided, tokens)], dark)
 
 
 def heads(values: np.ndarray, title: str, unit: str, words: Sequence[Sequence[str]] | None = None) -> Plot:

@@ -30,6 +30,7 @@ class Axis:
     kind: Literal["linear", "log", "percent"] = "linear"
     down: bool = False  # the first place on top
     from_zero: bool = False
+    step: int = 0  # between two ticks, where only whole numbers are to have one
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,7 @@ def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
         if axis.kind == "percent":  # a bar's number may need room beyond 100%, which is not to be named
             look |= {"tickformat": ".0%", "labelalias": dict.fromkeys(BEYOND, " ")}
         look |= {"rangemode": "tozero"} if axis.from_zero else {}
+        look |= {"dtick": axis.step} if axis.step else {}
     return look
 
 

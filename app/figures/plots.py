@@ -290,7 +290,8 @@ def _word(words: Mapping[str, Sequence[Sequence[str]]] | None, name: str, layer:
 def counts(values: np.ndarray, *, title: str, unit: str, of: str, share: float = 1.0) -> Plot:
     """How many of the values lie in each of some equal steps, and the share of each where it is pointed at."""
     trace = {"type": "histogram", "x": plain(values), "nbinsx": 20, "marker": {"color": BLUE}, "hoverinfo": "x+y"}
-    return Plot(title, Axis(unit), Axis(of), [{**trace, "name": "", "showlegend": False}], share=share)
+    whole = Axis(of, step=max(1, len(values) // 20))
+    return Plot(title, Axis(unit), whole, [{**trace, "name": "", "showlegend": False}], share=share)
 
 
 def curves(series: Mapping[str, tuple[np.ndarray, np.ndarray]], *, title: str, unit: str, log: bool = False) -> Plot:

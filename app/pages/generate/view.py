@@ -4,8 +4,10 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.glossary import TERMS
+from headlight.app.pages.generate import charts as own
 from headlight.app.pages.generate import figures as numbers
 from headlight.app.pages.generate import generation, heads, options, steps
+from headlight.app.parts import charts
 from headlight.app.parts.parts import title_row
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
@@ -56,6 +58,7 @@ def render(shown: Comparison) -> None:
         numbers.draw_heads(found)
     else:
         heads.draw(found, GROUP)
+        charts.draw(own.rows(found), "How likely each written token was, and the entropy, step by step")
 
 
 def _say_what_is_compared(shown: Comparison, found: Continuations) -> None:

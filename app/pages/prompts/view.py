@@ -12,8 +12,10 @@ from headlight.app.frame import notices, progress, prompt_list
 from headlight.app.frame.prompt_list import Prompt
 from headlight.app.glossary import TERMS
 from headlight.app.pages.prompts import batch, prompt_files, prompt_statistics
+from headlight.app.pages.prompts import charts as own
 from headlight.app.pages.prompts.batch import Inputs
 from headlight.app.pages.prompts.choices import Choices, Statistic
+from headlight.app.parts import charts
 from headlight.app.parts.parts import heading, name, title_row
 from headlight.app.parts.scores import SCORES
 from headlight.app.runs import runs
@@ -80,6 +82,8 @@ def render(shown: Comparison) -> None:
     _table(rows, head)
     if known:
         prompt_statistics.draw(shown.a, known)
+        plots = own.rows(known, head, selection.current().of(Choices).statistic)
+        charts.draw(plots, f"The statistic of {name(head)} over the prompts, and the mean and deviation of every head")
     _past_runs()
     progress.go_on(batch.current(), batch.do)
 

@@ -9,21 +9,22 @@ from plotly.offline import get_plotlyjs
 
 from headlight.app.exports.export import Export
 from headlight.app.figures import files
+from headlight.app.pages.generate import EXPORT as GENERATE
 from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.pages.why import EXPORT as WHY
 from headlight.model.comparison import Comparison
-from tests.app.exports.hostile import OTHER, chosen
+from tests.app.exports.hostile import OTHER, PROMPTS, chosen
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows on the way where interventions run side by side
 
 
-@pytest.mark.parametrize("export", [RESIDUAL, LENS, WHY], ids=lambda export: export.name)
+@pytest.mark.parametrize("export", [RESIDUAL, LENS, WHY, GENERATE, PROMPTS], ids=lambda export: export.name)
 def test_the_figure_comes_as_plotlys_own_files(export: Export, two: Comparison, folder: str) -> None:
     assert export.plots
     rows = export.plots(two, chosen(folder, prompt_b=OTHER))
     n_plots = sum(map(len, rows))
-    assert n_plots > 2
+    assert n_plots > 1
     written = json.loads(files.as_json(rows, False))
     figure = plotly.io.from_json(json.dumps(written))
     assert len({trace.xaxis for trace in figure.data}) == n_plots

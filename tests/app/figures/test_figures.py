@@ -51,6 +51,10 @@ EVERY: dict[str, Callable[[bool], Any]] = {
     "patching_map": lambda dark: figures.patching_map(SQUARE - 0.5, HOSTILE, dark=dark),
     "head_scatter": lambda dark: figures.head_scatter(HEADS, HEADS - 0.1, HEADS + 0.2, dark=dark),
     "head_statistics": lambda dark: figures.head_statistics(HEADS, HEADS / 2, dark=dark),
+    "prompt_statistics": lambda dark: figures.prompt_statistics(
+        SQUARE[0], HEADS, HEADS / 4, head=HOSTILE[0], title=HOSTILE[1], dark=dark
+    ),
+    "generated": lambda dark: figures.generated({"A": SQUARE[0], "B": SQUARE[1]}, SQUARE[2], HOSTILE, dark=dark),
     "training_curves": lambda dark: figures.training_curves(
         {HOSTILE[0]: (np.arange(3), np.array([3.0, 2.0, 1.0]))}, "nats", log=True, dark=dark
     ),
@@ -146,6 +150,24 @@ def test_maps_hold_every_cell_and_leave_out_what_is_not_there() -> None:
     np.testing.assert_array_equal(np.array(mean.z, float), HEADS)
     np.testing.assert_array_equal(np.array(sd.z, float), HEADS / 2)
     assert mean.hovertext[0][2] == "layer L0<br>head H2<br>none"
+
+
+def test_prompts_are_counted_in_whole_numbers_and_heads_have_their_deviation() -> None:
+    counted, heads = figures.prompt_statistics(HEADS.ravel(), HEADS, HEADS / 4, head="L0H1", title="Entropy").data
+    assert sorted(counted.x) == [0.1, 0.4, 0.5, 0.6, 0.9]  # one is not known
+    np.testing.assert_array_equal(np.array(heads.y, float), HEADS.ravel())
+    np.testing.assert_allclose(np.array(heads.error_y.array, float), HEADS.ravel() / 4)
+    np.testing.assert_allclose(np.array(heads.error_y.arrayminus, float), HEADS.ravel() / 4)
+    of_one = figures.prompt_statistics(HEADS[0, :1], HEADS, HEADS * np.nan, head="L0H1")
+    assert [trace.type for trace in of_one.data] == ["scatter"]  # one prompt is no distribution
+
+
+def test_what_was_written_stands_at_its_step() -> None:
+    likely, undecided = figures.generated(SQUARE[1], SQUARE[2], HOSTILE).data
+    np.testing.assert_array_equal(likely.y, SQUARE[1])
+    np.testing.assert_array_equal(undecided.y, SQUARE[2])
+    assert likely.hovertext[4].startswith("step 5  the<br>")
+    assert undecided.hovertext[4].endswith(" nats")
 
 
 def test_a_signed_map_is_as_far_from_zero_both_ways() -> None:

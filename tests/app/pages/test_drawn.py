@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from headlight.app.figures import Plot
 from headlight.app.figures.layout import Trace
+from headlight.app.pages.prompts import charts as prompts
 from headlight.app.pages.prompts import prompt_statistics
 from headlight.app.pages.residual import maps
 from headlight.app.parts import charts
@@ -247,3 +248,15 @@ def test_every_heads_mean_is_told_with_its_deviation_and_count(run: Run, monkeyp
     np.testing.assert_array_equal(of_sd["told"]["mean"], mean)
     assert (of_mean["told"]["prompts"] == 2).all()
     assert (rows.labels[2], heads.labels[4]) == ("L2", "H4")
+
+
+def test_the_figure_of_prompts_counts_them_and_has_every_heads_deviation(run: Run) -> None:
+    known = [
+        runs.HeadStatistics(1, {name: replace(of, values=by * of.values) for name, of in run.scores.items()})
+        for by in (1, 3, 5)
+    ]
+    ((counted, heads),) = prompts.rows(known, (1, 2), "entropy")
+    entropy = run.scores["entropy"].values.numpy()
+    np.testing.assert_allclose(counted.traces[0]["x"], entropy[1, 2] * np.array([1, 3, 5]), rtol=1e-6)
+    np.testing.assert_allclose(values(heads.traces[0]), 3 * entropy.ravel(), rtol=1e-5)  # float32
+    np.testing.assert_allclose(heads.traces[0]["error_y"]["array"], 2 * entropy.ravel(), rtol=1e-4, atol=1e-6)

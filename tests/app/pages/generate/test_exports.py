@@ -50,6 +50,22 @@ def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None
     assert any(text.startswith("◆ </") for text in texts(svg))
 
 
+def test_the_figure_is_of_one_pass_over_all_that_was_written(two: Comparison, folder: str) -> None:
+    """B is made to write A's tokens."""
+    selection = chosen(folder, prompt_b=OTHER, **fields(two, temperature=1.3))
+    likely, undecided = (plot for (plot,) in GENERATE.plots(two, selection))
+    found = generation.both(two, selection)
+    expected = []
+    for side, line, entropy in zip("AB", likely.traces, undecided.traces, strict=False):
+        run, n_prompt = found.sides[side].run, found.sides[side].n_prompt
+        chances = run.model(run.tokens[None])[0, n_prompt - 1 : -1].double().softmax(-1)
+        expected.append(chances.gather(1, found.a.tokens[:, None])[:, 0].numpy())
+        np.testing.assert_allclose(line["y"], expected[-1], atol=1e-5)  # float32, over 4096 tokens
+        np.testing.assert_allclose(entropy["y"], -(chances * chances.log()).sum(-1), atol=1e-4)
+        assert (line["name"], entropy["name"]) == (side, side)
+    np.testing.assert_allclose(likely.traces[2]["y"], expected[1] - expected[0], atol=1e-5)
+
+
 def test_what_was_put_there_is_told(alone: Comparison, folder: str) -> None:
     data = GENERATE.data(alone, chosen(folder, **fields(alone)))
     assert data.tables["steps"]["given"] == [1] * 4 + [0] * 4

@@ -1,0 +1,37 @@
+"""Plots of many of a kind: the steps of a continuation, and a list of prompts."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from headlight.app.figures import plots
+from headlight.app.figures.layout import Plot
+
+
+def steps(
+    probabilities: Mapping[str, np.ndarray],
+    entropies: Mapping[str, np.ndarray],
+    tokens: Sequence[str],
+    words: Mapping[str, Sequence[str]] | None = None,
+) -> list[Plot]:
+    """How likely each written token was [step], and how undecided the model was when it was written [step], in nats.
+
+    `words` tell more of a side's tokens, where they are others than A's.
+    """
+    named = [f"{step}  {token}" for step, token in enumerate(tokens, 1)]
+    likely, undecided = "Probability of the written token", "Entropy of the next-token distribution"
+    return [
+        plots.lines(probabilities, named, title=likely, unit="probability", along="step", words=words),
+        plots.lines(entropies, named, title=undecided, unit="nats", along="step"),
+    ]
+
+
+def prompts(
+    values: np.ndarray, mean: np.ndarray, sd: np.ndarray, *, head: str, title: str, unit: str, share: float = 0.7
+) -> list[Plot]:
+    """A head's statistic over several prompts [prompt], and every head's mean and deviation [layer, head]."""
+    known = values[np.isfinite(values)]
+    own = plots.counts(known, title=f"{title} of {head}", unit=f"{title} ({unit})", of="prompts", share=share)
+    called = f"{title} of every head, mean ± standard deviation"
+    every = plots.points({"": mean}, title=called, unit=unit, low={"": mean - sd}, high={"": mean + sd})
+    return [own, every] if len(known) > 1 else [every]

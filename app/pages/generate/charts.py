@@ -1,0 +1,25 @@
+"""The plots of the page *Generate*: how likely each written token was, and how undecided the model, step by step."""
+
+from headlight.app.figures import several
+from headlight.app.pages.generate import generation
+from headlight.app.parts.charts import Rows
+from headlight.app.parts.sides import named, with_difference
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.decoding.compared import Continuations
+
+
+def of(shown: Comparison, chosen: Selection) -> Rows:
+    """The plots of what is written; none where there was no room."""
+    found = generation.both(shown, chosen)
+    return rows(found) if found.a.labels else []
+
+
+def rows(found: Continuations) -> Rows:
+    """Side by side; with a B under each other, of A, B and B − A for the steps that both have."""
+    n = found.n_compared
+    likely = with_difference({side: each.log_probs[:n].exp().numpy() for side, each in found.sides.items()})
+    own = with_difference({side: each.entropies[0, :n].numpy() for side, each in found.sides.items()})
+    b = {} if found.b is None else {"B": [f"B writes {label}" for label in found.b.labels[:n]]}
+    plots = several.steps(named(found.shown, likely, ""), named(found.shown, own, ""), found.a.labels[:n], b)
+    return [plots] if found.b is None else [[plot] for plot in plots]
