@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from tests.bench import ui
+from tests.bench import parts, ui
 from tests.bench.window import Browser, browser
 from tests.serving import served
 
@@ -73,3 +73,16 @@ def test_what_a_page_cannot_do_is_an_error(chromium: Browser, subject: ui.Subjec
     with pytest.raises(RuntimeError, match=r"No\.such"):
         window.call("No.such")
     window.close()
+
+
+@pytest.mark.parametrize("part", ["heading", "navigation", "options"])
+def test_a_page_is_drawn_with_the_librarys_part_in_the_place_of_ours(
+    chromium: Browser, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changes of page and first loads, each once and on both sides."""
+    monkeypatch.setattr(parts, "ROUNDS", 1)
+    monkeypatch.setattr(parts, "LOADS", 1)
+    rows = [row for row in parts.served(chromium, part) if row.drawn == "whole"]
+    first = [page for page in parts.PAGES[part] for page in (page, parts.FIRST)]
+    assert [row.act for row in rows] == [*dict.fromkeys(f"change to {page}" for page in first), "first load: attention"]
+    assert all(0 < each < 60_000 for row in rows for side in (row.ours, row.library) for each in side.each)

@@ -21,6 +21,16 @@
     return bottom > 0 && top < innerHeight;
   };
   const awaited = new Set();
+  // Of all that is drawn on the page, in sight or not, "whole"; of what tests.bench.parts swaps, "part".
+  const MEASURED = "[class*=st-key-measured]";
+  const within = (node, selector) => {
+    for (let at = node; at; at = at.getRootNode().host) if (at.closest(selector)) return true;
+    return false;
+  };
+  const markDrawn = (nodes) => {
+    if (nodes.length > 0) performance.mark("whole");
+    if (nodes.some((node) => within(node, MEASURED))) performance.mark("part");
+  };
   const painted = (canvas) => {
     if (canvas.matches(".marks")) return;
     if (awaited.size === 0) {
@@ -31,6 +41,7 @@
           if (drawn.some((canvas) => canvas.closest(part))) performance.mark(name);
         }
         if (drawn.some(inSight)) performance.mark("picture");
+        markDrawn(drawn.filter(({ isConnected }) => isConnected));
       });
     }
     awaited.add(canvas);
@@ -50,6 +61,8 @@
     const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node instanceof Element);
     const drawn = added.flatMap((node) => [node.closest(ADDED), ...node.querySelectorAll(ADDED)]).filter(Boolean);
     if (drawn.length > 0) markNextFrame("picture", () => drawn.some(inSight));
+    const onPage = added.filter((node) => within(node, "[data-testid=stMain]"));
+    if (onPage.length > 0) requestAnimationFrame(() => afterPaint(() => markDrawn(onPage)));
   });
   const roots = [];
   const observe = (root) => {
@@ -107,8 +120,9 @@
     let busy = performance.now();
     return until(() => {
       const { testScriptState } = document.querySelector("[data-testid=stApp]")?.dataset ?? {};
-      if (testScriptState !== "notRunning") busy = performance.now();
-      return performance.now() - Math.max(busy, last("picture")) > STILL;
+      const waits = document.querySelector("[data-testid=stSkeleton], .js-plotly-plot:empty");
+      if (testScriptState !== "notRunning" || waits) busy = performance.now();
+      return performance.now() - Math.max(busy, last("picture"), last("whole")) > STILL;
     });
   };
   // All that match, also in components, and of these what has the text in a line of its own, if there is one.
