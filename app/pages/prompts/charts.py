@@ -9,8 +9,8 @@ from headlight.app.pages.prompts.choices import Statistic
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.parts import name
 from headlight.app.parts.scores import SCORES
-from headlight.app.selection.chosen import Head
 from headlight.model.analysis.spread import spread
+from headlight.model.edits import Head
 from headlight.model.explain.statistics import HeadStatistics
 
 
