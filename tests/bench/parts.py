@@ -95,7 +95,7 @@ def measure(chromium: Browser, part: str, urls: dict[str, str]) -> Iterator[Row]
             note(f"first load: {page}", side, window, 0)
             window.close()
     for (act, drawn), sides in took.items():
-        if min(map(len, sides.values())) >= LOADS:
+        if min(map(len, sides.values())) >= min(ROUNDS, LOADS):
             yield Row(part, act, drawn, *(Times(sides[side]) for side in SIDES))
 
 
