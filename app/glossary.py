@@ -307,8 +307,8 @@ TERMS = {
     ),
     "flow_start": "The token whose final state, from which the next token is predicted, is followed downwards.",
     "flow_threshold": (
-        "Lines that are a smaller share of their node are left out, with all that is reached by them alone. An "
-        "attention line is all heads that take from that token together. In B − A lines that change less are left "
+        "Edges that are a smaller share of their node are left out, with all that is reached by them alone. An "
+        "attention edge is all heads that take from that token together. In B − A edges that change less are left "
         "out."
     ),
     "flow_node": (
@@ -317,9 +317,9 @@ TERMS = {
     ),
     "flow_edge": "The heads that take from this token for that one, by their share of the state that they write to.",
     "flow_change": (
-        "What flows more (blue) or less (orange) in B than in A. Nodes belong together where their tokens do; a line "
+        "What flows more (blue) or less (orange) in B than in A. Nodes belong together where their tokens do; an edge "
         "is a share of its node in both, so that the changes into a node, with its bias, sum to 0. Both runs are "
-        "followed along the lines that are large enough in one of them. What flows into a token that one run lacks "
+        "followed along the edges that are large enough in one of them. What flows into a token that one run lacks "
         "(◆) has nothing to be compared with."
     ),
     "flow_node_both": (
@@ -340,8 +340,8 @@ TERMS = {
         "one position each. Path patching: one earlier head's z, as one head's query, key or value reads it."
     ),
     "patch_into": (
-        "B into A: the run of A is patched with parts of B, and begins at 0. A into B begins at 1. The colours begin "
-        "there too."
+        "B into A: the run of A is patched with parts of B, and begins at 0. A into B begins at 1. The colours are "
+        "centred there."
     ),
     "patch_target": "The token whose logit counts. Empty: the likeliest in A.",
     "patch_distractor": "The token it is compared with. Empty: the likeliest in B, if it is another one.",

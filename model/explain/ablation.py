@@ -20,8 +20,8 @@ from headlight.model.layers import visible_keys
 from headlight.model.run import Run, attend, head_weights, once_more
 
 MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
-CUTS = ("edge cut", "edge cut, row rescaled to 1")
-ZERO, MEAN, RESAMPLED = "head gives nothing", "head gives its mean", "head gives the other run's"
+CUTS = ("edge cut", "edge cut, row renormalised")
+ZERO, MEAN, RESAMPLED = "head zero-ablated", "head mean-ablated", "head resample-ablated"
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ Row = tuple[Cell, ...]
 
 SCORE = ("run", "query's part", "key's part", "nats")
 EFFECTS = ("run", "part", "logits")
-LAYERS = ("run", "after layer", "added up so far", "logit lens")
+LAYERS = ("run", "after layer", "accumulated", "logit lens")
 SOURCES = ("run", "place", "logits")
 PROMOTED = ("run", "rank", "promotes", "by (logits)", "suppresses", "by how much (logits)")
 OUTCOMES = ("run", "what is done", "direct effect (logits)", "total effect (logits)", "KL (nats)", "then predicted")

@@ -62,7 +62,7 @@ def test_the_heads_of_a_line_are_the_librarys(app: Driver, expected: Flow) -> No
     edge = next(each for each in expected.edges if each.kind == "attention" and each.target.depth == 3)
     chosen = f"{edge.target.depth} {edge.target.position} {edge.source.position}"
     app.open(FLOW, **CHOSEN, flow_chosen=chosen)
-    expect(app.page.get_by_text(f"{len(expected.nodes)} nodes and {len(expected.edges)} lines")).to_be_visible()
+    expect(app.page.get_by_text(f"{len(expected.nodes)} nodes and {len(expected.edges)} edges")).to_be_visible()
     expect(app.page.get_by_role("heading", name=re.compile("Who carries layer 1 from"))).to_be_visible()
     rows = app.page.get_by_role("region", name="Heads of the chosen line").locator("tbody tr")
     expect(rows).to_have_count(len(edge.heads))
@@ -116,13 +116,13 @@ def test_a_line_is_reached_by_the_keyboard(app: Driver, expected: Flow) -> None:
 
 def test_a_higher_threshold_leaves_less(app: Driver) -> None:
     app.open(FLOW, **CHOSEN, flow_threshold="0.1")
-    few = app.page.get_by_text(re.compile(r"^\d+ nodes and \d+ lines of at least 0\.1")).inner_text()
+    few = app.page.get_by_text(re.compile(r"^\d+ nodes and \d+ edges with a share of at least 0\.1")).inner_text()
     slider = app.page.get_by_role("slider")
     slider.focus()
     for _ in range(3):
         slider.press("ArrowLeft")
     app.page.wait_for_url(re.compile(r"flow_threshold=0\.085"))
-    more = app.page.get_by_text(re.compile(r"^\d+ nodes and \d+ lines of at least 0\.085")).inner_text()
+    more = app.page.get_by_text(re.compile(r"^\d+ nodes and \d+ edges with a share of at least 0\.085")).inner_text()
     assert int(more.split()[0]) >= int(few.split()[0])
     assert int(more.split()[3]) > int(few.split()[3])
 

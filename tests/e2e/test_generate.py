@@ -153,7 +153,7 @@ def test_a_click_on_a_bar_writes_that_token_and_goes_on(app: Driver, mini: Trans
 
 def test_a_typed_token_is_written_and_several_are_refused(app: Driver) -> None:
     opened(app)
-    box = app.page.get_by_role("textbox", name="Write another token here")
+    box = app.page.get_by_role("textbox", name="Put another token here")
     box.fill("<img src=x onerror=alert(1)>")
     box.press("Enter")
     expect(app.refused).to_contain_text("not one")

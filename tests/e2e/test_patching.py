@@ -73,8 +73,8 @@ def test_one_head_of_mini_carries_the_name(opened: Driver) -> None:
 @pytest.mark.parametrize(
     ("which", "size"),
     [
-        ("Stream before each layer, by position", "4 rows by 15 columns"),
-        ("MLP's output, by position", "4 rows by 15 columns"),
+        ("Residual stream before each layer, by position", "4 rows by 15 columns"),
+        ("MLP output, by position", "4 rows by 15 columns"),
         ("Heads of one layer, by position", "4 rows by 15 columns"),
         ("Paths to a head's value", "3 rows by 4 columns"),
     ],

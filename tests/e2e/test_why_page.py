@@ -125,7 +125,7 @@ def test_a_cell_above_the_diagonal_says_what_to_do(app: Driver) -> None:
 
 def test_two_prompts_are_explained_beside_each_other(app: Driver) -> None:
     app.open(WHY, **CHOSEN, prompt_b=f"Look. {PROMPT.replace('cat', 'dog')}")
-    expect(app.page.get_by_text("head gives the other run's")).to_be_visible()
+    expect(app.page.get_by_text("head resample-ablated")).to_be_visible()
     before = app.picture()
     app.page.get_by_role("radio", name="B − A").click()
     app.changed_from(before)

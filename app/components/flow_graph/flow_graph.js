@@ -16,7 +16,7 @@ const NEAR = 7;
 
 /** @type {{ title: string, ticks: Tick[] }} */
 const SHARES = {
-  title: "share of its node (line), of the start (dot)",
+  title: "share of its node (edge), of the start (node)",
   ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((share) => [Math.sqrt(share), String(share)]),
 };
 

@@ -103,7 +103,7 @@ def _options() -> None:
         options.bind(Switch, "own_scale", "Own scale each", folded=True),
     )
     if own.unit != "token" and own.show != "weight":
-        st.caption("Words and sentences have weights alone: a score or a write belongs to a single token.")
+        st.caption("Words and sentences show weights only: a score or a value-weighted cell belongs to single tokens.")
 
 
 def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:

@@ -23,14 +23,15 @@ def spelled(found: Flow) -> str:
     biases = sum(node.flow * (node.bias + node.rest) for node in found.nodes)
     left_out = max(0.0, 1 - found.traced - biases)
     return (
-        f"{len(found.nodes)} nodes and {len(found.edges)} lines of at least {found.threshold:g}. Of the start they "
-        f"trace {found.traced:.1%} down to the embeddings; {biases:.1%} is biases, {left_out:.1%} lines left out."
+        f"{len(found.nodes)} nodes and {len(found.edges)} edges with a share of at least {found.threshold:g}. "
+        f"They trace {found.traced:.1%} of the start down to the embeddings; {biases:.1%} is biases, "
+        f"{left_out:.1%} edges left out."
     )
 
 
 def spelled_change(change: FlowChange) -> str:
-    """How many lines have changed, and of which."""
-    of = f"of {len(change.edges)} lines that are that large in A or in B, into dots that both have"
+    """How many edges have changed, and of which."""
+    of = f"of {len(change.edges)} edges that are that large in A or in B, into nodes that both have"
     if change.changed:
         return f"{len(change.changed)} changed by at least {change.threshold:g}, {of}."
     largest = max((abs(edge.change) for edge in change.edges), default=0.0)

@@ -63,7 +63,7 @@ def _runs(figure: "Figure", axes: "Sequence[Axes]", shown: Comparison, chosen: S
         start = f"what flows into {graph.start.position} {run.labels[graph.start.position]}"
         each.set_title(f"{side}: {start}" if shown.b is not None else start, fontsize=9)
     least = chosen.of(Choices).flow_threshold
-    title = f"share of its node (line, at least {least:g}; dashed: MLP), of the start (dot)"
+    title = f"share of its node (edge, at least {least:g}; dashed: MLP), of the start (node)"
     colour_bar(figure, colours, axes, title, (0, 0.01, 0.1, 0.25, 0.5, 1))
 
 
@@ -77,7 +77,7 @@ def _change(figure: "Figure", axes: "Axes", shown: Comparison, change: FlowChang
         dots = [(pair.place, told(pair)) for pair in change.nodes if bool(pair.a and pair.b) == both]
         _dots(axes, dots, marker, colours, palette.faded)
     axes.set_title(DIFFERENCE, fontsize=9)
-    title = f"change of the share of its node (line, at least {change.threshold:g}; dashed: MLP), of the start (dot)"
+    title = f"change of the share of its node (edge, at least {change.threshold:g}; dashed: MLP), of the start (node)"
     colour_bar(figure, colours, [axes], title, ticks(limit, signed=True, root=True))
 
 

@@ -43,9 +43,9 @@ def _in_graph(found: Flow, chosen: tuple[int, ...]) -> bool:
 
 def _told_of_none(chosen: tuple[int, ...]) -> None:
     if chosen:
-        st.info("What was chosen is not in this graph. Lower the least share, or choose another line or dot.")
+        st.info("What was chosen is not in this graph. Lower the smallest share shown, or click another edge or node.")
     else:
-        st.caption("Choose a line for its heads, a dot for its tokens, a dot of the top row to start from there.")
+        st.caption("Click an edge for its heads, a node for its top tokens, a node of the top row to start there.")
 
 
 def _node_of_both(shown: Comparison, place: Place) -> None:

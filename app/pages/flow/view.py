@@ -51,7 +51,7 @@ def _options(shown: Comparison, place: int) -> None:
         options.bind(
             Slider,
             "flow_threshold",
-            "Least share of a line",
+            "Smallest share shown",
             page=Choices,
             least=least,
             most=most,

@@ -14,7 +14,7 @@ from headlight.model.decoding.continued import Written
 from headlight.model.errors import HeadlightError
 
 REASONS = {
-    "stop token": "It ended the text by itself.",
+    "stop token": "The model ended the text with its end-of-text token.",
     "length": "",
     "context": "It stopped because the model's context is full.",
 }
@@ -73,7 +73,7 @@ def change(found: Continuations) -> None:
     """Another token in place of the one that is looked at, or all anew."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-change"):
         typed = st.text_input(
-            "Write another token here",
+            "Put another token here",
             key=_typed_key(),
             placeholder="one token, with its space",
             help="Replaces the token of this step and goes on from there. Inside a sentence most tokens begin with a "

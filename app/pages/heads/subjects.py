@@ -81,7 +81,7 @@ def why_alone(shown: Comparison, chosen: Selection) -> str:
     if chosen.of(Choices).finder_data == "repeats":
         return (
             "A and B are the same model: whatever their prompts are, on random repeats its heads do the same. "
-            "Look at the heads on “my prompts” to hold prompt A against prompt B."
+            "Look at heads on “my prompts” to hold prompt A against prompt B."
         )
     return ""
 

@@ -62,7 +62,7 @@ def _options(shown: Comparison) -> None:
     titles = {each: named.title for each, named in SCORES.items()}
     top = options.bind(Slider, "finder_top", "Show the first", min(FIRST, n_heads), page=Choices, least=1, most=n_heads)
     options.row(
-        options.bind(Choice, "finder_data", "Look at the heads on", page=Choices, options=DATA),
+        options.bind(Choice, "finder_data", "Look at heads on", page=Choices, options=DATA),
         options.bind(Listed, "finder_score", "Score", page=Choices, options=titles, help=TERMS[score]),
         top if n_heads > 1 else None,
         options.bind(Switch, "every_head", "Ablate all heads", page=Choices),
@@ -104,7 +104,7 @@ def _about_prompts(shown: Comparison, a: Subject, repeats: str) -> None:
         st.caption("A single prompt has no interval, and so no head gets a label. Close B to look at the whole list.")
         return
     count = f"{len(a.sequences):,} prompt{'' if len(a.sequences) == 1 else 's'}"
-    st.caption(f"Measured on {count} of the list, each counted once.{ablations}")
+    st.caption(f"Measured on {count} of the list, each once.{ablations}")
     if len(a.sequences) == 1:
         st.caption("A single one has no interval, and so no head gets a label: add others on the page Prompts.")
 

@@ -141,7 +141,7 @@ def _projected(
     """Keys or values of all tokens."""
     at, window, W_name = write.at, list(write.at.window), f"W_{name}"
     columns: Axis = "d_head" if name == "K" else "d_value"
-    offered = {"K": "What each token offers to be found by.", "V": "What each token hands over if it is looked at."}
+    offered = {"K": "What each token can be found by.", "V": "What each token passes on if it is attended to."}
     return write.step(
         title,
         term,
@@ -186,7 +186,7 @@ def _attending(write: Writer) -> Iterator[HeadStep]:
         "Scale",
         "attn_scale",
         (f"score = q · k / {number(divisor)}",) * 2,
-        f"Divided by {number(divisor)}, {why}, so that wide heads do not make the softmax too sharp.",
+        f"Divided by {number(divisor)}, {why}, so that wide heads do not saturate the softmax.",
         write.line(dots, "/", scalar("scale", divisor), "=", scores),
     )
     causal = at.run.cfg.attention_dir == "causal"

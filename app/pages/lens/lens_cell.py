@@ -25,7 +25,7 @@ def draw(shown: Comparison, pin: LensPin, token: int) -> None:
     if selection.current().table:
         _tables(shown, pin, token)
     else:
-        charts.draw(rows(shown, pin, token), "Ten likeliest tokens, and the followed token's probability by layer")
+        charts.draw(rows(shown, pin, token), "Ten most likely tokens, and the followed token's probability by layer")
 
 
 def rows(shown: Comparison, pin: LensPin, token: int) -> charts.Rows:

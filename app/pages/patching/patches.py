@@ -23,9 +23,9 @@ from headlight.model.reports.patching import cells_axes, cells_named
 
 TITLES: dict[PatchMap, str] = {
     "z": "Heads",
-    "resid_pre": "Stream before each layer, by position",
-    "attn_out": "Attention's output, by position",
-    "mlp_out": "MLP's output, by position",
+    "resid_pre": "Residual stream before each layer, by position",
+    "attn_out": "Attention output, by position",
+    "mlp_out": "MLP output, by position",
     "z_by_position": "Heads of one layer, by position",
     "path_q": "Paths to a head's query",
     "path_k": "Paths to a head's key",

@@ -207,12 +207,12 @@ def _draw(found: Patched) -> None:
         for matrix, called in drawn(found):
             draw_map(found, matrix, called, selection.widget_key(f"patched {called}"))
         st.caption(
-            f"{title(found.asked)}. The colours begin at {found.unpatched:.0f}, the share with nothing patched; shares "
-            "are not clipped. What comes after the prediction has no say and is left out."
+            f"{title(found.asked)}. Colours are centred on {found.unpatched:.0f}, the share with nothing patched; "
+            "shares are not clipped. Positions after the prediction cannot influence it and are left out."
         )
         _agreement(found)
     with right:
-        heading("What moves it most")
+        heading("Largest effects")
         tables.draw({column: list(cells) for column, cells in table(found, MOST_LISTED).items()}, "The strongest cells")
 
 

@@ -1,4 +1,4 @@
-"""The residual page's plots: how the norm grows, what each part adds at one token, and how the direction changes."""
+"""The residual page's plots: how the norm grows, component norms at one token, and how the direction changes."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The residual page as a file: maps of the stream's norm, and what each part adds at the token that is chosen there."""
+"""The residual page as a file: maps of the stream's norm, and component norms at the token that is chosen there."""
 
 from headlight.app.components import MapCell
 from headlight.app.components.shared.mount import recorded
@@ -23,7 +23,7 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     norms, place, names = by_side(stream_norms(shown)), place_of(shown, chosen), component_names(shown)
     called = {side: "" if shown.b is None else f"{side}: " for side in norms}
     added = {
-        "what each part adds (L2 norm)": by_side(component_norms(shown)),
+        "component norms (L2)": by_side(component_norms(shown)),
         "share of the final stream": by_side(component_shares(shown)),
     }
     with recorded() as mounted:

@@ -1,4 +1,4 @@
-"""The residual stream: its length by layer and token, what each part adds at one of them, and how it turns."""
+"""The residual stream: its length by layer and token, component norms at one of them, and how it turns."""
 
 from typing import TYPE_CHECKING
 
@@ -50,8 +50,8 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         at_shares.legend(fontsize=6.5, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.14), handlelength=1)
         _cosines(figure, at_cosines, cosines[side], layers, palette, side == DIFFERENCE)
         name = "" if shown.b is None else f"{side.replace('-', '−')}:  "
-        at_norms.set_title(f"{name}length of the stream (L2 norm)")
-        at_lengths.set_title(f"{name}what each part adds at {labels[place]} (L2 norm)")
+        at_norms.set_title(f"{name}residual stream norm (L2)")
+        at_lengths.set_title(f"{name}component norms at {labels[place]} (L2 norm)")
         at_shares.set_title(f"{name}share of the final stream at {labels[place]}")
         at_cosines.set_title(f"{name}cosine between layers")
     origin(figure, shown, palette)

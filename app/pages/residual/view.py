@@ -51,7 +51,7 @@ def _norm_maps(shown: Comparison, norms: own.Norms) -> None:
         return
     for side in norms:
         if side == DIFFERENCE:
-            st.caption("B − A: blue where B's stream is longer, orange where A's is")
+            st.caption("B − A: blue where the norm is larger in B, orange where it is larger in A")
         elif shown.b is not None:
             st.caption(side)
         norm_map(shown, norms, side, selection.widget_key(f"norms {side}"))

@@ -118,7 +118,7 @@ def _strengths(of: Weights) -> None:
 
 def _pairs(of: Weights, work: Jobs) -> None:
     """The outermost entries of all, once every block was searched."""
-    heading("Of all pairs of tokens", "circuit_pairs")
+    heading("Strongest token pairs", "circuit_pairs")
     n_pairs = of.run.cfg.d_vocab**2
     _working(of, work, n_pairs)
     if (found := weights.known_pairs(of.key)) is not None:
@@ -190,7 +190,7 @@ def _what(of: Weights) -> str:
 
 
 def _composition(of: Weights) -> None:
-    heading("Which earlier heads it reads", "composition")
+    heading("Composition with earlier heads", "composition")
     layer = of.head[0]
     if layer == 0:
         st.info("A head of the first layer has no earlier heads. Choose a head of a later layer to see what it reads.")

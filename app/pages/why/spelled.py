@@ -30,14 +30,15 @@ def write(at: Explained) -> str:
     written = at.written
     direct = f"directly {panels.signed(edge_effect(at))} logits to target − distractor"
     if at.cell.query != at.question.position:
-        direct = "nothing directly to target − distractor, which is read off another position"
+        direct = "nothing directly to target − distractor, which is read at another position"
     return f"L2 norm {number(float(written.norm.values))}. It adds {direct}."
 
 
 def outcomes(at: Explained) -> str:
     """What was done, and what is lacking."""
     lines = [
-        "Hollow: direct. Filled: measured by running the model on. KL (nats) of all next tokens; → what it then says.",
+        "Hollow bars: direct effect. Filled bars: total effect, measured by running the rest of the model. "
+        "KL (nats): change of the whole next-token distribution; →: the token predicted then.",
         mean(at),
     ]
     if at.cell.query > at.question.position and at.run.cfg.attention_dir == "causal":

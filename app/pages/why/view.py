@@ -191,7 +191,7 @@ def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
     if side != DIFFERENCE:
         st.text(spelled.score(sides[side]))
-    st.caption("Rows: the query's parts. Columns: the key's. Everything is at the LayerNorm scale of this run.")
+    st.caption("Rows: the query's parts. Columns: the key's. All at this run's LayerNorm scale.")
     if side != DIFFERENCE:
         follow.draw(shown, sides[side])
 
@@ -231,7 +231,7 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
         ("", "after layer"),
         selection.widget_key("by_layer"),
         "target − distractor (logits)",
-        "Added up over the layers at the final scale, beside what each layer would say by itself (its own).",
+        "Accumulated over the layers at the final LayerNorm scale, beside each layer's logit lens at its own scale.",
     )
 
 

@@ -106,7 +106,7 @@ def test_a_click_on_the_stream_shows_that_tokens_parts(opened: Opened, two: Comp
     page = opened.open(RESIDUAL.page(two, chosen(folder, prompt_b=OTHER)))
     expect(page.locator(".legend .bar").last).to_be_visible()
     page.locator("canvas").first.click(position={"x": 46, "y": 28})
-    expect(page.get_by_text("what each part adds (L2 norm) at 0 <|endoftext|>")).to_have_count(3)
+    expect(page.get_by_text("component norms (L2) at 0 <|endoftext|>")).to_have_count(3)
     bars = page.locator(".track .bar")
     expect(bars).to_have_count(2 * 3 * (2 + 2 * 3))  # two charts, A, B and B - A, embeddings and three layers
     bars.nth(1).hover()

@@ -96,6 +96,6 @@ def test_the_page_tells_its_numbers_and_names_nothing_outside_itself(
     expected = WHY.data(alone, selection).tables["score"]["nats"]
     told = score.page.locator(".tooltip:popover-open dd").last.inner_text().replace("−", "-")
     assert np.isclose(np.array(expected, float), float(told), rtol=1e-3).any()  # four digits are shown
-    expect(page.get_by_text("edge cut, row rescaled to 1")).to_be_visible()
+    expect(page.get_by_text("edge cut, row renormalised")).to_be_visible()
     assert not opened.complaints
     page.context.close()
