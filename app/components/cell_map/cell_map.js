@@ -1,110 +1,147 @@
 // A matrix of numbers: what is pointed at and chosen in it, by hand or by key. A second canvas above the picture holds
 // their frames, so that the matrix is drawn once.
+/** @typedef {[row: number, column: number]} MapCell */
+/** @typedef {[row: string, column: number]} NamedCell as the other maps of the group hear of it, whose rows may be others */
+/** @type {Record<string, MapCell>} */
 const MAP_STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 class CellMap {
-  // Of the other maps of the group, whose rows may be others: a row by its name.
+  /** @type {Listeners} */
   listeners = {
     pointed: (cell) => this.frame(this.own(cell)),
     chosen: (cell) => this.setValue(this.own(cell)),
   };
+  /** @type {MapCell | null} */
   cursor = null;
+  /** @type {MapCell | null} */
   chosen = null;
+  /** @type {CellMapProps} */
+  props;
+  /** @type {MapPicture} */
+  picture;
+  /** @type {[name: string, values: Values][]} */
+  told = []; // more numbers of each cell
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
-    Object.assign(this, pointedStage(this));
-    this.stage.setAttribute("aria-roledescription", "map of numbers");
-    this.canvas.addEventListener("click", (event) => this.choose(this.under(event)));
+    this.stage = element("div", "stage");
+    this.canvas = element("canvas");
+    this.marks = element("canvas", "marks");
+    this.stage.append(this.canvas, this.marks);
     view.root.append(this.legend, this.stage);
+    this.listen();
   }
 
+  listen() {
+    this.stage.tabIndex = 0;
+    this.stage.setAttribute("role", "application");
+    this.stage.setAttribute("aria-roledescription", "map of numbers");
+    this.stage.onkeydown = (event) => this.press(event);
+    this.stage.onblur = () => this.leave();
+    this.canvas.onpointermove = (event) => this.point(this.under(event), event.clientX, event.clientY);
+    this.canvas.onpointerleave = () => this.leave();
+    this.canvas.onclick = (event) => {
+      this.point(this.under(event), event.clientX, event.clientY); // a finger does not move over it
+      this.choose(this.under(event));
+    };
+  }
+
+  /** @param {CellMapProps} props @param {Record<string, Floats>} arrays */
   update(props, arrays) {
-    Object.assign(this, props);
+    this.props = props;
     this.picture = new MapPicture(props, arrays.values);
-    this.more = props.told.map((name, slot) => [name, arrays[`told${slot}`].values]);
+    this.told = props.told.map((name, slot) => [name, arrays[`told${slot}`].values]);
     this.cursor = null;
     const { down, across } = this.picture;
-    const size = `${down} rows by ${across} columns`;
-    const help = `Arrow keys move${this.choosable ? ", Enter chooses" : ""}.`;
-    this.stage.ariaLabel = `${this.title}, ${this.names.join(" by ")}, ${size}. ${help}`;
-    this.stage.classList.toggle("choosable", this.choosable);
+    const names = [props.rows.name, props.columns.name].filter(Boolean).join(" by ");
+    const help = `Arrow keys move${props.choosable ? ", Enter chooses" : ""}.`;
+    this.stage.ariaLabel = `${props.title}, ${names}, ${down} rows by ${across} columns. ${help}`;
+    this.stage.classList.toggle("choosable", props.choosable);
   }
 
-  get names() {
-    return [this.rows.name, this.columns.name].filter(Boolean);
-  }
-
+  /** @param {MapCell | null} chosen */
   setValue(chosen) {
-    this.chosen = chosen && this.picture.has(chosen) ? [...chosen] : null;
+    this.chosen = chosen && this.picture.has(chosen) ? chosen : null;
     this.mark();
   }
 
+  /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
-    this.legend.replaceChildren(this.picture.scale.bar(theme, this.title));
-    if (this.picture.lacks) this.legend.append(legendSwatch(this.lacks, "absent"));
+    this.legend.replaceChildren(this.picture.scale.bar(theme, this.props.title));
+    if (this.picture.lacks) this.legend.append(legendSwatch(this.props.lacks, "absent"));
     this.picture.paint(this.canvas, theme, width);
     this.mark();
   }
 
+  /** @param {MapCell | null} cursor */
   frame(cursor) {
     this.cursor = cursor;
     this.mark();
   }
 
   mark() {
-    if (!this.picture.box) return; // not drawn yet
+    if (this.picture.size[0] === 0) return; // not drawn yet
     if (this.cursor || this.chosen) this.picture.mark(this.marks, this.chosen, this.cursor);
     else clearCanvas(this.marks);
   }
 
+  /** @param {NamedCell | null} cell @returns {MapCell | null} */
   own(cell) {
-    const [row, column] = cell ? [this.rows.labels.indexOf(cell[0]), cell[1]] : [-1, -1];
-    return this.picture.has([row, column]) ? [row, column] : null;
+    if (!cell) return null;
+    const row = this.props.rows.labels.indexOf(cell[0]);
+    return this.picture.has([row, cell[1]]) ? [row, cell[1]] : null;
   }
 
+  /** @param {string} topic @param {MapCell | null} cell */
   tell(topic, cell) {
-    this.view.link.send(topic, cell && [this.rows.labels[cell[0]], cell[1]]);
+    this.view.link.send(topic, cell && [this.props.rows.labels[cell[0]], cell[1]]);
   }
 
+  /** @param {MouseEvent} event */
   under(event) {
     const frame = this.canvas.getBoundingClientRect();
     return this.picture.cellAt(event.clientX - frame.left, event.clientY - frame.top);
   }
 
-  point(cell, x, y) {
+  /** @param {MapCell | null} cell */
+  point(cell, x = 0, y = 0) {
     if (String(cell) !== String(this.cursor)) {
       this.frame(cell);
       this.tell("pointed", cell);
     }
-    if (!cell) return this.view.tooltip.hide();
-    this.view.tooltip.show(x, y, this.title, this.describe(cell));
+    if (cell) this.view.tooltip.show(x, y, this.props.title, this.describe(cell));
+    else this.view.tooltip.hide();
   }
 
   leave() {
     this.point(null);
   }
 
+  /** @param {MapCell | null} cell */
   choose(cell) {
-    if (!cell || !this.choosable || Number.isNaN(this.picture.value(cell))) return;
+    if (!cell || !this.props.choosable || Number.isNaN(this.picture.value(cell))) return;
     this.setValue(cell);
     this.tell("chosen", cell);
     this.view.report(cell);
   }
 
-  // [name, value] rows for a tooltip.
+  /** @param {MapCell} cell @returns {TooltipRow[]} */
   describe(cell) {
+    const { rows, columns, lacks, scale } = this.props;
+    /** @type {(axis: CellAxis, at: number) => TooltipRow} */
     const place = ({ name, labels, numbered }, at) => [numbered ? `${name} ${at}` : name, labels[at]];
-    const places = [this.rows, this.columns].map((axis, side) => place(axis, cell[side])).filter(([name]) => name);
+    const places = [place(rows, cell[0]), place(columns, cell[1])].filter(([name]) => name);
     const value = this.picture.value(cell);
-    if (Number.isNaN(value)) return [...places, ["", this.lacks]];
-    const number = this.scale === "signed" ? withSign : plainNumber;
+    if (Number.isNaN(value)) return [...places, ["", lacks]];
     const at = cell[0] * this.picture.across + cell[1];
-    const more = this.more.map(([name, values]) => [name, Number.isNaN(values[at]) ? "–" : plainNumber(values[at])]);
-    return [...places, ["value", number(value)], ...more];
+    /** @type {TooltipRow[]} */
+    const more = this.told.map(([name, values]) => [name, Number.isNaN(values[at]) ? "–" : plainNumber(values[at])]);
+    return [...places, ["value", scale === "signed" ? withSign(value) : plainNumber(value)], ...more];
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key in MAP_STEPS) this.move(...MAP_STEPS[event.key]);
@@ -114,9 +151,12 @@ class CellMap {
     event.preventDefault();
   }
 
+  /** @param {number} down @param {number} right */
   move(down, right) {
+    /** @type {(place: number, count: number) => number} */
     const clamp = (place, count) => Math.min(count - 1, Math.max(0, place));
     const [row, column] = this.cursor ?? this.chosen ?? [-down, -right];
+    /** @type {MapCell} */
     const cell = [clamp(row + down, this.picture.down), clamp(column + right, this.picture.across)];
     const [x, y] = this.picture.corner([cell[0] + 1, cell[1] + 1]);
     const frame = this.canvas.getBoundingClientRect();
@@ -124,5 +164,3 @@ class CellMap {
     this.view.announce(this.describe(cell).flat().join(" "));
   }
 }
-
-export default (component) => mountView(component, CellMap);

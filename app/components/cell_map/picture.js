@@ -1,5 +1,10 @@
 // How the matrix looks: cells as wide as there is room for, under one another where there are more columns than pixels,
 // with their numbers in them if all fit. Sums stand behind a line.
+/** @typedef {{ name: string, labels: string[], numbered: boolean }} CellAxis */
+/**
+ * @typedef {{ rows: CellAxis, columns: CellAxis, title: string, scale: string, ends: [low: number, high: number],
+ *   centre: number, lacks: string, told: string[], sums: boolean, choosable: boolean }} CellMapProps of cell_map/__init__.py
+ */
 const ROW = 20; // CSS pixels
 const WIDEST_COLUMN = 74;
 const GAPS_FROM = 6; // narrower cells touch each other
@@ -7,61 +12,82 @@ const NUMBERS_FROM = 24;
 const AXIS_NAME_ROOM = 18;
 const LEVEL_LABELS_ROOM = 20;
 const LONGEST_NAME = 120;
+const NO_HATCH = new Uint32Array(); // no cell is masked
 
 class MapPicture {
-  constructor({ rows, columns, scale, ends, centre, sums }, { values, shape }) {
-    Object.assign(this, { rows, columns, sums, values });
-    [this.down, this.across] = shape;
+  /** @type {Theme} */
+  theme;
+  /** @type {Box} */
+  box = { left: 0, top: 0, width: 0, height: 0, shown: { query: [0, 0], key: [0, 0] } }; // of the matrix
+  /** @type {[width: number, height: number]} */
+  size = [0, 0]; // before the first drawing
+  pitch = 0; // of the columns
+  isLevel = true; // whether the columns' names are
+  levelLabels = 0;
+
+  /** @param {CellMapProps} props @param {Floats} numbers */
+  constructor({ rows, columns, scale, ends, centre, sums }, { values, shape: [down, across] }) {
+    this.rows = rows;
+    this.columns = columns;
+    this.sums = sums;
+    this.values = values;
+    this.down = down;
+    this.across = across;
     this.scale = MAP_SCALES[scale](ends, centre);
     this.lacks = values.some(Number.isNaN);
   }
 
+  /** @param {MapCell} cell */
   has([row, column]) {
     return row >= 0 && column >= 0 && row < this.down && column < this.across;
   }
 
+  /** @param {MapCell} cell */
   value([row, column]) {
     return this.values[row * this.across + column];
   }
 
+  /** @param {MapCell} cell */
   isSum([row, column]) {
     return this.sums && (row === this.down - 1 || column === this.across - 1);
   }
 
+  /** @param {MapCell} cell */
   corner([row, column]) {
     return [this.box.left + column * this.pitch, this.box.top + row * ROW];
   }
 
+  /** @param {number} x @param {number} y @returns {MapCell | null} */
   cellAt(x, y) {
-    if (!this.box) return null; // not drawn yet
-    const cell = [Math.floor((y - this.box.top) / ROW), Math.floor((x - this.box.left) / this.pitch)];
-    return this.has(cell) ? cell : null;
+    const [row, column] = [Math.floor((y - this.box.top) / ROW), Math.floor((x - this.box.left) / this.pitch)];
+    return this.has([row, column]) ? [row, column] : null;
   }
 
   // Where everything lies, the matrix on whole device pixels.
+  /** @param {CanvasRenderingContext2D} context @param {number} width */
   lay(context, width) {
-    const whole = (pixels) => Math.round(pixels * devicePixelRatio) / devicePixelRatio;
+    /** @type {(labels: string[]) => number} */
     const widest = (labels) => widestLabel(context, this.theme, labels, LONGEST_NAME);
-    const left = whole(widest([...this.rows.labels, this.columns.name]) + LABEL_GAP);
+    const names = widest([...this.rows.labels, this.columns.name]) + LABEL_GAP;
+    const left = Math.round(names * devicePixelRatio) / devicePixelRatio;
     const room = Math.min(width - left - 2, this.across * WIDEST_COLUMN) * devicePixelRatio;
     const wide = crispSize(this.across, Math.floor(room)) / devicePixelRatio;
+    const [top, height] = [AXIS_NAME_ROOM, this.down * ROW];
     this.pitch = wide / this.across;
     const longest = Math.max(...this.columns.labels.map((label) => context.measureText(label).width));
     this.isLevel = longest <= this.pitch - 6;
     const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.columns.labels) + 2 * LABEL_GAP;
-    const shown = { query: [0, this.down], key: [0, this.across] };
-    const longestLabel = LONGEST_NAME;
-    this.box = { left, top: AXIS_NAME_ROOM, width: wide, height: this.down * ROW, shown, longestLabel };
-    this.levelLabels = AXIS_NAME_ROOM + this.box.height + LEVEL_LABELS_ROOM / 2 + 1;
-    this.size = [left + wide + 2, AXIS_NAME_ROOM + this.box.height + below];
+    this.box = { left, top, width: wide, height, shown: { query: [0, this.down], key: [0, this.across] }, longestLabel: LONGEST_NAME };
+    this.levelLabels = top + height + LEVEL_LABELS_ROOM / 2 + 1;
+    this.size = [left + wide + 2, top + height + below];
   }
 
+  /** @param {HTMLCanvasElement} canvas @param {Theme} theme @param {number} width */
   paint(canvas, theme, width) {
     this.theme = theme;
-    this.lay(canvas.getContext("2d"), width);
+    this.lay(contextOf(canvas), width);
     const context = sizedContext(canvas, ...this.size);
-    const level = (value) => (Number.isNaN(value) ? LACK_LEVELS.absent : this.scale.level(value));
-    const levels = this.values.map(level);
+    const levels = Uint16Array.from(this.values, (value) => (Number.isNaN(value) ? LACK_LEVELS.absent : this.scale.level(value)));
     context.fillStyle = cssColour(theme.background);
     context.fillRect(0, 0, ...this.size);
     this.paintCells(context, levels);
@@ -70,13 +96,14 @@ class MapPicture {
     if (this.sums) this.paintLines(context);
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {Uint16Array} levels */
   paintCells(context, levels) {
     const { left, top, width, height } = this.box;
-    const pixels = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
-    const matrix = { codes: levels, rows: this.down, columns: this.across, colours: this.scale.palette(this.theme) };
+    const [x, y, wide, high] = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
+    const matrix = { codes: levels, rows: this.down, columns: this.across, colours: this.scale.palette(this.theme), hatch: NO_HATCH };
     context.save();
     context.resetTransform();
-    paintMatrix(context, matrix, ...pixels);
+    paintMatrix(context, matrix, x, y, wide, high);
     context.restore();
     for (let row = 1; row <= this.down; row++) context.fillRect(left, top + row * ROW - 1, width, 1);
     if (this.pitch < GAPS_FROM) return;
@@ -84,27 +111,31 @@ class MapPicture {
   }
 
   // In the cells, if all fit.
+  /** @param {CanvasRenderingContext2D} context @param {Uint16Array} levels */
   paintNumbers(context, levels) {
     if (this.pitch < NUMBERS_FROM) return;
     const { limit } = this.scale;
     const digits = limit >= 100 ? 0 : limit >= 10 ? 1 : limit >= 0.2 ? 2 : 3;
+    /** @type {(value: number) => string} */
     const written = (value) => (Number(value.toFixed(digits)) === 0 ? "0" : withMinus(value.toFixed(digits)));
     const texts = Array.from(this.values, (value) => (Number.isNaN(value) ? "" : written(value)));
     context.font = labelFont(this.theme);
     if (texts.some((text) => context.measureText(text).width > this.pitch - 6)) return;
     [context.textAlign, context.textBaseline] = ["center", "middle"];
     texts.forEach((text, index) => {
-      const cell = [Math.floor(index / this.across), index % this.across];
-      const [x, y] = this.corner(cell);
-      context.font = labelFont(this.theme, this.isSum(cell) ? 700 : 400);
+      const [row, column] = [Math.floor(index / this.across), index % this.across];
+      const [x, y] = this.corner([row, column]);
+      context.font = labelFont(this.theme, this.isSum([row, column]) ? 700 : 400);
       context.fillStyle = inkOn(this.scale.levelColour(this.theme, levels[index]) ?? this.theme.background);
       context.fillText(text, x + this.pitch / 2, y + ROW / 2);
     });
   }
 
+  /** @param {CanvasRenderingContext2D} context */
   paintNames(context) {
     const { theme, box } = this;
-    const everywhere = (axis) => ({ labels: axis.labels, presence: axis.labels.map(() => "both") });
+    /** @type {(axis: CellAxis) => Axis} */
+    const everywhere = ({ labels }) => ({ labels, presence: labels.map(() => "both") });
     drawAxis(context, theme, box, "query", everywhere(this.rows));
     if (this.isLevel) upTo(this.across).forEach((column) => this.paintLevelLabel(context, column));
     else drawAxis(context, theme, box, "key", everywhere(this.columns));
@@ -116,6 +147,7 @@ class MapPicture {
     context.fillText(this.columns.name, box.left - LABEL_GAP, this.levelLabels);
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {number} column */
   paintLevelLabel(context, column, weight = 400, colour = this.theme.faded) {
     [context.textAlign, context.textBaseline] = ["center", "middle"];
     context.font = labelFont(this.theme, weight);
@@ -124,23 +156,29 @@ class MapPicture {
   }
 
   // Between the sums and what they are of.
+  /** @param {CanvasRenderingContext2D} context */
   paintLines(context) {
     const { left, top, width, height } = this.box;
     const [x, y] = this.corner([this.down - 1, this.across - 1]);
-    for (const [colour, size] of [["background", 4], ["text", 1]]) {
-      context.fillStyle = cssColour(this.theme[colour]);
+    /** @type {(colour: Rgb, size: number) => void} */
+    const cross = (colour, size) => {
+      context.fillStyle = cssColour(colour);
       context.fillRect(left, y - (1 + size) / 2, width, size);
       context.fillRect(x - (1 + size) / 2, top, size, height);
-    }
+    };
+    cross(this.theme.background, 4);
+    cross(this.theme.text, 1);
   }
 
   // The frames of the cell that is chosen and of the one that is pointed at, and their names in bold.
+  /** @param {HTMLCanvasElement} canvas @param {MapCell | null} chosen @param {MapCell | null} cursor */
   mark(canvas, chosen, cursor) {
     const context = sizedContext(canvas, ...this.size);
     if (chosen) this.markCell(context, chosen, this.theme.pin);
     if (cursor) this.markCell(context, cursor, this.theme.text);
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {MapCell} cell @param {Rgb} colour */
   markCell(context, [row, column], colour) {
     const { theme, box } = this;
     drawAxisMark(context, theme, box, "query", this.rows.labels, row, theme.text);

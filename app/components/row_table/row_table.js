@@ -1,11 +1,18 @@
 // A table that is sorted by its columns' names, and of which one row is chosen. Only the rows in sight are on the page, so
 // that a thousand cost no more than ten.
+/** @typedef {string | string[] | number | null} TableCell */
+/**
+ * @typedef {{ name: string, decimals: number | null, help: string, signed: boolean, after: string }} Look
+ * @typedef {Look & { cells: TableCell[], isNumber: boolean }} TableColumn `Column` in row_table/__init__.py
+ * @typedef {{ title: string, columns: Look[], choosable: boolean, whole: boolean, inFile: boolean }} RowTableProps
+ */
 const LINE = 32; // CSS pixels of a row
 const IN_SIGHT = 11; // rows, the last one half
 const AROUND = 12; // rows above and below these, at least, for a scroll that is quicker than the drawing; in a file all
 const LONG = 60; // letters of a cell that has the room which the other columns leave
 const WIDEST = 36; // letters of any other column beside it
 const ROOM = { cell: 3, name: 5 }; // letters beside their own: the room around them, and the arrow behind a name
+/** @type {Record<string, (page: number) => number>} */
 const MOVES = {
   ArrowUp: () => -1,
   ArrowDown: () => 1,
@@ -19,11 +26,21 @@ const CHOICE_HELP = ", Enter chooses a row, Escape none";
 
 class RowTable {
   listeners = {};
+  /** @type {TableColumn[]} */
+  columns = [];
+  /** @type {number[]} */
   places = []; // in the list, in the order of the rows
+  /** @type {number | null} */
   chosen = null; // a row's place in the list
+  /** @type {number | null} */
   cursor = null; // the same of the row where the keyboard is
   top = 0; // how far it is scrolled
+  first = 0; // of the rows on the page
+  inSight = IN_SIGHT;
+  around = AROUND;
+  choosable = false;
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.head = new SortableHead((said) => this.sort(said));
@@ -53,39 +70,44 @@ class RowTable {
     this.table.onpointerleave = () => this.view.tooltip.hide();
   }
 
+  /** @param {RowTableProps} props @param {Record<string, Bytes>} arrays */
   update({ title, columns, choosable, whole, inFile }, arrays) {
     this.around = inFile ? Infinity : AROUND;
     this.choosable = choosable;
     this.table.classList.toggle("choosable", choosable);
+    /** @type {(array: Bytes) => TableCell[]} */
     const read = ({ values }) => JSON.parse(new TextDecoder().decode(values));
     this.columns = columns.map((column, place) => {
       const cells = read(arrays[`cells${place}`]);
-      const isNumber = column.decimals !== null || cells.some((cell) => typeof cell === "number");
-      return { ...column, cells, kind: isNumber ? "number" : "" };
+      return { ...column, cells, isNumber: column.decimals !== null || cells.some((cell) => typeof cell === "number") };
     });
     const count = this.columns[0].cells.length;
     this.inSight = whole ? Math.max(1, count) : IN_SIGHT;
-    this.scroller.style.setProperty("--lines", whole ? count + 1 : IN_SIGHT - 0.5);
+    this.scroller.style.setProperty("--lines", String(whole ? count + 1 : IN_SIGHT - 0.5));
     this.table.ariaLabel = `${title}. ${MOVES_HELP}${choosable ? CHOICE_HELP : ""}.`;
     this.table.ariaRowCount = String(count + 1);
     this.empty.hidden = count > 0;
-    if (this.cursor >= count) this.cursor = null;
-    this.sheet.style.setProperty("--rows", count);
+    if (this.cursor !== null && this.cursor >= count) this.cursor = null;
+    this.sheet.style.setProperty("--rows", String(count));
     this.setWidths();
     this.head.show(this.columns);
     this.places = this.head.places;
-    this.columns.forEach(({ kind, help }, place) => {
+    this.columns.forEach(({ isNumber, help }, place) => {
       const cell = this.head.names.cells[place];
-      cell.className = kind;
-      cell.firstChild.className = help && "explained";
-      cell.firstChild.ariaDescription = help;
+      cell.className = isNumber ? "number" : "";
+      cell.children[0].className = help && "explained";
+      cell.children[0].ariaDescription = help;
     });
   }
 
   // A column is as wide as its longest cell, and no wider as rows come into sight. All share the room that is left, but
   // where there are long texts the column of the longest has it.
   setWidths() {
-    const longest = (column) => column.cells.reduce((most, cell) => Math.max(most, this.text(column, cell).length), 0);
+    /** @type {(column: TableColumn) => number} */
+    const longest = (column) => {
+      const lengths = column.cells.map((cell) => this.text(column, cell).length);
+      return lengths.reduce((most, length) => Math.max(most, length), 0);
+    };
     const lengths = this.columns.map(longest);
     const roomy = lengths.indexOf(Math.max(...lengths));
     const shared = lengths[roomy] <= LONG;
@@ -106,6 +128,7 @@ class RowTable {
     this.table.classList.toggle("pinned", shared || roomy > 0);
   }
 
+  /** @param {number | null} chosen */
   setValue(chosen) {
     this.chosen = chosen !== null && chosen < this.places.length ? chosen : null;
     this.paint();
@@ -114,6 +137,7 @@ class RowTable {
 
   draw() {}
 
+  /** @param {TableColumn} column @param {TableCell} cell */
   text({ decimals, signed, after }, cell) {
     if (typeof cell !== "number") return Array.isArray(cell) ? cell.join("  ") : (cell ?? "–");
     const digits = Number.isInteger(cell) ? withMinus(String(cell)) : plainNumber(cell);
@@ -136,6 +160,7 @@ class RowTable {
     return Math.max(0, (Math.floor(inSight / this.around) - 1) * this.around);
   }
 
+  /** @param {number} place @param {number} at */
   row(place, at) {
     const row = element("tr");
     row.id = `row-${place}`;
@@ -144,8 +169,9 @@ class RowTable {
     return row;
   }
 
+  /** @param {TableColumn} column @param {TableCell} value */
   cell(column, value) {
-    if (!Array.isArray(value)) return element("td", column.kind, this.text(column, value));
+    if (!Array.isArray(value)) return element("td", column.isNumber ? "number" : "", this.text(column, value));
     const cell = element("td");
     cell.append(...value.map((text) => element("span", "one", text)));
     return cell;
@@ -165,22 +191,28 @@ class RowTable {
     if (this.firstAround() !== this.first) this.paint();
   }
 
+  /** @param {string} said */
   sort(said) {
     this.places = this.head.places;
     this.paint();
     this.view.announce(`sorted ${said}`);
   }
 
-  placeOf(element) {
-    return this.places[this.first + [...this.body.rows].indexOf(element.closest("tr"))];
+  // In the list, of the row that an element is in.
+  /** @param {Element} within */
+  placeOf(within) {
+    return this.places[this.first + [...this.body.rows].findIndex((row) => row.contains(within))];
   }
 
+  /** @param {MouseEvent} event */
   click(event) {
-    this.markCursor(this.placeOf(event.target));
-    this.choose(this.cursor);
+    const place = this.placeOf(targetOf(event));
+    this.markCursor(place);
+    this.choose(place);
   }
 
   // The chosen row, chosen again, is so no more.
+  /** @param {number} place */
   choose(place) {
     if (!this.choosable) return;
     this.chosen = place === this.chosen ? null : place;
@@ -189,6 +221,7 @@ class RowTable {
     this.view.announce(this.chosen === null ? "no row chosen" : this.spoken(place));
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     if (event.target !== this.table) return; // but a column's name
     if (event.key in MOVES) this.move(MOVES[event.key](this.inSight - 1));
@@ -198,14 +231,17 @@ class RowTable {
     event.preventDefault();
   }
 
+  /** @param {number} by */
   move(by) {
     if (this.places.length === 0) return;
-    const at = Math.max(0, Math.min(this.places.length - 1, this.places.indexOf(this.cursor) + by));
-    this.bringIntoSight(this.places[at]);
-    this.markCursor(this.places[at]);
-    this.view.announce(this.spoken(this.cursor));
+    const before = this.cursor === null ? -1 : this.places.indexOf(this.cursor);
+    const place = this.places[Math.max(0, Math.min(this.places.length - 1, before + by))];
+    this.bringIntoSight(place);
+    this.markCursor(place);
+    this.view.announce(this.spoken(place));
   }
 
+  /** @param {number | null} place */
   markCursor(place = null) {
     this.cursor = place;
     this.mark();
@@ -213,6 +249,7 @@ class RowTable {
   }
 
   // Scroll no further than the row asks for; the line of names covers the first one's room.
+  /** @param {number} place */
   bringIntoSight(place) {
     const at = this.places.indexOf(place) * LINE;
     const shown = (this.inSight - 0.5) * LINE;
@@ -220,6 +257,7 @@ class RowTable {
     this.scroll();
   }
 
+  /** @param {number} place */
   spoken(place) {
     const cells = this.columns.map((column) => `${column.name} ${this.text(column, column.cells[place])}`);
     const row = `row ${this.places.indexOf(place) + 1} of ${this.places.length}`;
@@ -227,14 +265,15 @@ class RowTable {
   }
 
   // What explains a column, or the whole of a cell that is cut off.
+  /** @param {PointerEvent} event */
   hover(event) {
-    const cell = event.target.closest("th, td");
-    const column = this.columns[cell?.cellIndex];
-    const cutOff = cell?.matches("td") && cell.scrollWidth > cell.clientWidth;
-    const told = cell?.matches("th") ? column.help : cutOff ? this.text(column, column.cells[this.placeOf(cell)]) : "";
+    /** @type {HTMLTableCellElement | null} */
+    const cell = targetOf(event).closest("th, td");
+    if (!cell) return this.view.tooltip.hide();
+    const column = this.columns[cell.cellIndex];
+    const cutOff = cell.matches("td") && cell.scrollWidth > cell.clientWidth;
+    const told = cell.matches("th") ? column.help : cutOff ? this.text(column, column.cells[this.placeOf(cell)]) : "";
     if (!told) return this.view.tooltip.hide();
     this.view.tooltip.show(event.clientX, event.clientY, column.name, [["", told]]);
   }
 }
-
-export default (component) => mountView(component, RowTable);

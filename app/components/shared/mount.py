@@ -18,7 +18,7 @@ from jaxtyping import UInt8
 from headlight.app.components.shared.packing import pack
 
 SHARED = Path(__file__).parent
-_COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*\*(?:(?!\*/)[\s\S])*\*/|export default \(component\).*)\n", re.MULTILINE)
+_COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*\*(?:(?!\*/)[\s\S])*\*/)\n", re.MULTILINE)
 STARTS = (SHARED / "packing.js", SHARED / "page.js", SHARED / "start" / "start.js")
 
 

@@ -1,18 +1,16 @@
 // The order of a table's rows, and the line of its columns' names that changes it.
 /** @typedef {"none" | "ascending" | "descending"} Order */
-/** @typedef {string | number | null} Sorted what a row is sorted by; null comes last */
-/** @typedef {{ name: string, cells: Sorted[] }} SortedColumn */
 
 const collator = new Intl.Collator();
 /** @type {Record<Order, Order>} */
 const NEXT_ORDER = { none: "ascending", ascending: "descending", descending: "none" };
 
-/** @type {(one: Sorted, other: Sorted) => number} */
+/** @type {(one: TableCell, other: TableCell) => number} */
 const inOrder = (one, other) =>
   typeof one === "number" && typeof other === "number" ? one - other : collator.compare(String(one), String(other));
 
 // Where the cells stand in the list, in that order; what is missing comes last either way.
-/** @type {(cells: Sorted[], order: Order) => number[]} */
+/** @type {(cells: TableCell[], order: Order) => number[]} */
 function sortedPlaces(cells, order) {
   const places = [...cells.keys()];
   if (order === "none") return places;
@@ -28,7 +26,7 @@ class SortableHead {
   by = 0;
   /** @type {Order} */
   order = "none";
-  /** @type {SortedColumn[]} */
+  /** @type {TableColumn[]} */
   columns = [];
 
   // `sorted` is called when the user has chosen another order, with what to say of it.
@@ -40,7 +38,7 @@ class SortableHead {
     this.element.append(this.names);
   }
 
-  /** @param {SortedColumn[]} columns */
+  /** @param {TableColumn[]} columns */
   show(columns) {
     const same = columns.map(({ name }) => name).join("\0") === this.columns.map(({ name }) => name).join("\0");
     this.columns = columns;
