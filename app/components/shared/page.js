@@ -22,3 +22,13 @@ const PAGE = (/** @type {any} */ (globalThis)[Symbol.for("headlight")] ??= {
   theme: null,
   font: null,
 });
+const ASK_AGAIN = 3000; // milliseconds
+
+// Says that what should have come with a message is not there, until what is returned is called: where runs follow each
+// other at once, the server may not hear it.
+/** @param {(name: string, value: any) => void} setTriggerValue */
+function sayLost(setTriggerValue) {
+  setTriggerValue("lost", true);
+  const again = setInterval(() => setTriggerValue("lost", true), ASK_AGAIN);
+  return () => clearInterval(again);
+}

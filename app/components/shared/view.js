@@ -3,7 +3,6 @@
 /** @type {WeakMap<HTMLElement, View>} */
 const VIEWS = new WeakMap();
 const SCROLL_BAR = 20; // CSS pixels, at most
-const ASK_AGAIN = 3000; // milliseconds
 const AT_REST = 100; // milliseconds
 /** @typedef {ReturnType<typeof setTimeout> | undefined} Timer */
 
@@ -115,8 +114,7 @@ class View {
   frame = null;
   /** @type {MediaQueryList} */
   pixelRatio;
-  /** @type {Timer} */
-  asking;
+  asking = () => {}; // no more for what is lost
   /** @type {Timer} */
   reporting;
   /** @type {Timer} */
@@ -182,8 +180,8 @@ class View {
     this.key = header.key;
     if (header.content !== this.content) {
       const arrays = heldArrays(header, unpacked(), this.fetched);
-      clearTimeout(this.asking);
-      if (arrays === null) return this.askFor(setTriggerValue);
+      this.asking();
+      if (arrays === null) return void (this.asking = sayLost(setTriggerValue));
       this.tooltip.hide(); // what it tells is of the data before
       for (const digest of Object.values(header.digests)) this.fetched.delete(digest);
       this.caption.textContent = header.props.caption ?? "";
@@ -219,13 +217,6 @@ class View {
       return [name, array];
     });
     return Object.fromEntries(held);
-  }
-
-  // Arrays that were lost; again after a while, because a question may cross with the server's next answer.
-  /** @param {Tell} setTriggerValue */
-  askFor(setTriggerValue) {
-    setTriggerValue("lost", true);
-    this.asking = setTimeout(() => this.askFor(setTriggerValue), ASK_AGAIN);
   }
 
   // The user's new value: shown already, kept for a later mount, and told to Python, after a delay where keys are held.
@@ -303,7 +294,8 @@ class View {
     this.pixelRatio.onchange = null;
     if (this.frame !== null) cancelAnimationFrame(this.frame);
     this.frame = null;
-    for (const timer of [this.fitting, this.reporting, this.asking]) clearTimeout(timer);
+    for (const timer of [this.fitting, this.reporting]) clearTimeout(timer);
+    this.asking();
     this.root.remove();
   }
 }

@@ -8,12 +8,19 @@ const fetchBytes = async (path) => {
   return answer?.ok ? new Uint8Array(await answer.arrayBuffer()) : null;
 };
 
+/** @type {WeakMap<HTMLElement, () => void>} */
+const ASKING = new WeakMap(); // what ends the asking for a script that is lost, by the component's element
+
 /** @param {{ parentElement: HTMLElement, data: Uint8Array, setTriggerValue: (name: string, value: any) => void }} mounting */
 export default async function ({ parentElement, data, setTriggerValue, ...rest }) {
   const { header, start } = unpackHeader(data);
+  ASKING.get(parentElement)?.();
   if (!PAGE.scripts.has(header.script)) {
     const { script } = unpackArrays(data, header, start);
-    if (!script) return void setTriggerValue("lost", true);
+    if (!script) {
+      ASKING.set(parentElement, sayLost(setTriggerValue));
+      return ASKING.get(parentElement);
+    }
     const bytes = /** @type {Uint8Array<ArrayBuffer>} */ (script.values);
     const address = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
     PAGE.scripts.set(header.script, import(address));
