@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.frame import trust
+from headlight.app.parts.labels import percent
 from headlight.app.selection import widget_key
 from headlight.model.comparison import Comparison
 from headlight.model.edits import describe
@@ -68,8 +69,4 @@ def _next_tokens(run: Run) -> str:
 def _likeliest(run: Run, count: int = 3) -> str:
     top = run.next_logits.softmax(-1).topk(count)
     labels = run.tokenizer.labels(top.indices)
-    return "  ".join(f"“{label}” {_percent(share)}" for label, share in zip(labels, top.values.tolist(), strict=True))
-
-
-def _percent(share: float) -> str:
-    return "<1%" if share < 0.01 else f"{share:.0%}"
+    return "  ".join(f"“{label}” {percent(share)}" for label, share in zip(labels, top.values.tolist(), strict=True))

@@ -10,7 +10,7 @@ from headlight.app.selection import widget_key
 from headlight.app.server import boundary
 from headlight.app.server.settings import settings
 from headlight.model.analysis import Measure
-from headlight.model.edits import describe
+from headlight.model.edits import describe, head_name
 from headlight.model.run import Run
 
 SUMS, TRANSFORMERS = "checks.sums", "checks.transformers"
@@ -21,7 +21,7 @@ def draw(run: Run, side: str) -> None:
     table(_model(run) | _machine(run))
     if by_hand := models.heads_by_hand(run.source.name):
         st.text("Its weights were written by hand:")
-        table({f"L{layer}H{head}": does for (layer, head), does in by_hand.items()})
+        table({head_name(head): does for head, does in by_hand.items()})
     if st.button("Check the sums", key=widget_key(f"check_sums{side}")):
         with boundary.guard(_say), st.spinner("Running the model again…"):
             run.keep(SUMS, lambda: checks.sums(run))

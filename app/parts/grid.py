@@ -1,7 +1,7 @@
 """The grid of all heads: whose heads it shows, and each one's picture as the browser draws it."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -9,7 +9,7 @@ from jaxtyping import UInt8
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
-from headlight.app.components import Choice, Option, encode_positive, encode_signed
+from headlight.app.components import Choice, Option, encode_positive, encode_signed, head_grid
 from headlight.app.components.heads import Kind
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
@@ -17,9 +17,13 @@ from headlight.app.parts.sides import SIDES
 from headlight.app.runs.thumbnails import Thumbnails
 from headlight.model.analysis.alignment import Presence
 from headlight.model.analysis.difference import Side
+from headlight.model.edits import Head
 
 HOW_TO_CHOOSE = "One row per layer, one thumbnail per head. Click a thumbnail to enlarge it."
 HOW_TO_PIN = "Row: the query. Column: the key, a {key}. Click a cell to pin it, drag to zoom."
+
+
+LARGEST = 90  # CSS pixels of a picture at most where there is a B: the chosen heads then stand below
 
 
 def places(compares: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
@@ -58,11 +62,6 @@ def lacks(presence: Sequence[Presence]) -> str:
     return "masked or absent" if {"a", "b"} & set(presence) else "masked"
 
 
-def largest(compares: bool) -> int | None:
-    """CSS pixels of a picture at most: with a B the chosen heads stand below."""
-    return 90 if compares else None
-
-
 class Pictures(NamedTuple):
     """Every head's picture as codes, signed or not, and the limit of their colours."""
 
@@ -75,3 +74,29 @@ def pictures(pooled: Thumbnails) -> Pictures:
     """The heads' cells as the browser draws them."""
     encode = encode_signed if pooled.signed else encode_positive
     return Pictures(encode(pooled.values, pooled.limit), pooled.limit, pooled.signed)
+
+
+def draw(
+    drawn: Pictures, title: str, compares: bool, selected: tuple[Head, ...], key: str, group: str, **look: Any
+) -> tuple[Head, ...]:
+    """The grid, whose colours stand for `title`, in A or of the side that is chosen; returns the heads that are chosen.
+
+    `look` is what else `components.head_grid` is told.
+    """
+    return head_grid(
+        drawn.codes,
+        selected=selected,
+        epoch=selection.epoch(),
+        key=selection.widget_key(key),
+        group=group,
+        largest=LARGEST if compares else None,
+        kind="signed" if drawn.signed else "positive",
+        legend_title=legend(title, side_of(compares)),
+        legend_limit=drawn.limit,
+        **look,
+    )
+
+
+def say_none_is_chosen() -> None:
+    """What stands in place of the chosen heads where there is none."""
+    st.info("No head is chosen. Choose one in the grid to see its pattern here.")

@@ -8,15 +8,17 @@ import numpy as np
 
 from headlight.app.analyses import detection
 from headlight.app.analyses.detection import Repeats
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.detectors import KINDS, Kind
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.reports.heads import COPYING, TITLES
 
 FinderScore = Literal[Kind, "copying", "effect"]
 Labels = Mapping[Head, tuple[Kind, ...]]
+
+
+DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def marks(labels: Labels, n_layers: int, n_heads: int) -> list[list[str]]:
 
 def by_kind(labels: Labels) -> dict[Kind, list[str]]:
     """The names of the heads of each kind that there is."""
-    found = {kind: [name(head) for head, kinds in sorted(labels.items()) if kind in kinds] for kind in KINDS}
+    found = {kind: [head_name(head) for head, kinds in sorted(labels.items()) if kind in kinds] for kind in KINDS}
     return {kind: heads for kind, heads in found.items() if heads}
 
 
@@ -64,9 +66,6 @@ def drawn(shown: Comparison, chosen: Selection) -> Repeats:
     """The random repeats: as long as was chosen, or as all models' contexts hold, so that all read the same ones."""
     most = min(detection.most_half(run.model, run.bos) for run in shown.runs)
     return Repeats(chosen.finder_seed, chosen.finder_count, min(chosen.finder_half, most))
-
-
-DIGITS = 4
 
 
 def number(value: float) -> str:
@@ -80,3 +79,8 @@ def number(value: float) -> str:
     positional = -7 < exponent < DIGITS
     text = f"{value:.{DIGITS - 1 - exponent}f}" if positional else f"{digits}e{exponent:+d}"
     return text.replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share in whole percent."""
+    return "<1%" if share < 0.01 else f"{share:.0%}"

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import product
 from typing import Any, TypeVar
 
 from headlight.app import selection
 from headlight.app.components import Button, Choice, Listed, Number, Option, Slider, Switch, Text, option_row
 from headlight.app.glossary import TERMS
-from headlight.app.parts import parts
 from headlight.app.selection.choices import PageChoices
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 
 Kind = TypeVar("Kind", Choice, Listed, Number, Slider, Switch, Text)
 
@@ -57,15 +57,19 @@ def as_tables() -> Switch:
     return bind(Switch, "table", "As tables")
 
 
+def heads(layers: Iterable[int], n_heads: int) -> dict[Head, str]:
+    """The heads of some layers to choose from, and what they are called."""
+    return {head: head_name(head) for head in product(layers, range(n_heads))}
+
+
 def first_head(name: str, shown: Comparison, value: Head) -> Listed:
     """The first of the chosen heads, which a page of one head is about; the attention page keeps the others."""
-    heads = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
-    named = {head: parts.name(head) for head in heads}
 
     def change(head: Head) -> None:
         selection.choose(heads=with_first(head))
 
-    return tie(Listed, name, "Head", value, change, help=TERMS["head"], options=named, width=100)
+    offered = heads(range(shown.n_layers), shown.n_heads)
+    return tie(Listed, name, "Head", value, change, help=TERMS["head"], options=offered, width=100)
 
 
 def with_first(head: Head) -> tuple[Head, ...]:

@@ -5,7 +5,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import components, selection
 from headlight.app.glossary import TERMS
-from headlight.model.edits import Head
 
 
 def heading(text: str, *terms: str, more: str = "", caption: str = "", key: str = "") -> None:
@@ -23,8 +22,3 @@ def title_row(title: str, *terms: str, how: str = "", key: str = "") -> DeltaGen
     with line:
         heading(title, *terms, more=how, key=key)
     return line
-
-
-def name(head: Head) -> str:
-    """What a head is called, layer and head counted from 0: L2H1."""
-    return f"L{head[0]}H{head[1]}"

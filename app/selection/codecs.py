@@ -56,21 +56,17 @@ def one_of(*allowed: str) -> Codec:
 
 def count(least: int, most: int) -> Codec:
     """A whole number from the least to the most."""
-
-    def read(text: str) -> int:
-        number = _index(text)
-        if not least <= number <= most:
-            raise ValueError(text)
-        return number
-
-    return Codec(str, read)
+    return _between(_index, least, most)
 
 
 def number(least: float, most: float) -> Codec:
     """A number from the least to the most."""
+    return _between(float, least, most)
 
+
+def _between(number: Callable[[str], float], least: float, most: float) -> Codec:
     def read(text: str) -> float:
-        value = float(text)
+        value = number(text)
         if not least <= value <= most:
             raise ValueError(text)
         return value

@@ -116,9 +116,9 @@ def describe(edit: Edit) -> str:
     match edit:
         case AblateHeads(heads=heads, by=by, over=over):
             where = f" over {len(over):,} prompt{'s' * (len(over) != 1)}" if by == "mean" and over else ""
-            return f"{', '.join(map(_called, heads))} ablated ({by}{where})"
+            return f"{', '.join(map(head_name, heads))} ablated ({by}{where})"
         case CutEdge(head=head, query=query, key=key, renormalise=renormalise):
-            return f"{_called(head)}: edge from {query} to {key} cut{', row renormalised' if renormalise else ''}"
+            return f"{head_name(head)}: edge from {query} to {key} cut{', row renormalised' if renormalise else ''}"
         case FreezePatterns(layers=layers):
             return f"patterns of {', '.join(f'L{layer}' for layer in layers) or 'every layer'} frozen"
         case Patch(name=name, positions=positions, one_head=head):
@@ -130,7 +130,8 @@ def describe(edit: Edit) -> str:
             return f"L{layer}{'' if part == 'layer' else f' {part}'} dropped"
 
 
-def _called(head: Head) -> str:
+def head_name(head: Head) -> str:
+    """What a head is called, layer and head counted from 0: L2H1."""
     return f"L{head[0]}H{head[1]}"
 
 

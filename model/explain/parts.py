@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headlight.model.edits import head_name
 from headlight.model.hooks import Tap
 from headlight.model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
 from headlight.model.run import Run
@@ -71,7 +72,7 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
     parts = [Part("token embedding"), Part("position embedding")]
     vectors = [run.cache["embed"][position], run.cache["pos_embed"][position]]
     for layer in range(run.cfg.n_layers):
-        parts += [Part(f"L{layer}H{head}", layer, head) for head in range(run.cfg.n_heads)]
+        parts += [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]
         W_O = run.model.get_parameter(f"blocks.{layer}.attn.W_O").detach()
         vectors += torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
         parts.append(Part(f"L{layer} attention bias", layer))

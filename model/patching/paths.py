@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.edits.interventions import check_head
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Edit, HookPoint
@@ -96,7 +96,7 @@ def _check(patching: Patching, senders: Sequence[Head], receiver: Head) -> None:
         check_head(patching.model.cfg, layer, head)
     late = next((sender for sender in senders if sender[0] >= receiver[0]), None)
     if late is not None or not senders:
-        told = f"L{receiver[0]}H{receiver[1]}"
+        told = head_name(receiver)
         raise InputError(
             f"Nothing goes to {told} from {'L{}H{}'.format(*late) if late else 'any head'}: a head can be reached only "
             "from the layers before its own. Choose a later receiver or an earlier sender."

@@ -11,7 +11,7 @@ from headlight.model.analysis import Unit as MeasureUnit
 from headlight.model.analysis.difference import sides_of
 from headlight.model.axis import Axis, Unit, axis_of
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.fields import How, Show, Sink
 from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, number, tokens_table
 from headlight.model.run import Run
@@ -94,11 +94,6 @@ def cells_of(shown: Comparison, heads: Sequence[Head], how: How, axis: Axis) -> 
         values = torch.stack([fields.on_axis(shown, side, head, how, axis) for head in heads])
         found[name] = Measure(title, UNITS[how.show], ("head", "query", "key"), values)
     return found
-
-
-def head_name(head: Head) -> str:
-    """What a head is called: L2H1."""
-    return f"L{head[0]}H{head[1]}"
 
 
 def _tokens(shown: Comparison, axis: Axis, unit: Unit) -> Table:

@@ -7,7 +7,7 @@ from headlight.model.analysis.circuits import Directions, Pairs
 from headlight.model.analysis.composition import Through
 from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.analysis.pair_search import Ends
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.errors import InputError
 from headlight.model.explain.circuits import THROUGH, CircuitKind, Composed, HeadCircuit, compositions
 from headlight.model.host import HERE, Host
@@ -132,7 +132,7 @@ def _composition_table(composed: Mapping[str, Composed]) -> Table:
     layers, heads = map(min, zip(*shapes, strict=True))
     for through, layer, head in product(THROUGH, range(layers), range(heads)):
         cells = [cell for each in composed.values() for cell in _scores(each, through, layer, head)]
-        rows.append((through, f"L{layer}H{head}", *cells))
+        rows.append((through, head_name((layer, head)), *cells))
     of = ("score", "random heads, mean", "random heads, sd")
     scores = of if len(composed) == 1 else tuple(f"{what} in {side}" for side, what in product("AB", of))
     return columns((*COMPOSITION, *scores), rows)

@@ -10,7 +10,7 @@ from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import BWrites, Continuations, generate_steps
 from headlight.model.decoding.continued import Writing
 from headlight.model.decoding.distributions import Sampling
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.fields import How, on_axis
 from headlight.model.reports.tables import Cell, Tables, columns, finite, tokens_of
 
@@ -102,5 +102,5 @@ def _heads(found: Continuations, heads: Sequence[Head], step: int) -> Rows:
     for layer, head in heads if found.a.labels else ():
         for called, side in sides_of(found.b is not None).items():
             weights = on_axis(found.shown, side, (layer, head), How(), axis)[found.place(step)]
-            rows += [(f"L{layer}H{head}", called, key, weight) for (key,), weight in finite(weights)]
+            rows += [(head_name((layer, head)), called, key, weight) for (key,), weight in finite(weights)]
     return rows

@@ -11,7 +11,7 @@ from torch import Tensor
 from headlight.model.analysis import Measure
 from headlight.model.analysis.detectors import KINDS, Estimate, Kind, ranks
 from headlight.model.analysis.difference import DIFFERENCE, subtract, with_difference
-from headlight.model.edits import Edit, Head
+from headlight.model.edits import Edit, Head, head_name
 from headlight.model.errors import InputError
 from headlight.model.reports.tables import Cell, Tables, columns, number
 from headlight.model.roles import ablating, looking, sequences
@@ -117,7 +117,7 @@ def head_tables(
 def role_tables(sides: Mapping[str, Roles]) -> Tables:
     """The tables of what is known of A's heads, or of A's and B's."""
     labels: Rows = [
-        (side, _name(head), TITLES[kind], ablating.verdict(kind, roles.effects.get(head, {})))
+        (side, head_name(head), TITLES[kind], ablating.verdict(kind, roles.effects.get(head, {})))
         for side, roles in sides.items()
         for head, kinds in roles.detected.labels.items()
         for kind in kinds
@@ -127,10 +127,6 @@ def role_tables(sides: Mapping[str, Roles]) -> Tables:
         "labels": columns(LABELS, labels),
         "ablations": columns(ABLATED, list(_ablations(sides))),
     }
-
-
-def _name(head: Head) -> str:
-    return f"L{head[0]}H{head[1]}"
 
 
 def _scores(sides: Mapping[str, Roles]) -> Iterator[tuple[Cell, ...]]:
@@ -168,7 +164,7 @@ def _score_rows(side: str, title: str, ends: Ends) -> Iterator[tuple[Cell, ...]]
     order = ranks(Measure(title, "share", ("layer", "head"), mean.abs() if side == DIFFERENCE else mean)).values
     for layer, head in mean.isfinite().nonzero().tolist():
         values = (number(float(each[layer, head])) for each in ends)
-        yield (side, title, _name((layer, head)), *values, int(order[layer, head]))
+        yield (side, title, head_name((layer, head)), *values, int(order[layer, head]))
 
 
 def _ablations(sides: Mapping[str, Roles]) -> Iterator[tuple[Cell, ...]]:
@@ -183,7 +179,7 @@ def _ablations(sides: Mapping[str, Roles]) -> Iterator[tuple[Cell, ...]]:
                 each = by_mode[mode]
                 yield (
                     side,
-                    _name(head),
+                    head_name(head),
                     mode,
                     *(number(float(end.values)) for end in (each.mean, each.low, each.high)),
                 )

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from headlight.model.analysis.spread import Spread, spread
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.explain.statistics import head_statistics
-from headlight.model.reports.attention import SCORES, head_name
+from headlight.model.reports.attention import SCORES
 from headlight.model.reports.tables import Cell, Table, Tables, columns, number
 from headlight.model.transformer import Transformer
 

@@ -7,6 +7,7 @@ from headlight.model.analysis.alignment import on_axis
 from headlight.model.analysis.attribution import Promoted
 from headlight.model.analysis.difference import DIFFERENCE, with_difference
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.explain.explained import Asked, Explained, explain
 from headlight.model.explain.write import written_apart
 from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, tokens_of
@@ -51,7 +52,7 @@ def summary(at: Explained) -> dict[str, float]:
         "attention weight": at.why.weight,
         "length of its write (L2 norm)": float(write.norm.values),
         "direct effect of the edge": edge_effect(at),
-        "direct effect of the whole head": effects[f"L{at.cell.layer}H{at.cell.head}"],
+        "direct effect of the whole head": effects[head_name((at.cell.layer, at.cell.head))],
         "change when the edge is cut": float(outcomes.total.values[0]),
         "target − distractor": float(at.effects.difference.values),
     }

@@ -11,7 +11,6 @@ import streamlit as st
 from headlight.app.frame import means
 from headlight.app.frame.bars import ALIGN
 from headlight.app.glossary import TERMS
-from headlight.app.parts.parts import name
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import Align, match_positions
 from headlight.model.edits import (
@@ -28,6 +27,7 @@ from headlight.model.edits import (
     Steer,
     Steering,
     follows_stream,
+    head_name,
     layer_of,
 )
 from headlight.model.run import Run
@@ -97,7 +97,7 @@ def _full(now: Selection) -> bool:
 def _ablate(run: Run, now: Selection) -> Edit | None:
     heads = [(layer, head) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)]
     chosen = [head for head in now.heads or () if head in heads]
-    named = st.multiselect("Heads", heads, chosen, format_func=name, key=key("heads"), width=300)
+    named = st.multiselect("Heads", heads, chosen, format_func=head_name, key=key("heads"), width=300)
     listed = len(means.texts())
     ways = BY | ({LISTED: f"mean over the {listed:,} listed prompts"} if listed >= means.LEAST else {})
     by = st.selectbox("Replaced by", list(ways), format_func=ways.__getitem__, key=key("by"), width=240)
@@ -198,7 +198,7 @@ def _part(part: str) -> str:
 def _head(run: Run, now: Selection) -> Head:
     heads = [(layer, head) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)]
     first = next((heads.index(head) for head in now.heads or () if head in heads), 0)
-    return st.selectbox("Head", heads, first, format_func=name, key=key("head"), width=110)
+    return st.selectbox("Head", heads, first, format_func=head_name, key=key("head"), width=110)
 
 
 def _layer(run: Run, label: str) -> int:

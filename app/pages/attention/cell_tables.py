@@ -7,14 +7,14 @@ from streamlit.elements.lib.column_types import ColumnConfig
 
 from headlight.app import selection
 from headlight.app.pages.attention.head_tables import draw_scores
-from headlight.app.parts.parts import heading, name
+from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import SIDES
 from headlight.app.parts.tables import CELL_WIDTH
 from headlight.model import fields
 from headlight.model.analysis.difference import Side
 from headlight.model.axis import Axis
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.fields import How
 
 MOST_WIDTH = 400
@@ -30,7 +30,7 @@ def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> N
     st.multiselect(
         "Chosen heads",
         everyone,
-        format_func=name,
+        format_func=head_name,
         placeholder="Choose heads to see their cells",
         **selection.tie("table_heads", list(chosen), lambda heads: selection.update(heads=tuple(heads))),
     )
@@ -38,7 +38,7 @@ def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> N
     sides: list[tuple[Side, str]] = [("a", "")] if shown.b is None else list(SIDES.items())
     for head in chosen:
         for side, caption in sides:
-            heading(f"{name(head)} {caption}")
+            heading(f"{head_name(head)} {caption}")
             st.caption(said_of_cells(how))
             cells = fields.on_axis(shown, side, head, how, axis).numpy()
             columns = with_sums(cells, axis, how, now.queries, now.keys)
@@ -47,7 +47,8 @@ def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> N
                 column_config={key: _column(key) for key in columns if key},
                 hide_index=True,
                 placeholder="",
-                alt=f"{fields.title(how.show)} of {name(head)} {caption}: row the one that looks, column the one seen",
+                alt=f"{fields.title(how.show)} of {head_name(head)} {caption}: "
+                "row the one that looks, column the one seen",
             )
 
 

@@ -8,13 +8,13 @@ from headlight.app.components import HeadPanel, TokenAxis, heads
 from headlight.app.glossary import TERMS
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts.panels import panel
-from headlight.app.parts.parts import heading, name
+from headlight.app.parts.parts import heading
 from headlight.app.parts.scores import SCORES, score
 from headlight.app.parts.sides import DIFFERENCE, compared
 from headlight.model import fields
 from headlight.model.axis import Axis, axis_of
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 
 MOST_ALIKE = 8
 
@@ -50,7 +50,7 @@ def scores_table(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> dic
     """One row a head; with a B one for A, one for B and one for the difference."""
     sides = list(shown.sides) + ([DIFFERENCE] if shown.b is not None else [])
     rows = [(head, side) for head in chosen for side in sides]
-    table: dict[str, list[str] | list[float]] = {"Head": [name(head) for head, _ in rows]}
+    table: dict[str, list[str] | list[float]] = {"Head": [head_name(head) for head, _ in rows]}
     if shown.b is not None:
         table["Run"] = [side for _, side in rows]
     for key, each in SCORES.items():
@@ -71,7 +71,7 @@ def _apart(shown: Comparison, chosen: tuple[Head, ...]) -> None:
         st.caption("Choose a second head in the grid to hold them against each other.")
         return
     apart = fields.apart(shown.a, chosen).values.numpy()
-    names = [name(head) for head in chosen]
+    names = [head_name(head) for head in chosen]
     st.dataframe(
         {"nats": names, **{other: apart[:, column] for column, other in enumerate(names)}},
         column_config={other: st.column_config.NumberColumn(other, format="%.3f") for other in names},
@@ -89,7 +89,7 @@ def _pair(shown: Comparison, chosen: tuple[Head, ...]) -> None:
         "Difference of",
         options,
         index=options.index(now) if now in options else None,
-        format_func=lambda pair: f"{name(pair[1])} − {name(pair[0])}",
+        format_func=lambda pair: f"{head_name(pair[1])} − {head_name(pair[0])}",
         placeholder="Choose two heads to see the difference of their patterns",
         key=selection.widget_key("pair"),
     )
@@ -121,7 +121,7 @@ def _alike(shown: Comparison, chosen: tuple[Head, ...]) -> None:
         "Like",
         chosen,
         index=None,  # all heads' patterns are computed for it, so not before somebody asks
-        format_func=name,
+        format_func=head_name,
         placeholder="Choose one of the heads to find those like it",
         key=selection.widget_key("alike"),
     )
@@ -132,13 +132,13 @@ def _alike(shown: Comparison, chosen: tuple[Head, ...]) -> None:
     others = [divmod(int(index), apart.shape[1]) for index in order]
     nearest = [other for other in others if other != head][:MOST_ALIKE]
     st.dataframe(
-        {"Head": [name(other) for other in nearest], "Apart (nats)": [float(apart[other]) for other in nearest]},
+        {"Head": [head_name(other) for other in nearest], "Apart (nats)": [float(apart[other]) for other in nearest]},
         column_config={"Apart (nats)": st.column_config.NumberColumn(format="%.4f", help=TERMS["js"])},
         hide_index=True,
-        alt=f"The heads whose patterns on prompt A are nearest to that of {name(head)}",
+        alt=f"The heads whose patterns on prompt A are nearest to that of {head_name(head)}",
     )
     st.button(
-        f"Show the nearest three beside {name(head)}",
+        f"Show the nearest three beside {head_name(head)}",
         key=selection.widget_key("show_alike"),
         type="tertiary",
         on_click=_show_heads,

@@ -4,11 +4,10 @@ from headlight.app.exports.data import Data
 from headlight.app.exports.sides import named
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts.first_heads import clearest
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model import fields
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.fields import How
 from headlight.model.reports.attention import SCORES, UNITS, read_attention
 
@@ -43,7 +42,7 @@ def shows(chosen: Selection, heads: tuple[Head, ...]) -> dict[str, object]:
     return {
         "cells": fields.TITLES[how.show][0],
         "unit": UNITS[how.show],
-        "heads": [name(head) for head in heads],
+        "heads": [head_name(head) for head in heads],
         "places are": f"{chosen.of(Choices).unit}s",
         "first token": fields.first_token_note(how) or "shown",
         "scores": list(SCORES.values()),

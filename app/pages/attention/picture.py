@@ -11,12 +11,12 @@ from headlight.app.exports.style import Palette
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.pages.attention.numbers import heads_of, how_of
 from headlight.app.parts.first_heads import clearest
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model import fields
 from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.axis import Axis, axis_of
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.fields import SIGNED, How
 from headlight.model.reports.attention import cells_of
 
@@ -59,7 +59,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         hatched(axes, palette)
         flat(axes, palette, *_absent(axis, panel.side))
         axes.set_box_aspect(1)
-        axes.set_title(name(heads[panel.head]) + ("" if shown.b is None else f"   {panel.side.replace('-', '−')}"))
+        axes.set_title(head_name(heads[panel.head]) + ("" if shown.b is None else f"   {panel.side.replace('-', '−')}"))
         label_axis(axes, "y", axis.labels if panel.left else [], size)
         label_axis(axes, "x", axis.labels if panel.below else [], size)
     for axes in grid[len(panels) :]:

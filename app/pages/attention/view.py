@@ -18,7 +18,6 @@ from headlight.app.components import (
     Slider,
     Switch,
     TokenAxis,
-    head_grid,
     heads,
     token_strip,
 )
@@ -30,13 +29,13 @@ from headlight.app.parts import grid, labels, options
 from headlight.app.parts.first_heads import FIRST_HEADS, clearest
 from headlight.app.parts.labels import drawn
 from headlight.app.parts.panels import fetchable, panel
-from headlight.app.parts.parts import name, title_row
+from headlight.app.parts.parts import title_row
 from headlight.app.parts.scores import SCORES, score
 from headlight.app.runs import thumbnails
 from headlight.model import fields
 from headlight.model.axis import Axis, axis_of
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.fields import How
 
 GROUP = "attention"
@@ -62,7 +61,7 @@ def render(shown: Comparison) -> None:
         chosen, limits = _grid(shown, axis)
     with large:
         if not chosen:
-            st.info("No head is chosen. Choose one in the grid to see its pattern here.")
+            grid.say_none_is_chosen()
             return
         panels = [panel(shown, head, axis, own.unit) for head in chosen]
         _heads(panels, axis, limits, fetchable(shown, axis, own.unit))
@@ -113,32 +112,29 @@ def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, f
     now, side, order = selection.current(), grid.side_of(shown.b is not None), _order(shown, axis)
     before = clearest(shown.a) if now.heads is None else now.heads
     drawn_as = how()
-    codes, limit, signed = shown.keep(
+    pictures = shown.keep(
         ("pictures", side, drawn_as, now.of(Choices).unit),
         lambda: grid.pictures(thumbnails.thumbnails(shown, side, drawn_as, axis)),
     )
     found = detection.supported_labels(shown.a.source.name, shown.a.bos, drawn(shown, now))
-    chosen = head_grid(
-        codes,
-        selected=before,
-        epoch=selection.epoch(),
-        key=selection.widget_key("grid"),
-        group=GROUP,
+    chosen = grid.draw(
+        pictures,
+        fields.title(drawn_as.show),
+        shown.b is not None,
+        before,
+        "grid",
+        GROUP,
         captions=_with_labels(shown.keep("captions", lambda: _captions(shown)), found),
         marks=labels.marks(found, shown.n_layers, shown.n_heads) if found else None,
         order=order,
         figures=None if order is None else _figures(shown, axis),
-        largest=grid.largest(shown.b is not None),
-        kind="signed" if signed else "positive",
-        legend_title=grid.legend(fields.title(how().show), side),
-        legend_limit=limit,
         lacks=grid.lacks(axis.presence),
     )
     if found:
         st.caption(" · ".join(labels.words(kind) for kind in labels.by_kind(found)), help=TERMS["head_label"])
     if chosen != before:
         selection.update(heads=chosen)
-    return chosen, grid.limits(side, limit)
+    return chosen, grid.limits(side, pictures.limit)
 
 
 def _sorting(shown: Comparison) -> Iterator[Option]:
@@ -230,7 +226,7 @@ def _ask_why(chosen: tuple[Head, ...]) -> None:
             others = tuple(other for other in chosen if other != head)
             asked = replace(now, heads=(head, *others))
             st.button(
-                name(head),
+                head_name(head),
                 icon=":material/help_center:",
                 key=selection.widget_key(f"why_{head}"),
                 on_click=selection.ask,

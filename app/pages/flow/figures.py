@@ -1,11 +1,11 @@
 """The flow in numbers: nodes, edges, heads and tokens of one run's graph, and of the change from A to B."""
 
 from headlight.app.parts import tables
-from headlight.app.parts.parts import name
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.model.analysis.flow import ROUNDING, Edge, Flow, Kind, Place, state_names
 from headlight.model.analysis.flow_change import EdgePair, FlowChange
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.explain.flow import readout_of, readouts_of
 from headlight.model.run import Run
 
@@ -42,14 +42,14 @@ def spelled_change(change: FlowChange) -> str:
 def carriers(run: Run, edge: Edge) -> str:
     """The heads that carry most of a line, in words."""
     layer = layer_of(run, edge.target)
-    heads = [f"{name((layer, head))} {share:.3f}" for head, share in edge.heads[:MOST_NAMED] if share > 0]
+    heads = [f"{head_name((layer, head))} {share:.3f}" for head, share in edge.heads[:MOST_NAMED] if share > 0]
     return ", ".join(heads) + (", …" if len(edge.heads) > MOST_NAMED else "")
 
 
 def changers(run: Run, edge: EdgePair) -> str:
     """The heads that change most of a line, in words."""
     layer = layer_of(run, edge.target)
-    heads = [f"{name((layer, head))} {b - a:+.3f}".replace("-", "−") for head, a, b in edge.heads[:MOST_NAMED]]
+    heads = [f"{head_name((layer, head))} {b - a:+.3f}".replace("-", "−") for head, a, b in edge.heads[:MOST_NAMED]]
     return ", ".join(heads) + (", …" if len(edge.heads) > MOST_NAMED else "")
 
 
@@ -89,7 +89,7 @@ def heads_of(run: Run, edge: Edge) -> tables.Columns:
     """The heads of an edge, ranked."""
     layer = layer_of(run, edge.target)
     return {
-        "Head": [name((layer, head)) for head, _ in edge.heads],
+        "Head": [head_name((layer, head)) for head, _ in edge.heads],
         "Share of the node": [share for _, share in edge.heads],
         "Share of the line": [share / edge.share for _, share in edge.heads],
     }
@@ -99,7 +99,7 @@ def heads_of_both(run: Run, edge: EdgePair) -> tables.Columns:
     """The heads of an edge by their shares of the node, those that change most first."""
     layer = layer_of(run, edge.target)
     return {
-        "Head": [name((layer, head)) for head, _, _ in edge.heads],
+        "Head": [head_name((layer, head)) for head, _, _ in edge.heads],
         "A": [a for _, a, _ in edge.heads],
         "B": [b for _, _, b in edge.heads],
         DIFFERENCE: [b - a for _, a, b in edge.heads],

@@ -9,13 +9,13 @@ from headlight.app.pages.flow import figures as numbers
 from headlight.app.pages.flow.choices import Choices
 from headlight.app.pages.flow.chosen import chosen_in, edge_of, edge_pair_of, found_in
 from headlight.app.parts import needs
-from headlight.app.parts.parts import heading, name
+from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.parts.tables import draw
 from headlight.model.analysis.flow import Edge, Flow, Place, state_names
 from headlight.model.analysis.flow_change import EdgePair, FlowChange
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.run import Run
 
 
@@ -98,7 +98,7 @@ def _edge(shown: Comparison, side: str, run: Run, edge: Edge) -> None:
 
 def _why(head: Head, query: int, key: int, graph: str) -> None:
     st.button(
-        f"Why does {name(head)} look there?",
+        f"Why does {head_name(head)} look there?",
         key=selection.widget_key(f"flow_why_{graph}"),
         icon=":material/arrow_forward:",
         on_click=lambda: _explain(head, query, key),

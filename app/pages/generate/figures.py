@@ -9,10 +9,10 @@ from headlight.app.components import Number, WritingStep
 from headlight.app.pages.generate.choices import Choices
 from headlight.app.pages.generate.written import axis, heads_of, step_of, steps_of
 from headlight.app.parts import options, tables
-from headlight.app.parts.parts import name
 from headlight.app.parts.sides import SIDES, with_difference
 from headlight.model import fields
 from headlight.model.decoding.compared import Continuations
+from headlight.model.edits import head_name
 from headlight.model.fields import How
 
 
@@ -41,7 +41,7 @@ def draw_heads(found: Continuations) -> None:
         for side in list(SIDES)[: 1 if found.b is None else None]:
             called = "" if found.b is None else SIDES[side]
             cells = fields.on_axis(found.shown, side, head, How(), axis(found))[place, seen]
-            columns[f"{name(head)} {called}".rstrip()] = cells.numpy()
+            columns[f"{head_name(head)} {called}".rstrip()] = cells.numpy()
     tables.draw(columns, "Attention weight of the chosen heads from the pinned place to every place up to it")
 
 

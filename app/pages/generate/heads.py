@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Pin, head_grid, heads, token_strip
+from headlight.app.components import Pin, heads, token_strip
 from headlight.app.pages.generate.steps import key
 from headlight.app.pages.generate.written import axis, heads_of, panel, step_of, token_axis
 from headlight.app.parts import grid, options
@@ -33,7 +33,7 @@ def draw(found: Continuations, group: str) -> None:
         chosen = _grid(found, group)
     with large:
         if not chosen:
-            st.info("No head is chosen. Choose one in the grid to see its pattern here.")
+            grid.say_none_is_chosen()
             return
         panels = [panel(found, head) for head in chosen]
         heads(
@@ -54,21 +54,11 @@ def _grid(found: Continuations, group: str) -> tuple[Head, ...]:
     if found.b is not None:
         options.row(*grid.side_options(True), name="grid")
     before, side = heads_of(found, selection.current()), grid.side_of(found.b is not None)
-    codes, limit, signed = found.shown.keep(
+    pictures = found.shown.keep(
         ("writing", side),
         lambda: grid.pictures(thumbnails.thumbnails(found.shown, side, How(), axis(found))),
     )
-    chosen = head_grid(
-        codes,
-        selected=before,
-        epoch=selection.epoch(),
-        key=key("grid"),
-        group=group,
-        largest=grid.largest(found.b is not None),
-        kind="signed" if signed else "positive",
-        legend_title=grid.legend("attention weight", side),
-        legend_limit=limit,
-    )
+    chosen = grid.draw(pictures, "attention weight", found.b is not None, before, "generate_grid", group)
     if chosen != before:
         selection.update(heads=chosen)
     return chosen

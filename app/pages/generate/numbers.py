@@ -6,13 +6,13 @@ from headlight.app.exports.data import Data
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.choices import Choices
 from headlight.app.pages.generate.written import axis, heads_of, step_of
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model import fields as cells
 from headlight.model.analysis import Measure
 from headlight.model.analysis.difference import sides_of
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
+from headlight.model.edits import head_name
 from headlight.model.fields import How
 from headlight.model.reports.generate import step_tables
 
@@ -32,7 +32,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "written token ids": found.a.tokens.tolist(),
         "of these put there by the user": found.a.n_given,
         "step looked at, from 0": step,
-        "heads": [name(head) for head in heads_of(found, chosen)],
+        "heads": [head_name(head) for head in heads_of(found, chosen)],
     }
     if found.own is not None:
         shows["B writes"] = "its own tokens" if found.b is found.own else "the tokens of A"

@@ -12,13 +12,12 @@ from headlight.app.exports.style import Palette
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.written import axis, heads_of, step_of, steps_of
 from headlight.app.parts.first_heads import clearest
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model import fields
 from headlight.model.analysis.difference import DIFFERENCE, SIDES, sides_of
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.fields import How
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _maps(
         for axes, (head, side) in drawn:
             image = matrix(axes, cells[head, side], palette, scale(limit, signed, root=True), signed)
             run = "" if found.b is None else f", {side}".replace("-", "−")
-            axes.set_title(f"{name(head)}{run}: where it looked when each token was written")
+            axes.set_title(f"{head_name(head)}{run}: where it looked when each token was written")
             label_axis(axes, "y", found.a.labels, size[1])
             label_axis(axes, "x", found.shown.labels if axes is at[-1] else [], size[0])
         if drawn:

@@ -17,13 +17,12 @@ from headlight.app.exports.csv_files import Cell
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.subjects import Subject
 from headlight.app.parts.labels import SCORES, FinderScore, words
-from headlight.app.parts.parts import name
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure, Unit
 from headlight.model.analysis.detectors import Estimate, Kind, Verdict, ranks
 from headlight.model.analysis.difference import subtract
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 
 EVIDENCE: dict[Verdict, str] = {
     "supported": "pattern and ablation",
@@ -204,7 +203,7 @@ def table(found: Found, most: int | None = None) -> dict[str, list[Cell]]:
     """The first heads by the score, one row a head."""
     heads = found.order()[:most]
     columns: dict[str, list[Cell]] = {
-        "head": [name(head) for head in heads],
+        "head": [head_name(head) for head in heads],
         SCORES[found.score].title: [float(found.values[head]) for head in heads],
         "95% interval": [_ends(found, head) for head in heads],
         "rank": [int(found.ranks[head]) for head in heads],
@@ -220,7 +219,7 @@ def table(found: Found, most: int | None = None) -> dict[str, list[Cell]]:
 def changes_table(change: Change, most: int | None = None) -> dict[str, list[Cell]]:
     """The heads that change most, one row a head: both scores, and the change with its interval."""
     heads = change.order()[:most]
-    columns: dict[str, list[Cell]] = {"head": [name(head) for head in heads]}
+    columns: dict[str, list[Cell]] = {"head": [head_name(head) for head in heads]}
     for side, found in (("A", change.a), ("B", change.b)):
         columns[side] = [_number(found.values[head]) for head in heads]
         columns[f"{side} 95%"] = [_ends(found, head) for head in heads]

@@ -19,12 +19,12 @@ from headlight.app.pages.heads.head_map import FIRST, draw_map, limit_of
 from headlight.app.pages.heads.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
 from headlight.app.parts import charts, options
 from headlight.app.parts.labels import SCORES, by_kind, words
-from headlight.app.parts.parts import name, title_row
+from headlight.app.parts.parts import title_row
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import jobs
 from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Selection
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 
 DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}
 SHOWS_HEADS = "attention"
@@ -125,7 +125,7 @@ def _labels(found: Mapping[str, Found]) -> None:
         lines = [f"{words(kind)}: {', '.join(heads)}" for kind, heads in by_kind(each.labels).items()]
         st.text(f"{f'{side}    ' if len(found) > 1 else ''}{'    '.join(lines) or 'No head has a label here.'}")
         if each.doubted:
-            names = ", ".join(map(name, each.doubted))
+            names = ", ".join(map(head_name, each.doubted))
             of = f"In {side} by" if len(found) > 1 else "By"
             st.caption(
                 f"{of} the pattern alone, since ablating it does not surely raise the loss on second copies: {names}."
@@ -181,7 +181,7 @@ _NONE_HAS = "nothing that was looked at has the tokens that it is about. Choose 
 def _open(clicked: tuple[Head, ...], numbered: str) -> None:
     """The way from the map to where the chosen heads look."""
     st.caption(f"Numbered: {numbered}. Choose heads for the attention page.")
-    names = ", ".join(name(head) for head in clicked[:4]) + ("…" if len(clicked) > 4 else "")
+    names = ", ".join(head_name(head) for head in clicked[:4]) + ("…" if len(clicked) > 4 else "")
     st.button(
         f"See what {names} look{'s' if len(clicked) == 1 else ''} at"
         if clicked

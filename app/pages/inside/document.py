@@ -6,10 +6,10 @@ from headlight.app.pages.inside.choices import Choices
 from headlight.app.pages.inside.chosen import sides_of
 from headlight.app.pages.inside.view import draw
 from headlight.app.parts.first_heads import head_of
-from headlight.app.parts.parts import name
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 
 
 def page(shown: Comparison, chosen: Selection) -> bytes:
@@ -19,4 +19,4 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
         for side in [*sides, *([DIFFERENCE] if len(sides) == 2 else [])]:
             title = "" if shown.b is None else side
             draw(shown, sides, side, chosen.of(Choices).convention, epoch=0, key=f"steps {side}", in_file=title)
-    return document(f"Inside {name(head_of(shown, chosen))}", shown, mounted, "plain")
+    return document(f"Inside {head_name(head_of(shown, chosen))}", shown, mounted, "plain")

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from headlight.app.exports.data import Data
 from headlight.app.pages.inside.chosen import Inside, query_of, sides_of
 from headlight.app.parts.first_heads import head_of
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.reports.inside import head_tables
 
 
@@ -16,7 +16,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
     """Every key's row of numbers, the components of q, k, v and z, and the entries of the stream."""
     sides = sides_of(shown, chosen)
     shows = {
-        "head": name(head_of(shown, chosen)),
+        "head": head_name(head_of(shown, chosen)),
         "query is at place": query_of(shown, chosen),
         "k and v are of the key at position": {side: at.key for side, at in sides.items()},
         "scores are divided by": {side: at.weights.attn_scale for side, at in sides.items()},

@@ -16,6 +16,7 @@ from headlight.app.parts.labels import number
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +43,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         for axes in grid[len(steps) :, across]:
             axes.set_axis_off()
     place, at = query_of(shown, chosen), next(iter(sides.values()))
-    figure.suptitle(f"L{at.head[0]}H{at.head[1]} at {shown.labels[place]}, place {place}", fontsize=10)
+    figure.suptitle(f"{head_name(at.head)} at {shown.labels[place]}, place {place}", fontsize=10)
     origin(figure, shown, palette)
     return figure
 

@@ -15,10 +15,10 @@ from headlight.app.pages.inside.equations import difference, steps_of
 from headlight.app.parts import options, tables
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
-from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES, as_shown, compared
 from headlight.model.comparison import Comparison
-from headlight.model.edits import touches
+from headlight.model.edits import head_name, touches
 from headlight.model.reports.inside import by_component, by_entry, by_key
 
 CONVENTIONS: dict[Convention, str] = {"row": "a row: q = x W", "column": "a column: q = Wᵀ x"}
@@ -117,7 +117,7 @@ def _take_click(shown: Comparison, side: str) -> None:
 
 def _options(shown: Comparison, at: Inside | None) -> None:
     now = selection.current()
-    with title_row(f"Inside {name(head_of(shown, now))}", "inside", "head", key="inside"):
+    with title_row(f"Inside {head_name(head_of(shown, now))}", "inside", "head", key="inside"):
         options.row(
             options.first_head("inside_head", shown, head_of(shown, now)),
             options.place("inside_query", "Query token", shown.labels, query_of(shown, now), _look_from),

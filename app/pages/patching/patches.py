@@ -10,11 +10,10 @@ from headlight.app.exports.csv_files import Cell
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import Pair, pair_of
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.alignment import Matches
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.errors import InputError
 from headlight.model.explain.parts import logits_at
 from headlight.model.patching import PATHS, LogitDifference, Parts, PatchMap, of_runs, rank_correlation
@@ -220,7 +219,7 @@ def title(asked: Asked) -> str:
     into, parts = INTO[asked.into], asked.parts
     if parts.what in PATHS:
         through = ", through MLPs too" if parts.through_mlps else ""
-        return f"{into}: from each head to the {_READ[parts.what]} of {name(parts.receiver)}{through}"
+        return f"{into}: from each head to the {_READ[parts.what]} of {head_name(parts.receiver)}{through}"
     where = f" of layer {parts.layer}" if parts.what == "z_by_position" else ""
     return f"{into}: {TITLES[parts.what].lower().replace(' of one layer', where)}"
 

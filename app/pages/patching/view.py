@@ -35,7 +35,7 @@ from headlight.app.pages.patching.patches import (
 from headlight.app.parts import options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.matrix import Matrix
-from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.parts.parts import heading, title_row
 from headlight.app.runs import jobs, prompts
 from headlight.app.runs.jobs import Jobs
 from headlight.app.selection.chosen import Selection
@@ -124,7 +124,7 @@ def _where(shown: Comparison, now: Selection) -> Iterator[Option]:
         layers = {layer: f"L{layer}" for layer in range(cfg.n_layers)}
         yield options.tie(Listed, "patch_layer", "Layer", layer_of(shown, now), _patch_layer, options=layers, width=80)
     elif which in PATHS:
-        later = {(layer, head): name((layer, head)) for layer in range(1, cfg.n_layers) for head in range(cfg.n_heads)}
+        later = options.heads(range(1, cfg.n_layers), cfg.n_heads)
         receiver = receiver_of(shown, now)
         yield options.tie(Listed, "patch_receiver", "Receiver", receiver, _receive_in, options=later, width=100)
 

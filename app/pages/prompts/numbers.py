@@ -10,14 +10,13 @@ from headlight.app.pages.prompts import prompt_statistics
 from headlight.app.pages.prompts import view as prompts
 from headlight.app.pages.prompts.choices import Choices
 from headlight.app.pages.prompts.view import Listed, Row
-from headlight.app.parts.parts import name
 from headlight.app.parts.scores import SCORES
 from headlight.app.runs import runs
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.spread import Spread
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.reports.prompts import heads_table
 
@@ -64,7 +63,7 @@ def data(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> Data
     shows = {
         "statistic": SCORES[chosen.of(Choices).statistic].title,
         "unit": spread.mean.unit,
-        "head listed in prompts.csv": name(found.head),
+        "head listed in prompts.csv": head_name(found.head),
         "model": "A's; every prompt begins as A's does",
         "prompts run": found.n_prompts,
         "prompt axis": "the rows of prompts.csv; NaN where one was not run",

@@ -13,11 +13,11 @@ from headlight.app.exports.csv_files import Cell, csv_bytes
 from headlight.app.glossary import TERMS
 from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import options
-from headlight.app.parts.parts import heading, name
+from headlight.app.parts.parts import heading
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.spread import Spread, spread
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.run import Run
 
@@ -29,7 +29,7 @@ def choose(run: Run, known: Sequence[HeadStatistics]) -> None:
     """The boxes that choose a statistic, and the head whose values the table of prompts lists."""
     now = selection.current().of(Choices).statistic
     titles = {each: SCORES[each].title for each in get_args(Statistic)}
-    heads = {(layer, head): name((layer, head)) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)}
+    heads = options.heads(range(run.cfg.n_layers), run.cfg.n_heads)
     options.row(
         options.bind(
             Listed, "statistic", "Statistic", page=Choices, options=titles, help=TERMS[SCORES[now].term], width=220
@@ -113,7 +113,7 @@ def by_mean(found: Spread) -> dict[str, list[Cell]]:
     n_heads = found.count.shape[1]
     known = {name: values.ravel()[order].tolist() for name, values in numbers.items()}
     return {
-        "head": [name(divmod(int(place), n_heads)) for place in order],
+        "head": [head_name(divmod(int(place), n_heads)) for place in order],
         **{name: [None if value != value else value for value in values] for name, values in known.items()},
     }
 

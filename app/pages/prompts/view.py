@@ -16,13 +16,13 @@ from headlight.app.pages.prompts import charts as own
 from headlight.app.pages.prompts.batch import Inputs
 from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import charts
-from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.scores import SCORES
 from headlight.app.runs import runs
 from headlight.app.server import boundary
 from headlight.app.server.settings import settings
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.explain.statistics import HeadStatistics
 
 CELL = 200  # characters of a prompt or label in the table; the prompt is opened, and the csv file written, in full
@@ -194,7 +194,7 @@ def _own_columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[
     """What every prompt has: text, statistic of the head, number of tokens, status and source."""
     return {
         prompt_files.PROMPT: [row.prompt.text for row in rows],
-        f"{name(head)} {SCORES[statistic].title}": [row.value(head, statistic) for row in rows],
+        f"{head_name(head)} {SCORES[statistic].title}": [row.value(head, statistic) for row in rows],
         "tokens": [row.known.n_tokens if row.known else None for row in rows],
         "status": [row.status for row in rows],
         "from": [row.prompt.source for row in rows],

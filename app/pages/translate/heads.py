@@ -11,7 +11,6 @@ from headlight.app.components import (
     Switch,
     TokenAxis,
     encode_weights,
-    head_grid,
     heads,
     token_strip,
 )
@@ -26,7 +25,7 @@ from headlight.model.analysis.difference import Side
 from headlight.model.axis import Axis
 from headlight.model.decoding.translation import Attends, Translation
 from headlight.model.decoding.translations import Rows, Translations, clearest
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 
 FIRST_HEADS = 3
 
@@ -54,7 +53,7 @@ def pictures(found: Translations) -> None:
         chosen = _grid(found, group)
     with large:
         if not chosen:
-            st.info("No head is chosen. Choose one in the grid to see its pattern here.")
+            grid.say_none_is_chosen()
             return
         panels = [panel(found, head, own.attends, own.rows) for head in chosen]
         _heads(panels, rows, across, group)
@@ -72,19 +71,16 @@ def _grid(found: Translations, group: str) -> tuple[Head, ...]:
     before = chosen_of(found, now)
     order, captions = (None, None) if found.b is None else _by_divergence(found)
     seen = thumbnails(found, side, own.attends, own.rows)
-    chosen = head_grid(
-        grid.pictures(seen).codes,
-        selected=before,
-        epoch=selection.epoch(),
-        key=selection.widget_key(f"grid.{group}"),
-        group=group,
+    chosen = grid.draw(
+        grid.pictures(seen),
+        "attention weight",
+        found.b is not None,
+        before,
+        f"grid.{group}",
+        group,
         order=order,
         figures=captions if order else None,
-        largest=grid.largest(found.b is not None),
         captions=None if captions is None else [[f"A and B apart {each} nats" for each in line] for line in captions],
-        kind="signed" if seen.signed else "positive",
-        legend_title=grid.legend("attention weight", side),
-        legend_limit=seen.limit,
     )
     if chosen != before:
         selection.update(Choices, pair_heads=chosen)
@@ -163,7 +159,7 @@ def as_tables(found: Translations) -> None:
     names = [f"{place} {label}" for place, label in enumerate(across.labels)]
     for layer, head in chosen_of(found, now):
         for side in list(SIDES)[: 1 if found.b is None else None]:
-            called = f"L{layer}H{head}{'' if found.b is None else f' {SIDES[side]}'}"
+            called = f"{head_name((layer, head))}{'' if found.b is None else f' {SIDES[side]}'}"
             heading(called)
             st.caption("Attention weight. Row: the token that looks. Empty: masked or not there.")
             cells = found.cells(side, own.attends, own.rows)[layer, head].numpy()

@@ -7,6 +7,7 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.difference import sides_of
 from headlight.model.decoding.translations import Translations
+from headlight.model.edits import head_name
 from headlight.model.reports.translate import translate_tables
 
 
@@ -31,7 +32,7 @@ def data(found: Translations, chosen: Selection) -> Data:
         arrays["divergence"] = divergence
     shows: dict[str, object] = {
         "attention of": own.attends,
-        "heads": [f"L{layer}H{head}" for layer, head in heads],
+        "heads": list(map(head_name, heads)),
         "rows are called by the token": own.rows,
     }
     return Data("translate", shows, translate_tables(found, own.attends, heads, own.rows), arrays)

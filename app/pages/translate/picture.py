@@ -10,6 +10,7 @@ from headlight.app.pages.translate.heads import FIRST_HEADS, chosen_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.difference import DIFFERENCE, sides_of
 from headlight.model.decoding.translations import Translations, clearest
+from headlight.model.edits import head_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +46,7 @@ def draw(found: Translations, chosen: Selection, palette: Palette) -> "Figure":
             at, limit = grid[slot], largest([values[slot]]) if chosen.own_scale else common
             image = matrix(at, values[slot], palette, scale(limit, signed, root=root), signed)
             hatched(at, palette)
-            at.set_title(f"L{layer}H{head}{'' if found.b is None else f', {side}'}".replace("-", "−"))
+            at.set_title(f"{head_name((layer, head))}{'' if found.b is None else f', {side}'}".replace("-", "−"))
             label_axis(at, "y", down if slot % columns == 0 else [], height)
             label_axis(at, "x", across if slot + columns >= len(wanted) else [], width)
             if chosen.own_scale:

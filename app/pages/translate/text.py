@@ -4,6 +4,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.parts import tables
+from headlight.app.parts.labels import percent
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import with_difference
 from headlight.model.analysis.alignment import on_axis
@@ -29,7 +30,7 @@ def _target(found: Translation, before: str, side: str) -> None:
     st.text(found.text or "Nothing: it ended at once.")
     probabilities = zip(found.written_labels, found.log_probs.exp().tolist(), strict=True)
     with st.container(key=f"headlight-probabilities{side}"):
-        st.text("  ".join(f"{label} {_percent(probability)}" for label, probability in probabilities))
+        st.text("  ".join(f"{label} {percent(probability)}" for label, probability in probabilities))
     total = _number(float(found.log_probs.sum()))
     st.caption(f"Each token's probability, given those before it. All together: {total} nats.")
 
@@ -49,7 +50,3 @@ def _side_by_side(found: Translations) -> tables.Columns:
 
 def _number(value: float) -> str:
     return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no −0.000
-
-
-def _percent(probability: float) -> str:
-    return "<1%" if probability < 0.01 else f"{probability:.0%}"

@@ -3,9 +3,9 @@
 from headlight.app.exports.script import call, loading, written
 from headlight.app.pages.weights.numbers import listed, looked_up
 from headlight.app.pages.weights.weight_tables import weights_of
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 
 
 def script(shown: Comparison, chosen: Selection) -> str:
@@ -18,6 +18,6 @@ def script(shown: Comparison, chosen: Selection) -> str:
         lines.append(f"model_b = {loading(of.models['B'])}")
         options |= {"model_b": "model_b", "listed": repr(listed(of))}
     options |= {} if token is None else {"token": repr(token)}
-    purpose = f"What the weights of {name(of.head)} do with tokens, by its {of.kind.upper()} circuit."
+    purpose = f"What the weights of {head_name(of.head)} do with tokens, by its {of.kind.upper()} circuit."
     imports = {"headlight.model": {"load"}, "headlight.model.reports": {"circuit_tables", "print_tables"}}
     return written(purpose, imports, [*lines, f"print_tables({call('circuit_tables', 'model', **options)})"])

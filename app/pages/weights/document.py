@@ -16,9 +16,9 @@ from headlight.app.pages.weights.weight_tables import (
     strengths_table,
     weights_of,
 )
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.explain.circuits import THROUGH
 
 
@@ -41,5 +41,5 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
                 for through in THROUGH:
                     key = f"composition_{through}_{side}"
                     draw_map(maps[through], called(through, side, of), farthest(above), key)
-    title = f"Weights of {name(of.head)}, {of.kind.upper()} circuit,"
+    title = f"Weights of {head_name(of.head)}, {of.kind.upper()} circuit,"
     return document(title, shown if of.compares else Comparison(shown.a), mounted, "plain", tokens=False)

@@ -4,11 +4,11 @@ from headlight.app.analyses.weights import circuit_of
 from headlight.app.exports.data import Data
 from headlight.app.exports.sides import named
 from headlight.app.pages.weights.weight_tables import Weights, compositions_of, folded, token_of, weights_of
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.errors import HeadlightError
 from headlight.model.explain.circuits import THROUGH
 from headlight.model.reports import circuit_tables
@@ -32,7 +32,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         called = f"composition by {through}"
         arrays |= named(called, measures) if of.compares else {called: measures["A"]}
     shows = {
-        "head": name(of.head),
+        "head": head_name(of.head),
         "circuit": {"qk": "QK: rows are query tokens, columns key tokens", "ov": "OV: source, promoted"}[of.kind],
         "unit": pairs.highest.values.unit,
         "weights of": {side: run.source.name for side, run in of.models.items()} if of.compares else of.key.model,

@@ -21,9 +21,9 @@ from headlight.app.pages.weights.weight_tables import (
     compositions_of,
     weights_of,
 )
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.explain.circuits import THROUGH
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     height = max(1.0, 0.3 * layers) + 0.4
     figure = Figure(figsize=(WIDTH, LINE * lines + height * len(above) + 1.6), layout="constrained")
     where = f", {listed(of)}" if of.compares else ""
-    figure.suptitle(f"Weights of {name(of.head)}, {of.kind.upper()} circuit{where}", fontsize=10, x=0.01, ha="left")
+    title = f"Weights of {head_name(of.head)}, {of.kind.upper()} circuit{where}"
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     grid = figure.add_gridspec(1 + len(above), 3, height_ratios=[LINE * lines, *[height] * len(above)])
     _directions(figure.add_subplot(grid[0, :]), of, palette)
     if above:

@@ -34,7 +34,7 @@ from headlight.app.pages.weights.weight_tables import (
     weights_of,
 )
 from headlight.app.parts import options, tables
-from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES
 from headlight.app.runs import jobs
 from headlight.app.runs.jobs import Jobs
@@ -42,6 +42,7 @@ from headlight.model.analysis.circuits import Directions
 from headlight.model.analysis.composition import Through
 from headlight.model.analysis.pair_search import Ends
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.errors import HeadlightError
 from headlight.model.explain.circuits import THROUGH, CircuitKind
 
@@ -62,7 +63,7 @@ def is_complete(shown: Comparison) -> bool:
 def render(shown: Comparison) -> None:
     """The choices, the pairs of the circuit, one token's, the directions, and the composition with earlier heads."""
     of, work = weights_of(shown, selection.current()), jobs.of("weights")
-    with title_row(f"Weights of {name(of.head)}", "weights", "head", how=folded(of), key="of"):
+    with title_row(f"Weights of {head_name(of.head)}", "weights", "head", how=folded(of), key="of"):
         _options(shown, of)
     if said := unchanged(shown):
         st.info(said)
@@ -92,9 +93,9 @@ def is_nothing(of: Weights, found: Mapping[str, Directions]) -> bool:
 
 def _says_nothing(of: Weights) -> str:
     if of.listed == DIFFERENCE:
-        return f"This circuit of {name(of.head)} is the same in A and B."
+        return f"This circuit of {head_name(of.head)} is the same in A and B."
     where = f" in {of.listed}" if of.compares else ""
-    return f"This circuit of {name(of.head)} is zero{where}: it does nothing with any token."
+    return f"This circuit of {head_name(of.head)} is zero{where}: it does nothing with any token."
 
 
 def _options(shown: Comparison, of: Weights) -> None:
@@ -112,7 +113,7 @@ def _strengths(of: Weights) -> None:
     """The singular values side by side, where there are two models."""
     if of.compares:
         heading("Singular values", "directions")
-        title = f"Singular values of {name(of.head)} ({VALUES[of.kind].lower()})"
+        title = f"Singular values of {head_name(of.head)} ({VALUES[of.kind].lower()})"
         _table(strengths_table(of), title, "singular_values")
 
 
@@ -155,7 +156,7 @@ def draw_pairs(of: Weights, found: Ends, n_pairs: int) -> None:
         with column:
             unit = f" ({VALUES[of.kind].lower()})" if of.compares else ""
             said = f"{title}{where} of {n_pairs:,}{unit}"
-            _table(pairs_table(of, each), f"{title} pairs of {name(of.head)}", f"pairs_{title}", said)
+            _table(pairs_table(of, each), f"{title} pairs of {head_name(of.head)}", f"pairs_{title}", said)
 
 
 def _token(of: Weights) -> None:
@@ -171,7 +172,7 @@ def _token(of: Weights) -> None:
     both = partners_tables(of, token).items()
     for place, (column, (title, columns)) in enumerate(zip(st.columns(2, gap="large"), both, strict=True)):
         with column:
-            _table(columns, f"{title}, {name(of.head)}", f"partners_{place}", title)
+            _table(columns, f"{title}, {head_name(of.head)}", f"partners_{place}", title)
 
 
 def _directions(of: Weights, found: Directions) -> None:
@@ -182,7 +183,7 @@ def _directions(of: Weights, found: Directions) -> None:
         caption=f"{rows} and {columns.lower()} at the same end (+ with +, − with −) raise {_what(of)}; at opposite "
         "ends they lower it.",
     )
-    _table(directions_table(of, found), f"Singular directions of {name(of.head)}", "directions", whole=True)
+    _table(directions_table(of, found), f"Singular directions of {head_name(of.head)}", "directions", whole=True)
 
 
 def _what(of: Weights) -> str:
@@ -201,7 +202,7 @@ def _composition(of: Weights) -> None:
     if found is None:
         return
     if selection.current().table:
-        title = f"Composition of {name(of.head)} with earlier heads"
+        title = f"Composition of {head_name(of.head)} with earlier heads"
         _table(composition_table(found), title, "composition_table")
         return
     above = above_random(found)

@@ -11,7 +11,6 @@ from headlight.app.analyses.weights import circuit_of
 from headlight.app.pages.weights.choices import Choices
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
-from headlight.app.parts.parts import name
 from headlight.app.parts.sides import DIFFERENCE, SIDES, compared
 from headlight.app.parts.tables import Columns
 from headlight.app.selection.chosen import Selection
@@ -19,7 +18,7 @@ from headlight.model.analysis.circuits import Directions, Pairs
 from headlight.model.analysis.composition import Through
 from headlight.model.analysis.pair_search import Ends
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.explain.circuits import CircuitKind, Composed, compositions
 from headlight.model.run import Run
 
@@ -228,7 +227,7 @@ def composition_table(found: dict[str, Composed]) -> Columns:
     """One row an earlier head, a column a way of reading, with what random heads score; of two models a column each."""
     shapes = [composed.scores["key"].values.shape for composed in found.values()]
     layers, heads = map(min, zip(*shapes, strict=True))
-    columns: Columns = {"Earlier head": [name((layer, head)) for layer in range(layers) for head in range(heads)]}
+    columns: Columns = {"Earlier head": [head_name((layer, head)) for layer in range(layers) for head in range(heads)]}
     for through, letter in LETTERS.items():
         for side, composed in found.items():
             called = letter if len(found) == 1 else f"{letter} in {side}"
@@ -245,4 +244,4 @@ def spelled_composition(found: Composed, through: Through) -> str:
     best = int(values.nan_to_num(-1).argmax())
     head, score = divmod(best, values.shape[1]), float(values.flatten()[best])
     mean, sd = float(baseline.mean.values), float(baseline.sd.values)
-    return f"Most: {name(head)} with {number(score)}. Random heads: {number(mean)} ± {number(sd)} (mean ± sd)."
+    return f"Most: {head_name(head)} with {number(score)}. Random heads: {number(mean)} ± {number(sd)} (mean ± sd)."

@@ -12,11 +12,10 @@ from headlight.app.pages.why.chosen import sides_of
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of
-from headlight.app.parts.parts import name
 from headlight.app.parts.sides import DIFFERENCE, compared
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.explain.explained import Explained
 from headlight.model.reports.why import effect_by_name
 
@@ -41,7 +40,7 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
             _attribution((maps, layers, taken), called, side, head_of(shown, chosen))
             fall = panels.fall_rows(effects[side], f"{target} − {distractor}")
             signed_bars(fall, title=f"{called}{panels.EFFECT}", key=f"fall {side}")
-    title = f"Why {target} and not {distractor}, and {name(head_of(shown, chosen))}"
+    title = f"Why {target} and not {distractor}, and {head_name(head_of(shown, chosen))}"
     return document(title, shown, mounted, "plain")
 
 
@@ -58,4 +57,4 @@ def _attribution(found: tuple[dict[str, Matrix], ...], called: str, side: str, h
     effects, layers, taken = found
     panels.effect_map(effects, side, MapCell(*head), 0, f"map {side}", f"{called}{panels.EFFECT}", choosable=False)
     panels.plain_map(layers, side, ("", "after layer"), f"layers {side}", f"{called}target − distractor (logits)")
-    panels.plain_map(taken, side, ("head", "token"), f"source {side}", f"{called}{name(head)}'s {panels.EFFECT}")
+    panels.plain_map(taken, side, ("head", "token"), f"source {side}", f"{called}{head_name(head)}'s {panels.EFFECT}")

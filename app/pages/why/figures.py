@@ -10,6 +10,7 @@ from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sides import DIFFERENCE, as_shown, placed
 from headlight.model.analysis.attribution import Promoted
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.explain.explained import Explained
 from headlight.model.explain.parts import Part
 from headlight.model.reports import why
@@ -95,7 +96,7 @@ def by_source(shown: Comparison, at: Explained) -> Matrix:
     """The head's effect by the token that it took it from, on the page's places."""
     values = placed(at.by_source.values.numpy()[None], shown.positions(at.run), np.nan)
     places = tuple(f"{place} {label}" for place, label in enumerate(shown.labels))
-    return Matrix((f"L{at.cell.layer}H{at.cell.head}",), places, values)
+    return Matrix((head_name(at.head),), places, values)
 
 
 def limit_of(sides: Mapping[str, Matrix], side: str) -> float:

@@ -7,9 +7,8 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.glossary import TERMS
-from headlight.app.parts.parts import name
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.explain.explained import Explained
 from headlight.model.explain.parts import names_at
 
@@ -56,7 +55,7 @@ def draw(shown: Comparison, at: Explained) -> None:
     with st.container(horizontal=True, key="headlight-follow"):
         for slot, source in enumerate(found):
             st.button(
-                f"{name(source.head)} at {source.position} {at.run.labels[source.position]}: {source.score:+.2f}",
+                f"{head_name(source.head)} at {source.position} {at.run.labels[source.position]}: {source.score:+.2f}",
                 icon=":material/subdirectory_arrow_right:",
                 key=selection.widget_key(f"follow_{slot}"),
                 on_click=selection.choose,

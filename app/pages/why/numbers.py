@@ -7,10 +7,10 @@ from headlight.app.pages.why import spelled
 from headlight.app.pages.why.chosen import query_place, sides_of
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.pair import pair_of, place_of
-from headlight.app.parts.parts import name
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.explain.explained import Explained
 from headlight.model.reports.why import explained_tables
 
@@ -20,7 +20,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
     sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
     labels = shown.a.tokenizer.labels([pair.target, pair.distractor])
     shows = {
-        "head": name(head_of(shown, chosen)),
+        "head": head_name(head_of(shown, chosen)),
         "query is at place": query_place(shown, chosen),
         "key is at position": {side: at.cell.key for side, at in sides.items()},
         "predicted after place": place_of(shown, chosen),

@@ -12,10 +12,10 @@ from headlight.app.pages.why.figures import SUM, condensed, fall, limit_of
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of, place_of
-from headlight.app.parts.parts import name
 from headlight.app.parts.sides import compared
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.reports.why import effect_by_name
 
 if TYPE_CHECKING:
@@ -39,14 +39,15 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     effects = compared(sides, effect_by_name)
     figure = Figure(figsize=(WIDTH * max(1, len(scores)), sum(HEIGHTS) + 0.6), layout="constrained")
     grid = figure.subplots(len(HEIGHTS), max(1, len(scores)), height_ratios=HEIGHTS, squeeze=False)
+    head, place = head_name(head_of(shown, chosen)), place_of(shown, chosen)
     target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
     for across, side in enumerate(scores):
         called = "" if shown.b is None else f"{side}:  "
         score, effect, bars = grid[:, across]
         _cells(figure, score, parts, side, "nats", palette)
-        score.set_title(f"{called}the score of {name(head_of(shown, chosen))} in parts: query's down, key's across")
+        score.set_title(f"{called}the score of {head} in parts: query's down, key's across")
         _cells(figure, effect, maps, side, "logits", palette)
-        effect.set_title(f"{called}direct effect on {target} − {distractor} after place {place_of(shown, chosen)}")
+        effect.set_title(f"{called}direct effect on {target} − {distractor} after place {place}")
         _fall(bars, effects[side], palette)
         bars.set_title(f"{called}the same, added up (logits)")
     origin(figure, shown, palette)

@@ -17,10 +17,11 @@ from headlight.app.parts import charts, options
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import Pair, pair_of, place_of, typeable
-from headlight.app.parts.parts import heading, name, title_row
+from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES, compared
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
 from headlight.model.explain.explained import Explained
 from headlight.model.explain.parts import logits_at
 from headlight.model.reports.why import summary
@@ -243,7 +244,7 @@ def _by_source(shown: Comparison, sides: Mapping[str, Explained], side: str) -> 
         ("head", "token"),
         selection.widget_key("by_source"),
         panels.EFFECT,
-        f"What {name(at.head)} adds, by the token that it takes it from.",
+        f"What {head_name(at.head)} adds, by the token that it takes it from.",
     )
 
 
