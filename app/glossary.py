@@ -149,7 +149,7 @@ TERMS = {
     "seed": "The random seed: the same seed samples the same tokens again, so that a link shows the same text.",
     "stop": "Ends the text at the model's end-of-text token, instead of going on after it.",
     "b_writes": (
-        "B is fed the tokens of A (teacher forcing): every step is then of the same text after both prompts and the "
+        "B reads the tokens of A (teacher forcing): every step is then of the same text after both prompts and the "
         "distributions can be compared one to one. Or B generates its own tokens with the same seed: after the first "
         "that differs, the two distributions follow different texts."
     ),

@@ -18,7 +18,7 @@ HookFunction = Callable[..., Tensor | None]
 
 
 class Look(IntEnum):
-    """How a tap looks at an activation, in the order of what the pass has to do for it."""
+    """How a tap looks at an activation, in the order of what the pass has to do for it; NEVER is false."""
 
     NEVER = 0  # it gives it back as it is, unseen
     LATER = 1  # it is content with what computes it when the pass is over
@@ -44,7 +44,7 @@ class Tap:
         """Take what computes an activation when the pass is over, where that is how it looks at it."""
 
     def within(self, prefix: str) -> "Tap":
-        """The same tap for a part of the model, which names its activations without the prefix."""
+        """This tap for a part of the model, which names its activations without the prefix."""
         return _Within(self, prefix)
 
 

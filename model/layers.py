@@ -274,7 +274,7 @@ def attention_pattern(
     return pattern.masked_fill(blind, 0.0) if blind.any() else pattern
 
 
-def visible_keys(
+def build_mask(
     attention_dir: str,
     attention_mask: Bool[Tensor, "batch key"] | None,
     n_key: int,
@@ -286,10 +286,10 @@ def visible_keys(
     There are as many queries as keys, or the last `n_query` of them where those before were run already.
     """
     n_query = n_key if n_query is None else n_query
-    visible = torch.ones(1, 1, n_query, n_key, dtype=torch.bool, device=device)
+    mask = torch.ones(1, 1, n_query, n_key, dtype=torch.bool, device=device)
     if attention_dir == "causal":
-        visible = visible.tril(n_key - n_query)
-    return visible if attention_mask is None else visible & attention_mask[:, None, None, :]
+        mask = mask.tril(n_key - n_query)
+    return mask if attention_mask is None else mask & attention_mask[:, None, None, :]
 
 
 def positions_of(

@@ -21,7 +21,7 @@ from headlight.model.edits.editing import NO_EDITS, EditTap, Means, tap
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Look, Tap
 from headlight.model.host import HERE, Host, Value
-from headlight.model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+from headlight.model.layers import attention_pattern, attention_scale, attention_scores, build_mask
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
@@ -136,7 +136,7 @@ class Run:
         self, name: str, positions: slice, summed: Float[Tensor, "pos d_model"]
     ) -> Float[Tensor, "pos d_model"]:
         """A stream as the edits have left it, where they change it; what was summed elsewhere."""
-        return self.cache[name][positions] if self.tap.wants(name) else summed
+        return self.cache[name][positions] if self.tap.look(name) else summed
 
 
 def run_key(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> tuple[Hashable, ...]:
@@ -195,7 +195,7 @@ def make_run(
     editing = tap(running, inputs, edits, bos, n_prompt, means)
     reduce = _Reduce(tokens, model.cfg, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
-    mask = visible_keys(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
+    mask = build_mask(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
     return Run(
         model=model,
         prompt=prompt,
@@ -252,7 +252,7 @@ class _Reduce(Tap):
         return Look.WHOLE if part in KEPT or self._is_edited_stream(name) else Look.NEVER
 
     def _is_edited_stream(self, name: str) -> bool:
-        return name.endswith(STREAMS) and self._editing.wants(name)
+        return name.endswith(STREAMS) and self._editing.look(name) is not Look.NEVER
 
     def _watch(self, pattern: Float[Tensor, "query key"]) -> None:
         """Reduce one head of a long prompt: a layer's patterns at once would take 50 MB at 1024 tokens of GPT-2."""
@@ -303,14 +303,14 @@ def means_of(made: Run) -> Means:
 def attend(made: Run, layer: int, head: int) -> HeadAttention:
     """One head's scores and pattern, computed anew from the run's queries and keys, and edited as in the run."""
     edited = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
-    whole = any(map(made.tap.wants, edited))  # an edit finds its head by its place among all
+    whole = any(map(made.tap.look, edited))  # an edit finds its head by its place among all
     heads, at = (slice(None), head) if whole else (slice(head, head + 1), 0)
     q, k = (made.cache[name, layer][None, :, heads] for name in ("q", "k"))
-    mask = visible_keys(made.cfg.attention_dir, None, len(made.tokens), q.device)
+    mask = build_mask(made.cfg.attention_dir, None, len(made.tokens), q.device)
     with torch.inference_mode():
         scores = made.tap(edited[0], attention_scores(q, k, mask, attention_scale(made.cfg, layer)))
         pattern = made.tap(edited[1], attention_pattern(scores, mask))
-        return HeadAttention(scores[0, at], pattern[0, at], made.tap.wants(edited[1]))
+        return HeadAttention(scores[0, at], pattern[0, at], bool(made.tap.look(edited[1])))
 
 
 def once_more(made: Run, tap: Tap, stop_at_layer: int | None = None) -> Float[Tensor, "pos width"]:
@@ -369,7 +369,7 @@ def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps
     weights = head_weights(made, layer, head)
     q, k, v = (made.cache[name, layer][:, head] for name in ("q", "k", "v"))
     stream = next(islice(made.streams(), layer, None))
-    mask = visible_keys(made.cfg.attention_dir, None, len(made.tokens), q.device)[0, 0, query]
+    mask = build_mask(made.cfg.attention_dir, None, len(made.tokens), q.device)[0, 0, query]
     with torch.inference_mode():
         return head_steps.head_steps(stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale)
 

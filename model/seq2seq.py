@@ -24,9 +24,9 @@ from headlight.model.layers import (
     TiedEmbed,
     TiedUnembed,
     Unembed,
+    build_mask,
     build_norm,
     positions_of,
-    visible_keys,
 )
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.source import Source
@@ -51,7 +51,7 @@ class Encoder(nn.Module):
         self.ln_final = build_norm(stack) if cfg.final_norm else NoNorm()
 
     def forward(self, source: SourceTokens, real: Bool[Tensor, "batch source"] | None, tap: Tap) -> EncoderOut:
-        mask = visible_keys("bidirectional", real, source.shape[1], source.device)
+        mask = build_mask("bidirectional", real, source.shape[1], source.device)
         embedded = tap("hook_embed", self.embed(source) * self.embed_scale)
         resid = self.dropout(embedded + tap("hook_pos_embed", self.pos_embed(positions_of(source, real))))
         for layer, block in enumerate(self.blocks):
@@ -81,7 +81,7 @@ class Decoder(nn.Module):
         n_past: int,
     ) -> Float[Tensor, "batch target d_model"]:
         n_pos = target.shape[1]
-        mask = visible_keys("causal", real, n_past + n_pos, target.device, n_pos)
+        mask = build_mask("causal", real, n_past + n_pos, target.device, n_pos)
         embedded = tap("hook_embed", self.embed(target) * self.embed_scale)
         resid = self.dropout(embedded + tap("hook_pos_embed", self.pos_embed(positions_of(target, real, n_past))))
         for layer, block in enumerate(self.blocks):
@@ -162,7 +162,7 @@ class Seq2SeqTransformer(HookedModel):
         check_tokens("target", target, target_mask, n_ctx=self.cfg.n_ctx, d_vocab=d_vocab_out, n_past=n_past)
         _check_encoder_out(target, encoder_out, source_mask, self.cfg.d_model)
         n_source, n_target = encoder_out.shape[1], target.shape[1]
-        memory_mask = visible_keys("bidirectional", _real(source_mask), n_source, target.device, n_target)
+        memory_mask = build_mask("bidirectional", _real(source_mask), n_source, target.device, n_target)
         memory = encoder_out[:, :0] if n_past else encoder_out
         resid = self.decoder(target, _real(target_mask), memory, memory_mask, tap.within("decoder"), n_past)
         return self.unembed(resid, tap.within("unembed"))

@@ -20,9 +20,9 @@ from headlight.model.layers import (
     PosEmbed,
     TiedUnembed,
     Unembed,
+    build_mask,
     build_norm,
     positions_of,
-    visible_keys,
 )
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import TokenIds, Tokenizer
@@ -69,7 +69,7 @@ class Transformer(HookedModel):
         check_tokens("prompt", tokens, attention_mask, **sizes)
         real = None if attention_mask is None else attention_mask.bool()
         n_pos = tokens.shape[1]
-        mask = visible_keys(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
+        mask = build_mask(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
         positions = positions_of(tokens, real, n_past)
         embedded = tap("hook_embed", self.embed(tokens)) + tap("hook_pos_embed", self.pos_embed(positions))
         resid = self.dropout(embedded)

@@ -70,7 +70,7 @@ class _Heads(Tap):
 
     def _add(self, layer: int, z: Float[Tensor, "pos head d_head"]) -> None:
         names = f"blocks.{layer}.attn.hook_result", f"blocks.{layer}.hook_attn_out"
-        if any(map(self._made.tap.wants, names)):
+        if any(map(self._made.tap.look, names)):
             self.written += self._made.cache["attn_out", layer]
             return
         W_O, b_O = (self._made.model.get_parameter(f"blocks.{layer}.attn.{name}").cpu() for name in ("W_O", "b_O"))
@@ -105,7 +105,7 @@ def _added_by_edits(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
     parts = [made.cache["pos_embed"], *(made.cache[part, layer] for layer, part, _ in writes)]
     for name, part in zip(names, parts, strict=True):
         stream = stream + part
-        if made.tap.wants(name):
+        if made.tap.look(name):
             yield made.cache[name].double() - stream
             stream = made.cache[name]
 

@@ -1,4 +1,4 @@
-"""What has to be known of what is shown to have it again: which weights were fed which tokens."""
+"""What has to be known of what is shown to have it again: which weights read which tokens."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,8 @@ Found = Comparison | Translations
 
 
 @dataclass(frozen=True)
-class Fed:
-    """Tokens that a model was fed, as they are shown, and the edits on the way; `called` tells them from others."""
+class Input:
+    """Tokens that a model reads, as they are shown, and the edits on the way; `called` tells them from others."""
 
     called: str
     source: Source
@@ -24,26 +24,26 @@ class Fed:
     edits: tuple[str, ...] = ()
 
 
-def fed(found: Found) -> tuple[Fed, ...]:
+def inputs(found: Found) -> tuple[Input, ...]:
     """The tokens of each run, or of source and target."""
     if isinstance(found, Translations):
-        return tuple(each for side in found.sides for each in _fed_by(found, side))
+        return tuple(each for side in found.sides for each in _inputs_of(found, side))
     several = found.b is not None
     return tuple(
-        Fed(side if several else "", run.source, run.labels, tuple(map(describe, run.edits)))
+        Input(side if several else "", run.source, run.labels, tuple(map(describe, run.edits)))
         for side, run in found.sides.items()
     )
 
 
-def _fed_by(found: Translations, side: str) -> tuple[Fed, Fed]:
+def _inputs_of(found: Translations, side: str) -> tuple[Input, Input]:
     each, called = found.sides[side], "" if found.b is None else f"{side}, "
-    read = Fed(f"{called}source", each.source, each.source_labels)
-    return read, Fed(f"{called}target", each.source, each.read_labels)
+    read = Input(f"{called}source", each.source, each.source_labels)
+    return read, Input(f"{called}target", each.source, each.read_labels)
 
 
 def sources(found: Found) -> dict[str, Source]:
     """Where each model came from, by its name."""
-    return {each.source.name: each.source for each in fed(found)}
+    return {each.source.name: each.source for each in inputs(found)}
 
 
 def called(source: Source) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.exports.facts import Found, called, fed, sources
+from headlight.app.exports.facts import Found, called, inputs, sources
 from headlight.app.exports.style import Palette, colour_map
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def colour_bar(
 def origin(figure: "Figure", found: Found, palette: Palette) -> None:
     """A small line that says which weights this is of, and which edits were made."""
     text = "   ".join(f"{called(each)} (sha256 {each.sha256[:12]}…)" for each in sources(found).values())
-    text += "".join(f"   {each.called} is edited: {'; '.join(each.edits)}" for each in fed(found) if each.edits)
+    text += "".join(f"   {each.called} is edited: {'; '.join(each.edits)}" for each in inputs(found) if each.edits)
     figure.supxlabel(text, fontsize=6, color=palette.faded, x=0.995, ha="right")
 
 

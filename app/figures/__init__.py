@@ -150,7 +150,7 @@ def cosine(values: Any, layers: Sequence[str] | None = None, *, dark: bool = Fal
 
 
 def cosines(values: np.ndarray, layers: Sequence[str], name: str = "") -> Plot:
-    """The same as a plot, of A, of B, or of how it changes."""
+    """A plot of the cosines of A, of B, or of how they change."""
     change = name == "B − A"
     return plots.cells(
         values,
@@ -193,7 +193,7 @@ def next_tokens(
 
 
 def likeliest(tokens: Sequence[str], probabilities: np.ndarray, title: str, reach: float = 0.0) -> Plot:
-    """The same as a plot whose scale goes as far as `reach`, which makes that of several one."""
+    """A plot of the likeliest tokens, whose scale goes as far as `reach`, so that several plots share one."""
     listed = [Row(token, [(0.0, p)], f"{p:.2%}") for token, p in zip(tokens, probabilities.tolist(), strict=True)]
     return plots.rows(listed, title=title, unit="probability", reach=reach)
 
@@ -213,7 +213,7 @@ def attribution(
 
 
 def waterfall(steps: Sequence[tuple[str, float, float]], total: str, unit: str = "logits") -> Plot:
-    """The same as a plot of parts, each with the sum before and after it."""
+    """A plot of direct effects, each part with the sum before and after it."""
     listed = [
         Row(name, [(start, end)], _signed(end - start), "rest" if name.startswith("the other ") else "")
         for name, start, end in steps

@@ -1,4 +1,4 @@
-"""What was fed to which model: one line, and what tells how far to trust it behind it."""
+"""What was run in which model: one line, and what tells how far to trust it behind it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +34,7 @@ def draw(shown: Comparison) -> None:
 
 
 def line(side: str) -> DeltaGenerator:
-    """The line of a side, which says what was fed to which model."""
+    """The line of a side, which says what was run in which model."""
     return st.container(horizontal=True, vertical_alignment="center", key=f"headlight-fed{side}")
 
 

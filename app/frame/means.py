@@ -11,7 +11,7 @@ from headlight.model.errors import HeadlightError
 from headlight.model.run import Run
 
 Inputs = tuple[str, str, bool]
-"""A model's name, a prompt, and whether the beginning-of-sequence token is fed: what `runs.z_sum` takes."""
+"""A model's name, a prompt, and whether it begins with a BOS token: what `runs.z_sum` takes."""
 LEAST = 2  # prompts that are more than the one that is shown
 THIS, THESE, LISTED = "this", "these", "listed"
 
@@ -32,7 +32,7 @@ def taken(found: Sequence[Run]) -> tuple[str, ...]:
 
 def _takes(run: Run, text: str) -> bool:
     try:
-        runs.fed(run.source.name, text, run.bos)
+        runs.tokens_of(run.source.name, text, run.bos)
     except HeadlightError:
         return False
     return True

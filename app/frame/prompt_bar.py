@@ -76,7 +76,7 @@ def look_at(prompt: str) -> str:
 
 
 def on_default(asked: Selection) -> Selection:
-    """The same prompts on the model that the server opens with."""
+    """What was asked, on the model that the server opens with."""
     return replace(asked, model=settings().model, model_b="")
 
 

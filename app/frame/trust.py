@@ -17,7 +17,7 @@ SUMS, TRANSFORMERS = "checks.sums", "checks.transformers"
 
 
 def draw(run: Run, side: str) -> None:
-    """The model, how it is computed, what it was fed, and two buttons that check the numbers of this run."""
+    """The model, how it is computed, its input tokens, and two buttons that check the numbers of this run."""
     table(_model(run) | _machine(run))
     if by_hand := models.heads_by_hand(run.source.name):
         st.text("Its weights were written by hand:")
@@ -73,7 +73,7 @@ def _machine(run: Run) -> dict[str, str]:
         "device, threads": f"{settings().device}, {checks.n_threads()}",
         "matrix product": f"{product.name}, float32 at {precision} precision",
         "its exactness, its speed": f"relative error {product.error:.1e}, {product.gflops:.0f} GFLOP/s",
-        "token ids fed": " ".join(map(str, run.tokens.tolist())),
+        "input token ids": " ".join(map(str, run.tokens.tolist())),
         **{f"edit {number}": describe(edit) for number, edit in enumerate(run.edits, 1)},
     }
 

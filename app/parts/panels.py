@@ -1,4 +1,4 @@
-"""Heads as the browser draws them: their weights as codes, laid on the page's axis."""
+"""Heads as the browser draws them: their weights as codes, on the page's axis."""
 
 import numpy as np
 import streamlit as st

@@ -30,9 +30,9 @@ def placed(
 ) -> Shaped[np.ndarray, "row place *rest"]:
     """A run's values on the page's places, `fill` where the run has no token."""
     index = np.array([-1 if position is None else position for position in positions])
-    laid = values[:, index]
-    laid[:, index < 0] = fill
-    return laid
+    aligned = values[:, index]
+    aligned[:, index < 0] = fill
+    return aligned
 
 
 def with_difference(sides: Mapping[str, Value]) -> dict[str, Value]:

@@ -95,7 +95,7 @@ class ByteCache:
         return self.peek(key)
 
     def peek(self, key: Hashable) -> Any:
-        """The same where it is no use of the value, and is not to keep it any longer."""
+        """What is kept under a key, looked at without keeping it any longer for that."""
         with self._lock:
             return self._kept.get(key, (None, 0))[0]
 

@@ -91,7 +91,7 @@ HOST = _Server()
 
 
 def _run_anew(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...]) -> Run:
-    model, tokens, bos = fed(model_name, prompt, bos)
+    model, tokens, bos = tokens_of(model_name, prompt, bos)
     counts = [
         len(tokens),
         *(n for number, edit in enumerate(edits, 1) for n in _checked(number, edit, model_name, bos)),
@@ -125,7 +125,7 @@ class Sum:
 
     @property
     def mean(self) -> Float[Tensor, "layer head d_value"]:
-        """The same by position."""
+        """What every head gives on average over the positions."""
         return self.values / self.n_tokens
 
 
@@ -140,7 +140,7 @@ def z_sums(model_name: str, prompts: Sequence[str], bos: bool) -> Sum:
 
 
 def z_sum(model_name: str, prompt: str, bos: bool) -> Sum:
-    """The same over one prompt, from the cache where it was taken before.
+    """What every head gives over one prompt, from the cache where it was taken before.
 
     Raises:
         HeadlightError: as `run`.
@@ -149,7 +149,7 @@ def z_sum(model_name: str, prompt: str, bos: bool) -> Sum:
 
 
 def z_sum_or_none(model_name: str, prompt: str, bos: bool) -> Sum | None:
-    """The same without running anything: None where it is not in the cache."""
+    """What every head gives over one prompt, where that is in the cache; nothing is run."""
     return kept(_sum_key(model_name, prompt, bos))
 
 
@@ -158,7 +158,7 @@ def _sum_key(model_name: str, prompt: str, bos: bool) -> Hashable:
 
 
 def _z_sum_anew(model_name: str, prompt: str, bos: bool) -> Sum:
-    model, tokens, _ = fed(model_name, prompt, bos)
+    model, tokens, _ = tokens_of(model_name, prompt, bos)
     with _gate().enter(), torch.inference_mode():
         return Sum(sum_z(models.on_device(model), tokens[None].to(settings().device)).cpu(), len(tokens))
 
@@ -175,7 +175,7 @@ def _checked(number: int, edit: Edit, model_name: str, bos: bool) -> list[int]:
             "layer instead."
         )
     try:
-        return [len(fed(model_name, prompt, bos)[1]) for prompt in sources(edit)]
+        return [len(tokens_of(model_name, prompt, bos)[1]) for prompt in sources(edit)]
     except HeadlightError as error:
         raise type(error)(f"Edit {number} takes from another prompt. {error}") from error
 
@@ -189,8 +189,8 @@ def _check_seconds(model: Transformer, counts: Sequence[int]) -> None:
         )
 
 
-def fed(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tensor, " pos"], bool]:
-    """The model, the tokens that it is to be fed, and whether they begin with a beginning-of-sequence token.
+def tokens_of(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tensor, " pos"], bool]:
+    """The model, the tokens that it is to read, and whether they begin with a beginning-of-sequence token.
 
     Raises:
         HeadlightError: as `run`.
@@ -223,7 +223,7 @@ def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
 
 
 def head_statistics_or_none(model_name: str, prompt: str, bos: bool) -> HeadStatistics | None:
-    """The same without running anything: None where neither they nor the prompt's run are in the cache.
+    """Each head's scores on a prompt, where these or the prompt's run are in the cache; nothing is run.
 
     The run is not kept any longer for that: a list of many prompts would push out all that is looked at.
     """
@@ -238,7 +238,7 @@ def _statistics_key(model_name: str, prompt: str, bos: bool) -> Hashable:
 
 
 def _head_statistics_anew(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
-    model, tokens, _ = fed(model_name, prompt, bos)
+    model, tokens, _ = tokens_of(model_name, prompt, bos)
     return statistics.head_statistics(model, tokens, HOST)
 
 
@@ -257,5 +257,5 @@ def keep(key: Hashable, make: Callable[[], Value]) -> Value:
 
 
 def kept(key: Hashable) -> Any:
-    """The same without making it: None where it is not in the cache."""
+    """What the cache holds under a key; None where it holds nothing."""
     return _results().find(key)

@@ -71,7 +71,7 @@ def ov_circuit(
 
 
 def balanced(circuit: Circuit) -> Circuit:
-    """The same matrix from factors that share its strengths alike, the strongest parts first."""
+    """The circuit's matrix as two factors that share its strengths alike, the strongest parts first."""
     left, right, strengths = _singular(circuit)
     roots = strengths.sqrt()
     return replace(circuit, A=(left * roots).to(circuit.A), B=(right * roots).to(circuit.B).T)
@@ -87,7 +87,7 @@ class Pairs:
 
     @property
     def turned(self) -> "Pairs":
-        """The same pairs in the circuit seen from its columns' side."""
+        """These pairs in the transposed circuit."""
         return Pairs(self.columns, self.rows, self.values)
 
 

@@ -70,10 +70,10 @@ def detector_scores(
 
 
 def chance_scores(
-    visible: Bool[Tensor, "pos pos"], tokens: Int[Tensor, " pos"], punctuation: Bool[Tensor, " pos"]
+    mask: Bool[Tensor, "pos pos"], tokens: Int[Tensor, " pos"], punctuation: Bool[Tensor, " pos"]
 ) -> dict[Kind, Measure]:
     """The scores of a head that gives every key that it can see the same weight; without axes."""
-    even = visible.float() / visible.sum(-1, keepdim=True)
+    even = mask.float() / mask.sum(-1, keepdim=True)
     found = detector_scores(even[None], tokens, punctuation)
     return {kind: replace(each, axes=(), values=each.values[0]) for kind, each in found.items()}
 

@@ -89,17 +89,17 @@ def head_steps(
     k: Float[Tensor, "pos d_head"],
     v: Float[Tensor, "pos d_value"],
     W_O: Float[Tensor, "d_value d_model"],
-    visible: Bool[Tensor, " pos"],
+    mask: Bool[Tensor, " pos"],
     attn_scale: float,
 ) -> HeadSteps:
     """All steps from the run's own activations: the stream, the query's q, every key's k and v.
 
-    `visible` is true for the keys that the query may look at, of which there is at least one.
+    `mask` is true for the keys that the query may look at, of which there is at least one.
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
     scores = k @ (q / attn_scale)
-    masked = scores.masked_fill(~visible, -torch.inf)
+    masked = scores.masked_fill(~mask, -torch.inf)
     exponentials = (masked - masked.max()).exp()
     weights = exponentials / exponentials.sum()
     z = weights @ v

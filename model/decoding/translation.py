@@ -166,9 +166,9 @@ def _read(
 ) -> Translation:
     """One forward pass over the source and a target."""
     source = model.to_source_tokens(text)
-    fed = torch.tensor([[model.cfg.start_token, *written[:-1]]])
+    inputs = torch.tensor([[model.cfg.start_token, *written[:-1]]])
     with host.turn(), torch.inference_mode():
-        logits, cache = model.run_with_cache(source, fed)
+        logits, cache = model.run_with_cache(source, inputs)
         log_probs = logits[0].log_softmax(-1).gather(-1, torch.tensor(written)[:, None])[:, 0]
         found = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
     return Translation(model, text, source[0], torch.tensor(written), log_probs, found, search, leaf)

@@ -12,9 +12,9 @@ from headlight.model.cache import ActivationCache
 from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, check, layer_of
 from headlight.model.edits.interventions import ablate_head, cut_edge
 from headlight.model.errors import HeadlightError, InputError
-from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, Look, NamesFilter, Tap, select_names
+from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, NamesFilter, Tap, select_names
 from headlight.model.hooks import Edit as Hooks
-from headlight.model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+from headlight.model.layers import attention_pattern, attention_scale, attention_scores, build_mask
 from headlight.model.transformer import Transformer
 
 Tokens = Int[Tensor, "1 pos"]
@@ -30,10 +30,6 @@ class EditTap(Chain):
     def __init__(self, taps: Sequence[Tap], nbytes: int) -> None:
         super().__init__(*taps)
         self.nbytes = nbytes
-
-    def wants(self, name: str) -> bool:
-        """Whether one of the edits is made at this activation."""
-        return self.look(name) is not Look.NEVER
 
 
 NO_EDITS = EditTap((), 0)
@@ -195,7 +191,7 @@ def _freeze(run: _Run, layers: Sequence[int]) -> Tap:
 
     def own(pattern: Tensor, hook: HookPoint) -> Tensor:
         q, k = (clean[name, hook.layer()].to(pattern.device) for name in "qk")
-        mask = visible_keys(cfg.attention_dir, None, n_pos, pattern.device)
+        mask = build_mask(cfg.attention_dir, None, n_pos, pattern.device)
         frozen = attention_pattern(attention_scores(q, k, mask, attention_scale(cfg, hook.layer())), mask)
         return frozen.expand_as(pattern)
 

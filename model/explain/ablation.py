@@ -16,7 +16,7 @@ from headlight.model.explain.parts import logits_at, parts_at, z_of
 from headlight.model.explain.score import Cell
 from headlight.model.hooks import Chain, Tap
 from headlight.model.host import Steps
-from headlight.model.layers import visible_keys
+from headlight.model.layers import build_mask
 from headlight.model.run import Run, attend, head_weights, once_more
 
 MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
@@ -184,10 +184,10 @@ def _abreast(
     model, device, end = run.host.on_device(run.model), run.host.device, _end(run, position)
     stream = next(islice(run.streams(), layer, None))
     resid = stream[None, n_past:end].to(device)
-    visible = visible_keys(run.cfg.attention_dir, None, end, resid.device, end - n_past)
+    mask = build_mask(run.cfg.attention_dir, None, end, resid.device, end - n_past)
     tap = Chain(_Past(run, n_past), abreast(taps))
     for index in range(layer, run.cfg.n_layers):
-        resid = model.blocks[index](resid, visible, tap.within(f"blocks.{index}"))
+        resid = model.blocks[index](resid, mask, tap.within(f"blocks.{index}"))
         steps.add(len(taps))
     return model.unembed(model.ln_final(resid[:, [position - n_past]], Tap()))[:, 0].cpu()
 

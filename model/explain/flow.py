@@ -12,7 +12,7 @@ from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change
 from headlight.model.analysis.readout import Readout, ReadoutPair
 from headlight.model.comparison import Comparison
 from headlight.model.hooks import Tap
-from headlight.model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+from headlight.model.layers import attention_pattern, attention_scale, attention_scores, build_mask
 from headlight.model.run import Run
 
 MOST_TOKENS = 10
@@ -85,7 +85,7 @@ def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
     states = whole[:1]
     for layer, (pre, post) in enumerate(pairwise(whole)):
         name = f"blocks.{layer}.hook_resid_mid"
-        states += [run.cache[name] if run.tap.wants(name) else pre + run.cache["attn_out", layer], post]
+        states += [run.cache[name] if run.tap.look(name) else pre + run.cache["attn_out", layer], post]
     return states
 
 
@@ -107,14 +107,14 @@ def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) 
 def _weights(run: Run, layer: int, positions: list[int]) -> Float[Tensor, "head query key"]:
     """These queries' rows of a layer's patterns, edited as in the run."""
     names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
-    edited = any(map(run.tap.wants, names))
+    edited = any(map(run.tap.look, names))
     rows = list(range(len(run.tokens))) if edited else positions  # an edit finds a query by its place among all
     q, k = (run.cache[name, layer][None] for name in ("q", "k"))
-    visible = visible_keys(run.cfg.attention_dir, None, len(run.tokens), q.device)[:, :, rows]
-    scores = attention_scores(q[:, rows], k, visible, attention_scale(run.cfg, layer))
+    mask = build_mask(run.cfg.attention_dir, None, len(run.tokens), q.device)[:, :, rows]
+    scores = attention_scores(q[:, rows], k, mask, attention_scale(run.cfg, layer))
     if not edited:
-        return attention_pattern(scores, visible)[0]
-    return run.tap(names[1], attention_pattern(run.tap(names[0], scores), visible))[0][:, positions]
+        return attention_pattern(scores, mask)[0]
+    return run.tap(names[1], attention_pattern(run.tap(names[0], scores), mask))[0][:, positions]
 
 
 def readout_of(run: Run, node: Place) -> Readout:

@@ -24,7 +24,7 @@ def lens_begins(run: Run) -> range:
 
 
 def logit_lens_from(run: Run, begin: int) -> lens.LogitLens:
-    """The same at the positions of one part.
+    """The lens at the positions of one part.
 
     Raises:
         HeadlightError: the run's host lets no more passes in.

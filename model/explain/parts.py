@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headlight.model.edits import head_name
 from headlight.model.hooks import Tap
-from headlight.model.layers import attention_pattern, attention_scale, attention_scores, visible_keys
+from headlight.model.layers import attention_pattern, attention_scale, attention_scores, build_mask
 from headlight.model.run import Run
 
 EDITS = "the run's edits"
@@ -58,7 +58,7 @@ def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
 
 
 def names_at(run: Run, position: int, layer: int) -> tuple[Part, ...]:
-    """The same parts without their vectors, nor what edits have changed."""
+    """What `parts_at` tells apart at a position before a layer, without vectors and without what edits have changed."""
     return _written_before(run, position, layer)[0]
 
 
@@ -87,12 +87,12 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
 def z_of(run: Run, layer: int, queries: list[int]) -> Float[Tensor, "query head d_value"]:
     """The weighted sum of values of every head of a layer, as it was in the run, at these positions."""
     names = {name: f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern", "z")}
-    edited = any(map(run.tap.wants, names.values()))
+    edited = any(map(run.tap.look, names.values()))
     rows = list(range(len(run.tokens))) if edited else queries  # an edit finds a query by its place among all
     q, k, v = (run.cache[name, layer][None] for name in ("q", "k", "v"))
-    visible = visible_keys(run.cfg.attention_dir, None, len(run.tokens), q.device)[:, :, rows]
-    scores = attention_scores(q[:, rows], k, visible, attention_scale(run.cfg, layer))
+    mask = build_mask(run.cfg.attention_dir, None, len(run.tokens), q.device)[:, :, rows]
+    scores = attention_scores(q[:, rows], k, mask, attention_scale(run.cfg, layer))
     if not edited:
-        return torch.einsum("hqk,khd->qhd", attention_pattern(scores, visible)[0], v[0])
-    pattern = run.tap(names["pattern"], attention_pattern(run.tap(names["attn_scores"], scores), visible))
+        return torch.einsum("hqk,khd->qhd", attention_pattern(scores, mask)[0], v[0])
+    pattern = run.tap(names["pattern"], attention_pattern(run.tap(names["attn_scores"], scores), mask))
     return run.tap(names["z"], torch.einsum("bhqk,bkhd->bqhd", pattern, v))[0, queries]

@@ -17,7 +17,7 @@ from headlight.model.analysis.alignment import Matches
 from headlight.model.cache import ActivationCache
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Collect, Tap
-from headlight.model.layers import visible_keys
+from headlight.model.layers import build_mask
 from headlight.model.patching.grids import Part, Variant, check_variant, row_bytes
 from headlight.model.patching.joining import Growing, Later, Put
 from headlight.model.patching.sides import LogitDifference, RunSide, Tokens, aligned, check, in_reach
@@ -214,7 +214,7 @@ class Patching:
         alone = self.after_attention(last) if self.tap is NO_TAP else None
         steps = Chain(Growing(joining, alone, self.position), Later(self.tap, layer), tap)
         resid = self.base["resid_pre", layer][None]
-        mask = visible_keys(model.cfg.attention_dir, None, self.n_pos, resid.device)
+        mask = build_mask(model.cfg.attention_dir, None, self.n_pos, resid.device)
         for index in range(layer, last + 1):
             resid = model.blocks[index](resid, mask, steps.within(f"blocks.{index}"))
         return self.read(resid)[1:]

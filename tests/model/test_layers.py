@@ -17,8 +17,8 @@ from headlight.model.layers import (
     attention_pattern,
     attention_scale,
     attention_scores,
+    build_mask,
     build_norm,
-    visible_keys,
 )
 from tests.model.oracles import TINY, random_model
 
@@ -55,24 +55,24 @@ def test_attention_is_torch_s() -> None:
     )
     z = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     expected = torch.einsum("bhpd,hdm->bpm", z, attn.W_O) + attn.b_O
-    visible = visible_keys("causal", None, 6, CPU)
+    visible = build_mask("causal", None, 6, CPU)
     torch.testing.assert_close(attn(x, visible, NO_TAP), expected, rtol=1e-5, atol=1e-5)  # another order of sums
 
 
 def test_scores_are_minus_infinity_where_the_key_is_not_visible() -> None:
     q, k = torch.full((1, 2, 1, 4), 2.0), torch.full((1, 2, 1, 4), 3.0)
-    scores = attention_scores(q, k, visible_keys("causal", None, 2, CPU), 2.0)
+    scores = attention_scores(q, k, build_mask("causal", None, 2, CPU), 2.0)
     assert scores[0, 0].tolist() == [[12.0, -math.inf], [12.0, 12.0]]  # 4 * 2 * 3 / 2
 
 
 def test_visible_keys_by_hand() -> None:
-    assert visible_keys("causal", None, 3, CPU)[0, 0].tolist() == [
+    assert build_mask("causal", None, 3, CPU)[0, 0].tolist() == [
         [True, False, False],
         [True, True, False],
         [True] * 3,
     ]
-    assert bool(visible_keys("bidirectional", None, 3, CPU).all())
-    padded = visible_keys("bidirectional", torch.tensor([[False, True]]), 2, CPU)
+    assert bool(build_mask("bidirectional", None, 3, CPU).all())
+    padded = build_mask("bidirectional", torch.tensor([[False, True]]), 2, CPU)
     assert padded[0, 0].tolist() == [[False, True], [False, True]]
 
 

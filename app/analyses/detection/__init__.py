@@ -17,7 +17,7 @@ from headlight.app.analyses.detection.ablating import (
 )
 from headlight.app.analyses.detection.looking import detected, differences, look, looking_seconds, seen
 from headlight.app.analyses.detection.sequences import (
-    Fed,
+    Input,
     Repeats,
     half_of,
     most_half,
@@ -34,7 +34,7 @@ __all__ = [
     "AblationJob",
     "Detected",
     "Effects",
-    "Fed",
+    "Input",
     "Losses",
     "Repeats",
     "Seen",
@@ -61,13 +61,13 @@ __all__ = [
 ]
 
 
-def do(job: Fed | AblationJob) -> None:
+def do(job: Input | AblationJob) -> None:
     """Do a job; what comes of it is in the cache.
 
     Raises:
         HeadlightError: it cannot be done.
     """
-    if isinstance(job, Fed):
+    if isinstance(job, Input):
         look(job)
     else:
         ablate(job)

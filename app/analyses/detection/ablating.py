@@ -7,7 +7,7 @@ from functools import partial
 import torch
 
 from headlight.app.analyses.detection.looking import detected
-from headlight.app.analyses.detection.sequences import Fed, Repeats, repeats, sequence_of
+from headlight.app.analyses.detection.sequences import Input, Repeats, repeats, sequence_of
 from headlight.app.runs import runs
 from headlight.app.runs.cost import FLOPS, cost
 from headlight.model import TransformerConfig
@@ -24,16 +24,16 @@ AT_ONCE = 8  # heads that are ablated side by side
 class AblationJob:
     """Heads to be ablated one by one on one of the random repeats."""
 
-    fed: Fed
+    given: Input
     heads: tuple[Head, ...]
 
 
-def ablation_jobs(sequences: Sequence[Fed], heads: Sequence[Head]) -> tuple[AblationJob, ...]:
+def ablation_jobs(sequences: Sequence[Input], heads: Sequence[Head]) -> tuple[AblationJob, ...]:
     """What is not known yet of these heads' effects, in jobs of heads that follow one another."""
     found = []
-    for fed in sequences:
-        missing = [head for head in sorted(heads) if runs.kept(("losses", fed, head)) is None]
-        found += [AblationJob(fed, tuple(missing[i : i + AT_ONCE])) for i in range(0, len(missing), AT_ONCE)]
+    for given in sequences:
+        missing = [head for head in sorted(heads) if runs.kept(("losses", given, head)) is None]
+        found += [AblationJob(given, tuple(missing[i : i + AT_ONCE])) for i in range(0, len(missing), AT_ONCE)]
     return tuple(found)
 
 
@@ -43,22 +43,22 @@ def ablate(job: AblationJob) -> None:
     Raises:
         HeadlightError: as `look`.
     """
-    found = ablating.ablation_losses(sequence_of(job.fed), job.heads)
+    found = ablating.ablation_losses(sequence_of(job.given), job.heads)
     for head in job.heads:
-        runs.keep(("losses", job.fed, head), partial(found.__getitem__, head))
+        runs.keep(("losses", job.given, head), partial(found.__getitem__, head))
 
 
-def losses_of(sequences: Sequence[Fed], head: Head) -> list[Losses | None]:
+def losses_of(sequences: Sequence[Input], head: Head) -> list[Losses | None]:
     """The losses with a head ablated, sequence by sequence: None where they have not been measured."""
-    return [runs.kept(("losses", fed, head)) for fed in sequences]
+    return [runs.kept(("losses", given, head)) for given in sequences]
 
 
-def effects(sequences: Sequence[Fed], head: Head) -> Effects:
+def effects(sequences: Sequence[Input], head: Head) -> Effects:
     """What ablating a head changes, as far as it was measured: empty where it was not, on every sequence."""
     return ablating.effects(losses_of(sequences, head))
 
 
-def effect_differences(a: Sequence[Fed], b: Sequence[Fed], head: Head) -> Effects:
+def effect_differences(a: Sequence[Input], b: Sequence[Input], head: Head) -> Effects:
     """B - A of what ablating a head changes, repeat by repeat; both have to be measured."""
     pairs = zip(losses_of(a, head), losses_of(b, head), strict=True)
     return ablating.effect_differences([(one, other) for one, other in pairs if one and other])
@@ -95,6 +95,6 @@ def ablating_seconds(cfg: TransformerConfig, jobs: Sequence[AblationJob], n_toke
     each, unembedding = cost(cfg, n_tokens).seconds, 2 * cfg.d_model * cfg.d_vocab * n_tokens / 2 / FLOPS
     total = 0.0
     for job in jobs:
-        rows, first = 1 + len(ABLATIONS) * len(job.heads), 0 if job.fed.edits else job.heads[0][0] / cfg.n_layers
+        rows, first = 1 + len(ABLATIONS) * len(job.heads), 0 if job.given.edits else job.heads[0][0] / cfg.n_layers
         total += each * (first + rows * (1 - first)) + rows * unembedding
     return total

@@ -25,7 +25,7 @@ class Repeats:
 
 
 @dataclass(frozen=True)
-class Fed:
+class Input:
     """A sequence by name: a prompt, or else one of the seeded random repeats; and the edits of the run over it."""
 
     model: str
@@ -37,9 +37,9 @@ class Fed:
     edits: tuple[Edit, ...] = ()
 
 
-def repeats(model_name: str, bos: bool, drawn: Repeats, edits: tuple[Edit, ...] = ()) -> tuple[Fed, ...]:
+def repeats(model_name: str, bos: bool, drawn: Repeats, edits: tuple[Edit, ...] = ()) -> tuple[Input, ...]:
     """The names of the seeded random sequences."""
-    return tuple(Fed(model_name, bos, None, drawn.seed, number, drawn.half, edits) for number in range(drawn.count))
+    return tuple(Input(model_name, bos, None, drawn.seed, number, drawn.half, edits) for number in range(drawn.count))
 
 
 def half_of(model: Transformer, bos: bool, half: int) -> int:
@@ -52,17 +52,17 @@ def most_half(model: Transformer, bos: bool) -> int:
     return sequences.most_half(model, bos, runs.HOST)
 
 
-def sequence_of(fed: Fed) -> Sequence:
+def sequence_of(given: Input) -> Sequence:
     """The tokens that the model is to read.
 
     Raises:
         HeadlightError: the sequence cannot be run; or there are no random repeats for this model.
     """
-    if fed.prompt is not None:
-        model, tokens, _ = runs.fed(fed.model, fed.prompt, fed.bos)
-        return Sequence(model, tokens, fed.bos, 0, fed.edits, runs.HOST)
-    model = models.open_model(fed.model)
-    found = sequences.random_repeat(model, fed.bos, fed.seed, fed.number, fed.half, fed.edits, runs.HOST)
+    if given.prompt is not None:
+        model, tokens, _ = runs.tokens_of(given.model, given.prompt, given.bos)
+        return Sequence(model, tokens, given.bos, 0, given.edits, runs.HOST)
+    model = models.open_model(given.model)
+    found = sequences.random_repeat(model, given.bos, given.seed, given.number, given.half, given.edits, runs.HOST)
     budget = Cost(settings().run_gib * GIB, settings().run_seconds)
     limits.check_cost(len(found.tokens), lambda n_tokens: cost(model.cfg, n_tokens), budget)
     return found

@@ -79,7 +79,7 @@ def flow_graph(
 ) -> FlowChoice:
     """The nodes as dots, the edges as lines; returns what the user has chosen.
 
-    `labels` are the tokens fed and `states` the names of the depths, lowest first. With a `limit` shares are changes
+    `labels` are the input tokens and `states` the names of the depths, lowest first. With a `limit` shares are changes
     from -limit to limit, and `presence` says of each token whether A or B alone has it. Where it is `startable`, a
     click on a dot of the top row starts from there. `choice` counts when `epoch` is new, afterwards what the user does.
     """

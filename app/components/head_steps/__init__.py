@@ -32,7 +32,7 @@ class StepMatrix:
 
     @property
     def turned(self) -> "StepMatrix":
-        """The same with one token a column."""
+        """The matrix transposed: one token a column."""
         name = self.transposed or self.name
         return replace(self, name=name, rows=self.columns, columns=self.rows, values=self.values.T)
 

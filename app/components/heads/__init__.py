@@ -44,7 +44,7 @@ class HeadPattern:
     write_norms: Float32[np.ndarray, "key"]
 
     def on_axis(self, positions: Sequence[int | None], columns: Sequence[int | None] | None = None) -> "HeadPattern":
-        """The same head on an axis of these positions of its run, absent where there is None.
+        """This head on an axis of these positions of its run, absent where there is None.
 
         The keys stand at the same positions as the queries unless they have `columns` of their own.
         """
@@ -73,7 +73,7 @@ class HeadPanel:
         return (self.a,) if self.b is None else (self.a, self.b)
 
     def rounded(self) -> "HeadPanel":
-        """The same with weights that take less room in a file; their first four digits stay."""
+        """This panel with weights that take less room in a file; their first four digits stay."""
         sides = [replace(side, weights=side.weights.rounded()) for side in self.sides]
         return replace(self, a=sides[0], b=sides[1] if self.b else None)
 

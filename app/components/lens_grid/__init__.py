@@ -57,7 +57,7 @@ def lens_grid(
     """The top token of each cell, with the top ten at the pointer; returns the pinned cell.
 
     With a second run B the component shows A, B and B - A of the measure (for the layers that both have) on the same
-    places, with one hover, one pin and shared limits. `labels` are the tokens fed, `vocabulary` the unique labels of
+    places, with one hover, one pin and shared limits. `labels` are the input tokens, `vocabulary` the unique labels of
     all tokens listed. `pinned` counts when `epoch` is new, afterwards the user's own pin does.
     """
     cells = [a] if b is None else [a, b]

@@ -142,7 +142,7 @@ class Number(Option):
 
 @dataclass(frozen=True)
 class Slider(Number):
-    """The same number, to be slid."""
+    """A number that is slid."""
 
     kind = "slider"
 
@@ -160,7 +160,7 @@ class Button(Option):
 
 @dataclass(frozen=True)
 class Link(Button):
-    """The same, as words in a line; `opened` where it opens and closes something, else None."""
+    """A button that looks like words in a line; `opened` where it opens and closes something, else None."""
 
     kind = "link"
     opened: bool | None = None

@@ -69,7 +69,7 @@ class Weights:
         return cells
 
     def rounded(self) -> "Weights":
-        """The same to 15 bits behind the point, which take less room once compressed, with the first four digits kept.
+        """These weights to 15 bits behind the point, which compress to less, with the first four digits kept.
 
         Where rounding would change a fourth digit, the next value towards the weight is taken: four digits are at least
         three of these steps wide.

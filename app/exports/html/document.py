@@ -14,7 +14,7 @@ import numpy as np
 
 from headlight.app.components.shared.mount import SHARED, Mounted, bare, entry, joined, scripts
 from headlight.app.components.shared.packing import pack
-from headlight.app.exports.facts import Fed, Found, called, fed, sources
+from headlight.app.exports.facts import Found, Input, called, inputs, sources
 from headlight.app.exports.style import DARK, LIGHT, Palette
 
 HERE = Path(__file__).parent
@@ -26,7 +26,7 @@ CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu 
 def document(view: str, found: Found, mounted: Sequence[Mounted], script: str, tokens: bool = True) -> bytes:
     """The file: a heading that says what this is of, and the components, which the view's script puts to work.
 
-    The heading has the tokens that were fed too, unless the view is of other prompts.
+    The heading has the input tokens too, unless the view is of other prompts.
     The same numbers give the same bytes.
     """
     title = f"{view} of {' and '.join(map(called, sources(found).values()))}"
@@ -54,7 +54,7 @@ def document(view: str, found: Found, mounted: Sequence[Mounted], script: str, t
 <body>
 <header>
 <h1>{html.escape(title)}</h1>
-{"".join(_section(each, tokens) for each in fed(found))}
+{"".join(_section(each, tokens) for each in inputs(found))}
 </header>
 <main></main>
 <script type="text/plain" id="data">{data}</script>
@@ -72,8 +72,8 @@ def _apart(packed: bytes) -> bytes:
     return np.frombuffer(packed.ljust(-len(packed) % 4 + len(packed), b"\0"), np.uint8).reshape(-1, 4).T.tobytes()
 
 
-def _section(each: Fed, with_tokens: bool) -> str:
-    """Which weights were fed what; the tokens' labels, because every character of them can be seen."""
+def _section(each: Input, with_tokens: bool) -> str:
+    """Which weights read what; the tokens' labels, because every character of them can be seen."""
     source = each.source
     side = f"{each.called}: " if each.called else ""
     revision = f", revision {source.revision}" if source.revision else ""

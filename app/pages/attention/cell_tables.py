@@ -76,7 +76,7 @@ def cells_table(cells: Float[np.ndarray, "query key"], axis: Axis) -> Columns:
 def with_sums(
     cells: Float[np.ndarray, "query key"], axis: Axis, how: How, queries: tuple[int, ...], keys: tuple[int, ...]
 ) -> Columns:
-    """The same, before it what several pinned tokens give or get: a row for queries, a column for keys.
+    """The table of cells, and before it what several pinned tokens give or get: a row for queries, a column for keys.
 
     That is their sum, of scores, which are logarithms, their mean.
     """

@@ -61,7 +61,7 @@ def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Mea
     if (heads := heads_of(found, chosen)) and found.a.labels:
         places = [found.place(each) for each in range(len(found.a.labels))]
         for called, side in sides_of(found.b is not None).items():
-            laid = [cells.on_axis(found.shown, side, head, How(), axis(found))[places] for head in heads]
-            measure = Measure("attention weight", "probability", ("head", "step", "place"), torch.stack(laid))
+            aligned = [cells.on_axis(found.shown, side, head, How(), axis(found))[places] for head in heads]
+            measure = Measure("attention weight", "probability", ("head", "step", "place"), torch.stack(aligned))
             arrays[f"{called.replace(' ', '')} attention"] = measure
     return arrays

@@ -70,7 +70,7 @@ def axis(found: Continuations) -> Axis:
 
 
 def token_axis(found: Continuations) -> TokenAxis:
-    """The same for the components."""
+    """The prompts' tokens and the written ones, as the components take them."""
     return TokenAxis(found.shown.labels, found.shown.presence)
 
 

@@ -48,4 +48,4 @@ def _ablated(subject: Subject) -> list[tuple[int, int]]:
 
 def _prompts(subject: Subject) -> Mapping[int, str | None]:
     """The prompts that were looked at, by their places among all, so that two sides find each other's."""
-    return {place: fed.prompt for place, fed in enumerate(subject.sequences) if detection.seen(fed)}
+    return {place: each.prompt for place, each in enumerate(subject.sequences) if detection.seen(each)}

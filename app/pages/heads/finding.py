@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from headlight.app import selection
 from headlight.app.analyses import detection
-from headlight.app.analyses.detection import AblationJob, Fed
+from headlight.app.analyses.detection import AblationJob, Input
 from headlight.app.frame import notices, progress
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Found
@@ -14,20 +14,20 @@ from headlight.app.runs.jobs import Jobs
 
 def look(work: Jobs, sides: Mapping[str, Subject]) -> None:
     """Look at what has not been looked at: at once where that is quick, else when asked to."""
-    every = [fed for subject in sides.values() for fed in subject.sequences]
-    missing = [fed for fed in every if detection.seen(fed) is None and fed not in work.refused]
+    every = [each for subject in sides.values() for each in subject.sequences]
+    missing = [each for each in every if detection.seen(each) is None and each not in work.refused]
     if work.waiting and missing and missing[0] not in work.waiting:
         work.start(())  # what is waiting is of another seed or model that nobody looks at any more
     progress.bar(work, "runs done", "detection")
-    refused = [work.refused[fed] for fed in every if fed in work.refused]
+    refused = [work.refused[each] for each in every if each in work.refused]
     if refused:
         notices.refused(f"{len(refused):,} of {len(every):,} cannot be looked at. {refused[0]}", "sequences")
     seconds = sum(_looking_seconds(subject, missing) for subject in sides.values())
     progress.offer(work, missing, f"Look at {len(missing):,} sequences", "look", seconds)
 
 
-def _looking_seconds(subject: Subject, missing: Sequence[Fed]) -> float:
-    own = [fed for fed in missing if fed in subject.sequences]
+def _looking_seconds(subject: Subject, missing: Sequence[Input]) -> float:
+    own = [each for each in missing if each in subject.sequences]
     n_tokens = len(subject.run.tokens) if subject.sequences[0].prompt else 2 * subject.half + subject.run.bos
     return detection.looking_seconds(subject.run.cfg, subject.passes * len(own), n_tokens)
 

@@ -35,9 +35,9 @@ def found_of(texts: Sequence[str], shown: Comparison, chosen: Selection) -> dict
 
 def _found(subject: Subject, chosen: Selection) -> Found:
     problem: HeadlightError = InputError("There is nothing to look at the heads on.")
-    for fed in subject.sequences:
+    for each in subject.sequences:
         try:
-            detection.look(fed)
+            detection.look(each)
         except HeadlightError as error:
             problem = error
     found = find(subject, chosen)
@@ -88,7 +88,7 @@ def _shows(found: Mapping[str, Found], chosen: Selection) -> dict[str, object]:
 
 def roles_of(subject: Subject) -> Roles:
     """What is known of a side's heads."""
-    seen = {number: found for number, fed in enumerate(subject.sequences) if (found := detection.seen(fed))}
+    seen = {number: found for number, each in enumerate(subject.sequences) if (found := detection.seen(each))}
     losses = {head: detection.losses_of(subject.repeats, head) for head in subject.heads}
     known = {head: [each for each in every if each] for head, every in losses.items() if every and None not in every}
     return Roles(seen, known, detection.copying(subject.model))

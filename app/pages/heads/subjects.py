@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headlight.app.analyses import detection
-from headlight.app.analyses.detection import Fed, Repeats
+from headlight.app.analyses.detection import Input, Repeats
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.parts.labels import drawn
 from headlight.app.selection.chosen import Selection
@@ -19,8 +19,8 @@ class Subject:
 
     run: Run
     edits: tuple[Edit, ...]
-    sequences: tuple[Fed, ...]
-    repeats: tuple[Fed, ...]
+    sequences: tuple[Input, ...]
+    repeats: tuple[Input, ...]
 
     @property
     def model(self) -> str:
@@ -63,7 +63,7 @@ def subjects(texts: Sequence[str], shown: Comparison, chosen: Selection) -> dict
 def _subject(run: Run, texts: Sequence[str], repeats: Repeats, chosen: Selection) -> Subject:
     model, edits = run.source.name, detection.edits_anywhere(run.edits)
     random = detection.repeats(model, run.bos, repeats, edits)
-    prompts = tuple(Fed(model, run.bos, text, edits=edits) for text in texts)
+    prompts = tuple(Input(model, run.bos, text, edits=edits) for text in texts)
     return Subject(run, edits, random if chosen.of(Choices).finder_data == "repeats" else prompts, random)
 
 

@@ -31,7 +31,7 @@ def stream(at: Inside) -> list[str]:
 
 
 def norm(at: Inside) -> list[str]:
-    """The same entry after LayerNorm."""
+    """That entry after LayerNorm."""
     normalized, m = at.steps.normalized, at.entry
     if normalized is None:
         return []
@@ -52,14 +52,14 @@ def query(at: Inside) -> list[str]:
 
 
 def key(at: Inside) -> list[str]:
-    """The same component of the followed key's vector."""
+    """That component of the followed key's vector."""
     products = terms(at.steps.read.values[at.key], at.weights.W_K[:, at.component], TERMS_SHOWN)
     value = at.steps.k.values[at.key, at.component]
     return [f"Key {at.key}: " + _projected("k", at.component, products, "K", at.weights.b_K.numpy(), value)]
 
 
 def value(at: Inside) -> list[str]:
-    """The same component of the followed key's value."""
+    """That component of the followed key's value."""
     i = at.value_component
     products = terms(at.steps.read.values[at.key], at.weights.W_V[:, i], TERMS_SHOWN)
     return [f"Key {at.key}: " + _projected("v", i, products, "V", at.weights.b_V.numpy(), at.steps.v.values[at.key, i])]

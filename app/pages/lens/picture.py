@@ -46,7 +46,7 @@ class _Picture:
 
 
 def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
-    """The final layer on top, the tokens fed below, each cell with its top token."""
+    """The final layer on top, the input tokens below, each cell with its top token."""
     from matplotlib.figure import Figure
 
     read = readings(shown, followed_token(shown, chosen))

@@ -6,7 +6,7 @@ from headlight.app.runs import jobs, runs
 from headlight.app.runs.jobs import Jobs
 
 Inputs = tuple[str, str, bool]
-"""A model's name, a prompt, and whether the beginning-of-sequence token is fed: what `runs.head_statistics` takes."""
+"""A model's name, a prompt, and whether it begins with a BOS token: what `runs.head_statistics` takes."""
 
 
 def current() -> Jobs:

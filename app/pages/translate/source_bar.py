@@ -84,7 +84,7 @@ def _open(example: prompts.SourceExample) -> None:
 
 
 def on_default(asked: Selection) -> Selection:
-    """The same sources on the model of the first example."""
+    """What was asked, on the model of the first example."""
     return replace(asked, translator=prompts.first_source("").model, translator_b="")
 
 

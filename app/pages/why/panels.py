@@ -111,7 +111,7 @@ def signed(value: float) -> str:
 
 
 def outcome_columns(changes: Sequence[Change]) -> Columns:
-    """The same as a table."""
+    """What each intervention changes, as a table."""
     return {
         "What is done": [each.name for each in changes],
         "direct (logits)": [each.direct for each in changes],

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headlight.app.analyses import detection
-from headlight.app.analyses.detection import Fed, Repeats
+from headlight.app.analyses.detection import Input, Repeats
 from headlight.app.analyses.detection.sequences import sequence_of
 from headlight.app.pages.heads import found as heads
 from headlight.app.pages.heads.subjects import Subject
@@ -113,8 +113,8 @@ def test_scores_are_those_that_the_model_was_measured_by(settings: dict[str, obj
 
 
 def test_repeats_are_seeded_and_hold_no_special_token(settings: dict[str, object], folder: str) -> None:
-    first, again = (sequence_of(Fed(folder, True, seed=1, number=2)).tokens for _ in range(2))
-    other = sequence_of(Fed(folder, True, seed=2, number=2)).tokens
+    first, again = (sequence_of(Input(folder, True, seed=1, number=2)).tokens for _ in range(2))
+    other = sequence_of(Input(folder, True, seed=2, number=2)).tokens
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert torch.equal(first[1:26], first[26:])
@@ -134,16 +134,16 @@ def test_a_short_context_is_filled_and_one_that_is_too_short_refused(
     monkeypatch.setattr(models, "open_model", lambda name: model)
     model.cfg = replace(model.cfg, n_ctx=20)
     assert detection.half_of(model, True, 25) == 9
-    assert len(sequence_of(Fed("short", True)).tokens) == 19
+    assert len(sequence_of(Input("short", True)).tokens) == 19
     model.cfg = replace(model.cfg, n_ctx=8)
     assert detection.half_of(model, True, 25) == 0
     with pytest.raises(InputError, match="Look at your own prompts instead"):
-        detection.look(Fed("short", True))
+        detection.look(Input("short", True))
 
 
 def test_a_prompt_that_cannot_be_run_is_refused_as_everywhere(settings: dict[str, object], folder: str) -> None:
     with pytest.raises(InputError, match="context holds 100"):
-        detection.look(Fed(folder, True, "long " * 200))
+        detection.look(Input(folder, True, "long " * 200))
 
 
 def test_jobs_go_on_past_what_is_refused_and_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from headlight.app.analyses import detection
-from headlight.app.analyses.detection import AblationJob, Fed
+from headlight.app.analyses.detection import AblationJob, Input
 from headlight.app.components import Column
 from headlight.app.frame import progress
 from headlight.app.pages.heads import view as finder
@@ -63,9 +63,9 @@ def test_what_takes_long_waits_for_a_click(page: AppTest, tables: list[Sequence[
 
 
 def test_stopped_work_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    do, done = detection.do, list[Fed | AblationJob]()
+    do, done = detection.do, list[Input | AblationJob]()
 
-    def three(job: Fed | AblationJob) -> None:
+    def three(job: Input | AblationJob) -> None:
         do(job)
         done.append(job)
         if len(done) == 3:
