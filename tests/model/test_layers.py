@@ -65,7 +65,7 @@ def test_scores_are_minus_infinity_where_the_key_is_not_visible() -> None:
     assert scores[0, 0].tolist() == [[12.0, -math.inf], [12.0, 12.0]]  # 4 * 2 * 3 / 2
 
 
-def test_visible_keys_by_hand() -> None:
+def test_a_mask_by_hand() -> None:
     assert build_mask("causal", None, 3, CPU)[0, 0].tolist() == [
         [True, False, False],
         [True, True, False],

@@ -7,10 +7,9 @@ import torch
 from headlight.app.figures import several
 from headlight.app.pages.prompts.choices import Statistic
 from headlight.app.parts.charts import Rows
-from headlight.app.parts.parts import name
 from headlight.app.parts.scores import SCORES
 from headlight.model.analysis.spread import spread
-from headlight.model.edits import Head
+from headlight.model.edits import Head, head_name
 from headlight.model.explain.statistics import HeadStatistics
 
 
@@ -20,4 +19,4 @@ def rows(known: Sequence[HeadStatistics], head: Head, statistic: Statistic) -> R
     over, own = spread(measures), torch.stack([measure.values[head] for measure in measures])
     mean, sd = over.mean.values.numpy(), over.sd.values.numpy()
     title, unit = SCORES[statistic].title, over.mean.unit
-    return [several.prompts(own.numpy(), mean, sd, head=name(head), title=title, unit=unit)]
+    return [several.prompts(own.numpy(), mean, sd, head=head_name(head), title=title, unit=unit)]

@@ -83,7 +83,9 @@ def render(shown: Comparison) -> None:
     if known:
         prompt_statistics.draw(shown.a, known)
         plots = own.rows(known, head, selection.current().of(Choices).statistic)
-        charts.draw(plots, f"The statistic of {name(head)} over the prompts, and the mean and deviation of every head")
+        charts.draw(
+            plots, f"The statistic of {head_name(head)} over the prompts, and the mean and deviation of every head"
+        )
     _past_runs()
     progress.go_on(batch.current(), batch.do)
 

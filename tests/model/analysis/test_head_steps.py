@@ -100,7 +100,7 @@ def test_two_keys_by_hand() -> None:
         k=torch.tensor([[2.0, 0.0], [1.0, -1.0], [9.0, 9.0]]),
         v=torch.tensor([[1.0], [0.0], [5.0]]),
         W_O=torch.tensor([[1.0, -2.0]]),
-        visible=torch.tensor([True, True, False]),
+        mask=torch.tensor([True, True, False]),
         attn_scale=2.0,
     )
     share = math.e / (1 + math.e)
