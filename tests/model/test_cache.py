@@ -7,7 +7,7 @@ from transformer_lens.utilities import get_act_name
 from headlight.model import ActivationCache
 from headlight.model.cache import activation_name
 from headlight.model.errors import HookError
-from headlight.model.layers import _Attended
+from headlight.model.layers.attention import _Attended
 from tests.model.oracles import lens_twin, random_model, random_tokens
 
 SHORT = ["embed", "pos_embed", "scale", "normalized"]

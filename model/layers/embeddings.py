@@ -1,0 +1,72 @@
+"""What the residual stream begins with: token and position embeddings."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from headlight.model.config import TransformerConfig
+from headlight.model.layers.parameters import normal
+
+
+class Embed(nn.Module):
+    """Token ids to their rows of W_E."""
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.W_E = normal(cfg.d_vocab, cfg.d_model)
+
+    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+        return self.W_E[tokens]
+
+
+class TiedEmbed(nn.Module):
+    """Token ids to their rows of another embedding's W_E; no parameters of its own."""
+
+    def __init__(self, embed: Embed) -> None:
+        super().__init__()
+        self._embed = [embed]  # in a list, so that its parameters are not registered a second time
+
+    @property
+    def W_E(self) -> Float[Tensor, "d_vocab d_model"]:
+        """The other's matrix itself."""
+        return self._embed[0].W_E
+
+    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+        return self.W_E[tokens]
+
+
+class PosEmbed(nn.Module):
+    """Position indices to their rows of W_pos (learned, absolute)."""
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.W_pos = normal(cfg.n_ctx, cfg.d_model)
+
+    def forward(self, positions: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+        return self.W_pos[positions]
+
+
+class SinusoidalPosEmbed(nn.Module):
+    """Position indices to sines (even components) and cosines (odd) of wavelengths from 2 pi to 10000 * 2 pi.
+
+    Source: Vaswani et al. 2017, section 3.5.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.d_model = cfg.d_model
+
+    def forward(self, positions: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+        pairs = torch.arange(0, self.d_model, 2, device=positions.device)
+        angles = positions[..., None] / 10000.0 ** (pairs.double() / self.d_model)
+        waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+        return waves[..., : self.d_model].to(torch.get_default_dtype())
+
+
+def positions_of(
+    tokens: Int[Tensor, "batch pos"], attention_mask: Bool[Tensor, "batch key"] | None, n_past: int = 0
+) -> Int[Tensor, "batch pos"]:
+    """Positions counted from each row's first real token, `n_past` of which, masked or not, were run already."""
+    if attention_mask is None:
+        return torch.arange(n_past, n_past + tokens.shape[1], device=tokens.device).expand_as(tokens)
+    return (attention_mask.long().cumsum(-1) - 1).clamp(min=0)[:, n_past:]

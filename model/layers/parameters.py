@@ -1,0 +1,27 @@
+"""How parameters begin: drawn as GPT-2's are, or zero."""
+
+import torch
+from torch import Tensor, nn
+
+INIT_STD = 0.02  # GPT-2's initializer_range
+
+
+def _drawn(*shape: int) -> Tensor:
+    values = torch.empty(shape)
+    # Where there is no memory to fill, as before a checkpoint is read, torch would import a second of modules for it.
+    return values if values.is_meta else values.normal_(std=INIT_STD)
+
+
+def normal(*shape: int) -> nn.Parameter:
+    """A parameter drawn from a normal distribution."""
+    return nn.Parameter(_drawn(*shape))
+
+
+def zeros(*shape: int) -> nn.Parameter:
+    """A parameter of zeros."""
+    return nn.Parameter(torch.zeros(shape))
+
+
+def per_head(n_heads: int, d_model: int, d_head: int) -> nn.Parameter:
+    """[head, d_model, d_head] as a view of [d_model, head, d_head]: all heads' columns side by side."""
+    return nn.Parameter(_drawn(d_model, n_heads, d_head).transpose(0, 1))
