@@ -28,7 +28,7 @@ def announcer(text: str, *, key: str) -> None:
     st.html(f'<div role="status" aria-live="polite">{text[:40]}</div>')
 
 
-def navigation(groups: Any, shown: str, *, key: str, turn_to: Callable[[str], None]) -> None:
+def nav_bar(groups: Any, shown: str, *, key: str, turn_to: Callable[[str], None]) -> None:
     pages = {
         group: [st.Page(lambda: None, title=title, url_path=slug) for slug, title in of_group.items()]
         for group, of_group in groups.items()
@@ -117,15 +117,6 @@ def row_table(columns: Sequence[Any], *, title: str, key: str, choosable: bool =
     return rows[0] if rows else None
 
 
-def signed_map(
-    values: np.ndarray, rows: Any, columns: Any, *, title: str, key: str, limit: float | None = None, **look: Any
-) -> Any:
-    down, along = Axis(rows.name, rows.labels, down=True), Axis(columns.name, columns.labels)
-    ends = (-limit, limit) if limit else None
-    _chart(plots.cells(values, down, along, title=title, unit="", scale="diverging", ends=ends), key)
-    return look.get("chosen")
-
-
 def cell_map(
     values: np.ndarray,
     rows: Any,
@@ -136,10 +127,12 @@ def cell_map(
     scale: str = "linear",
     ends: tuple[float, float] | None = None,
     **look: Any,
-) -> None:
+) -> Any:
     down, along = Axis(rows.name, rows.labels, down=True), Axis(columns.name, columns.labels)
     kind: Any = "diverging" if scale == "signed" else scale
-    _chart(plots.cells(values, down, along, title=title, unit="", scale=kind, ends=ends), key)
+    both = (-ends[1], ends[1]) if ends and scale == "signed" else ends
+    _chart(plots.cells(values, down, along, title=title, unit="", scale=kind, ends=both), key)
+    return look.get("chosen")
 
 
 def token_bars(prompt: Sequence[str], steps: Sequence[Any], *, step: int, key: str, **look: Any) -> None:
@@ -161,17 +154,16 @@ def _chart(drawn: Plot | list[Plot], key: str) -> None:
 PARTS: dict[str, tuple[Callable[..., Any], ...]] = {
     "heading": (heading,),
     "announcer": (announcer,),
-    "navigation": (navigation,),
+    "nav_bar": (nav_bar,),
     "tour": (tour,),
     "options": (option_row, form_row),
     "row_table": (row_table,),
-    "signed_map": (signed_map,),
     "cell_map": (cell_map,),
     "token_bars": (token_bars,),
 }
 
 
-PLACED = ("announcer", "navigation", "tour")
+PLACED = ("announcer", "nav_bar", "tour")
 
 
 def swap(part: str, side: str) -> None:

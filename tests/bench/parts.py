@@ -18,7 +18,12 @@ from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import urlencode
 
+from headlight.app.figures import files
+from headlight.app.pages.why import EXPORT as WHY
 from headlight.app.registry import VIEWS
+from headlight.app.runs import runs
+from headlight.model.comparison import Comparison
+from tests.app.choosing import selection_of
 from tests.bench import ui
 from tests.bench.library import PARTS
 from tests.bench.machine import machine
@@ -30,21 +35,20 @@ from tests.serving import headlight
 REPORT = ROOT / "assets" / "benchmarks" / "parts.json"
 SWAPPED = (sys.executable, "-m", "tests.bench.swapped")
 SIDES = ("ours", "library")
-N_TOKENS, ROUNDS, LOADS = 64, 10, 12
+N_TOKENS, ROUNDS, LOADS = 64, 10, 8
 # Pages that have the part and draw it unasked. Between them stands the first page, which begins.
 PAGES = {
     "heading": ("inside", "lens"),
     "announcer": ("lens",),
-    "navigation": ("inside", "lens"),
+    "nav_bar": ("inside", "lens"),
     "tour": (),  # Streamlit's dialog lets nothing behind it be clicked
     "options": ("inside", "lens"),
     "row_table": ("prompts", "weights"),
-    "signed_map": ("why", "weights"),
-    "cell_map": ("residual", "prompts"),
+    "cell_map": ("residual", "why", "prompts"),
     "token_bars": ("generate",),
 }
 FIRST = VIEWS[0].slug
-PICTURES = ("row_table", "signed_map", "cell_map", "token_bars")  # which the first page has none of
+PICTURES = ("row_table", "cell_map", "token_bars")  # which the first page has none of
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def measure(chromium: Browser, part: str, urls: dict[str, str]) -> Iterator[Row]
     for turn in range(ROUNDS + 1):
         for slug in [each for page in PAGES[part] for each in (page, FIRST)]:
             for side, window in windows.items():
-                clicked = change(window, slug, theirs=part == "navigation" and side == "library")
+                clicked = change(window, slug, theirs=part == "nav_bar" and side == "library")
                 if turn:  # the first one computes what the page shows
                     note(f"change to {slug}", side, window, clicked)
     for window in windows.values():
@@ -97,6 +101,23 @@ def measure(chromium: Browser, part: str, urls: dict[str, str]) -> Iterator[Row]
     for (act, drawn), sides in took.items():
         if min(map(len, sides.values())) >= min(ROUNDS, LOADS):
             yield Row(part, act, drawn, *(Times(sides[side]) for side in SIDES))
+
+
+def in_files(chromium: Browser, folder: Path) -> Iterator[Row]:
+    """The page *Why* as a file with our bars, and its figure as Plotly's file, opened in turns."""
+    shown, chosen = Comparison(runs.run("mini", next(ui.prompts(N_TOKENS)), True)), selection_of(model="mini")
+    assert WHY.plots
+    made = {"ours": WHY.page(shown, chosen), "library": files.as_html(WHY.plots(shown, chosen), dark=False)}
+    times: dict[str, list[float]] = {side: [] for side in SIDES}
+    for side, contents in made.items():
+        (folder / side).with_suffix(".html").write_bytes(contents)
+        print(f"signed_bars: {side}, {len(contents) / 1e6:.1f} MB")
+    for _ in range(LOADS):
+        for side in SIDES:
+            window = opened(chromium, (folder / side).with_suffix(".html").as_uri())
+            times[side].append(window.last("whole"))
+            window.close()
+    yield Row("signed_bars", "file opened", "whole", *(Times(times[side]) for side in SIDES))
 
 
 def opened(chromium: Browser, url: str) -> Window:
@@ -125,7 +146,7 @@ def main(parts: list[str]) -> None:
     with browser() as chromium:
         print(f"{machine()}, Chromium {chromium.version}; milliseconds: median (quartiles), number of times")
         print(f"{'part':12}{'act':22}{'drawn':8}{'ours':>24}{'library':>24}{'saved':>8}{'ratio':>7}")
-        for part in parts or PARTS:
+        for part in parts or [*PARTS, "signed_bars"]:
             for row in served(chromium, part):
                 rows.append(row)
                 print(row, flush=True)
@@ -136,8 +157,11 @@ def main(parts: list[str]) -> None:
 
 
 def served(chromium: Browser, part: str) -> Iterator[Row]:
-    """What is measured while both are served."""
+    """What is measured while both are served; of the bars of files without a server."""
     with ExitStack() as stack:
+        if part == "signed_bars":
+            yield from in_files(chromium, Path(stack.enter_context(tempfile.TemporaryDirectory())))
+            return
         urls = {}
         for side in SIDES:
             made = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -75,7 +75,7 @@ def test_what_a_page_cannot_do_is_an_error(chromium: Browser, subject: ui.Subjec
     window.close()
 
 
-@pytest.mark.parametrize("part", ["heading", "navigation", "options"])
+@pytest.mark.parametrize("part", ["nav_bar", "options"])
 def test_a_page_is_drawn_with_the_librarys_part_in_the_place_of_ours(
     chromium: Browser, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

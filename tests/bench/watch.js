@@ -61,7 +61,7 @@
     const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node instanceof Element);
     const drawn = added.flatMap((node) => [node.closest(ADDED), ...node.querySelectorAll(ADDED)]).filter(Boolean);
     if (drawn.length > 0) markNextFrame("picture", () => drawn.some(inSight));
-    const onPage = added.filter((node) => within(node, "[data-testid=stMain]"));
+    const onPage = added.filter((node) => within(node, "main, .js-plotly-plot"));
     if (onPage.length > 0) requestAnimationFrame(() => afterPaint(() => markDrawn(onPage)));
   });
   const roots = [];
@@ -120,8 +120,9 @@
     let busy = performance.now();
     return until(() => {
       const { testScriptState } = document.querySelector("[data-testid=stApp]")?.dataset ?? {};
+      const runs = testScriptState !== "notRunning" && location.protocol !== "file:";
       const waits = document.querySelector("[data-testid=stSkeleton], .js-plotly-plot:empty");
-      if (testScriptState !== "notRunning" || waits) busy = performance.now();
+      if (runs || waits) busy = performance.now();
       return performance.now() - Math.max(busy, last("picture"), last("whole")) > STILL;
     });
   };
