@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import announcer, nav_bar
+from headlight.app.components import nav_bar
 from headlight.app.frame import hint, notices, progress, prompt_list, take_away
 from headlight.app.frame.view import PROMPTED, Kind, View
 from headlight.app.registry import VIEWS
@@ -27,6 +27,7 @@ def main() -> None:
     st.set_page_config(page_title="Headlight", page_icon=icon, layout="wide", menu_items={"About": ABOUT})
     st.logo(ASSETS / "logo.svg", size="large")
     st.html(STYLE)
+    said = ""
     with boundary.guard(notices.refused):
         example = prompts.examples()[0]
         selection.arrive(VIEWS, selection.Selection(settings().model, example.prompt))
@@ -37,12 +38,12 @@ def main() -> None:
         with beginning:
             found = _shown(kind)
         with notes:
-            _say(kind, found)
+            said = _say(kind, found)
         if found is not None:
             with beginning:
                 kind.about(found)
             kind.drawer()
-    _content(_view().kind, selection.asked())
+    _content(_view().kind, selection.asked(), said)
 
 
 def _view() -> View:
@@ -61,21 +62,20 @@ def _shown(kind: Kind) -> Any:
     return kind.of(before) if before else None
 
 
-def _say(kind: Kind, found: Any) -> None:
-    """What there is to say of what was asked for."""
+def _say(kind: Kind, found: Any) -> str:
+    """Show what there is to say of what was asked for; returns what a screen reader hears of it."""
     inputs = None if found is None else kind.inputs(found)
     instead = kind.on_default(refused) if (refused := selection.refused()) is not None else None
     notices.draw(selection.unread(), selection.refusal(), inputs, instead)
-    shown = "" if found is None else f"Shown: {' and '.join(kind.inputs(found))}"
-    announcer(selection.refusal() or shown, key=selection.widget_key("announcer"))
+    return selection.refusal() or ("" if found is None else f"Shown: {' and '.join(kind.inputs(found))}")
 
 
 @st.fragment
-def _content(bar: Kind, unanswered: selection.Selection | None) -> None:
+def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> None:
     """The navigation and the view. What is chosen in them draws them alone again, not the rest of the page, unless it
     asks for another run or for a page with another bar. What an error left unanswered is not asked for again.
     """
-    _navigation()
+    _navigation(said)
     view, seen = _view(), selection.shown()
     if view.kind is not bar or selection.asked() is not unanswered or not selection.arrived():
         st.rerun()
@@ -87,11 +87,11 @@ def _content(bar: Kind, unanswered: selection.Selection | None) -> None:
     selection.write_url()
 
 
-def _navigation() -> None:
+def _navigation(said: str) -> None:
     groups: dict[str, dict[str, str]] = {}
     for view in VIEWS:
         groups.setdefault(view.group, {})[view.slug] = view.title
-    nav_bar(groups, _view().slug, key=selection.widget_key("navigation"), turn_to=selection.turn_to)
+    nav_bar(groups, _view().slug, said, key=selection.widget_key("navigation"), turn_to=selection.turn_to)
 
 
 def _draw(view: View, found: Any) -> None:

@@ -9,7 +9,6 @@ bar that is chosen by click and key and changes the page: in `cell_map` another 
 go on with, its steps linked with the heads under them.
 """
 
-from headlight.app.components.announcer import announcer
 from headlight.app.components.beam_tree import BeamNode, BeamState, beam_tree
 from headlight.app.components.cell_map import CellAxis, MapCell, cell_map, chosen_cell
 from headlight.app.components.flow_graph import FlowChoice, GraphEdge, GraphNode, flow_choice, flow_graph
@@ -77,7 +76,6 @@ __all__ = [
     "TokenAxis",
     "TokenChoice",
     "WritingStep",
-    "announcer",
     "beam_tree",
     "cell_map",
     "chosen_cell",

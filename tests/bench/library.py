@@ -24,11 +24,7 @@ def heading(text: str, help: str = "", caption: str = "", *, key: str) -> None:
         st.caption(ESCAPED.sub(r"\\\1", caption))
 
 
-def announcer(text: str, *, key: str) -> None:
-    st.html(f'<div role="status" aria-live="polite">{text[:40]}</div>')
-
-
-def nav_bar(groups: Any, shown: str, *, key: str, turn_to: Callable[[str], None]) -> None:
+def nav_bar(groups: Any, shown: str, said: str, *, key: str, turn_to: Callable[[str], None]) -> None:
     pages = {
         group: [st.Page(lambda: None, title=title, url_path=slug) for slug, title in of_group.items()]
         for group, of_group in groups.items()
@@ -153,7 +149,6 @@ def _chart(drawn: Plot | list[Plot], key: str) -> None:
 
 PARTS: dict[str, tuple[Callable[..., Any], ...]] = {
     "heading": (heading,),
-    "announcer": (announcer,),
     "nav_bar": (nav_bar,),
     "tour": (tour,),
     "options": (option_row, form_row),
@@ -163,7 +158,7 @@ PARTS: dict[str, tuple[Callable[..., Any], ...]] = {
 }
 
 
-PLACED = ("announcer", "nav_bar", "tour")
+PLACED = ("nav_bar", "tour")
 
 
 def swap(part: str, side: str) -> None:

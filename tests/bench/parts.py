@@ -39,7 +39,6 @@ N_TOKENS, ROUNDS, LOADS = 64, 10, 8
 # Pages that have the part and draw it unasked. Between them stands the first page, which begins.
 PAGES = {
     "heading": ("inside", "lens"),
-    "announcer": ("lens",),
     "nav_bar": ("inside", "lens"),
     "tour": (),  # Streamlit's dialog lets nothing behind it be clicked
     "options": ("inside", "lens"),

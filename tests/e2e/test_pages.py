@@ -53,10 +53,14 @@ def test_a_typed_prompt_changes_what_is_shown(app: Driver, view: View) -> None:
 
 def test_a_screen_reader_hears_what_is_shown_and_what_is_refused(app: Driver) -> None:
     app.open(prompt=PROMPT)
-    heard = app.page.locator(".st-key-headlight-announcer .live")
+    heard = app.page.locator(".st-key-headlight-navigation [aria-live]")
     expect(heard).to_have_text(f"Shown: {PROMPT}")
     app.run("  ")
     expect(heard).to_contain_text("2 spaces")
+    app.go_to(PROMPTED_VIEWS[1])
+    expect(heard).to_have_text(PROMPTED_VIEWS[1].title)
+    app.run(OTHER)
+    expect(heard).to_have_text(f"Shown: {OTHER}")
 
 
 def test_a_browser_that_lost_scripts_and_arrays_gets_them_again(app: Driver) -> None:

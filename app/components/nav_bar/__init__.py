@@ -12,9 +12,12 @@ from headlight.app.components.shared.mount import held, mount, register
 _render = register(Path(__file__).parent)
 
 
-def nav_bar(groups: Mapping[str, Mapping[str, str]], shown: str, *, key: str, turn_to: Callable[[str], None]) -> None:
+def nav_bar(
+    groups: Mapping[str, Mapping[str, str]], shown: str, said: str, *, key: str, turn_to: Callable[[str], None]
+) -> None:
     """Links to pages: of each group, slug -> title; those of the group without a name stand alone.
 
+    A screen reader hears which page is gone to, and what is `said` of what it shows when that is another than before.
     `turn_to` is called with the slug of the page that the user has gone to, before the script runs again.
     """
 
@@ -23,5 +26,5 @@ def nav_bar(groups: Mapping[str, Mapping[str, str]], shown: str, *, key: str, tu
         if any(slug in pages for pages in groups.values()):
             turn_to(slug)
 
-    props = {"groups": [[name, list(pages.items())] for name, pages in groups.items()], "shown": shown}
+    props = {"groups": [[name, list(pages.items())] for name, pages in groups.items()], "shown": shown, "said": said}
     mount(_render, key=key, group=key, props=props, arrays={}, changed=turn)

@@ -3,7 +3,7 @@
 const LIST_WIDTH = 220; // CSS pixels
 
 /** @typedef {[slug: string, title: string][]} Pages */
-/** @typedef {{ groups: [name: string, pages: Pages][], shown: string }} NavProps of nav_bar/__init__.py */
+/** @typedef {{ groups: [name: string, pages: Pages][], shown: string, said: string }} NavProps of nav_bar/__init__.py */
 
 class NavBar {
   listeners = {};
@@ -12,6 +12,7 @@ class NavBar {
   /** @type {Map<string, string>} */
   titles = new Map(); // by slug
   shown = "";
+  said = "";
   folded = false;
   /** @type {number | null} */
   width = null;
@@ -29,11 +30,13 @@ class NavBar {
   }
 
   /** @param {NavProps} props */
-  update({ groups, shown }) {
+  update({ groups, shown, said }) {
     const titles = new Map(groups.flatMap(([, pages]) => pages));
-    if (this.shown && this.shown !== shown) this.view.announce(titles.get(shown) ?? "");
+    const isLeft = this.shown && this.shown !== shown;
+    const news = [isLeft && titles.get(shown), said !== this.said && said].filter(Boolean);
+    if (news.length > 0) this.view.announce(news.join(". "));
     if (JSON.stringify(groups) !== JSON.stringify(this.groups)) this.width = null;
-    Object.assign(this, { groups, titles, shown });
+    Object.assign(this, { groups, titles, shown, said });
   }
 
   setValue() {}
@@ -125,6 +128,7 @@ class NavBar {
     if (slug === this.shown) return;
     this.shown = slug;
     this.mark();
+    this.view.announce(this.titles.get(slug) ?? "");
     this.view.report([slug, Date.now()]);
   }
 }
