@@ -23,7 +23,7 @@ from headlight.model.run import Run, attend, write_norms
 Show = Literal["weight", "score", "write", "disagreement"]
 Sink = Literal["keep", "hide", "renormalise"]
 Cells = Float[Tensor, "query key"]
-TITLES: dict[Show, tuple[str, str]] = {  # name, unit; measures.js has the same
+TITLES: dict[Show, tuple[str, str]] = {  # name, unit
     "weight": ("attention weight", ""),
     "score": ("score before the softmax", "nats"),
     "write": ("value-weighted norm", "L2 norm"),
@@ -42,7 +42,7 @@ class How:
 
 
 def first_token_note(how: How) -> str:
-    """What became of the first token; nothing where it is kept. measures.js says the same."""
+    """What became of the first token; nothing where it is kept."""
     if how.sink == "keep":
         return ""
     if how.sink == "hide" or how.show == "score":

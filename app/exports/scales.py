@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
+from headlight.app.figures.colours import TICKS
+
 if TYPE_CHECKING:
     from matplotlib.colors import Normalize
 
@@ -27,9 +29,7 @@ def scale(limit: float, signed: bool, root: bool) -> "Normalize":
 
 def ticks(limit: float, signed: bool, root: bool) -> list[float]:
     """Values to write beside a colour bar."""
-    shares = [0.0, 0.01, 0.1, 0.25, 0.5, 1.0] if root and not signed else [0.0, 0.25, 0.5, 0.75, 1.0]
-    if signed:
-        shares = [-1.0, -0.25, 0.0, 0.25, 1.0] if root else [-1.0, -0.5, 0.0, 0.5, 1.0]
+    shares = TICKS["sqrt" if root else "linear"]["signed" if signed else "positive"]
     return [limit * share for share in shares]
 
 

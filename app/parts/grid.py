@@ -1,6 +1,6 @@
 """The grid of all heads: whose heads it shows, and each one's picture as the browser draws it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,18 @@ from headlight.model.analysis.alignment import Presence
 from headlight.model.analysis.difference import Side
 from headlight.model.edits import Head
 
+# What can be chosen of large heads, on the page and in a file.
+CHOICES: Mapping[str, Mapping[str, Any]] = {
+    "show": {
+        "label": "Cells show",
+        "options": {"weight": "Weight", "score": "Score", "write": "Value-weighted", "disagreement": "Disagreement"},
+    },
+    "scale": {"label": "Colour scale", "options": {"sqrt": "√", "linear": "linear"}},
+    "sink": {
+        "label": "First token",
+        "options": {"keep": "shown", "hide": "hidden", "renormalise": "hidden, renormalised"},
+    },
+}
 HOW_TO_CHOOSE = "One row per layer, one thumbnail per head. Click a thumbnail to enlarge it."
 HOW_TO_PIN = "Row: the query. Column: the key, a {key}. Click a cell to pin it, drag to zoom."
 

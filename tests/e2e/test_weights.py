@@ -101,10 +101,10 @@ def test_another_model_is_laid_beside_and_another_prompt_or_edits_change_no_weig
     expect(app.page.get_by_role("heading", name="Singular values")).to_be_visible()
     expect(app.page.get_by_role("application", name=re.compile("^K-composition.*, B − A"))).to_be_visible()
     expect(app.page.get_by_role("application", name=re.compile("-composition"))).to_have_count(9)
-    app.page.get_by_role("radio", name="B − A", exact=True).click()
+    app.reveal(app.page.get_by_role("radio", name="B − A", exact=True)).click()
     expect(app.page.get_by_text("This circuit of L1H0 is the same in A and B.")).to_be_visible()  # both copy
     app.settle()
-    app.page.get_by_role("radio", name="A", exact=True).click()
+    app.reveal(app.page.get_by_role("radio", name="A", exact=True)).click()
     expect(app.page.get_by_text("Highest in A of 961 (logit)")).to_be_visible()
     app.settle()
     one, other, *values = _cells(app, "Highest pairs of L1H0")[:5]

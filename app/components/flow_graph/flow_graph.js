@@ -162,7 +162,7 @@ class FlowGraph {
   // The colour bar of changes: as far to the one side as to the other.
   /** @type {(limit: number) => { title: string, ticks: Tick[] }} */
   changes(limit) {
-    const ticks = TICK_SHARES.sqrt.signed.map((share) => [0.5 + (Math.sign(share) * Math.sqrt(Math.abs(share))) / 2, share]);
+    const ticks = SAID.ticks.sqrt.signed.map((share) => [0.5 + (Math.sign(share) * Math.sqrt(Math.abs(share))) / 2, share]);
     const size = (/** @type {number} */ share) => Number(Math.abs(share * limit).toPrecision(2));
     const named = (/** @type {number} */ share) => `${share > 0 ? "+" : ""}${share < 0 ? "−" : ""}${size(share)}`;
     return { title: SHARES.title, ticks: ticks.map(([at, share]) => [at, named(share)]) };

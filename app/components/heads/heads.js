@@ -106,7 +106,7 @@ class Heads {
     const boxes = this.panels.map(({ box }) => box);
     setChildren(this.grid, boxes);
     const names = this.comparisons.map(({ name }) => name).join(", ");
-    this.grid.ariaLabel = `${MEASURES[props.show].title} of ${names}. ${KEY_HELP}`;
+    this.grid.ariaLabel = `${SAID.titles[props.show]} of ${names}. ${KEY_HELP}`;
     this.activate(Math.min(this.active, Math.max(0, this.panels.length - 1)), false);
   }
 
@@ -149,7 +149,7 @@ class Heads {
     const { comparisons, props, axes } = this;
     /** @type {(head: Shown, title: string) => HTMLElement} */
     const bar = (head, title) => this.scaleOf(head).bar(theme, title, props.ownScale);
-    const { title } = MEASURES[props.show];
+    const title = SAID.titles[props.show];
     const alone = comparisons[0] && [bar(comparisons[0].measured[0], title)];
     const compared = comparisons.find(({ differences }) => differences.length > 0);
     const signed = compared ? [bar(compared.differences[0], compared.sides[2])] : [];

@@ -8,54 +8,6 @@
 const MAP_SIZE = 256;
 /** @typedef {[number, number, number]} Triple */
 /** @typedef {Triple} Rgb the bytes of a colour */
-// The anchors are in OKLCH: lightness, chroma, hue in degrees.
-/** @type {Triple[]} */
-const LIGHT_ANCHORS = [
-  [0.88, 0.065, 232],
-  [0.72, 0.125, 243],
-  [0.55, 0.165, 255],
-  [0.4, 0.165, 268],
-  [0.27, 0.11, 280],
-];
-/** @type {Triple[]} */
-const DARK_ANCHORS = [
-  [0.32, 0.1, 280],
-  [0.48, 0.155, 266],
-  [0.65, 0.145, 243],
-  [0.81, 0.115, 210],
-  [0.96, 0.055, 180],
-];
-/** @type {{ more: Triple[], less: Triple[] }} */
-const LIGHT_ARMS = {
-  more: [
-    [0.86, 0.075, 235],
-    [0.7, 0.13, 245],
-    [0.54, 0.16, 256],
-    [0.38, 0.13, 264],
-  ],
-  less: [
-    [0.86, 0.085, 72],
-    [0.7, 0.145, 58],
-    [0.54, 0.135, 48],
-    [0.38, 0.095, 42],
-  ],
-};
-/** @type {{ more: Triple[], less: Triple[] }} */
-const DARK_ARMS = {
-  more: [
-    [0.36, 0.1, 262],
-    [0.53, 0.14, 255],
-    [0.7, 0.125, 244],
-    [0.87, 0.075, 225],
-  ],
-  less: [
-    [0.36, 0.08, 48],
-    [0.53, 0.12, 54],
-    [0.7, 0.14, 62],
-    [0.87, 0.105, 80],
-  ],
-};
-
 // Slots 1 to 6: Okabe and Ito's colours, told apart by all kinds of colour vision; a number always stands beside them.
 const SLOT_COLOURS = ["#d55e00", "#009e73", "#cc79a7", "#e69f00", "#0072b2", "#56b4e9"];
 
@@ -116,16 +68,20 @@ const packedColour = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>>
 const mixColours = (one, other, share) => 
   /** @type {Rgb} */ (one.map((value, index) => Math.round(value + share * (other[index] - value))));
 
+// In OKLCH: lightness, chroma, hue in degrees.
+/** @type {(background: Rgb) => Record<"sequential" | "less" | "more", Triple[]>} */
+const anchorsOn = (background) => SAID.anchors[isDark(background) ? "dark" : "light"];
+
 // MAP_SIZE colours as [r, g, b], from the background to the far end.
 /** @type {(background: Rgb) => Rgb[]} */
 function colourMap(background) {
-  return colourPath(background, isDark(background) ? DARK_ANCHORS : LIGHT_ANCHORS, MAP_SIZE);
+  return colourPath(background, anchorsOn(background).sequential, MAP_SIZE);
 }
 
 // MAP_SIZE colours from the least (orange) over the background, which both halves begin with, to the most (blue).
 /** @type {(background: Rgb) => Rgb[]} */
 function divergingMap(background) {
-  const { less, more } = isDark(background) ? DARK_ARMS : LIGHT_ARMS;
+  const { less, more } = anchorsOn(background);
 const arm = (/** @type {Triple[]} */ anchors) => colourPath(background, anchors, MAP_SIZE / 2);
   return [...arm(less).reverse(), ...arm(more)];
 }

@@ -6,7 +6,6 @@
 /** @typedef {{ scale: ColourScale, levels: Uint16Array } | null} Seen */
 /**
  * @typedef {object} Measure
- * @property {string} title
  * @property {number} [most]
  * @property {boolean} [signed]
  * @property {Root} [root]
@@ -23,13 +22,11 @@
 /** @type {Record<Show, Measure>} */
 const MEASURES = {
   weight: {
-    title: "attention weight",
     most: 1,
     fill: () => {},
     text: (head, query, key) => head.pattern.weightText(query, key),
   },
   score: {
-    title: "score before the softmax (nats)",
     signed: true,
     root: "linear", // a score is a logarithm already,
     combined: "mean", // and a sum of logarithms is none of anything
@@ -43,27 +40,17 @@ const MEASURES = {
     text: (head, query, key) => head.pattern.scoreText(query, key),
   },
   write: {
-    title: "value-weighted norm (L2 norm)",
     fill(values, { pattern }) {
       for (let key = 0; key < values.length; key++) values[key] *= pattern.norms[key];
     },
   },
   disagreement: {
-    title: "weight − share of the written norm",
     signed: true,
     fill(values, { pattern, written }, query) {
       for (let key = 0; key < values.length; key++) values[key] -= (values[key] * pattern.norms[key]) / written[query];
     },
   },
 };
-
-// What became of the first token, or null. Scores do not sum to anything, and stay as they are.
-/** @type {(show: Show, sink: Sink) => string | null} */
-function firstTokenNote(show, sink) {
-  if (sink === "keep") return null;
-  if (sink === "hide" || show === "score") return "first token hidden";
-  return "first token hidden, the other weights of a row sum to 1";
-}
 
 /** @type {(head: Shown) => string} */
 const combinedName = ({ measure }) => measure.combined ?? "sum";

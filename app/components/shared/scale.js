@@ -5,10 +5,6 @@ const LACK_LEVELS = { masked: MASKED, absent: 1, unknown: 1, hidden: 2 };
 const FIRST_LEVEL = 3;
 /** @type {(root: Root, share: number) => number} */
 const shaped = (root, share) => (root === "sqrt" ? Math.sqrt(share) : share);
-const TICK_SHARES = {
-  sqrt: { positive: [0, 0.01, 0.1, 0.25, 0.5, 1], signed: [-1, -0.25, 0, 0.25, 1] },
-  linear: { positive: [0, 0.25, 0.5, 0.75, 1], signed: [-1, -0.5, 0, 0.5, 1] },
-};
 
 // Two digits are enough for the end of a colour bar.
 /** @param {number} value */
@@ -106,7 +102,7 @@ class ColourScale {
 
   /** @returns {Tick[]} */
   ticks() {
-    const shares = TICK_SHARES[this.root][this.signed ? "signed" : "positive"];
+    const shares = SAID.ticks[this.root][this.signed ? "signed" : "positive"];
     return shares.map((share) => {
       const size = shaped(this.root, Math.abs(share));
       const place = this.signed ? (1 + Math.sign(share) * size) / 2 : size;

@@ -46,7 +46,7 @@ class TokenStrip {
     Object.assign(this, { props, axes: axesOf(props) });
     this.comparison = Comparison.from(props, arrays, "", props, this.comparison ? [this.comparison] : []);
     const { name, sides } = this.comparison;
-    this.title.textContent = `${name}, ${MEASURES[props.show].title}`;
+    this.title.textContent = `${name}, ${SAID.titles[props.show]}`;
     const ends = props.columns ? ["key", "query"] : [null]; // Source above Target
     this.lines = sides.flatMap((_, index) => ends.map((end) => new ChipLine(this, this.comparison, index, end)));
     this.body.replaceChildren(...this.lines.map((line) => line.box));

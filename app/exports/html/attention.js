@@ -1,12 +1,8 @@
 // The grid of all heads; a click shows a head large. The file holds the patterns of all heads, or of some where all are
 // too many; what is shown of them is packed anew, as Python would have.
 /** @typedef {"show" | "scale" | "sink"} Chosen */
-/** @type {Record<Chosen, [title: string, options: Record<string, string>]>} */
-const CHOICES = {
-  show: ["Cells show", { weight: "weight", score: "score", write: "write", disagreement: "disagreement" }],
-  scale: ["Colour scale", { sqrt: "√", linear: "linear" }],
-  sink: ["First token", { keep: "shown", hide: "hidden", renormalise: "hidden, rows rescaled" }],
-};
+/** @type {Record<Chosen, { label: string, options: Record<string, string> }>} */
+const CHOICES = JSON.parse("parts/grid.py"); // document.py puts its own here
 
 /** @param {Part[]} parts */
 function start([grid, line, patterns]) {
@@ -32,8 +28,8 @@ function start([grid, line, patterns]) {
 
   const bar = element("div", "choices");
   for (const name of /** @type {Chosen[]} */ (Object.keys(CHOICES))) {
-    const [title, options] = CHOICES[name];
-    const choice = dropDown(title, options, held.props[name], (value) => {
+    const { label, options } = CHOICES[name];
+    const choice = dropDown(label, options, held.props[name], (value) => {
       Object.assign(held.props, { [name]: value });
       if (name !== "scale") held.props.others = {}; // the grid, whose limit that is, shows something else
       choose(chosen);

@@ -7,6 +7,7 @@ markup here, the heading, is escaped.
 import base64
 import gzip
 import html
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from headlight.app.components.shared.mount import SHARED, Mounted, bare, entry, 
 from headlight.app.components.shared.packing import pack
 from headlight.app.exports.facts import Found, Input, called, inputs, sources
 from headlight.app.exports.style import DARK, LIGHT, Palette
+from headlight.app.parts.grid import CHOICES
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -106,7 +108,8 @@ def _template(folder: Path) -> str:
 def _script(folders: Sequence[Path], own: str) -> str:
     """The shared scripts, each component's as the body of a function, and the page's own."""
     components = [_component(folder) for folder in folders]
-    parts = [scripts(SHARED), _read("components.js"), *components, _read("page.js"), _read(f"{own}.js")]
+    last = _read(f"{own}.js").replace('"parts/grid.py"', json.dumps(json.dumps(CHOICES)))
+    parts = [scripts(SHARED), _read("components.js"), *components, _read("page.js"), last]
     return bare("\n".join(parts))  # the comments name sources by their addresses
 
 

@@ -39,9 +39,6 @@ from headlight.model.edits import Head, head_name
 from headlight.model.fields import How
 
 GROUP = "attention"
-SHOW = {"weight": "Weight", "score": "Score", "write": "Value-weighted", "disagreement": "Disagreement"}
-SINK = {"keep": "shown", "hide": "hidden", "renormalise": "hidden, renormalised"}
-SCALES = {"sqrt": "√", "linear": "linear"}
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
 
 
@@ -94,9 +91,9 @@ def how() -> How:
 def _options() -> None:
     own = selection.current().of(Choices)
     options.row(
-        options.bind(Choice, "show", "Cells show", page=Choices, options=SHOW),
-        options.bind(Choice, "scale", "Colour scale", options=SCALES),
-        options.bind(Listed, "sink", "First token", page=Choices, options=SINK, width=165),
+        options.bind(Choice, "show", page=Choices, **grid.CHOICES["show"]),
+        options.bind(Choice, "scale", **grid.CHOICES["scale"]),
+        options.bind(Listed, "sink", page=Choices, width=165, **grid.CHOICES["sink"]),
         options.as_tables(),
         options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=UNITS, width=130, folded=True),
         options.bind(Switch, "own_scale", "Own scale each", folded=True),

@@ -6,7 +6,7 @@ from headlight.app import selection
 from headlight.app.components import Choice, Switch
 from headlight.app.pages.translate import beams, heads, text
 from headlight.app.pages.translate.choices import Choices
-from headlight.app.parts import options
+from headlight.app.parts import grid, options
 from headlight.model.decoding.translation import Attends
 from headlight.model.decoding.translations import Rows, Translations
 
@@ -16,7 +16,6 @@ ATTENDS: dict[Attends, str] = {
     "encoder": "source → source",
 }
 ROWS: dict[Rows, str] = {"written": "token it writes", "read": "token it reads"}
-SCALES = {"sqrt": "√", "linear": "linear"}
 
 
 def render(found: Translations) -> None:
@@ -46,7 +45,7 @@ def _options() -> None:
     options.row(
         options.bind(Choice, "attends", "Attention", page=Choices, options=ATTENDS),
         rows if selection.current().of(Choices).attends == "cross" else None,
-        options.bind(Choice, "scale", "Colour scale", options=SCALES),
+        options.bind(Choice, "scale", **grid.CHOICES["scale"]),
         options.as_tables(),
         options.bind(Switch, "own_scale", "Own scale each", folded=True),
     )

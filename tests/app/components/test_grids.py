@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight.app import components
 from headlight.app.components import encode_signed
+from headlight.app.components.shared.mount import scripts
 from tests.app.components.grids import (
     CAPTIONS,
     FIGURES,
@@ -92,8 +93,7 @@ def test_the_colour_bar_of_changes_has_both_signs(page: Page) -> None:
 def test_a_pixel_over_many_changes_shows_the_largest_of_either_sign(browser: Browser) -> None:
     """Guards against codes in whose order every increase is larger than every decrease."""
     page = browser.new_page()
-    files = [*sorted((FOLDER / "shared").glob("*.js")), FOLDER / "head_grid" / "codes.js"]
-    page.add_script_tag(content="\n".join(path.read_text(encoding="utf-8") for path in files))
+    page.add_script_tag(content=scripts(FOLDER / "shared", FOLDER / "head_grid"))
     values = np.concatenate([changes()[3, 7].ravel(), np.linspace(-1, 1, 41)])
     codes = encode_signed(values[None, None], 1.0).ravel()
     shares = np.array(page.evaluate("codes => codes.map(THUMBNAIL_KINDS.signed.share)", codes.tolist()))

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page
 from headlight.app import components
 from headlight.app.components import HeadPanel, encode_weights
 from headlight.app.components.heads import panel_arrays, panel_props
+from headlight.app.components.shared import mount
 from headlight.app.components.shared.coding import Weights
 from headlight.app.components.shared.packing import pack
 from headlight.app.runs import thumbnails
@@ -27,7 +28,7 @@ LIGHT, DARK = [255, 255, 255], [14, 17, 23]
 def scripts(browser: Browser) -> Iterator[Page]:
     """An empty page with the shared scripts as its globals."""
     page = browser.new_page()
-    page.add_script_tag(content="\n".join(path.read_text(encoding="utf-8") for path in sorted(SHARED.glob("*.js"))))
+    page.add_script_tag(content=mount.scripts(SHARED))
     yield page
     page.close()
 
@@ -324,8 +325,8 @@ def test_colours_of_a_scale_follow_the_size_and_tell_the_sign(scripts: Page, roo
 
 
 def test_pages_and_scripts_call_measures_alike_and_end_scales_alike(scripts: Page) -> None:
-    titles = scripts.evaluate("Object.fromEntries(Object.entries(MEASURES).map(([name, { title }]) => [name, title]))")
-    assert titles == {show: fields.title(show) for show in fields.TITLES}
+    titles, measures = scripts.evaluate("[SAID.titles, Object.keys(MEASURES)]")
+    assert titles == {show: fields.title(show) for show in measures}
     limits = [0.2649, 0.26, 19.2, 0.0123, 3.71, 100.1, 7]
     assert scripts.evaluate("limits => limits.map(roundLimitUp)", limits) == list(map(thumbnails.scale_end, limits))
 
@@ -333,7 +334,7 @@ def test_pages_and_scripts_call_measures_alike_and_end_scales_alike(scripts: Pag
 @pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
 @pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
 def test_only_of_weights_is_it_said_that_they_sum_to_one(scripts: Page, show: Show, sink: Sink) -> None:
-    note = scripts.evaluate("([show, sink]) => firstTokenNote(show, sink)", [show, sink]) or ""
+    note = scripts.evaluate("([show, sink]) => SAID.firstToken[show][sink]", [show, sink])
     assert note == fields.first_token_note(fields.How(show, sink))
     assert ("sum to 1" in note) == (sink == "renormalise" and show != "score")
     assert ("hidden" in note) == (sink != "keep")

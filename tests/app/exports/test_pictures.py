@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from headlight.app import components
+from headlight.app.components.shared.mount import SHARED, scripts
 from headlight.app.exports import facts, style
 from headlight.app.exports.export import Export
 from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
@@ -27,7 +27,6 @@ from headlight.model.source import Source
 from tests.app.exports.hostile import LISTED, OTHER, PROMPTS, chosen, listing
 from tests.places import STREAMLIT_CONFIG
 
-COLOURS = Path(components.__file__).parent / "shared" / "colour.js"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -114,7 +113,7 @@ def test_colours_are_the_pages_own(palette: Palette, theme: str, browser: Browse
     configured = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][theme]
     assert (palette.background, palette.text) == (configured["backgroundColor"], configured["textColor"])
     page = browser.new_page()
-    page.add_script_tag(content=COLOURS.read_text(encoding="utf-8"))
+    page.add_script_tag(content=scripts(SHARED))
     background = [int(palette.background[place : place + 2], 16) for place in (1, 3, 5)]
     maps = page.evaluate("background => [colourMap(background), divergingMap(background)]", background)
     page.close()

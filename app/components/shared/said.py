@@ -1,0 +1,13 @@
+"""What the scripts say and draw as Python does, by one source: `mount` puts it into their said.js."""
+
+from typing import get_args
+
+from headlight.app.figures.colours import ANCHORS, TICKS
+from headlight.model.fields import TITLES, How, Sink, first_token_note, title
+
+SAID = {
+    "titles": {show: title(show) for show in TITLES},
+    "firstToken": {show: {sink: first_token_note(How(show, sink)) for sink in get_args(Sink)} for show in TITLES},
+    "ticks": TICKS,
+    "anchors": ANCHORS,
+}
