@@ -18,7 +18,8 @@ from headlight.model.analysis.grouping import grouped
 from headlight.model.axis import Axis, Group
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
-from headlight.model.run import Run, attend, write_norms
+from headlight.model.head import attend, write_norms
+from headlight.model.run import Run
 
 Show = Literal["weight", "score", "write", "disagreement"]
 Sink = Literal["keep", "hide", "renormalise"]

@@ -7,13 +7,13 @@ and a few mean scores, taken as the pattern passes.
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headlight.model.analysis import Measure, attention, head_steps
+from headlight.model.analysis import Measure, attention
+from headlight.model.analysis.mean_scores import MeanScores, side_by_side, stack
 from headlight.model.cache import ActivationCache
 from headlight.model.config import TransformerConfig
 from headlight.model.edits import AblateHeads, Edit
@@ -21,7 +21,7 @@ from headlight.model.edits.editing import NO_EDITS, EditTap, Means, tap
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Look, Tap
 from headlight.model.host import HERE, Host, Value
-from headlight.model.layers import attention_pattern, attention_scale, attention_scores, build_mask
+from headlight.model.layers import build_mask
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
@@ -144,18 +144,6 @@ def run_key(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = (
     return (model_name, prompt, bos, edits) if edits else (model_name, prompt, bos)
 
 
-@dataclass(frozen=True)
-class HeadAttention:
-    """One head's attention on demand, row = query and column = key: scores (-inf where masked) and their softmax.
-
-    Where an edit has changed the pattern it need not be that any more.
-    """
-
-    scores: Float[Tensor, "query key"]
-    pattern: Float[Tensor, "query key"]
-    edited: bool = False
-
-
 def run_prompt(model: Transformer, prompt: str, prepend_bos: bool = True, edits: tuple[Edit, ...] = ()) -> Run:
     """One forward pass over a text, with edits or without.
 
@@ -260,57 +248,14 @@ class _Reduce(Tap):
         self._scores.append(self._mean_scores(pattern[None]))
         if len(self._scores) == self._n_heads:
             self.thumbnails.append(torch.stack(self._thumbnails))
-            self.scores.append(_side_by_side(self._scores))
+            self.scores.append(side_by_side(self._scores))
             self._thumbnails, self._scores = [], []
-
-
-class MeanScores:
-    """The mean scores of patterns of one prompt, one a head; what all need of the prompt is made once."""
-
-    def __init__(self, tokens: Int[Tensor, " pos"]) -> None:
-        self._tokens, self._cells = tokens, attention.scored_cells(tokens)
-        self._apart = attention.distances(len(tokens), len(tokens))
-
-    def __call__(self, pattern: Float[Tensor, "head query key"]) -> dict[str, Measure]:
-        entropy, distance = attention.entropy(pattern), attention.mean_distance(pattern, self._apart.to(pattern))
-        rows = {"entropy": entropy, "mean_distance": distance}
-        means = {name: Measure(row.name, row.unit, ("head",), row.values.mean(-1)) for name, row in rows.items()}
-        return means | vars(attention.head_scores(pattern, self._tokens, self._cells))
-
-
-def _side_by_side(heads: list[dict[str, Measure]]) -> dict[str, Measure]:
-    """A layer's scores from those of each head."""
-    return {
-        name: Measure(each.name, each.unit, ("head",), torch.cat([head[name].values for head in heads]))
-        for name, each in heads[0].items()
-    }
-
-
-def stack(layers: list[dict[str, Measure]]) -> dict[str, Measure]:
-    """All layers' scores, one a layer and head, from each layer's."""
-    return {
-        name: Measure(first.name, first.unit, ("layer", "head"), torch.stack([layer[name].values for layer in layers]))
-        for name, first in layers[0].items()
-    }
 
 
 def means_of(made: Run) -> Means:
     """The means over other prompts that a run's edits need, by these prompts."""
     ablations = [edit for edit in made.edits if isinstance(edit, AblateHeads) and edit.by == "mean" and edit.over]
     return {edit.over: made.host.mean_z(made.model, edit.over, made.bos) for edit in ablations}
-
-
-def attend(made: Run, layer: int, head: int) -> HeadAttention:
-    """One head's scores and pattern, computed anew from the run's queries and keys, and edited as in the run."""
-    edited = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
-    whole = any(map(made.tap.look, edited))  # an edit finds its head by its place among all
-    heads, at = (slice(None), head) if whole else (slice(head, head + 1), 0)
-    q, k = (made.cache[name, layer][None, :, heads] for name in ("q", "k"))
-    mask = build_mask(made.cfg.attention_dir, None, len(made.tokens), q.device)
-    with torch.inference_mode():
-        scores = made.tap(edited[0], attention_scores(q, k, mask, attention_scale(made.cfg, layer)))
-        pattern = made.tap(edited[1], attention_pattern(scores, mask))
-        return HeadAttention(scores[0, at], pattern[0, at], bool(made.tap.look(edited[1])))
 
 
 def once_more(made: Run, tap: Tap, stop_at_layer: int | None = None) -> Float[Tensor, "pos width"]:
@@ -326,52 +271,6 @@ def once_more(made: Run, tap: Tap, stop_at_layer: int | None = None) -> Float[Te
     with host.turn(), torch.inference_mode():
         tokens, editing = made.tokens[None].to(host.device), Chain(made.tap, tap)
         return model(tokens, tap=editing, stop_at_layer=stop_at_layer)[0].cpu()
-
-
-def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
-    """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm)."""
-    v = made.cache["v", layer][:, head : head + 1]
-    W_O = made.model.get_parameter(f"blocks.{layer}.attn.W_O")[head : head + 1]
-    with torch.inference_mode():
-        return attention.write_norms(v, W_O).values[0]
-
-
-@dataclass(frozen=True, eq=False)
-class HeadWeights:
-    """One head's parameters, and its layer's LayerNorm (None where there is none), output bias and scale."""
-
-    norm: head_steps.Norm | None
-    W_Q: Float[Tensor, "d_model d_head"]
-    W_K: Float[Tensor, "d_model d_head"]
-    W_V: Float[Tensor, "d_model d_value"]
-    W_O: Float[Tensor, "d_value d_model"]
-    b_Q: Float[Tensor, " d_head"]
-    b_K: Float[Tensor, " d_head"]
-    b_V: Float[Tensor, " d_value"]
-    b_O: Float[Tensor, " d_model"]
-    attn_scale: float
-
-
-def head_weights(made: Run, layer: int, head: int) -> HeadWeights:
-    """The parameters that a head computes with."""
-    block = f"blocks.{layer}"
-    parameters = {name: each.detach() for name, each in made.model.named_parameters() if name.startswith(f"{block}.")}
-    own = {name: parameters[f"{block}.attn.{name}"][head] for name in ("W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V")}
-    norm = None
-    if made.cfg.normalization_type is not None:
-        gain, bias = (parameters.get(f"{block}.ln1.{name}") for name in "wb")
-        norm = head_steps.Norm(made.cfg.eps, gain, bias)
-    return HeadWeights(norm, **own, b_O=parameters[f"{block}.attn.b_O"], attn_scale=attention_scale(made.cfg, layer))
-
-
-def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps:
-    """Every step of one head at one query, from the run's own queries, keys and values."""
-    weights = head_weights(made, layer, head)
-    q, k, v = (made.cache[name, layer][:, head] for name in ("q", "k", "v"))
-    stream = next(islice(made.streams(), layer, None))
-    mask = build_mask(made.cfg.attention_dir, None, len(made.tokens), q.device)[0, 0, query]
-    with torch.inference_mode():
-        return head_steps.head_steps(stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale)
 
 
 def tokenizer_of(model: Transformer) -> Tokenizer:

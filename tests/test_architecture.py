@@ -25,6 +25,7 @@ LEVELS = [
     "model.edits.editing",
     "model.host",
     "model.run",
+    "model.head",
     "model.comparison",
     "model.axis model.explain",
     "model.fields",
@@ -68,7 +69,15 @@ PAGES_MAY_NAME = {
     "model.edits",
     "model.edits.cone",
 }
-PAGES_MAY_NAME |= {"model.run", "model.comparison", "model.explain", "model.reports", "model.axis", "model.fields"}
+PAGES_MAY_NAME |= {
+    "model.run",
+    "model.head",
+    "model.comparison",
+    "model.explain",
+    "model.reports",
+    "model.axis",
+    "model.fields",
+}
 PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles"}
 MAY_RUN_MODELS = {"app.runs", "app.analyses"}
 

@@ -1,11 +1,11 @@
 """All that the user has chosen: one frozen value, the page's URL for it, and the widgets that change it."""
 
+from headlight.app.selection.address import arrive, write_url
 from headlight.app.selection.chosen import Selection
 from headlight.app.selection.links import from_query, to_query, too_long_for_url
 from headlight.app.selection.prompts import compare, compare_no_more, comparing, submit, swap
 from headlight.app.selection.session import (
     accept,
-    arrive,
     arrived,
     ask,
     ask_instead,
@@ -28,7 +28,6 @@ from headlight.app.selection.session import (
     unread,
     update,
     widget_key,
-    write_url,
 )
 from headlight.app.selection.sources import (
     compare_sources,

@@ -1,24 +1,22 @@
 """The session's side of the selection: what is shown, what is asked for, and the widgets that change it.
 
 The page is drawn from the selection alone. Widgets change it in their callbacks, before the script runs; components
-report what they hold when they are drawn. A URL that the user opens, or goes back to, replaces it.
+report what they hold when they are drawn.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.app.selection.choices import Change, PageChoices
 from headlight.app.selection.chosen import Selection
-from headlight.app.selection.links import changed, from_query, to_query
+from headlight.app.selection.links import changed
 
 _KEYS = "headlight."
-_PAGE = "page"  # the URL's parameter
 _TYPED = ("prompt", "prompt_b", "source", "translation", "source_b", "translation_b")
-_READ = ("prompt", "prompt_b", "source", "source_b")
+READ = ("prompt", "prompt_b", "source", "source_b")
 IN_PROMPT_BAR = ("model", "prompt", "bos", "model_b", "prompt_b", "align")
 IN_SOURCE_BAR = (
     "translator",
@@ -35,22 +33,6 @@ _BESIDE = {
     "prompt": ("model", "bos", "model_b", "align"),
     "source": ("translator", "beams", "translator_b", "pair_align"),
 }
-
-
-class Page(Protocol):
-    """A page as the address knows it: its names there, and the options that are its own, if any."""
-
-    @property
-    def slug(self) -> str:
-        """The value of the parameter `page`."""
-
-    @property
-    def formerly(self) -> tuple[str, ...]:
-        """Its values in older links."""
-
-    @property
-    def choices(self) -> type[PageChoices] | None:
-        """The type of its own options."""
 
 
 @dataclass
@@ -85,62 +67,9 @@ def forgotten() -> bool:
     return "headlight" not in st.session_state or _session().late
 
 
-def arrive(pages: Sequence[Page], start: Selection) -> None:
-    """Take over the URL where the user opened one or moved to one by Back or Forward; `start` fills what it lacks.
-
-    A text that was left out of the URL for its length is empty: what was chosen for it waits until the user pastes it.
-
-    No other is a URL that the user chose: a widget's change may come with that from before the last answer, which the
-    browser has yet to hear. The first of the `pages` is that of a URL which names none.
-    """
-    session, query = _session(), st.query_params.to_dict()
-    session.pages = [page.slug for page in pages]
-    opened = session.shown is None and session.asked is None and not session.refusal
-    if opened or (query and _moved_in_history()):
-        selection, unread = from_query(query, [page.choices for page in pages if page.choices])
-        if "prompt" not in query and "prompt" not in unread:
-            selection = replace(selection, prompt=start.prompt)
-        waiting: dict[str, Any] = {name: "" for name in _READ if name in unread}
-        selection = replace(selection, **waiting)
-        slugs = {name: page.slug for page in pages for name in (page.slug, *page.formerly)}
-        page = slugs.get(query.get(_PAGE, session.pages[0]))
-        turned = session.page if opened else ""  # by the click that found the session forgotten
-        ask(
-            selection if selection.model else replace(selection, model=start.model),
-            turned or page or session.pages[0],
-        )
-        session.linked, session.unread = True, unread if page else (*unread, _PAGE)
-
-
 def arrived() -> bool:
     """Whether the page has been drawn from its URL since the session began; the server may have forgotten it since."""
     return bool(_session().pages)
-
-
-def _moved_in_history() -> bool:
-    """Whether this run answers the browser's Back or Forward, which says so.
-
-    The URL alone does not tell: a run that Back began, and that Forward stops before it wrote its own URL, leaves the
-    one before, which is just the one that Forward comes with. Where a click follows before the script has begun,
-    Streamlit makes one run of both and says so no more: the click wins.
-    """
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
-
-
-def write_url() -> None:
-    """Make the page's URL that of what is shown.
-
-    After Back or Forward it is written even where it is this one already: the URL of the run that it stopped may have
-    been on its way, and the browser then has put that in the place of the one that the user went to.
-    """
-    session = _session()
-    if session.shown is not None:
-        written = to_query(session.shown)
-        if session.page != session.pages[0]:
-            written[_PAGE] = session.page
-        if _moved_in_history() or written != st.query_params.to_dict():
-            st.query_params.from_dict(written)
 
 
 def ask(selection: Selection, page: str = "") -> None:
@@ -222,8 +151,7 @@ def ask_instead(asked: Selection, page: str = "") -> None:
 def _differ(asked: Selection, now: Selection, names: tuple[str, ...]) -> bool:
     """Whether something else is to be run; an empty text never was, and what is chosen for it came with a link."""
     return any(
-        getattr(asked, name) != getattr(now, name) and not (name in _READ and getattr(now, name) == "")
-        for name in names
+        getattr(asked, name) != getattr(now, name) and not (name in READ and getattr(now, name) == "") for name in names
     )
 
 

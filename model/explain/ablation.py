@@ -14,10 +14,11 @@ from headlight.model.edits.interventions import ablate_head, abreast, cut_edge
 from headlight.model.explain.logits import Question, read_of
 from headlight.model.explain.parts import logits_at, parts_at, z_of
 from headlight.model.explain.score import Cell
+from headlight.model.head import attend, head_weights
 from headlight.model.hooks import Chain, Tap
 from headlight.model.host import Steps
 from headlight.model.layers import build_mask
-from headlight.model.run import Run, attend, head_weights, once_more
+from headlight.model.run import Run, once_more
 
 MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
 CUTS = ("edge cut", "edge cut, row renormalised")

@@ -12,7 +12,8 @@ from headlight.model.explain.logits import Effects, Question, attribution_by_sou
 from headlight.model.explain.parts import logits_at
 from headlight.model.explain.score import Cell, Why, check, explain_cell
 from headlight.model.explain.write import Written, explain_write
-from headlight.model.run import Run, attend
+from headlight.model.head import attend
+from headlight.model.run import Run
 
 
 @dataclass(frozen=True, eq=False)

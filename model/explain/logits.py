@@ -10,7 +10,8 @@ from headlight.model.analysis import Measure, attribution
 from headlight.model.analysis.head_steps import Norm
 from headlight.model.edits import Head
 from headlight.model.explain.parts import Part, parts_at
-from headlight.model.run import Run, attend, head_weights
+from headlight.model.head import attend, head_weights
+from headlight.model.run import Run
 
 CONSTANTS = ("final LayerNorm's bias", "unembedding's bias")
 

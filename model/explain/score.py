@@ -8,7 +8,8 @@ from headlight.model.analysis import score_parts
 from headlight.model.analysis.score_parts import ScoreParts
 from headlight.model.edits.interventions import check_cell, check_head
 from headlight.model.explain.parts import EDITS, parts_at
-from headlight.model.run import Run, attend, head_weights
+from headlight.model.head import attend, head_weights
+from headlight.model.run import Run
 
 NORM_BIAS = "LayerNorm's bias"
 

@@ -7,9 +7,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from headlight.model.analysis import Measure
+from headlight.model.analysis.mean_scores import MeanScores, stack
 from headlight.model.hooks import Collect
 from headlight.model.host import HERE, Host
-from headlight.model.run import MeanScores, stack
 from headlight.model.transformer import Transformer
 
 

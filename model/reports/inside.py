@@ -13,8 +13,9 @@ from headlight.model.analysis.difference import with_difference
 from headlight.model.analysis.head_steps import HeadSteps
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
+from headlight.model.head import inside
 from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
-from headlight.model.run import Run, inside
+from headlight.model.run import Run
 
 Columns = dict[str, Float[Tensor, "_"]]
 

@@ -10,12 +10,13 @@ from torch import Tensor
 from headlight.model.analysis import Measure, detectors
 from headlight.model.analysis.detectors import KINDS, Estimate, Kind
 from headlight.model.analysis.difference import subtract
+from headlight.model.analysis.mean_scores import stack
 from headlight.model.edits import Head
 from headlight.model.edits.editing import tap
 from headlight.model.hooks import Chain, Collect
 from headlight.model.layers import build_mask
 from headlight.model.roles.sequences import Sequence
-from headlight.model.run import stack, tokenizer_of
+from headlight.model.run import tokenizer_of
 from headlight.model.transformer import Transformer
 
 

@@ -10,8 +10,8 @@ from headlight.app.parts.first_heads import head_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.head_steps import HeadSteps, terms
 from headlight.model.comparison import Comparison
+from headlight.model.head import HeadWeights, head_weights
 from headlight.model.reports.inside import HeadAt, head_at
-from headlight.model.run import HeadWeights, head_weights
 
 MOST_KEYS = 12  # rows of a matrix of keys; in a longer prompt those that matter to the query are shown
 MASKED_KEYS = 2  # of them, where there are that many, after the query, so that the mask is to be seen

@@ -13,8 +13,9 @@ from headlight.app.analyses import checks
 from headlight.app.runs import runs
 from headlight.model.edits import AblateHeads, Edit, Patch, Steer
 from headlight.model.errors import InputError
+from headlight.model.head import attend
 from headlight.model.kernels.backend import measured
-from headlight.model.run import Run, attend
+from headlight.model.run import Run
 from tests.places import MAIN
 
 PROMPT = "one two three one two three"

@@ -1,4 +1,4 @@
-"""A Streamlit page whose first messages lack the component's script, and that does not hear the first time that it does."""
+"""A Streamlit page whose first messages lack the component's script, and that does not hear the first time it does."""
 
 import streamlit as st
 

@@ -21,7 +21,7 @@ from headlight.app.pages.prompts import export as of_prompts
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.runs import runs
 from headlight.model.comparison import Comparison
-from headlight.model.run import attend
+from headlight.model.head import attend
 from tests.app.exports.hostile import HOSTILE, LISTED, OTHER, PROMPTS, REFUSED, RUN, chosen
 
 Files = dict[str, bytes]

@@ -22,7 +22,7 @@ from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.model.comparison import Comparison
-from headlight.model.run import attend
+from headlight.model.head import attend
 from headlight.model.source import Source
 from tests.app.exports.hostile import LISTED, OTHER, PROMPTS, chosen, listing
 from tests.places import STREAMLIT_CONFIG

@@ -8,9 +8,11 @@ from headlight.app.runs.cost import cost
 from headlight.app.server.settings import settings as server_settings
 from headlight.model import ActivationCache, load
 from headlight.model.analysis import attention
+from headlight.model.analysis.mean_scores import MeanScores
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.explain.lens import followed_probabilities, followed_ranks
-from headlight.model.run import THUMBNAIL, MeanScores, Run, attend, make_run, write_norms
+from headlight.model.head import attend, write_norms
+from headlight.model.run import THUMBNAIL, Run, make_run
 
 PROMPT = "one two three one two three"
 

@@ -11,8 +11,9 @@ from headlight.model import Transformer, run_prompt
 from headlight.model.analysis.alignment import match_positions
 from headlight.model.edits import AblateHeads, CutEdge, Edit, Steer
 from headlight.model.explain import Cell, Given, Question, ablation, ablation_effects
+from headlight.model.head import attend
 from headlight.model.host import Host
-from headlight.model.run import Run, attend
+from headlight.model.run import Run
 
 PROMPT_B = "one two four one two three one"
 HEAD = (1, 2)

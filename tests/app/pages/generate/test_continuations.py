@@ -21,7 +21,7 @@ from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatter
 from headlight.model.edits.editing import run_with_edits
 from headlight.model.errors import InputError
 from headlight.model.fields import How, on_axis
-from headlight.model.run import attend
+from headlight.model.head import attend
 from tests.app.pages.generate.test_generation import view
 
 PROMPT, OTHER = "one two three one two three one", "two three four five one"

@@ -13,7 +13,7 @@ from headlight.app.runs import shown
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.continued import end_of_text
 from headlight.model.edits import AblateHeads, CutEdge, FreezePatterns, Patch, Steer
-from headlight.model.run import attend
+from headlight.model.head import attend
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.exports.test_pictures import texts

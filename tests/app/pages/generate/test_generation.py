@@ -23,7 +23,8 @@ from headlight.model.decoding import Sampling, continued, sample
 from headlight.model.decoding.compared import Continuations
 from headlight.model.decoding.continued import Written, end_of_text
 from headlight.model.errors import ConfigError, HeadlightError, InputError
-from headlight.model.run import Run, attend
+from headlight.model.head import attend
+from headlight.model.run import Run
 from tests.app.conftest import Options
 from tests.app.pages.test_sides import page as view
 from tests.app.test_page import SECONDS

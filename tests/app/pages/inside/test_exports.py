@@ -13,7 +13,7 @@ from headlight.app.pages.inside.choices import Choices
 from headlight.app.pages.inside.chosen import inside_of
 from headlight.app.parts.labels import number
 from headlight.model.comparison import Comparison
-from headlight.model.run import attend
+from headlight.model.head import attend
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare_tables, run_here
 from tests.app.exports.test_documents import Opened

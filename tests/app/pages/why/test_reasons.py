@@ -20,8 +20,9 @@ from headlight.model.explain import Cell, Question, ablation, ablation_effects, 
 from headlight.model.explain.logits import CONSTANTS
 from headlight.model.explain.parts import logits_at
 from headlight.model.explain.score import check
+from headlight.model.head import attend
 from headlight.model.reports.why import edge_effect, effect_by_name
-from headlight.model.run import Run, attend
+from headlight.model.run import Run
 from tests.app.pages.why.cells import EDITS, HEAD, LOGITS, SUM, at_cell
 
 
