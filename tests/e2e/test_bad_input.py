@@ -20,8 +20,9 @@ from headlight.model import Transformer, TransformerConfig, embedded_models, sav
 from tests.e2e.driver import PROMPTED_VIEWS, Driver, page_of
 from tests.serving import PATIENCE
 
-ATTENTION, RESIDUAL, LENS, PROMPTS = (
-    next(view for view in PROMPTED_VIEWS if view.slug == slug) for slug in ("attention", "residual", "lens", "prompts")
+ATTENTION, RESIDUAL, LENS, PROMPTS, GENERATE = (
+    next(view for view in PROMPTED_VIEWS if view.slug == slug)
+    for slug in ("attention", "residual", "lens", "prompts", "generate")
 )
 END = "<|endoftext|>"
 BEFORE = "the cat the dog"
@@ -228,6 +229,10 @@ def _check_shown(window: Driver, view: View, prompt: str, tokens: list[str]) -> 
         expect(figure.locator(".scatterlayer .points path")).to_have_count(3)  # after the embedding and two layers
     if view is LENS:
         expect(figure.locator(".barlayer .points .point")).to_have_count(10)
+    if view is GENERATE:  # lines through the steps, whose tokens stand under them
+        expect(figure.locator(".scatterlayer .trace")).to_have_count(2)
+    if view is PROMPTS:
+        expect(figure.locator(".scatterlayer .points path")).to_have_count(4)  # a point a head
     expect(window.prompt).to_have_value(prompt)
     expect(window.refused).to_have_count(0)
     made = window.page.get_by_test_id("stMain").locator(MADE_OF_TEXT)
