@@ -10,17 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headlight.model.analysis.alignment import Alignment, Positions
-from headlight.model.analysis.flow import (
-    Heads,
-    Incoming,
-    Kind,
-    Node,
-    Place,
-    Supply,
-    check_threshold,
-    into_mid,
-    into_post,
-)
+from headlight.model.analysis.flow import Node, Place, Supply, check_threshold
+from headlight.model.analysis.flow_shares import Heads, Incoming, Kind, into_mid, into_post
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import InputError
 

@@ -7,8 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import flow, readout
-from headlight.model.analysis.flow import Flow, Place, Summands
+from headlight.model.analysis.flow import Flow, Place
 from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change, lacks_change
+from headlight.model.analysis.flow_shares import Summands
 from headlight.model.analysis.readout import Readout, ReadoutPair
 from headlight.model.comparison import Comparison
 from headlight.model.hooks import Tap

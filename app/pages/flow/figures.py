@@ -2,8 +2,9 @@
 
 from headlight.app.parts import tables
 from headlight.app.parts.sides import DIFFERENCE
-from headlight.model.analysis.flow import ROUNDING, Edge, Flow, Kind, Place, state_names
+from headlight.model.analysis.flow import Edge, Flow, Place, state_names
 from headlight.model.analysis.flow_change import EdgePair, FlowChange
+from headlight.model.analysis.flow_shares import ROUNDING, Kind
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name
 from headlight.model.explain.flow import readout_of, readouts_of

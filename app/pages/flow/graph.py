@@ -3,8 +3,9 @@
 from headlight.app.components import FlowChoice, GraphEdge, GraphNode, flow_graph
 from headlight.app.pages.flow import figures as numbers
 from headlight.app.parts.sides import DIFFERENCE
-from headlight.model.analysis.flow import ROUNDING, Edge, Flow, state_names
+from headlight.model.analysis.flow import Edge, Flow, state_names
 from headlight.model.analysis.flow_change import EdgePair, FlowChange, NodePair
+from headlight.model.analysis.flow_shares import ROUNDING
 from headlight.model.comparison import Comparison
 
 

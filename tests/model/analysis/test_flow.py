@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from headlight.model.analysis import flow, readout
-from headlight.model.analysis.flow import Flow, Place, Summands, Supply
+from headlight.model.analysis import flow, flow_shares, readout
+from headlight.model.analysis.flow import Flow, Place, Supply
+from headlight.model.analysis.flow_shares import Summands
 from headlight.model.cache import ActivationCache
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import InputError
@@ -74,7 +75,7 @@ def graph(model: Transformer, tokens: list[int], threshold: float = 0.0, start: 
 )
 def test_shares_of_sums_by_hand(summands: list[list[float]], expected: list[float]) -> None:
     given_ = torch.tensor(summands)
-    found = flow.shares(given_, given_.sum(0))
+    found = flow_shares.shares(given_, given_.sum(0))
     assert (found.unit, found.axes) == ("share", ("summand",))
     torch.testing.assert_close(found.values, torch.tensor(expected))
 
@@ -94,7 +95,7 @@ def spelled(parts: dict[object, Tensor], total: Tensor) -> dict[object, float]:
     """The formula, one summand at a time in float64."""
     y = total.double()
     near = {name: max(0.0, float(y.abs().sum() - (y - x.double()).abs().sum())) for name, x in parts.items()}
-    if sum(near.values()) <= flow.ROUNDING * float(y.abs().sum()):
+    if sum(near.values()) <= flow_shares.ROUNDING * float(y.abs().sum()):
         near = {name: float(x.abs().sum()) for name, x in parts.items()}
     return {name: each / sum(near.values()) for name, each in near.items()}
 
@@ -113,7 +114,7 @@ def test_shares_are_the_formulas_sum_to_one_and_leave_no_rest(seed: int, changes
     supply = run(tiny(seed, **changes), [1, 5, 5, 2])
     for layer in range(2):
         summed = supply(layer, [0, 3, 1])
-        found = flow.mid_shares(summed)
+        found = flow_shares.mid_shares(summed)
         for query in range(3):
             expected = spelled(one_at_a_time(summed, query), summed.mid[query])
             of_edges = found.edges.values[query]
@@ -125,7 +126,7 @@ def test_shares_are_the_formulas_sum_to_one_and_leave_no_rest(seed: int, changes
         total = found.residual.values + found.edges.values.sum((1, 2)) + found.bias.values + found.rest.values
         torch.testing.assert_close(total, torch.ones_like(total))
         if summed.post is not None and summed.mlp_out is not None:
-            after = flow.post_shares(summed)
+            after = flow_shares.post_shares(summed)
             expected = spelled({"residual": summed.mid[1], "mlp": summed.mlp_out[1]}, summed.post[1])
             assert float(after.residual.values[1]) == pytest.approx(expected["residual"], abs=EXACT)
             assert float(after.mlp.values[1]) == pytest.approx(expected["mlp"], abs=EXACT)
@@ -140,9 +141,9 @@ def test_what_an_edit_added_is_the_rest() -> None:
     added = torch.zeros_like(summed.mid)
     added[0, 0] = 50.0 + summed.mid.abs().sum()
     edited = Summands(**{**vars(summed), "mid": summed.mid + added, "post": summed.post + 2 * added})
-    assert float(flow.mid_shares(edited).rest.values) > 0.5
-    assert float(flow.post_shares(edited).rest.values) == pytest.approx(
-        float(flow.post_shares(edited).residual.values), abs=0.1
+    assert float(flow_shares.mid_shares(edited).rest.values) > 0.5
+    assert float(flow_shares.post_shares(edited).rest.values) == pytest.approx(
+        float(flow_shares.post_shares(edited).residual.values), abs=0.1
     )
 
 
@@ -156,7 +157,7 @@ def test_threshold_zero_keeps_everything_and_the_flow_is_conserved(attn_only: bo
     for edge in found.edges:
         incoming[edge.target] += edge.share
     assert all(total == pytest.approx(1, abs=EXACT) for place, total in incoming.items() if place.depth)
-    lowest = flow.mid_shares(run(model, tokens)(0, list(range(5))))
+    lowest = flow_shares.mid_shares(run(model, tokens)(0, list(range(5))))
     taken = {(edge.target.position, edge.source.position) for edge in found.edges if edge.target.depth == 1}
     of_keys = lowest.edges.values.sum(1) + lowest.residual.values.diag()
     reached = {node.place.position for node in found.nodes if node.place.depth == 1}
@@ -195,7 +196,7 @@ def test_an_edges_heads_are_ranked_and_sum_to_it() -> None:
     found, supply = graph(model, tokens), run(model, tokens)
     edge = next(each for each in found.edges if each.kind == "attention" and each.source.position == 1)
     layer = (edge.target.depth - 1) // 2
-    of_pair = flow.mid_shares(supply(layer, [edge.target.position])).edges.values[0, :, 1]
+    of_pair = flow_shares.mid_shares(supply(layer, [edge.target.position])).edges.values[0, :, 1]
     assert dict(edge.heads) == pytest.approx(dict(enumerate(of_pair.tolist())), abs=EXACT)
     values = [share for _, share in edge.heads]
     assert values == sorted(values, reverse=True)

@@ -30,7 +30,8 @@ from headlight.app.pages.flow.figures import (
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import Alignment
-from headlight.model.analysis.flow import Edge, Flow, Place, Summands, flow, mid_shares, state_names
+from headlight.model.analysis.flow import Edge, Flow, Place, flow, state_names
+from headlight.model.analysis.flow_shares import Summands, mid_shares
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Steer
 from headlight.model.explain.flow import flow_of, readout_of
