@@ -4,9 +4,6 @@ const SMALL_CELL = 12; // CSS pixels; below it there are buttons to zoom
 const HELD_KEY_DELAY = 250; // milliseconds
 const DRAWN_AHEAD = "600px"; // of what the page scrolls to next
 
-/** @typedef {{ query: number, key: number }} Cell */
-/** @typedef {{ query: number | null, key: number | null }} Hovered a cell, or a token of one side */
-/** @typedef {Marks & { quiet?: boolean }} Pin of which Python hears by itself, if it is quiet */
 /** @typedef {[queries: number[], keys: number[]]} PinValue */
 /** @typedef {[x: number, y: number]} Point of the screen */
 /**

@@ -3,13 +3,46 @@ const NARROWEST_CELL = 52; // CSS pixels
 const NARROWEST_PAIR = 76; // where the difference has two tokens to show
 const WIDEST_CELL = 112;
 const HELD_KEY_DELAY = 250; // milliseconds
+/** @type {Record<string, [up: number, right: number]>} */
 const MOVES = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/**
+ * @typedef {{ layerLabels: string[][], labels: string[], vocabulary: string[], measureName: string, measureUnit: string,
+ *   ends: [low: number, high: number] }} LensProps of lens_grid/__init__.py
+ */
 
 class LensGrid {
   listeners = {};
+  /** @type {LensCell | null} */
   hovered = null;
+  /** @type {LensCell | null} */
   pinned = null;
+  /** @type {LensProps} */
+  props;
+  isNew = true;
+  positions = 0;
+  layers = 0;
+  /** @type {Reading[]} */
+  runs = [];
+  /** @type {Difference | null} */
+  difference = null;
+  /** @type {string[]} */
+  labels = []; // of the tokens fed
+  /** @type {string[]} */
+  allLabels = []; // of the layers of the deeper run
+  /** @type {string[]} */
+  vocabulary = [];
+  /** @type {LensPanel[]} */
+  panels = [];
+  /** @type {Theme} */
+  theme;
+  width = 0; // from here on CSS pixels
+  left = 0;
+  cellWidth = 0;
+  /** @type {number | null} */
+  frame = null;
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.scroller = element("div", "scroller");
@@ -23,25 +56,29 @@ class LensGrid {
     this.scroller.onkeydown = (event) => this.press(event);
   }
 
+  /** @param {LensProps} props @param {Arrays} arrays */
   update(props, arrays) {
-    this.isNew = props.labels.length !== this.labels?.length; // else what the user scrolled to stays
-    Object.assign(this, props);
+    this.isNew = props.labels.length !== this.labels.length; // else what the user scrolled to stays
+    this.props = props;
+    this.labels = props.labels;
+    this.vocabulary = props.vocabulary;
     this.positions = this.labels.length;
-    const two = this.layerLabels.length === 2;
-    this.runs = this.layerLabels.map((labels, slot) => new Reading(two ? "AB"[slot] : "", labels, arrays, slot));
-    this.difference = two ? new Difference(...this.runs) : null;
+    const two = props.layerLabels.length === 2;
+    this.runs = props.layerLabels.map((labels, slot) => new Reading(two ? "AB"[slot] : "", labels, arrays, slot));
+    this.difference = two ? new Difference(this.runs[0], this.runs[1]) : null;
     this.layers = Math.max(...this.runs.map(({ layers }) => layers));
-    this.allLabels = this.runs.find(({ layers }) => layers === this.layers).layerLabels;
-    this.panels = [...this.runs, ...(two ? [this.difference] : [])].map((reading) => this.panel(reading));
+    this.allLabels = this.runs.find(({ layers }) => layers === this.layers)?.layerLabels ?? [];
+    this.panels = [...this.runs, ...(this.difference ? [this.difference] : [])].map((reading) => this.panel(reading));
     const size = `${this.layers} layers by ${this.positions} positions`;
     this.scroller.ariaLabel = `Logit lens${two ? " of A, B and B − A" : ""}, ${size}. Arrow keys move, Escape unpins.`;
   }
 
+  /** @param {Reading | Difference} reading */
   panel(reading) {
     const panel = new LensPanel(this, reading);
     panel.canvas.onpointermove = (event) => this.hover(panel.cellUnder(event), panel, event.clientX, event.clientY);
     panel.canvas.onpointerleave = () => this.leave();
-    panel.canvas.onclick = (event) => {
+    panel.canvas.onclick = (/** @type {PointerEvent} */ event) => {
       const cell = panel.cellUnder(event);
       if (cell) this.pin(this.isAt(this.pinned, cell) ? null : cell);
       this.hover(cell, panel, event.clientX, event.clientY);
@@ -49,6 +86,7 @@ class LensGrid {
     return panel;
   }
 
+  /** @param {[layer: number, position: number] | null} pinned */
   setValue(pinned) {
     const fits = pinned && pinned[0] < this.layers && pinned[1] < this.positions;
     this.pinned = fits ? { layer: pinned[0], position: pinned[1] } : null;
@@ -58,10 +96,11 @@ class LensGrid {
     this.paintSoon();
   }
 
+  /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
     this.theme = theme;
     this.width = width;
-    const context = this.panels[0].canvas.getContext("2d");
+    const context = contextOf(this.panels[0].canvas);
     this.left = widestLabel(context, theme, this.allLabels) + 2 * LABEL_GAP;
     const room = (width - this.left) / this.positions;
     const narrowest = this.difference ? NARROWEST_PAIR : NARROWEST_CELL;
@@ -79,40 +118,45 @@ class LensGrid {
     this.paint();
   }
 
+  /** @param {Reading | Difference} reading */
   headings(reading) {
     if (!this.difference) return [];
     const heading = element("h3", "title", reading.title);
-    return reading === this.difference ? [heading, this.differenceLegend()] : [heading];
+    return reading instanceof Difference ? [heading, this.differenceLegend(reading)] : [heading];
   }
 
   legend() {
-    const [low, high] = this.ends;
-    const value = (share) => String(Number((low + share * (high - low)).toPrecision(3)));
-    const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => [share, value(share)]);
-    const legend = this.legendOf(this.measureName, ticks, this.theme.map);
+    const [low, high] = this.props.ends;
+    const value = (/** @type {number} */ share) => String(Number((low + share * (high - low)).toPrecision(3)));
+    const legend = this.legendOf(this.props.measureName, value, this.theme.map);
     if (this.runs.some(({ top }) => top.includes(NO_TOKEN))) legend.append(legendSwatch("absent"));
     return legend;
   }
 
-  differenceLegend() {
-    const value = (share) => Number(((2 * share - 1) * this.difference.limit).toPrecision(2));
-    const text = (number) => `${number > 0 ? "+" : ""}${number}`.replace("-", "−");
-    const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => [share, text(value(share))]);
-    return this.legendOf(`change of ${this.measureName}`, ticks, this.theme.diverging);
+  /** @param {Difference} difference */
+  differenceLegend({ limit }) {
+    const value = (/** @type {number} */ share) => Number(((2 * share - 1) * limit).toPrecision(2));
+    const text = (/** @type {number} */ number) => `${number > 0 ? "+" : ""}${number}`.replace("-", "−");
+    return this.legendOf(`change of ${this.props.measureName}`, (share) => text(value(share)), this.theme.diverging);
   }
 
-  legendOf(title, ticks, map) {
+  /** @param {string} title @param {(share: number) => string} text @param {Rgb[]} map */
+  legendOf(title, text, map) {
     const legend = element("div", "legend");
-    const unit = this.measureUnit && ` (${this.measureUnit})`;
+    /** @type {Tick[]} */
+    const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => [share, text(share)]);
+    const { measureUnit } = this.props;
+    const unit = measureUnit && ` (${measureUnit})`;
     drawLegend(legend, this.theme, { title: `${title}${unit}`, ticks, map });
     return legend;
   }
 
+  /** @param {Reading | Difference} reading @param {LensCell} cell */
   colourOf(reading, cell) {
-    if (reading === this.difference) {
+    if (reading instanceof Difference) {
       return colourAt(this.theme.diverging, 0.5 + reading.value(cell) / (2 * reading.limit));
     }
-    const [low, high] = this.ends;
+    const [low, high] = this.props.ends;
     return colourAt(this.theme.map, (reading.value(cell) - low) / (high - low));
   }
 
@@ -131,64 +175,73 @@ class LensGrid {
     for (const panel of this.panels) panel.paint();
   }
 
+  /** @param {Partial<LensCell>} place */
   isMarked({ layer, position }) {
     const cell = this.hovered ?? this.pinned;
     return cell !== null && (cell.layer === layer || cell.position === position);
   }
 
+  /** @param {LensCell | null} cell @param {LensCell | null} other */
   isAt(cell, other) {
     return cell?.layer === other?.layer && cell?.position === other?.position;
   }
 
-  hover(cell, panel, x, y) {
+  /** @param {LensCell | null} cell @param {LensPanel} panel @param {number} x @param {number} y */
+  hover(cell, { reading }, x, y) {
+    if (!cell) return this.leave();
     if (!this.isAt(cell, this.hovered)) this.paintSoon();
     this.hovered = cell;
-    if (!cell) return this.view.tooltip.hide();
-    const { reading } = panel;
     const title = `${this.allLabels[cell.layer]}, position ${cell.position}`;
-    if (reading === this.difference && reading.has(cell)) {
-      this.view.tooltip.show(x, y, title, this.describeChange(cell), this.bestOfBoth(cell));
-    } else this.view.tooltip.show(x, y, title, this.describe(reading, cell), null);
+    const picture = reading instanceof Difference && reading.has(cell) ? this.bestOfBoth(cell) : null;
+    this.view.tooltip.show(x, y, title, this.describe(reading, cell), picture);
   }
 
   leave() {
-    this.hover(null);
+    if (this.hovered) this.paintSoon();
+    this.hovered = null;
+    this.view.tooltip.hide();
   }
 
-  // [name, value] rows for a tooltip, and the top tokens with a bar each.
+  // Of a run its top tokens too, with a bar each.
+  /** @type {(reading: Reading | Difference, cell: LensCell) => TooltipRow[]} */
   describe(reading, cell) {
+    const { measureName, measureUnit } = this.props;
+    /** @type {(name: string, told: Reading | Difference) => TooltipRow} */
+    const measure = (name, told) => [name, `${told.measureText(cell)} ${measureUnit}`];
+    /** @type {TooltipRow} */
     const fed = ["input token", this.labels[cell.position]];
     if (!reading.has(cell)) return [fed, ["", this.whyAbsent(reading, cell)]];
-    const measure = [this.measureName, `${reading.measureText(cell)} ${this.measureUnit}`];
+    if (reading instanceof Difference) {
+      return [fed, ["", measureName], ...[...this.runs, reading].map((each) => measure(each.title, each))];
+    }
+    /** @type {TooltipRow[]} */
     const tokens = reading.best(cell).map(([token, share]) => [this.vocabulary[token], significant(share), share]);
-    return [fed, measure, ...tokens];
+    return [fed, measure(measureName, reading), ...tokens];
   }
 
-  describeChange(cell) {
-    const row = (reading) => [reading.title, `${reading.measureText(cell)} ${this.measureUnit}`];
-    const of = ["", this.measureName];
-    return [["input token", this.labels[cell.position]], of, ...[...this.runs, this.difference].map(row)];
-  }
-
+  /** @param {Reading | Difference} reading @param {LensCell} cell */
   whyAbsent(reading, cell) {
-    const lacking = reading === this.difference ? this.runs.find((run) => !run.has(cell)) : reading;
+    const lacking = this.runs.find((run) => reading instanceof Difference && !run.has(cell)) ?? reading;
     return `${lacking.title || "The run"} has no ${cell.layer < lacking.layers ? "such token" : "such layer"}`;
   }
 
   // The two lists of top tokens beside each other.
+  /** @param {LensCell} cell */
   bestOfBoth(cell) {
     const table = element("table", "both");
+    /** @type {(tag: "th" | "td", texts: string[]) => HTMLElement} */
     const line = (tag, texts) => {
       const row = element("tr");
       row.append(...texts.map((text) => element(tag, "", text)));
       return row;
     };
     const [a, b] = this.runs.map((run) => run.best(cell));
-    const texts = ([token, share]) => [this.vocabulary[token], share.toFixed(3)];
+    const texts = (/** @type {[number, number]} */ [token, share]) => [this.vocabulary[token], share.toFixed(3)];
     table.append(line("th", ["A", "", "B", ""]), ...a.map((best, rank) => line("td", [...texts(best), ...texts(b[rank])])));
     return table;
   }
 
+  /** @param {LensCell | null} cell */
   pin(cell, delay = 0) {
     this.pinned = cell;
     this.paintSoon();
@@ -196,11 +249,13 @@ class LensGrid {
     this.view.announce(cell ? this.spoken(cell) : "nothing pinned");
   }
 
+  /** @param {LensCell} cell */
   spoken(cell) {
     const texts = this.runs.flatMap((run) => [run.title, ...this.describe(run, cell).slice(1, 3).flat().slice(0, 4)]);
     return [this.allLabels[cell.layer], "input token", this.labels[cell.position], ...texts].filter(Boolean).join(" ");
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     const from = this.pinned;
     if (event.key === "Escape") this.pin(null);
@@ -211,12 +266,15 @@ class LensGrid {
     event.preventDefault();
   }
 
+  /** @param {number} up @param {number} right */
   move(up, right) {
+    /** @type {(value: number, count: number) => number} */
     const clamp = (value, count) => Math.min(count - 1, Math.max(0, value));
     const from = this.pinned ?? { layer: this.layers - 1 - up, position: -right };
     this.goTo({ layer: clamp(from.layer + up, this.layers), position: clamp(from.position + right, this.positions) });
   }
 
+  /** @param {LensCell} cell */
   goTo(cell) {
     this.pin(cell, HELD_KEY_DELAY);
     this.bringIntoSight();
@@ -224,7 +282,7 @@ class LensGrid {
 
   // The page's own choice where no cell is pinned: the last place that all runs have.
   get defaultPosition() {
-    const inAll = (position) => this.runs.every((run) => run.has({ layer: 0, position }));
+    const inAll = (/** @type {number} */ position) => this.runs.every((run) => run.has({ layer: 0, position }));
     return upTo(this.positions).findLast(inAll) ?? this.positions - 1;
   }
 

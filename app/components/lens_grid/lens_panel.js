@@ -4,11 +4,13 @@ const CELL_HEIGHT = 27; // CSS pixels
 const CELL_PADDING = 4;
 
 class LensPanel {
-  // `grid` is the LensGrid, which knows what all panels share: labels, widths, marks and theme.
+  // The grid knows what all panels share: labels, widths, marks and theme.
+  /** @param {LensGrid} grid @param {Reading | Difference} reading */
   constructor(grid, reading) {
     this.grid = grid;
     this.reading = reading;
     this.canvas = element("canvas");
+    /** @type {Map<string, string>} */
     this.fitted = new Map();
   }
 
@@ -22,7 +24,7 @@ class LensPanel {
   }
 
   paint() {
-    const context = this.canvas.getContext("2d");
+    const context = contextOf(this.canvas);
     const { width, theme, left, cellWidth, scrollLeft, positions, pinned, hovered } = this.grid;
     context.fillStyle = cssColour(theme.background);
     context.fillRect(0, 0, width, this.height);
@@ -42,12 +44,14 @@ class LensPanel {
   }
 
   // Where a cell begins on the canvas; layer -1 is the row of the input tokens.
+  /** @param {LensCell} cell */
   corner({ layer, position }) {
     const { left, cellWidth, scrollLeft } = this.grid;
     const y = (this.reading.layers - 1 - layer) * CELL_HEIGHT + (layer < 0 ? LABEL_GAP : 0);
     return [left + position * cellWidth - scrollLeft, y];
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {LensCell} cell */
   paintCell(context, cell) {
     const { theme, cellWidth, vocabulary } = this.grid;
     const shown = this.reading.has(cell);
@@ -59,29 +63,35 @@ class LensPanel {
     if (shown) this.paintText(context, this.reading.text(cell, vocabulary), x, y, 500);
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {number} position */
   paintFed(context, position) {
     const { theme, labels } = this.grid;
     const marked = this.grid.isMarked({ position });
     context.fillStyle = cssColour(marked ? theme.text : theme.faded);
-    this.paintText(context, labels[position], ...this.corner({ layer: -1, position }), marked ? 700 : 400);
+    const [x, y] = this.corner({ layer: -1, position });
+    this.paintText(context, labels[position], x, y, marked ? 700 : 400);
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} y @param {number} weight */
   paintText(context, text, x, y, weight) {
     context.font = labelFont(this.grid.theme, weight);
     context.textAlign = "left";
     context.textBaseline = "middle";
     const name = `${weight} ${text}`;
-    if (!this.fitted.has(name)) this.fitted.set(name, fitText(context, text, this.grid.cellWidth - 2 * CELL_PADDING));
-    context.fillText(this.fitted.get(name), x + CELL_PADDING, y + CELL_HEIGHT / 2);
+    const fitted = this.fitted.get(name) ?? fitText(context, text, this.grid.cellWidth - 2 * CELL_PADDING);
+    this.fitted.set(name, fitted);
+    context.fillText(fitted, x + CELL_PADDING, y + CELL_HEIGHT / 2);
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {LensCell} cell @param {Rgb} colour */
   paintFrame(context, cell, colour) {
     if (cell.layer >= this.reading.layers) return;
     const [x, y] = this.corner(cell);
-    const box = [x + 0.5, y + 0.5, this.grid.cellWidth - 2, CELL_HEIGHT - 2];
-    strokeTwice(context, this.grid.theme, colour, () => context.strokeRect(...box));
+    const width = this.grid.cellWidth - 2;
+    strokeTwice(context, this.grid.theme, colour, () => context.strokeRect(x + 0.5, y + 0.5, width, CELL_HEIGHT - 2));
   }
 
+  /** @param {CanvasRenderingContext2D} context */
   paintLayerLabels(context) {
     const { theme, left } = this.grid;
     context.textAlign = "right";
@@ -95,6 +105,7 @@ class LensPanel {
     }
   }
 
+  /** @type {(event: MouseEvent) => LensCell | null} */
   cellUnder(event) {
     const { left, scrollLeft, cellWidth, positions } = this.grid;
     const frame = this.canvas.getBoundingClientRect();

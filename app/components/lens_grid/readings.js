@@ -1,7 +1,16 @@
 // What one picture of the lens shows: a run's own readings, or the difference between two. Cells are { layer, position }.
 const NO_TOKEN = -1;
+/** @typedef {{ layer: number, position: number }} LensCell */
 
 class Reading {
+  /** @type {number} */
+  layers;
+  /** @type {number} */
+  positions;
+  /** @type {number} */
+  depth; // of the list of top tokens
+
+  /** @param {string} title @param {string[]} layerLabels @param {Arrays} arrays @param {number} slot */
   constructor(title, layerLabels, arrays, slot) {
     this.title = title;
     this.layerLabels = layerLabels;
@@ -11,28 +20,34 @@ class Reading {
     [this.layers, this.positions, this.depth] = arrays[`top${slot}`].shape;
   }
 
+  /** @param {LensCell} cell */
   has({ layer, position }) {
     return layer < this.layers && this.top[this.at({ layer, position })] !== NO_TOKEN;
   }
 
+  /** @param {LensCell} cell */
   at({ layer, position }, rank = 0) {
     return (layer * this.positions + position) * this.depth + rank;
   }
 
+  /** @param {LensCell} cell */
   value({ layer, position }) {
     return this.measure[layer * this.positions + position];
   }
 
   // The best tokens as [index into the vocabulary, probability].
+  /** @type {(cell: LensCell) => [token: number, probability: number][]} */
   best(cell) {
     const ranks = Array.from({ length: this.depth }, (_, rank) => this.at(cell, rank));
     return ranks.map((at) => [this.top[at], this.probabilities[at]]);
   }
 
+  /** @param {LensCell} cell @param {string[]} vocabulary */
   text(cell, vocabulary) {
     return vocabulary[this.top[this.at(cell)]];
   }
 
+  /** @param {LensCell} cell */
   measureText(cell) {
     return significant(this.value(cell));
   }
@@ -42,27 +57,35 @@ class Reading {
 class Difference {
   title = "B − A";
 
+  /** @param {Reading} a @param {Reading} b */
   constructor(a, b) {
-    Object.assign(this, { a, b, positions: a.positions, layers: Math.min(a.layers, b.layers) });
+    this.a = a;
+    this.b = b;
+    this.positions = a.positions;
+    this.layers = Math.min(a.layers, b.layers);
     this.layerLabels = a.layerLabels.slice(0, this.layers);
     const cells = Array.from({ length: this.layers * this.positions }, (_, index) => index);
     const sizes = cells.map((index) => Math.abs(b.measure[index] - a.measure[index])).filter(Number.isFinite);
     this.limit = sizes.reduce((largest, size) => Math.max(largest, size), 0) || 1;
   }
 
+  /** @param {LensCell} cell */
   has(cell) {
     return this.a.has(cell) && this.b.has(cell);
   }
 
+  /** @param {LensCell} cell */
   value(cell) {
     return this.b.value(cell) - this.a.value(cell);
   }
 
+  /** @param {LensCell} cell @param {string[]} vocabulary */
   text(cell, vocabulary) {
     const [before, after] = [this.a, this.b].map((run) => run.text(cell, vocabulary));
     return before === after ? after : `${before} → ${after}`;
   }
 
+  /** @param {LensCell} cell */
   measureText(cell) {
     return withSign(this.value(cell));
   }

@@ -2,12 +2,25 @@
 const MOST_AT_ONCE = 100; // options of a list
 const HELD = 250; // milliseconds in which a key that is held, or a button of a number, goes on
 
+/** @typedef {{ kind: string, name: string, label: string }} Look what every kind of kinds.py sends, but for its help */
+/** @typedef {Look & { options: string[], width: number }} ChoiceLook a choice has no width */
+/** @typedef {Look & { placeholder: string, width: number, offered: string[] }} LineLook a line offers nothing */
+/** @typedef {Look & { least: number, most: number, step: number, placeholder: string, width: number }} NumberLook */
+/** @typedef {Look & { disabled: boolean, opened?: boolean | null }} ButtonLook */
+/** @typedef {any} OptionValue of what type is its kind's to say */
+
+/** @template {HTMLElement} Input */
 class Control {
   delay = 0;
+  /** @type {OptionValue} */
+  shown;
+  /** @type {Explanation | undefined} */
+  explanation;
 
+  /** @param {Look} look @param {(value: OptionValue) => void} choose */
   constructor(look, choose) {
     this.look = JSON.stringify(look);
-    this.choose = (value) => {
+    this.choose = (/** @type {OptionValue} */ value) => {
       this.shown = value;
       choose(value);
     };
@@ -20,7 +33,20 @@ class Control {
     this.place();
   }
 
+  // The browser's control.
+  /** @type {(look: any) => Input} */
+  make({ kind }) {
+    throw new TypeError(`No control is a ${kind}`);
+  }
+
+  // Shows a value.
+  /** @param {OptionValue} value */
+  set(value) {
+    throw new TypeError(`Nothing shows ${value}`);
+  }
+
   // Whether it looks so already, or does now.
+  /** @param {any} look */
   becomes(look) {
     return JSON.stringify(look) === this.look;
   }
@@ -29,6 +55,7 @@ class Control {
     this.element.append(this.title, this.input);
   }
 
+  /** @param {string} help @param {Tooltip} tooltip */
   explain(help, tooltip) {
     if (!this.explanation) {
       this.explanation = new Explanation(tooltip);
@@ -39,20 +66,25 @@ class Control {
   }
 
   // What the user is typing stays, unless something else than before is to be shown.
+  /** @param {OptionValue} value */
   show(value) {
     if (value !== this.shown) this.reset(value);
   }
 
+  /** @param {OptionValue} value */
   reset(value) {
     this.shown = value;
     this.set(value);
   }
 }
 
+/** @extends {Control<HTMLDivElement>} */
 class Choice extends Control {
+  /** @param {ChoiceLook} look */
   make({ name, options }) {
     const group = element("div", "segments");
     group.setAttribute("role", "radiogroup");
+    /** @type {HTMLInputElement[]} */
     this.radios = options.map((text) => {
       const radio = element("input");
       Object.assign(radio, { type: "radio", name, value: text, onchange: () => this.choose(text) });
@@ -71,6 +103,7 @@ class Choice extends Control {
     super.place();
   }
 
+  /** @param {OptionValue} value */
   set(value) {
     for (const radio of this.radios) radio.checked = radio.value === value;
   }
@@ -78,7 +111,9 @@ class Choice extends Control {
 
 // All tokens of a long prompt, of which a page may have six lists, take the browser longer than the rest of the page: a
 // long list is of the shown one alone until the user turns to it.
+/** @extends {Control<HTMLSelectElement>} */
 class List extends Control {
+  /** @param {ChoiceLook} look */
   make({ options, width }) {
     const list = element("select");
     list.style.width = `${width}px`;
@@ -89,6 +124,7 @@ class List extends Control {
     return list;
   }
 
+  /** @param {string[]} options */
   fill(options) {
     if (this.filled) return;
     this.filled = true;
@@ -96,6 +132,7 @@ class List extends Control {
     this.set(this.shown);
   }
 
+  /** @param {OptionValue} value */
   set(value) {
     const shown = value ?? "";
     if (!this.filled) this.input.replaceChildren(new Option(shown, shown));
@@ -103,6 +140,7 @@ class List extends Control {
   }
 }
 
+/** @extends {Control<HTMLInputElement>} */
 class Switch extends Control {
   make() {
     const box = element("input");
@@ -117,12 +155,15 @@ class Switch extends Control {
     this.title.prepend(this.input);
   }
 
+  /** @param {OptionValue} value */
   set(value) {
     this.input.checked = value;
   }
 }
 
+/** @extends {Control<HTMLInputElement>} */
 class Line extends Control {
+  /** @param {LineLook} look */
   make({ placeholder, width }) {
     const line = element("input");
     Object.assign(line, { type: "text", placeholder, autocomplete: "off", spellcheck: false });
@@ -131,6 +172,7 @@ class Line extends Control {
     return line;
   }
 
+  /** @param {OptionValue} value */
   set(value) {
     this.input.value = value;
   }
@@ -139,9 +181,12 @@ class Line extends Control {
 // The browser lists what it finds the line's text in. One that is on offer steps back, to be seen behind an empty line,
 // so that all are listed; one that was typed can be gone on with.
 class Suggested extends Line {
+  /** @param {LineLook} look */
   make(look) {
     const line = super.make(look);
+    /** @type {string[]} */
     this.offered = look.offered;
+    /** @type {string} */
     this.placeholder = look.placeholder;
     line.setAttribute("list", `offered-${look.name}`);
     line.onpointerdown = () => this.offer();
@@ -160,7 +205,7 @@ class Suggested extends Line {
   place() {
     super.place();
     const list = element("datalist");
-    list.id = this.input.getAttribute("list");
+    list.id = this.input.getAttribute("list") ?? "";
     list.append(...this.offered.map((text) => new Option(text, text)));
     this.element.append(list);
   }
@@ -171,15 +216,18 @@ class Suggested extends Line {
     this.input.value = "";
   }
 
+  /** @param {OptionValue} value */
   set(value) {
     super.set(value);
     this.input.placeholder = this.placeholder;
   }
 }
 
+/** @extends {Control<HTMLInputElement>} */
 class Numeral extends Control {
   delay = HELD;
 
+  /** @param {NumberLook} look */
   make({ least, most, step, placeholder, width }) {
     const numeral = element("input");
     Object.assign(numeral, { type: "number", min: least, max: most, step, placeholder, required: !placeholder });
@@ -188,30 +236,36 @@ class Numeral extends Control {
     return numeral;
   }
 
+  /** @param {OptionValue} value */
   set(value) {
     this.input.value = value ?? "";
   }
 }
 
+/** @extends {Control<HTMLInputElement>} */
 class Slider extends Control {
   delay = HELD;
 
+  /** @param {NumberLook} look */
   make({ least, most, step, width }) {
     const slider = element("input");
     Object.assign(slider, { type: "range", min: least, max: most, step });
     slider.style.width = `${width}px`;
     slider.oninput = () => this.tell();
     slider.onchange = () => this.choose(slider.valueAsNumber);
+    /** @type {number} */
     this.decimals = String(step).split(".")[1]?.length ?? 0;
     return slider;
   }
 
   place() {
+    /** @type {HTMLOutputElement} */
     this.number = element("output");
     super.place();
     this.title.append(this.number);
   }
 
+  /** @param {OptionValue} value */
   set(value) {
     this.input.value = value;
     this.tell();
@@ -222,7 +276,12 @@ class Slider extends Control {
   }
 }
 
+/** @extends {Control<HTMLButtonElement>} */
 class Button extends Control {
+  /** @type {string | undefined} */
+  help;
+
+  /** @param {ButtonLook} look */
   make(look) {
     this.input = element("button");
     Object.assign(this.input, { type: "button", onclick: () => this.choose(null) });
@@ -231,6 +290,7 @@ class Button extends Control {
   }
 
   // With other words it is the same button still, and keeps the keyboard's focus.
+  /** @param {ButtonLook} look */
   becomes({ kind, label, disabled, opened = null }) {
     if (!this.element.matches(`.${kind}`)) return false;
     Object.assign(this.input, { textContent: label, disabled, ariaExpanded: opened });
@@ -241,17 +301,21 @@ class Button extends Control {
     this.element.append(this.input);
   }
 
+  /** @param {string} help @param {Tooltip} tooltip */
   explain(help, tooltip) {
     if (help === this.help) return;
     this.help = help;
     this.input.ariaDescription = help;
-    this.input.onpointerenter = ({ clientX, clientY }) => help && tooltip.show(clientX, clientY, help, []);
+    this.input.onpointerenter = ({ clientX, clientY }) => {
+      if (help) tooltip.show(clientX, clientY, help, []);
+    };
     this.input.onpointerleave = tooltip.hide;
   }
 
   set() {}
 }
 
+/** @type {Record<string, new (look: any, choose: (value: OptionValue) => void) => Control<any>>} */
 const CONTROLS = {
   choice: Choice,
   list: List,

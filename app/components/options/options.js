@@ -2,12 +2,30 @@
 // the server sends may be older and does not undo it.
 const PHONE = 640; // CSS pixels; up to this width of the window all options are behind the button
 
+/** @typedef {Look & { help: string, folded: boolean }} ToldLook */
+/** @typedef {Record<string, [value: OptionValue, time: number]>} Unheard by name: a value and when (ms) it was chosen */
+/**
+ * @typedef {{ values: Record<string, OptionValue>, heard: number, lead: string, inForm?: boolean }} OptionsProps
+ * of options/__init__.py
+ */
+
 class Options {
   listeners = {};
+  /** @type {Map<string, Control<any>>} */
   controls = new Map(); // by name
-  unheard = {}; // by name: a value and when (ms) it was chosen
-  latest = 0;
+  /** @type {Unheard} */
+  unheard = {};
+  latest = 0; // (ms) when something was chosen
+  heard = 0; // (ms) up to when the server has heard of it
+  inForm = false;
+  /** @type {Record<string, OptionValue>} */
+  told = {}; // by the server
+  /** @type {ToldLook[]} */
+  looks = [];
+  measured = ""; // for what width and options
+  fitting = 0; // how many of these have room in the row
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.row = element("div", "options");
@@ -19,6 +37,7 @@ class Options {
   }
 
   // The button that opens what does not stand in the row; Escape or a click elsewhere closes it.
+  /** @param {HTMLElement} more */
   openerOf(more) {
     const opener = element("button", "opener", "More options");
     opener.type = "button";
@@ -38,12 +57,15 @@ class Options {
   }
 
   // These keys submit a form, and what is typed goes with it as if it had been left before.
-  press({ key, ctrlKey, metaKey, target }) {
-    if (!this.inForm || key !== "Enter" || !(ctrlKey || metaKey)) return;
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    if (!this.inForm || event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    const target = targetOf(event);
     target.blur();
     target.focus();
   }
 
+  /** @param {OptionsProps} props @param {{ looks: Bytes }} arrays */
   update({ values, heard, lead, inForm = false }, { looks }) {
     this.lead.textContent = lead;
     this.row.classList.toggle("in-form", inForm);
@@ -52,6 +74,7 @@ class Options {
   }
 
   // What was reported last; null where an epoch begins, which ends what the server has not heard.
+  /** @param {Unheard | null} reported */
   setValue(reported) {
     if (reported === null) return this.giveWay();
     this.unheard = Object.fromEntries(Object.entries(reported).filter(([, [, time]]) => time > this.heard));
@@ -73,6 +96,7 @@ class Options {
   }
 
   // A control that looks the same as before, or can come to, stays.
+  /** @param {ToldLook[]} looks */
   setLooks(looks) {
     const before = this.controls;
     this.controls = new Map(looks.map((look) => [look.name, this.control(look, before.get(look.name))]));
@@ -96,31 +120,36 @@ class Options {
   }
 
   // The first options that fit stand in the row; the others, and those that always do, behind the button.
+  /** @param {ToldLook[]} options @param {ToldLook[]} always */
   place(options, always) {
     const [row, folded] = [options.slice(0, this.fitting), [...options.slice(this.fitting), ...always]];
-    const elements = (looks) => looks.map(({ name }) => this.controls.get(name).element);
+    /** @type {(looks: ToldLook[]) => HTMLElement[]} */
+    const elements = (looks) => looks.flatMap(({ name }) => this.controls.get(name)?.element ?? []);
     setChildren(this.more, elements(folded));
     const lead = this.lead.textContent ? [this.lead] : [];
     setChildren(this.row, [...lead, ...elements(row), ...(folded.length > 0 ? [this.opener] : [])]);
   }
 
   wraps() {
-    const [first, last] = [this.row.firstElementChild, this.opener].map((each) => each.getBoundingClientRect());
+    const [first, last] = [this.row.children[0], this.opener].map((each) => each.getBoundingClientRect());
     return last.top >= first.bottom;
   }
 
+  /** @param {ToldLook} look @param {Control<any> | undefined} before */
   control({ help, folded, ...look }, before) {
+    /** @type {() => Control<any>} */
     const made = () => new CONTROLS[look.kind](look, (value) => this.choose(look.name, value));
     const control = before?.becomes(look) ? before : made();
     control.explain(help, this.view.tooltip);
     return control;
   }
 
+  /** @param {string} name @param {OptionValue} value */
   choose(name, value) {
     this.latest = Math.max(Date.now(), this.latest + 1);
     this.unheard[name] = [value, this.latest];
     if (this.inForm) this.view.tell({ ...this.unheard }); // no message, so nothing to wait for
-    else this.view.report({ ...this.unheard }, this.controls.get(name).delay);
+    else this.view.report({ ...this.unheard }, this.controls.get(name)?.delay);
   }
 
   draw() {

@@ -1,3 +1,6 @@
+/** @typedef {Record<Side, number>} Cell */
+/** @typedef {Record<Side, number | null>} Hovered a cell, or a token of one side: the topic "hover" */
+/** @typedef {Marks & { quiet?: boolean }} Pin the topic "pin"; of one that is quiet Python hears by itself */
 /** @typedef {Record<string, (value: any) => unknown>} Listeners by topic */
 /** @typedef {{ latest: (topic: string) => any, send: (topic: string, value: unknown) => unknown[], leave: () => void }} Link */
 

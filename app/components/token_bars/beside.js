@@ -1,7 +1,12 @@
 // What run B writes by itself, under what A wrote; and how far the two are apart at each step.
 class BesideLine {
   differs = false;
+  /** @type {HTMLElement[]} */
+  chips = [];
+  /** @type {Float32Array} */
+  logProbs;
 
+  /** @param {TokenBars} owner */
   constructor(owner) {
     this.owner = owner;
     this.box = element("div", "beside");
@@ -12,9 +17,10 @@ class BesideLine {
     this.line.onpointerover = (event) => this.hover(event);
     this.line.onpointermove = (event) => owner.view.tooltip.move(event.clientX, event.clientY);
     this.line.onpointerleave = () => owner.view.tooltip.hide();
-    this.line.onclick = (event) => this.chips.includes(event.target) && owner.go(this.chips.indexOf(event.target));
+    this.line.onclick = (event) => owner.go(this.chips.indexOf(targetOf(event)));
   }
 
+  /** @param {BesideProps | null} props @param {Record<string, Floats>} arrays */
   update(props, arrays) {
     this.box.hidden = !props;
     this.chips = [];
@@ -27,6 +33,7 @@ class BesideLine {
     this.line.ariaLabel = `${this.chips.length} tokens written by B`;
   }
 
+  /** @param {string} label @param {string | undefined} ofA */
   chip(label, ofA) {
     const differs = label !== ofA;
     this.differs ||= differs;
@@ -36,23 +43,27 @@ class BesideLine {
     return chip;
   }
 
+  /** @param {Theme} theme @param {ColourScale} scale */
   draw(theme, scale) {
     this.chips.forEach((chip, step) => paint(chip, scale.colour(theme, Math.exp(this.logProbs[step]))));
   }
 
+  /** @param {number} step */
   mark(step) {
     this.chips.forEach((chip, place) => chip.classList.toggle("chosen", place === step));
   }
 
+  /** @param {MouseEvent} event */
   hover(event) {
     const { view } = this.owner;
-    const step = this.chips.indexOf(event.target);
+    const step = this.chips.indexOf(targetOf(event));
     if (step < 0) return view.tooltip.hide();
+    /** @type {TooltipRow[]} */
     const rows = [
       ["step", `${step + 1} of ${this.chips.length}`],
       ["probability, after B's own text", significant(Math.exp(this.logProbs[step]))],
     ];
-    view.tooltip.show(event.clientX, event.clientY, this.chips[step].textContent, rows);
+    view.tooltip.show(event.clientX, event.clientY, this.chips[step].textContent ?? "", rows);
   }
 }
 
@@ -61,6 +72,12 @@ class BesideLine {
 const MOST_APART = Math.LN2;
 
 class ApartStrip {
+  /** @type {Float32Array} */
+  values; // of each step two: of the models' own distributions and of those drawn from
+  /** @type {HTMLElement[]} */
+  columns = [];
+
+  /** @param {TokenBars} owner */
   constructor(owner) {
     this.owner = owner;
     this.box = element("div", "apart");
@@ -69,18 +86,20 @@ class ApartStrip {
     this.box.append(element("span", "name", "A and B apart at each step: Jensen–Shannon, 0 to 0.693 nats (height: its root)"), this.line);
     this.line.onpointerover = (event) => this.hover(event);
     this.line.onpointerleave = () => owner.view.tooltip.hide();
-    this.line.onclick = (event) => owner.go(this.columns.indexOf(event.target.closest(".column")));
+    this.line.onclick = (event) => owner.go(this.stepOf(event));
   }
 
+  /** @param {Float32Array | null} values */
   update(values) {
     this.box.hidden = !values;
-    this.values = values ?? [];
+    this.values = values ?? new Float32Array();
     this.columns = upTo(this.values.length / 2).map((step) => this.column(this.values[2 * step]));
     this.line.replaceChildren(...this.columns);
     const said = this.columns.map((_, step) => this.values[2 * step].toFixed(2)).join(", ");
     this.line.ariaLabel = `Jensen–Shannon divergence of A and B in nats at each step: ${said}`;
   }
 
+  /** @param {number} value */
   column(value) {
     const column = element("span", "column");
     const bar = element("span", "level");
@@ -89,19 +108,28 @@ class ApartStrip {
     return column;
   }
 
+  /** @param {Theme} theme */
   draw(theme) {
     this.box.style.setProperty("--level", cssColour(colourAt(theme.map, 0.65)));
   }
 
+  /** @param {number} step */
   mark(step) {
     this.columns.forEach((column, place) => column.classList.toggle("chosen", place === step));
   }
 
+  /** @param {MouseEvent} event */
+  stepOf(event) {
+    return this.columns.findIndex((column) => column.contains(targetOf(event)));
+  }
+
+  /** @param {MouseEvent} event */
   hover(event) {
     const { view, steps } = this.owner;
-    const step = this.columns.indexOf(event.target.closest(".column"));
+    const step = this.stepOf(event);
     if (step < 0) return view.tooltip.hide();
     const [own, drawn] = this.values.slice(2 * step, 2 * step + 2);
+    /** @type {TooltipRow[]} */
     const rows = [
       ["of the models' own distributions", `${significant(own)} nats`],
       ["of those drawn from", `${significant(drawn)} nats`],

@@ -4,13 +4,18 @@ const BARS_HELP = "Up and down arrow keys go from token to token.";
 const PUT_HELP = "Enter writes it here in place of the present one and goes on from there.";
 const DRAWN_MARK = "◆";
 const DRAWN_BY_B_MARK = "◇";
+/** @type {("before" | "after")[]} */
 const WHENS = ["before", "after"];
 
+/** @type {(share: number, digits?: number) => string} */
 const percent = (share, digits = 3) => (share >= 0.0001 ? `${Number((100 * share).toPrecision(digits))}%` : "<0.01%");
+/** @type {(value: number) => string} */
 const nats = (value) => `${value.toFixed(2).replace("-", "−")} nats`;
+/** @type {(share: number, digits?: number) => string} */
 const cutOr = (share, digits) => (share === 0 ? "cut" : percent(share, digits));
 
 // A difference of probabilities in percentage points.
+/** @param {number} difference */
 function points(difference) {
   const size = Math.abs(100 * difference);
   if (size === 0) return "0";
@@ -18,8 +23,16 @@ function points(difference) {
 }
 
 class StepBars {
+  /** @type {number | null} */
   cursor = null;
+  /** @type {Step} */
+  step;
+  /** @type {HTMLElement[]} */
+  rows = [];
+  longest = 1; // of the shares
+  farthest = 0; // of the differences
 
+  /** @param {TokenBars} owner */
   constructor(owner) {
     this.owner = owner;
     this.box = element("div", "step");
@@ -43,6 +56,7 @@ class StepBars {
     this.list.onblur = () => owner.view.tooltip.hide();
   }
 
+  /** @param {string} text @param {string} name @param {number} by */
   button(text, name, by) {
     const button = element("button", "", text);
     button.ariaLabel = name;
@@ -50,14 +64,17 @@ class StepBars {
     return button;
   }
 
+  /** @param {Theme} theme */
   draw(theme) {
     const [less, more] = [0.22, 0.78].map((share) => cssColour(colourAt(theme.diverging, share)));
     this.box.style.setProperty("--less", less);
     this.box.style.setProperty("--more", more);
   }
 
+  /** @param {Step} step @param {number} place @param {number} count */
   show(step, place, count) {
-    Object.assign(this, { step, cursor: null });
+    this.step = step;
+    this.cursor = null;
     const [first, last] = this.box.querySelectorAll("button");
     first.disabled = place === 0;
     last.disabled = place === count - 1;
@@ -88,7 +105,7 @@ class StepBars {
   }
 
   isOtherOfB() {
-    return this.step.b && this.step.b.token !== this.step.token;
+    return this.step.b !== undefined && this.step.b.token !== this.step.token;
   }
 
   // What there is to say of the step in a line.
@@ -100,22 +117,25 @@ class StepBars {
     return `${written}${given ? "" : " by A"} · ${this.numbers(this.step)} · ${byB}: ${this.numbers(b)}`;
   }
 
+  /** @param {Step} step */
   numbers({ logProb, entropies }) {
     const [own, drawn] = entropies.map(nats);
     return `log-probability ${nats(logProb)} · entropy ${own}, of what is drawn from ${drawn}`;
   }
 
   // B - A of one token before and after the cuts.
+  /** @param {number} index */
   differences(index) {
     const { choices, b } = this.step;
     return b ? WHENS.map((when) => b.choices[index][when] - choices[index][when]) : [];
   }
 
+  /** @param {StepChoice} choice @param {number} index */
   row(choice, index) {
     const { step } = this;
     const other = step.b?.choices[index];
     const isWritten = choice.token === step.token;
-    const isWrittenByB = this.isOtherOfB() && choice.token === step.b.token;
+    const isWrittenByB = this.isOtherOfB() && choice.token === step.b?.token;
     const isCut = choice.after === 0 && (!other || other.after === 0);
     const names = ["row", isWritten || isWrittenByB ? "written" : "", isCut ? "cut" : "", other ? "two" : ""];
     const row = element("div", names.filter(Boolean).join(" "));
@@ -128,15 +148,18 @@ class StepBars {
     return row;
   }
 
+  /** @param {StepChoice} choice @param {StepChoice | undefined} other @param {number} index */
   spoken(choice, other, index) {
-    const said = ({ before, after }) => `${percent(before)}, after the cuts ${cutOr(after)}`;
+    const said = (/** @type {StepChoice} */ { before, after }) => `${percent(before)}, after the cuts ${cutOr(after)}`;
     if (!other) return `${choice.label}, ${said(choice)}`;
     const [own, drawn] = this.differences(index).map(points);
     return `${choice.label}, A ${said(choice)}, B ${said(other)}, B minus A ${own} points, after the cuts ${drawn}`;
   }
 
+  /** @param {StepChoice} choice @param {StepChoice | undefined} other @param {number} index */
   cells(choice, other, index) {
     if (!other) return [this.track(choice), this.share(choice)];
+    /** @type {(name: string, ...parts: HTMLElement[]) => HTMLElement} */
     const cell = (name, ...parts) => {
       const made = element("span", `cell ${name}`);
       made.append(...parts);
@@ -150,6 +173,7 @@ class StepBars {
     ];
   }
 
+  /** @param {StepChoice} choice */
   track(choice) {
     const track = element("span", "track");
     for (const when of WHENS) {
@@ -161,6 +185,7 @@ class StepBars {
   }
 
   // Bars from the middle: to the right what B has more, to the left what it has less.
+  /** @param {number[]} differences */
   signedTrack(differences) {
     const track = element("span", "track signed");
     differences.forEach((difference, place) => {
@@ -173,29 +198,35 @@ class StepBars {
     return track;
   }
 
+  /** @param {StepChoice} choice */
   share({ before, after }) {
     const digits = this.step.b ? 2 : 3; // as many as fit beside or under a bar
     return element("span", "share", `${percent(before, digits)} → ${cutOr(after, digits)}`);
   }
 
+  /** @param {Event} event */
   indexOf(event) {
-    return this.rows.indexOf(event.target.closest(".row"));
+    return this.rows.findIndex((row) => row.contains(targetOf(event)));
   }
 
+  /** @param {number} index */
   put(index) {
     if (index >= 0) this.owner.put(this.step.choices[index].token);
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const last = this.rows.length - 1;
     const { cursor } = this;
-    const next = {
+    /** @type {Record<string, number | undefined>} */
+    const moves = {
       ArrowUp: Math.max(0, (cursor ?? 1) - 1),
       ArrowDown: Math.min(last, (cursor ?? -1) + 1),
       Home: 0,
       End: last,
-    }[event.key];
+    };
+    const next = moves[event.key];
     if (next !== undefined) this.move(next);
     else if ((event.key === "Enter" || event.key === " ") && cursor !== null) this.put(cursor);
     else if (event.key === "ArrowLeft" || event.key === "ArrowRight") return this.owner.press(event);
@@ -203,6 +234,7 @@ class StepBars {
     event.preventDefault();
   }
 
+  /** @param {number} index */
   move(index) {
     this.cursor = index;
     const row = this.rows[index];
@@ -211,15 +243,17 @@ class StepBars {
     row.scrollIntoView({ block: "nearest" });
     const { right, bottom } = row.getBoundingClientRect();
     this.tell(index, right, bottom);
-    this.owner.view.announce(row.ariaLabel);
+    this.owner.view.announce(row.ariaLabel ?? "");
   }
 
+  /** @param {MouseEvent} event */
   hover(event) {
     const index = this.indexOf(event);
     if (index < 0) return this.owner.view.tooltip.hide();
     this.tell(index, event.clientX, event.clientY);
   }
 
+  /** @param {number} index @param {number} x @param {number} y */
   tell(index, x, y) {
     const { step, owner } = this;
     const choice = step.choices[index];
@@ -228,6 +262,7 @@ class StepBars {
     owner.view.tooltip.show(x, y, choice.label, rows);
   }
 
+  /** @type {(choice: StepChoice) => TooltipRow[]} */
   factsOf({ before, after, rank }) {
     return [
       ["the model's own", significant(before)],
@@ -237,8 +272,10 @@ class StepBars {
     ];
   }
 
+  /** @type {(a: StepChoice, b: StepChoice, index: number) => TooltipRow[]} */
   factsOfTwo(a, b, index) {
     const [own, drawn] = this.differences(index).map(withSign);
+    /** @type {(name: string, choice: StepChoice) => TooltipRow[]} */
     const of = (name, { before, after, rank }) => [
       [`${name}: the model's own`, `${significant(before)}, rank ${rank}`],
       [`${name}: drawn with`, after === 0 ? "cut" : significant(after)],

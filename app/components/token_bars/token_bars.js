@@ -3,10 +3,40 @@
 const KEY_DELAY = 250; // milliseconds until the server hears of a step that was walked to
 const STEP_HELP = "Left and right arrow keys go from step to step, Home and End to the first and the last.";
 
+/**
+ * A token that could be written, or was; probabilities are those before and after the cuts.
+ * @typedef {{ token: number, label: string, rank: number, before: number, after: number }} StepChoice
+ */
+/**
+ * @typedef {object} Step
+ * @property {string} label
+ * @property {number} token
+ * @property {boolean} given whether the user put it there
+ * @property {number} logProb (nats), as are the next two
+ * @property {number[]} entropies before and after the cuts
+ * @property {StepChoice[]} choices
+ * @property {Step} [b] what B makes of the same choices
+ */
+/** @typedef {{ prompt: string[], nPrompt: number }} Prompt its end, and how many tokens it has */
+/** @typedef {Prompt & { own: string[], labels: string[] }} BesideProps */
+/** @typedef {{ labels: string[], given: boolean[], choices: string[][] }} StepsProps */
+/**
+ * @typedef {Prompt & StepsProps & { queries: number[], beside: BesideProps | null, inFile: boolean }} TokenBarsProps
+ * of token_bars/__init__.py
+ */
+
 class TokenBars {
   listeners = {};
   step = 0;
+  /** @type {Step[]} */
+  steps = [];
+  /** @type {HTMLElement[]} */
+  chips = [];
+  /** @type {number[]} */
+  queries = [];
+  inFile = false;
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
@@ -27,8 +57,10 @@ class TokenBars {
     this.line.onblur = () => view.tooltip.hide();
   }
 
+  /** @param {TokenBarsProps} props @param {Record<string, Floats>} arrays */
   update(props, arrays) {
-    Object.assign(this, props);
+    this.queries = props.queries;
+    this.inFile = props.inFile;
     const b = props.beside;
     this.steps = stepsOf(props, arrays, "");
     if (b) stepsOf({ ...props, labels: b.labels }, arrays, "b.").forEach((step, at) => (this.steps[at].b = step));
@@ -40,6 +72,7 @@ class TokenBars {
     this.strip.update(b && arrays["b.apart"].values);
   }
 
+  /** @param {number} step */
   chip(step) {
     const { label, given } = this.steps[step];
     const chip = element("span", given ? "chip given" : "chip", label);
@@ -49,10 +82,12 @@ class TokenBars {
     return chip;
   }
 
+  /** @param {number[]} value */
   setValue([step]) {
     this.show(Math.min(step, this.steps.length - 1));
   }
 
+  /** @param {Theme} theme */
   draw(theme) {
     const scale = new ColourScale({ root: "sqrt", limit: 1 });
     this.chips.forEach((chip, step) => paint(chip, scale.colour(theme, Math.exp(this.steps[step].logProb))));
@@ -65,6 +100,7 @@ class TokenBars {
     this.legend.replaceChildren(...entries);
   }
 
+  /** @param {number} step */
   show(step) {
     this.step = step;
     this.chips.forEach((chip, place) => {
@@ -78,6 +114,7 @@ class TokenBars {
   }
 
   // Looks at another step. The query that wrote it is pinned at once; Python hears of it, and of no pin, later.
+  /** @param {number} step */
   go(step, delay = 0) {
     if (step < 0 || step >= this.steps.length || step === this.step) return;
     this.show(step);
@@ -87,44 +124,53 @@ class TokenBars {
   }
 
   // Asks for a token in place of the one that was written.
+  /** @param {number} token */
   put(token) {
     if (!this.inFile) this.view.report([this.step, token]);
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { step, steps } = this;
-    const next = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: steps.length - 1 }[event.key];
+    /** @type {Record<string, number | undefined>} */
+    const moves = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: steps.length - 1 };
+    const next = moves[event.key];
     if (next === undefined) return;
     this.go(next, KEY_DELAY);
     this.chips[this.step].scrollIntoView({ block: "nearest" });
     event.preventDefault();
   }
 
+  /** @param {MouseEvent} event */
   click(event) {
-    const step = this.chips.indexOf(event.target);
+    const step = this.chips.indexOf(targetOf(event));
     if (step >= 0) this.go(step);
     this.hover(event);
   }
 
+  /** @param {MouseEvent} event */
   hover(event) {
-    const step = this.chips.indexOf(event.target);
+    const step = this.chips.indexOf(targetOf(event));
     if (step < 0) return this.view.tooltip.hide();
     const { label, logProb, given } = this.steps[step];
+    /** @type {TooltipRow[]} */
     const rows = [
       ["step", `${step + 1} of ${this.steps.length}`],
       ["probability", significant(Math.exp(logProb))],
       ["log-probability", `${withSign(logProb).replace("+", "")} nats`],
-      ...(given ? [["", "put there by you"]] : []),
     ];
+    if (given) rows.push(["", "put there by you"]);
     this.view.tooltip.show(event.clientX, event.clientY, label, rows);
   }
 }
 
 // The steps of a run; its arrays' names begin with the prefix.
+/** @type {(props: StepsProps, arrays: Record<string, Floats>, prefix: string) => Step[]} */
 function stepsOf({ labels, given, choices: named }, arrays, prefix) {
-  const array = (name) => arrays[`${prefix}${name}`];
+  const array = (/** @type {string} */ name) => arrays[`${prefix}${name}`];
   const [, across] = array("tokens").shape;
+  /** @type {(name: string, step: number) => number[]} */
   const row = (name, step) => Array.from(array(name).values.slice(step * across, (step + 1) * across));
   return labels.map((label, step) => {
     const [logProb, own, drawn] = array("numbers").values.slice(3 * step, 3 * step + 3);
@@ -141,11 +187,13 @@ function stepsOf({ labels, given, choices: named }, arrays, prefix) {
 }
 
 // The end of a prompt under its name.
+/** @param {string} name @param {Prompt} prompt */
 function tailOf(name, { prompt, nPrompt }) {
   const cut = nPrompt > prompt.length ? ["…"] : [];
   return [element("span", "name", name), ...[...cut, ...prompt].map((label) => element("span", "word", label))];
 }
 
+/** @param {HTMLElement} chip @param {Rgb} colour */
 function paint(chip, colour) {
   chip.style.background = cssColour(colour);
   chip.style.color = inkOn(colour);

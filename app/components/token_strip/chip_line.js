@@ -1,17 +1,25 @@
 // One list of chips: A's, B's or the difference's; of all tokens, or of those at one end of the attention.
 const STRONGEST = 3;
 const BLOCK = 128; // chips: those of blocks outside the list's sight are not coloured anew with each move of the pointer
+/** @type {Record<Side, string>} */
 const LINE_NAMES = { key: "Source", query: "Target" };
 
 class ChipLine {
+  /** @type {number | null} */
   cursor = null; // where the keyboard is
+  /** @type {string[]} */
   looks = []; // of each chip
+  /** @type {Set<Node | null>} */
   unseen = new Set(); // blocks out of sight
+  /** @type {ColourScale | null} */
   missed = null; // the scale of colours that these have not got
 
-  // `end` is "key" or "query" where the other one has other tokens, else null.
+  // `end` is null unless the other one has other tokens.
+  /** @param {TokenStrip} strip @param {Comparison} comparison @param {number} index @param {Side | null} end */
   constructor(strip, comparison, index, end) {
-    Object.assign(this, { strip, end, head: comparison.heads[index] });
+    this.strip = strip;
+    this.end = end;
+    this.head = comparison.heads[index];
     this.axis = strip.axes[end ?? "query"];
     const { labels, presence } = this.axis;
     const line = [end ?? "token", index].join("-");
@@ -31,7 +39,7 @@ class ChipLine {
     this.list.ariaLabel = `${tokens}, coloured by ${name}. ${help}`;
     this.blocks = this.blocksOfChips();
     this.list.append(...this.blocks);
-    const side = [LINE_NAMES[end], comparison.sides[index]].filter(Boolean).join(" ");
+    const side = [end && LINE_NAMES[end], comparison.sides[index]].filter(Boolean).join(" ");
     this.box = element("div", "line");
     if (side) this.box.append(element("span", "side", side));
     this.box.append(this.list);
@@ -44,13 +52,14 @@ class ChipLine {
     return starts.map((start) => {
       const block = element("div", "block");
       block.setAttribute("role", "presentation");
-      if (starts.length > 1) block.dataset.start = start;
+      if (starts.length > 1) block.dataset.start = String(start);
       block.append(...this.chips.slice(start, start + BLOCK));
       return block;
     });
   }
 
   // A block that comes into sight gets the colours that it has missed.
+  /** @param {IntersectionObserverEntry[]} entries */
   see(entries) {
     for (const { target, isIntersecting } of entries) this.unseen[isIntersecting ? "delete" : "add"](target);
     if (this.missed) this.colour(this.missed, true);
@@ -68,6 +77,7 @@ class ChipLine {
   }
 
   // The end at which tokens that are not pinned get their colour; a token alone can stand at both.
+  /** @returns {Side} */
   get seenAs() {
     return this.end ?? (this.strip.direction === "from" ? "key" : "query");
   }
@@ -83,11 +93,13 @@ class ChipLine {
   }
 
   // The cells of some of these tokens at that end with some at the other one, as one number.
+  /** @param {Side} end @param {number[]} places @param {number[]} others */
   combined(end, places, others) {
     const [queries, keys] = end === "query" ? [places, others] : [others, places];
     return combinedValue(this.head, queries, keys);
   }
 
+  /** @param {number} place */
   valueAt(place) {
     return this.centres.length > 0 ? this.combined(this.seenAs, [place], this.centres) : NaN;
   }
@@ -99,8 +111,9 @@ class ChipLine {
   }
 
   // A sum can be larger than any of its terms.
+  /** @returns {ColourScale} */
   scale() {
-    const scale = this.strip.scales.get(this.head);
+    const scale = /** @type {ColourScale} */ (this.strip.scales.get(this.head));
     if (this.centres.length < 2) return scale;
     const largest = this.chips.reduce((most, _, place) => Math.max(most, Math.abs(this.valueAt(place)) || 0), 0);
     return largest <= scale.limit ? scale : new ColourScale({ ...scale, limit: roundLimitUp(largest) });
@@ -109,15 +122,18 @@ class ChipLine {
   // Gives each chip the colour of what it gets from, or gives to, the centres. Most look as before from one place of the
   // pointer to the next, and are left alone: of a thousand chips the browser would else look at each anew. What follows
   // the pointer is of chips in sight alone; the others get it when they come into sight.
+  /** @param {ColourScale} scale @param {boolean} inSight */
   colour(scale, inSight) {
     const { strip, head, seenAs, pinsAs, centres } = this;
+    const { theme } = strip;
+    if (!theme) return;
     this.missed = inSight ? scale : null;
     const ends = [...new Set([seenAs, pinsAs])];
     this.chips.forEach((chip, place) => {
       if (inSight && this.unseen.has(chip.parentNode)) return;
       const value = this.valueAt(place);
-      const colour = Number.isNaN(value) ? null : scale.colour(strip.theme, value);
-      const { query, key } = { [seenAs]: place, [OTHER_END[seenAs]]: centres[0] };
+      const colour = Number.isNaN(value) ? null : scale.colour(theme, value);
+      const { query, key } = /** @type {Cell} */ ({ [seenAs]: place, [OTHER_END[seenAs]]: centres[0] });
       const lack = colour || centres.length === 0 ? null : head.lack(query, key);
       const pinned = ends.some((end) => strip.pinned[end].includes(place));
       const hovered = ends.some((end) => strip.hovered[end] === place);
@@ -135,12 +151,14 @@ class ChipLine {
   }
 
   // What is pointed at with the pointer on a token: beside pinned ones a cell, else the token that would be pinned.
+  /** @type {(place: number) => Record<string, number>} */
   cellOf(place) {
     const [pinned] = this.strip.pinned[OTHER_END[this.seenAs]];
     if (pinned === undefined) return { [this.pinsAs]: place };
     return { [OTHER_END[this.seenAs]]: pinned, [this.seenAs]: place };
   }
 
+  /** @type {(place: number) => TooltipRow[]} */
   describe(place) {
     const { strip, head, seenAs } = this;
     const pinned = strip.pinned[OTHER_END[seenAs]];
@@ -156,27 +174,31 @@ class ChipLine {
   }
 
   // The tokens at the other end with the largest values from or to this one.
+  /** @type {(place: number) => TooltipRow[]} */
   strongest(place) {
     const { strip, head, pinsAs } = this;
     const { labels } = strip.axes[OTHER_END[pinsAs]];
-    const value = (other) => this.combined(pinsAs, [place], [other]);
+    const value = (/** @type {number} */ other) => this.combined(pinsAs, [place], [other]);
     const order = upTo(labels.length).filter((other) => value(other));
     order.sort((one, other) => Math.abs(value(other)) - Math.abs(value(one)));
     const arrow = pinsAs === "query" ? "→" : "←";
     return order.slice(0, STRONGEST).map((other) => [`${arrow} ${labels[other]} ${other}`, head.format(value(other))]);
   }
 
+  /** @param {HTMLElement} chip */
   indexOf(chip) {
     return this.chips.indexOf(chip);
   }
 
+  /** @param {MouseEvent} event */
   hover(event) {
-    const place = this.indexOf(event.target);
+    const place = this.indexOf(targetOf(event));
     if (place >= 0) this.strip.hover(this, place, event.clientX, event.clientY);
   }
 
+  /** @param {MouseEvent} event */
   click(event) {
-    const place = this.indexOf(event.target);
+    const place = this.indexOf(targetOf(event));
     if (place < 0) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey) this.strip.toggle(this.pinsAs, place);
     else this.strip.choose(this.pinsAs, place);
@@ -185,6 +207,7 @@ class ChipLine {
     this.speak();
   }
 
+  /** @param {KeyboardEvent} event */
   press(event) {
     const { strip, cursor } = this;
     const next = this.nextOf(event.key);
@@ -198,27 +221,31 @@ class ChipLine {
     event.preventDefault();
   }
 
+  /** @type {(key: string) => number | undefined} */
   nextOf(key) {
     const last = this.chips.length - 1;
     const from = this.cursor ?? (key === "ArrowLeft" || key === "ArrowRight" ? -1 : 0);
     if (key === "ArrowLeft") return Math.max(0, from - 1);
     if (key === "ArrowRight") return Math.min(last, from + 1);
     if (key === "ArrowUp" || key === "ArrowDown") return this.neighbour(from, key === "ArrowUp" ? -1 : 1);
-    return { Home: 0, End: last }[key];
+    if (key === "Home") return 0;
+    return key === "End" ? last : undefined;
   }
 
   // The token above (line -1) or below (line 1) that is nearest.
+  /** @param {number} place @param {1 | -1} line */
   neighbour(place, line) {
     const boxes = this.chips.map((chip) => chip.getBoundingClientRect());
     const { top, left } = boxes[place];
     const tops = boxes.map((box) => box.top).filter((other) => (other - top) * line > 0);
     const wanted = line > 0 ? Math.min(...tops) : Math.max(...tops);
     const candidates = boxes.filter((box) => box.top === wanted);
-    const distance = (box) => Math.abs(box.left - left);
-    const best = candidates.reduce((one, other) => (one && distance(one) <= distance(other) ? one : other), null);
-    return best ? boxes.indexOf(best) : place;
+    const distance = (/** @type {DOMRect} */ box) => Math.abs(box.left - left);
+    if (candidates.length === 0) return place;
+    return boxes.indexOf(candidates.reduce((one, other) => (distance(one) <= distance(other) ? one : other)));
   }
 
+  /** @param {number} place */
   move(place) {
     this.cursor = place;
     this.chips[place].scrollIntoView({ block: "nearest" });

@@ -1,17 +1,41 @@
 // Tokens as chips, coloured by attention from or to some of them: the pinned tokens, else the one under the pointer. Where
 // the keys are other tokens than the queries, these are two lines, Source and Target, each coloured by the other. With B
 // there is each line three times: of A, B and B - A.
+/** @type {Record<Side, Side>} */
 const OTHER_END = { query: "key", key: "query" };
+
+/** @typedef {"from" | "to"} Direction the tokens are queries, or keys */
+/** @typedef {AxisProps & PanelProps & How & { scale: Root }} StripProps of token_strip/__init__.py */
+/** @type {Direction[]} */
+const DIRECTIONS = ["from", "to"];
 
 class TokenStrip {
   listeners = {
-    hover: (cell) => this.mark(cell),
-    pin: (pin) => this.setPin(pin),
+    hover: (/** @type {Hovered | null} */ cell) => this.mark(cell),
+    pin: (/** @type {Pin | null} */ pin) => this.setPin(pin),
   };
-  direction = "from"; // "from": the tokens are queries; "to": they are keys
+  /** @type {Direction} */
+  direction = "from";
+  /** @type {Hovered} */
   hovered = { query: null, key: null };
+  /** @type {Record<Side, number[]>} */
   pinned = { query: [], key: [] };
+  /** @type {StripProps} */
+  props;
+  /** @type {Axes} */
+  axes;
+  /** @type {Comparison} */
+  comparison;
+  /** @type {ChipLine[]} */
+  lines = [];
+  /** @type {Theme | null} */
+  theme = null; // none while new lines are not coloured yet
+  /** @type {Map<Shown, ColourScale>} */
+  scales;
+  /** @type {[first: ColourScale, compared: ColourScale | undefined, theme: Theme] | undefined} */
+  legendShows;
 
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.title = element("strong");
@@ -28,7 +52,7 @@ class TokenStrip {
     const group = element("div", "switch");
     group.setAttribute("role", "radiogroup");
     group.ariaLabel = "direction of attention";
-    for (const direction of ["from", "to"]) {
+    for (const direction of DIRECTIONS) {
       const label = element("label");
       const radio = element("input");
       radio.type = "radio";
@@ -41,12 +65,15 @@ class TokenStrip {
     return group;
   }
 
+  /** @param {StripProps} props @param {Arrays} arrays */
   update(props, arrays) {
     this.theme = null;
-    Object.assign(this, { props, axes: axesOf(props) });
+    this.props = props;
+    this.axes = axesOf(props);
     this.comparison = Comparison.from(props, arrays, "", props, this.comparison ? [this.comparison] : []);
     const { name, sides } = this.comparison;
     this.title.textContent = `${name}, ${SAID.titles[props.show]}`;
+    /** @type {(Side | null)[]} */
     const ends = props.columns ? ["key", "query"] : [null]; // Source above Target
     this.lines = sides.flatMap((_, index) => ends.map((end) => new ChipLine(this, this.comparison, index, end)));
     this.body.replaceChildren(...this.lines.map((line) => line.box));
@@ -63,6 +90,7 @@ class TokenStrip {
     this.setPin(pin && pinFits(pin, this.axes) ? pin : null);
   }
 
+  /** @param {Theme} theme */
   draw(theme) {
     this.theme = theme;
     this.scales = colourScales([this.comparison], this.props.scale, false);
@@ -70,29 +98,35 @@ class TokenStrip {
   }
 
   // The tokens of an end that colour those of the other one.
+  /** @type {(end: Side) => number[]} */
   centres(end) {
     if (this.pinned[end].length > 0) return this.pinned[end];
-    return this.hovered[end] === null ? [] : [this.hovered[end]];
+    const hovered = this.hovered[end];
+    return hovered === null ? [] : [hovered];
   }
 
   colour(inSight = false) {
-    if (!this.theme) return;
+    const { theme } = this;
+    if (!theme) return;
     const [first, , compared] = this.comparison.heads.map((head) => this.colourLines(head, inSight));
-    this.drawLegend(first, compared);
+    this.drawLegend(theme, first, compared);
     this.note.textContent = this.lines.map(({ sumName }) => sumName).find(Boolean) ?? "";
   }
 
   // Unless it shows these scales already.
-  drawLegend(first, compared) {
-    const shows = [first, compared, this.theme];
+  /** @param {Theme} theme @param {ColourScale} first @param {ColourScale} [compared] */
+  drawLegend(theme, first, compared) {
+    /** @type {[ColourScale, ColourScale | undefined, Theme]} */
+    const shows = [first, compared, theme];
     if (this.legendShows?.every((each, index) => each === shows[index])) return;
     this.legendShows = shows;
-    const bars = [first.bar(this.theme, "")];
-    if (compared) bars.push(compared.bar(this.theme, this.comparison.sides[2]));
+    const bars = [first.bar(theme, "")];
+    if (compared) bars.push(compared.bar(theme, this.comparison.sides[2]));
     this.legend.replaceChildren(...bars);
   }
 
   // A head's lines on one scale, which it returns.
+  /** @param {Shown} head @param {boolean} inSight */
   colourLines(head, inSight) {
     const lines = this.lines.filter((line) => line.head === head);
     const scales = lines.map((line) => line.scale());
@@ -101,17 +135,20 @@ class TokenStrip {
     return scale;
   }
 
+  /** @param {Hovered | null} cell */
   mark(cell) {
     this.hovered = { query: cell?.query ?? null, key: cell?.key ?? null };
     this.colour(true);
   }
 
+  /** @param {Pin | null} pin */
   setPin(pin) {
     this.pinned = { query: pin?.queries ?? [], key: pin?.keys ?? [] };
     this.colour();
   }
 
   // Pins tokens of one end, and none of the other.
+  /** @param {Side} end @param {number[]} places */
   pin(end, places) {
     const pinned = { query: [], key: [], [end]: places };
     const pin = places.length > 0 ? { queries: pinned.query, keys: pinned.key } : null;
@@ -119,6 +156,7 @@ class TokenStrip {
     this.view.link.send("pin", pin);
   }
 
+  /** @param {Direction} direction */
   turn(direction) {
     const [line] = this.lines;
     const centres = this.pinned[line.pinsAs];
@@ -128,19 +166,23 @@ class TokenStrip {
   }
 
   // One token alone, or none if it is the one that is pinned.
+  /** @param {Side} end @param {number} place */
   choose(end, place) {
     const pinned = this.pinned[end];
     this.pin(end, pinned.length === 1 && pinned[0] === place ? [] : [place]);
   }
 
   // One token more or fewer.
+  /** @param {Side} end @param {number} place */
   toggle(end, place) {
     const pinned = this.pinned[end];
     const others = pinned.filter((other) => other !== place);
     this.pin(end, others.length < pinned.length ? others : [...pinned, place].sort((one, other) => one - other));
   }
 
+  /** @param {ChipLine} line @param {number} place @param {number} x @param {number} y */
   hover(line, place, x, y) {
+    /** @type {Hovered} */
     const cell = { query: null, key: null, ...line.cellOf(place) };
     this.mark(cell);
     this.view.tooltip.show(x, y, `${line.axis.labels[place]} ${place}`, line.describe(place));
