@@ -26,8 +26,7 @@ const sourceType = (script) => (script === START ? "module" : "script");
 // The names that a script declares for the others, and those that it takes from elsewhere.
 function namesOf(script) {
   const options = { ecmaVersion: 2023, sourceType: sourceType(script), range: true };
-  const text = readFileSync(script, "utf8").replace(/^export default \(component\).*/m, ""); // which only those of NOT_YET have
-  const { globalScope } = analyze(parse(text, options), options);
+  const { globalScope } = analyze(parse(readFileSync(script, "utf8"), options), options);
   return { declared: new Set(globalScope.set.keys()), taken: new Set(globalScope.through.map(({ identifier }) => identifier.name)) };
 }
 

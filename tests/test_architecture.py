@@ -239,3 +239,10 @@ def test_no_file_names_a_folder_of_somebodys_machine() -> None:
 
 def test_the_lock_file_of_the_checks_names_no_registry() -> None:
     assert '"resolved"' not in (ROOT / "package-lock.json").read_text(encoding="utf-8")
+
+
+def test_the_types_of_every_script_are_checked() -> None:
+    """A folder's tsconfig.json says what its scripts are put together with."""
+    folders = {path.parent for path in (ROOT / "app").rglob("*.js")}
+    assert folders
+    assert not [str(folder) for folder in folders if not list(folder.glob("tsconfig*.json"))]

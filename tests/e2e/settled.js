@@ -6,12 +6,16 @@
   const DROPPED = 10_000; // milliseconds after which what was begun is taken as given up, and a question as unanswered
   const LOOK = 1_000; // milliseconds of one look, in which the page may not come to rest
   const FRAMES = 4; // in which nothing is begun: what only comes into sight by the layout of one is drawn in the next
+  const page = /** @type {any} */ (window); // which has what is added to it here, and its functions by their names
   const { setTimeout: later, requestAnimationFrame: frame } = window;
   const begun = {
+    /** @type {Map<string | symbol | undefined, number>} */
     since: new Map(), // when each was begun
+    /** @param {string | symbol} what */
     add(what) {
       this.since.set(what, performance.now());
     },
+    /** @param {string | symbol | undefined} what */
     delete(what) {
       this.since.delete(what);
     },
@@ -21,11 +25,12 @@
     },
   };
 
+  /** @param {string} name @param {string} cancelling @param {(delay?: number) => boolean} isSoon */
   function count(name, cancelling, isSoon) {
-    const [begin, cancel] = [window[name], window[cancelling]];
-    window[name] = (act, ...rest) => {
+    const [begin, cancel] = [page[name], page[cancelling]];
+    page[name] = (/** @type {any} */ act, /** @type {any[]} */ ...rest) => {
       if (typeof act !== "function" || !isSoon(...rest)) return begin.call(window, act, ...rest);
-      const done = (...given) => {
+      const done = (/** @type {any[]} */ ...given) => {
         begun.delete(`${name} ${id}`);
         return act(...given);
       };
@@ -33,7 +38,7 @@
       begun.add(`${name} ${id}`);
       return id;
     };
-    window[cancelling] = (id) => {
+    page[cancelling] = (/** @type {number} */ id) => {
       begun.delete(`${name} ${id}`);
       return cancel.call(window, id);
     };
@@ -46,11 +51,13 @@
     constructor() {
       super();
       for (const [port, other] of [[this.port1, this.port2], [this.port2, this.port1]]) {
+        /** @type {symbol[]} */
         const sent = [];
-        port.postMessage = (...message) => {
-          sent.push(Symbol());
-          begun.add(sent.at(-1));
-          return MessagePort.prototype.postMessage.apply(port, message);
+        port.postMessage = (/** @type {any[]} */ ...message) => {
+          const told = Symbol();
+          sent.push(told);
+          begun.add(told);
+          return Reflect.apply(MessagePort.prototype.postMessage, port, message);
         };
         other.addEventListener("message", () => begun.delete(sent.shift())); // before who is to hear it
       }
@@ -59,35 +66,46 @@
 
   // An answer is done once it is read, which is asked for in the same task in which its beginning comes.
   const { arrayBuffer } = Response.prototype;
+  /** @type {<Ask extends (...given: any[]) => Promise<any>>(ask: Ask) => Ask} */
   const counted = (ask) =>
-    function (...given) {
-      const question = Symbol();
-      begun.add(question);
-      return ask.apply(this, given).finally(() => begun.delete(question));
-    };
+    /** @type {any} */ (
+      /** @this {unknown} @param {any[]} given */
+      function (...given) {
+        const question = Symbol();
+        begun.add(question);
+        return ask.apply(this, given).finally(() => begun.delete(question));
+      }
+    );
   window.fetch = counted(window.fetch);
   Response.prototype.arrayBuffer = counted(arrayBuffer);
 
   // Whether the server has yet to answer what the page last told it, or to begin the run for which it ended one: that is
   // Streamlit's message `script_finished` (field 6) with FINISHED_EARLY_FOR_RERUN (2).
-  let [asked, heard] = [null, 0];
+  /** @type {number | null} */
+  let asked = null;
+  let heard = 0;
+  const listened = new WeakSet();
   const { send } = WebSocket.prototype;
   WebSocket.prototype.send = function (data) {
-    const hear = ({ data }) => {
+    const hear = (/** @type {MessageEvent<ArrayBuffer>} */ { data }) => {
       const [field, status] = new Uint8Array(data).slice(-2);
-      [asked, heard] = [field === 0x30 && status === 2 ? performance.now() : null, heard + 1];
+      asked = field === 0x30 && status === 2 ? performance.now() : null;
+      heard += 1;
     };
-    if (!this.listening) this.addEventListener("message", hear);
-    this.listening = true;
-    window.socket = this;
+    if (!listened.has(this)) this.addEventListener("message", hear);
+    listened.add(this);
+    page.socket = this;
     asked = performance.now();
     return send.call(this, data);
   };
 
   // Long work ends a script's run many times before it ends.
   const UNDER_WAY = "[data-testid=stSpinner], [data-testid=stProgress], [data-testid=stSkeleton], .js-plotly-plot:empty";
+  /** @type {() => HTMLElement | null} */
+  const findApp = () => document.querySelector("[data-testid=stApp]");
+
   function isQuiet() {
-    const app = document.querySelector("[data-testid=stApp]");
+    const app = findApp();
     const waits = asked && performance.now() - asked < DROPPED;
     if (app?.dataset.testScriptState !== "notRunning" || waits || !begun.isEmpty()) return false;
     const components = [...app.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
@@ -96,8 +114,8 @@
   }
 
   // What is waited for, to be told where a test gives up.
-  window.unsettled = () => {
-    const app = document.querySelector("[data-testid=stApp]");
+  page.unsettled = () => {
+    const app = /** @type {HTMLElement} */ (findApp());
     const components = [...app.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
     return {
       script: app.dataset.testScriptState,
@@ -112,7 +130,7 @@
     };
   };
 
-  window.settled = async () => {
+  page.settled = async () => {
     const end = performance.now() + LOOK;
     for (let [still, before] = [0, heard]; still < FRAMES; ) {
       if (performance.now() > end) return false;
