@@ -14,6 +14,7 @@ const short = (value) => minus(value.toFixed(2)).replace(/^−0\.00$/, "0.00");
 /** @type {(value: number) => string} */
 const exact = (value) => minus(significant(value));
 
+/** @implements {Component} */
 class BeamTree {
   listeners = {};
   /** @type {BeamIndex} */

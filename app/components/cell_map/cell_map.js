@@ -5,6 +5,7 @@
 /** @type {Record<string, MapCell>} */
 const MAP_STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+/** @implements {Component} */
 class CellMap {
   /** @type {Listeners} */
   listeners = {

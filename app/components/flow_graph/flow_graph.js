@@ -20,6 +20,7 @@ const SHARES = {
   ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((share) => [Math.sqrt(share), String(share)]),
 };
 
+/** @implements {Component} */
 class FlowGraph {
   listeners = {};
   /** @type {Flowing | null} */

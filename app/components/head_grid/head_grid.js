@@ -1,6 +1,5 @@
 // Heads as thumbnails on one canvas. Frames, badges and a table's labels are elements over it: a hover redraws nothing.
 const SMALL_PITCH = 40; // CSS pixels
-const MAGNIFIED = 168;
 const PATIENCE = 200; // milliseconds
 
 /** @type {() => Promise<void>} */
@@ -19,24 +18,17 @@ const nextFrame = () => new Promise((drawn) => requestAnimationFrame(() => setTi
  * @property {string} lacks
  */
 
+/** @implements {Component} */
 class HeadGrid {
   listeners = { head: (/** @type {HeadIndex | null} */ head) => this.place(this.linkedFrame, head) };
   cursor = 0;
   /** @type {HeadGridProps} */
   props;
-  /** @type {number[]} */
-  shape = [];
-  /** @type {Uint8Array} */
-  codes;
-  masked = false;
+  thumbnails = new Thumbnails();
   /** @type {HeadIndex[]} */
   selected = [];
   /** @type {GridLayout} */
   layout;
-  /** @type {Uint32Array} */
-  colours;
-  /** @type {Uint32Array} */
-  hatch;
   /** @type {string | null} */
   hovered = null; // a head's name
 
@@ -76,10 +68,8 @@ class HeadGrid {
   /** @param {HeadGridProps} props @param {{ thumbnails: Bytes }} arrays */
   update(props, { thumbnails }) {
     this.props = props;
-    this.shape = thumbnails.shape;
-    this.codes = thumbnails.values;
-    this.masked = this.codes.includes(MASKED);
-    const [layerCount, headCount] = this.shape;
+    this.thumbnails.hold(thumbnails);
+    const [layerCount, headCount] = thumbnails.shape;
     const { order, legendTitle } = props;
     const size = order ? `${order.length} heads in order` : `${layerCount} layers by ${headCount} heads`;
     this.board.ariaLabel = `${size}: ${legendTitle}. Arrow keys, Home and End move; Enter selects.`;
@@ -87,7 +77,7 @@ class HeadGrid {
 
   /** @param {HeadIndex[]} selected */
   setValue(selected) {
-    const [layerCount, headCount] = this.shape;
+    const [layerCount, headCount] = this.thumbnails.shape;
     this.selected = selected.filter(([layer, head]) => layer < layerCount && head < headCount);
     this.view.link.send("chosen", null); // Python's word counts
     this.drawFrames();
@@ -96,13 +86,12 @@ class HeadGrid {
   /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
     const { order, figures, largest, kind, legendTitle: title, legendLimit: limit, lacks } = this.props;
-    const { shape, masked } = this;
+    const { shape, masked } = this.thumbnails;
     this.layout = order ? flowLayout(order, shape, width, figures ? 2 : 1) : tableLayout(shape, width, largest ?? LARGEST_PITCH);
     this.cursor = Math.min(this.cursor, Math.max(0, this.layout.heads.length - 1));
     this.sheet.classList.toggle("flow", Boolean(order));
     this.board.classList.toggle("small", this.layout.pitch < SMALL_PITCH);
-    this.colours = thumbnailColours(THUMBNAIL_KINDS[kind], theme);
-    this.hatch = hatching(theme);
+    this.thumbnails.colour(kind, theme);
     drawThumbnailLegend(this.legend, theme, { kind, title, limit, lacks: masked && lacks });
     this.drawLabels();
     this.drawThumbnails(theme);
@@ -118,7 +107,7 @@ class HeadGrid {
         label.style[side] = `${(index + 0.5) * this.layout.pitch}px`;
         return label;
       });
-    const [layerCount, headCount] = this.props.order ? [0, 0] : this.shape;
+    const [layerCount, headCount] = this.props.order ? [0, 0] : this.thumbnails.shape;
     this.heads.replaceChildren(...labels("H", "left", headCount));
     this.layers.replaceChildren(...labels("L", "top", layerCount));
   }
@@ -135,7 +124,7 @@ class HeadGrid {
       const [left, top] = layout.corner(index);
       context.fillStyle = cssColour(theme.border);
       context.fillRect(left - 1, top - 1, layout.width + 2, layout.height + 2);
-      this.paint(context, head, left, top, layout.width, layout.height);
+      this.thumbnails.paint(context, head, left, top, layout.width, layout.height);
       if (this.props.order) this.drawCaption(context, theme, head, left + layout.width / 2, top + layout.height);
     }
   }
@@ -155,18 +144,6 @@ class HeadGrid {
       context.fillText(text, 0, 3 + line * CAPTION_LINE);
     }
     context.restore();
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context @param {HeadIndex} place
-   * @param {number} left @param {number} top @param {number} width @param {number} height
-   */
-  paint(context, [layer, head], left, top, width, height) {
-    const { colours, hatch } = this;
-    const [, headCount, rows, columns] = this.shape;
-    const start = (layer * headCount + head) * rows * columns;
-    const codes = this.codes.subarray(start, start + rows * columns);
-    paintMatrix(context, { codes, rows, columns, colours, hatch }, left, top, width, height);
   }
 
   drawMarks() {
@@ -263,15 +240,8 @@ class HeadGrid {
   // A larger picture for the tooltip, where the thumbnails are small.
   /** @param {HeadIndex} head */
   magnify(head) {
-    const [, , rows, columns] = this.shape;
-    if (this.layout.pitch >= 0.7 * MAGNIFIED || rows * columns === 1) return null;
-    const canvas = element("canvas");
-    const side = Math.floor(MAGNIFIED * devicePixelRatio);
-    canvas.width = crispSize(columns, side);
-    canvas.height = crispSize(rows, side);
-    canvas.style.width = `${canvas.width / devicePixelRatio}px`;
-    this.paint(contextOf(canvas), head, 0, 0, canvas.width, canvas.height);
-    return canvas;
+    const [, , rows, columns] = this.thumbnails.shape;
+    return this.layout.pitch >= 0.7 * MAGNIFIED || rows * columns === 1 ? null : this.thumbnails.enlarged(head);
   }
 
   // The frame around the head comes first: all that follows from it would hold it up.

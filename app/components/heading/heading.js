@@ -1,3 +1,4 @@
+/** @implements {Component} */
 class Heading {
   listeners = {};
 

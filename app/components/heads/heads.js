@@ -11,6 +11,7 @@ const DRAWN_AHEAD = "600px"; // of what the page scrolls to next
  *   others: Partial<Record<Kind, number>>, fetch: string | null }} HeadsProps of heads/__init__.py
  */
 
+/** @implements {Component} */
 class Heads {
   listeners = {
     hover: (/** @type {Hovered | null} */ cell) => this.mark(cell),

@@ -11,6 +11,7 @@ const MOVES = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRi
  *   ends: [low: number, high: number] }} LensProps of lens_grid/__init__.py
  */
 
+/** @implements {Component} */
 class LensGrid {
   listeners = {};
   /** @type {LensCell | null} */

@@ -5,6 +5,7 @@ const LIST_WIDTH = 220; // CSS pixels
 /** @typedef {[slug: string, title: string][]} Pages */
 /** @typedef {{ groups: [name: string, pages: Pages][], shown: string, said: string }} NavProps of nav_bar/__init__.py */
 
+/** @implements {Component} */
 class NavBar {
   listeners = {};
   /** @type {NavProps["groups"]} */

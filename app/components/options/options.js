@@ -9,6 +9,7 @@ const PHONE = 640; // CSS pixels; up to this width of the window all options are
  * of options/__init__.py
  */
 
+/** @implements {Component} */
 class Options {
   listeners = {};
   /** @type {Map<string, Control<any>>} */

@@ -24,6 +24,7 @@ const MOVES = {
 const MOVES_HELP = "Arrow keys, Page Up and Down, Home and End move";
 const CHOICE_HELP = ", Enter chooses a row, Escape none";
 
+/** @implements {Component} */
 class RowTable {
   listeners = {};
   /** @type {TableColumn[]} */

@@ -1,88 +1,12 @@
 // The life of a component. Streamlit calls the script again after each run and change of theme; the view stays with its
 // element. When the element goes, with the page, the view is put by, with all that it has drawn, for when it comes back.
-/** @type {WeakMap<HTMLElement, View>} */
-const VIEWS = new WeakMap();
 const SCROLL_BAR = 20; // CSS pixels, at most
 const AT_REST = 100; // milliseconds
 /** @typedef {ReturnType<typeof setTimeout> | undefined} Timer */
 
-/**
- * What `mount` in mount.py sends, and the value that the component has reported.
- * @typedef {object} Header
- * @property {string} key
- * @property {string} group
- * @property {string} content
- * @property {number} epoch
- * @property {any} props
- * @property {Record<string, string>} digests of the arrays, by name
- * @property {string} script
- * @property {any} value
- * @property {Described[]} arrays
- */
-/** @typedef {(path: string) => Promise<Uint8Array | null>} FetchBytes */
-/** @typedef {(name: string, value: any) => void} Tell */
-/**
- * @typedef {{ parentElement: HTMLElement, data: Uint8Array, setStateValue: Tell, setTriggerValue: Tell,
- *   fetchBytes: FetchBytes }} Mounting
- */
-/**
- * A component that shows what is pointed at or half done has a `leave` too: the pointer and the keys go elsewhere.
- * @typedef {object} Component
- * @property {Listeners} listeners
- * @property {(props: any, arrays: any) => void} update
- * @property {(value: any) => void} setValue
- * @property {(theme: Theme, width: number) => void} draw
- * @property {() => void} [leave]
- */
-/** @typedef {new (view: View) => Component} ComponentClass */
-
-/** @param {Mounting} mounting @param {ComponentClass} Component */
-function mountView({ parentElement, data, setStateValue, setTriggerValue, fetchBytes }, Component) {
-  const { header, start } = unpackHeader(data);
-  const there = VIEWS.get(parentElement);
-  const view = there ?? viewOf(header, Component);
-  VIEWS.set(parentElement, view);
-  if (!there) view.join(parentElement, header.group);
-  Object.assign(view, { setStateValue, fetchBytes });
-  view.receive(header, () => unpackArrays(data, header, start), setTriggerValue);
-  const call = ++view.calls;
-  // Streamlit may clean up after an earlier call when a later one has already run.
-  return () => {
-    if (view.calls !== call) return;
-    view.leave();
-    VIEWS.delete(parentElement);
-    PAGE.resting.set(view.key, view);
-  };
-}
-
 // What stands around an element's shadow tree.
 /** @type {(element: Element) => Element | undefined} */
 const hostOf = (element) => /** @type {Partial<ShadowRoot>} */ (element.getRootNode()).host;
-
-// The one that was put by, unless the component's script is another since, or a new one.
-/** @param {Header} header @param {ComponentClass} Component @returns {View} */
-function viewOf({ key }, Component) {
-  const rested = PAGE.resting.get(key);
-  PAGE.resting.delete(key);
-  return rested?.component instanceof Component ? rested : new View(Component);
-}
-
-// All of a component's arrays by name: those it had before or has fetched, which stay the same objects as long as their
-// contents do, and those just sent; null if one of them is lost.
-/** @type {(header: Header, sent: Arrays, fetched: Map<string, Packed>) => Arrays | null} */
-function heldArrays({ key, digests }, sent, fetched) {
-  const held = new Map([...fetched, ...(PAGE.arrays.get(key) ?? [])]);
-  for (const [name, digest] of Object.entries(digests)) if (!held.has(digest) && name in sent) held.set(digest, sent[name]);
-  /** @type {Arrays} */
-  const arrays = {};
-  for (const [name, digest] of Object.entries(digests)) {
-    const array = held.get(digest);
-    if (array === undefined) return null;
-    arrays[name] = array;
-  }
-  PAGE.arrays.set(key, new Map(Object.entries(digests).map(([name, digest]) => [digest, arrays[name]])));
-  return arrays;
-}
 
 class View {
   calls = 0;

@@ -25,6 +25,7 @@ const STEP_HELP = "Left and right arrow keys go from step to step, Home and End 
  * of token_bars/__init__.py
  */
 
+/** @implements {Component} */
 class TokenBars {
   listeners = {};
   step = 0;

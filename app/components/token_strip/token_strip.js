@@ -9,6 +9,7 @@ const OTHER_END = { query: "key", key: "query" };
 /** @type {Direction[]} */
 const DIRECTIONS = ["from", "to"];
 
+/** @implements {Component} */
 class TokenStrip {
   listeners = {
     hover: (/** @type {Hovered | null} */ cell) => this.mark(cell),

@@ -4,6 +4,7 @@ const OFTEN = 100; // milliseconds
 
 /** @typedef {{ steps: [part: string, title: string, text: string][], asked: number }} TourProps of tour/__init__.py */
 
+/** @implements {Component} */
 class Tour {
   listeners = {};
   /** @type {number | null} */

@@ -6,6 +6,7 @@
  *   places?: string[] }} SignedBarsProps
  */
 
+/** @implements {Component} */
 class SignedBars {
   /** @type {Listeners} */
   listeners = { chosen: ([, place]) => this.setValue(place) };
