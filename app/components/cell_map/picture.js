@@ -66,8 +66,9 @@ class MapPicture {
   // Where everything lies, the matrix on whole device pixels.
   /** @param {CanvasRenderingContext2D} context @param {number} width */
   lay(context, width) {
+    const longestLabel = this.columns.numbered ? LONGEST_LABEL : LONGEST_NAME; // of tokens
     /** @type {(labels: string[]) => number} */
-    const widest = (labels) => widestLabel(context, this.theme, labels, LONGEST_NAME);
+    const widest = (labels) => widestLabel(context, this.theme, labels, longestLabel);
     const names = widest([...this.rows.labels, this.columns.name]) + LABEL_GAP;
     const left = Math.round(names * devicePixelRatio) / devicePixelRatio;
     const room = Math.min(width - left - 2, this.across * WIDEST_COLUMN) * devicePixelRatio;
@@ -77,7 +78,7 @@ class MapPicture {
     const longest = Math.max(...this.columns.labels.map((label) => context.measureText(label).width));
     this.isLevel = longest <= this.pitch - 6;
     const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.columns.labels) + 2 * LABEL_GAP;
-    this.box = { left, top, width: wide, height, shown: { query: [0, this.down], key: [0, this.across] }, longestLabel: LONGEST_NAME };
+    this.box = { left, top, width: wide, height, shown: { query: [0, this.down], key: [0, this.across] }, longestLabel };
     this.levelLabels = top + height + LEVEL_LABELS_ROOM / 2 + 1;
     this.size = [left + wide + 2, top + height + below];
   }
