@@ -11,6 +11,7 @@ LAYERS = ["L1", "L0", "embed"]
 NORMS = np.array([[100, 50, 10, 1, 2, np.nan], [3, 4, 5, 6, 7, np.nan], [8, 9, 10, 11, 12, np.nan]])
 CHANGE = np.array([[-3, 0, 1], [0, 3, np.nan]])
 COSINES = np.array([[1, 0, -0.5], [0, 1, 0.25], [-0.5, 0.25, 1]])
+SUMS = np.array([[3, np.nan, 3], [9, np.nan, 9]])
 MANY = 1023
 
 
@@ -43,6 +44,11 @@ def main() -> None:
     cell_map(
         COSINES, CellAxis("after", LAYERS), CellAxis("and after", LAYERS), title="cosine", ends=(0, 1), key="cosines"
     )
+    rows, columns = CellAxis("part", ["one", "sum"]), CellAxis("", ["a", "b", "sum"])
+    chosen = cell_map(
+        SUMS, rows, columns, title="parts", scale="signed", ends=(0, 3), sums=True, choosable=True, key="sums"
+    )
+    st.text(f"chosen {chosen and tuple(chosen)}")
 
 
 if __name__ == "__main__":

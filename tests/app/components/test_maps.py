@@ -13,7 +13,7 @@ from tests.app.components.maps_page import MANY, NORMS, TOKENS
 
 PAGE = "maps_page.py"
 TICKS = [Path(components.__file__).parent / "shared" / name for name in ("text.js", "ticks.js")]
-PICTURES = 3
+PICTURES = 4
 WHITE = (255, 255, 255)
 ROW, ABOVE = 20, 18  # CSS pixels of a map: a row's height, and what is over the first
 
@@ -147,6 +147,23 @@ def test_a_cosine_below_zero_looks_like_zero_and_says_what_it_is(page: Page) -> 
     assert line[int(left + pitch) + 2] == line[int(left + 2 * pitch) + 2] == WHITE
     stage.hover(position={"x": left + 2.5 * pitch, "y": ABOVE + ROW / 2})
     assert tooltip(page)[-1] == "−0.5"
+
+
+def test_a_cell_is_chosen_by_click_and_by_key_but_none_without_a_number(page: Page) -> None:
+    stage = page.get_by_role("application", name="parts, part, 2 rows by 3 columns. Arrow keys move, Enter chooses.")
+    (part, absent, total), (_, _, of_all) = cells(stage, 2, 3)
+    assert part == total == of_all != absent  # what is beyond the end looks like it
+    right = stage.evaluate("stage => stage.clientWidth")
+    stage.locator("canvas").first.click(position={"x": right - 20, "y": ABOVE + ROW / 2})
+    expect(page.get_by_text("chosen (0, 2)")).to_be_visible()
+    stage.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    assert tooltip(page) == ["parts", "part", "one", "nothing there"]
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("chosen (0, 2)")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("chosen (0, 0)")).to_be_visible()
 
 
 def test_a_thousand_tokens_fit_a_dark_phone(browser: Browser, address: str) -> None:
