@@ -8,21 +8,21 @@ what Plotly lacks: thousands of cells with linked hover (heads, the lens, maps o
 bar that is chosen by click and key and changes the page.
 
 Where Streamlit or Plotly have a part for the same, it was put in the place of ours and the page measured (`make
-bench-parts`: medians in ms, ours → theirs, on a busy machine, where a first load of the same page varies by 300; of
-several pages the one that changes most). Ours stay for 100 ms of a page change or a first load, or for what is lacking:
+bench-parts`: medians in ms, ours → theirs, in turns on a busy machine, where those of a first load vary by some 200; of
+several pages that which changes most). Ours stay for 100 ms of a page change or a first load, or for what is lacking:
 
     part         lines   page change     first load   what the library's part lacks
-    heading         53     530 → 458    1721 → 2057   shows -> in a token's name as an arrow, makes www.… a link;
+    heading         54     362 → 407    1721 → 1564   shows -> in a token's name as an arrow, makes www.… a link;
                                                       calls each question mark “Help”, not by what it explains
-    nav_bar        247     215 → 236    1737 → 1940   links that keep prompt and heads when opened elsewhere;
+    nav_bar        248     156 → 215    1233 → 1295   links that keep prompt and heads when opened elsewhere;
                                                       a live region that stays: without it nothing is heard
-    tour           210                  1718 → 1898   frames the part that it speaks of, and lets it be used;
+    tour           211                  1721 → 1694   frames the part that it speaks of, and lets it be used;
                                                       is shown once a browser
-    options        942     240 → 482    1892 → 1907   names beside the controls; a button for what has no room
-    row_table      595     183 → 719    4122 → 3304   nothing
-    cell_map       517    556 → 1487    4497 → 5902   a cell that is walked to, read aloud and chosen by key
-    token_bars     957     681 → 750    3726 → 3547   a token put in another's place by key; linked heads
-    signed_bars    274                   376 → 2224   in a page's file, which has 0.1 MB instead of 4.8
+    options       1037     101 → 162    1263 → 1515   names beside the controls; a button for what has no room
+    row_table      596    413 → 1009    4613 → 5383   nothing
+    cell_map       519     288 → 715    2438 → 3422   a cell that is walked to, read aloud and chosen by key
+    token_bars    1071     756 → 922    2906 → 3072   a token put in another's place by key; linked heads
+    signed_bars    275                   345 → 1582   in a page's file, which has 0.1 MB instead of 4.8
 """
 
 from headlight.app.components.beam_tree import BeamNode, BeamState, beam_tree
