@@ -15,7 +15,7 @@ several pages that which changes most). Ours stay for 100 ms of a page change or
     heading         54     362 → 407    1721 → 1564   shows -> in a token's name as an arrow, makes www.… a link;
                                                       calls each question mark “Help”, not by what it explains
     nav_bar        248     156 → 215    1233 → 1295   links that keep prompt and heads when opened elsewhere;
-                                                      a live region that stays: without it nothing is heard
+                                                      a live region that stays; theirs is made anew at each text
     tour           211                  1721 → 1694   frames the part that it speaks of, and lets it be used;
                                                       is shown once a browser
     options       1037     101 → 162    1263 → 1515   names beside the controls; a button for what has no room
