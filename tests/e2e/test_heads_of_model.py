@@ -39,8 +39,8 @@ def test_the_heads_of_the_card_are_named_with_their_evidence(opened: Driver) -> 
     expect(opened.page.get_by_text("10 sequences of 25 different random tokens, each twice")).to_be_visible()
     first = next(row for row in table(opened) if row)
     assert first[0] in ("L1H0", "L1H1")
-    assert first[4:6] == ["1 of 16", "↻ induction"]
-    assert "pattern and ablation" in first[8]
+    assert first[3:5] == ["1 of 16", "↻ induction"]
+    assert "pattern and ablation" in first[7]
     told = hover(opened, 1, 0)
     assert "of 16" in told
     assert "induction" in told
@@ -83,7 +83,7 @@ def test_prompts_of_the_list_can_be_looked_at_instead(opened: Driver) -> None:
 
 
 def test_all_heads_can_be_ablated(opened: Driver) -> None:
-    opened.page.get_by_text("Ablate all heads").click()
+    opened.reveal(opened.page.get_by_role("switch", name="Ablate all heads")).click()
     opened.choose("Score", "Effect of ablating")
     opened.page.wait_for_url("**every_head=1**")
     opened.settle()
@@ -100,7 +100,8 @@ def test_an_edited_model_is_held_against_itself(app: Driver) -> None:
     app.settle()
     assert {row[0] for row in table(app)[:2]} <= {"L1H0", "L1H1"}
     first = next(row for row in table(app) if row)
-    a, b, change, low, high = (float(first[at].replace("−", "-")) for at in (1, 3, 5, 6, 7))
+    interval = first[6].split(" to ")
+    a, b, change, low, high = (float(cell.replace("−", "-")) for cell in (first[1], first[3], first[5], *interval))
     assert b - a == pytest.approx(change, abs=2e-3)  # three digits are shown
     assert low < change < high < 0
     third = app.page.locator(".board").nth(2)

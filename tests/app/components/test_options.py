@@ -143,9 +143,13 @@ def test_an_older_answer_undoes_no_later_change(opened: Open) -> None:
     page.get_by_role("radio", name="small").click()
     page.wait_for_function("begun => window.came > begun && performance.now() - window.came > 200", arg=begun)
     ripe.click()  # the server has answered, and the answer is on its way
-    ripe.evaluate("box => { window.seen = []; setInterval(() => window.seen.push(box.checked), 5); }")
-    expect(_heard(page)).to_have_text(_said(size=1))
+    ripe.evaluate("""box => {
+        [window.seen, window.heard] = [[], []];
+        const heard = () => document.querySelector("[data-testid=stText]").textContent;
+        setInterval(() => (window.seen.push(box.checked), window.heard.push(heard())), 5);
+    }""")
     expect(_heard(page)).to_have_text(_said(size=1, ripe=True))
+    assert _said(size=1) in page.evaluate("window.heard")
     assert page.evaluate("window.seen.every((checked) => checked)")
 
 
