@@ -8,6 +8,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlencode, urlparse
 
 from playwright.sync_api import Browser, ConsoleMessage, Download, Locator, Position, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from headlight.app.frame.view import PROMPTED, View
 from headlight.app.registry import VIEWS
@@ -233,13 +234,23 @@ class Driver:
                 button = self.page.get_by_role("button", name=f"({ending})")
                 expect(button).to_be_visible()
                 if ending not in but:
-                    files[ending] = self._downloaded(button)
+                    files[ending] = self.downloaded(button)
         return files
 
-    def _downloaded(self, button: Locator) -> Download:
-        with self.page.expect_download() as waiting:
-            button.click()
-        return waiting.value
+    def downloaded(self, button: Locator) -> Download:
+        """What a button gives; as a user would, it is pressed again where nothing comes.
+
+        Streamlit forgets a file that it made on demand once two runs of any session have ended after that, whether the
+        browser has fetched it or not, and the sessions of earlier tests may still be at work.
+        """
+        for tries_left in reversed(range(3)):
+            try:
+                with self.page.expect_download(timeout=PATIENCE / 3) as waiting:
+                    button.click()
+                return waiting.value
+            except PlaywrightTimeout:
+                if not tries_left:
+                    raise
 
     def point_at(self, query: int, key: int, n_places: int, panel: int = 0) -> str:
         """Move the pointer to a cell of a large heatmap; what the tooltip then says."""

@@ -126,7 +126,5 @@ def test_two_prompts_of_one_model_say_what_is_the_same(app: Driver) -> None:
 def test_code_and_data_can_be_taken_along(opened: Driver, tmp_path: Path) -> None:
     opened.open_take_away()
     opened.page.get_by_role("tab", name="Data").click()
-    with opened.page.expect_download() as download:
-        opened.page.get_by_role("button", name="Everything (zip)").click()
-    download.value.save_as(tmp_path / "heads.zip")
+    opened.downloaded(opened.page.get_by_role("button", name="Everything (zip)")).save_as(tmp_path / "heads.zip")
     assert (tmp_path / "heads.zip").stat().st_size > 1000

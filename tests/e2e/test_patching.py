@@ -110,7 +110,5 @@ def test_a_long_map_waits_for_a_click_and_can_be_stopped(app: Driver) -> None:
 def test_code_and_data_can_be_taken_along(opened: Driver, tmp_path: Path) -> None:
     opened.open_take_away()
     opened.page.get_by_role("tab", name="Data").click()
-    with opened.page.expect_download() as download:
-        opened.page.get_by_role("button", name="Everything (zip)").click()
-    download.value.save_as(tmp_path / "patching.zip")
+    opened.downloaded(opened.page.get_by_role("button", name="Everything (zip)")).save_as(tmp_path / "patching.zip")
     assert (tmp_path / "patching.zip").stat().st_size > 1000

@@ -218,6 +218,7 @@ def test_every_file_can_be_had(app: Driver, browser: Browser, tmp_path: Path) ->
 def test_a_second_source_stands_beside_the_first_and_the_link_holds_it(app: Driver, elsewhere: Driver) -> None:
     opened(app, beams="1", pair_heads="1.2")
     app.page.get_by_role("button", name="Compare A | B").click()
+    app.settle()
     other = "ba li ko su fe mo ri ta ne"
     app.page.get_by_role("textbox", name="Source B").fill(other)
     app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
