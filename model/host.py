@@ -21,7 +21,10 @@ class Host:
     A server makes one of its own, and hands it to its runs.
     """
 
-    device = torch.device("cpu")
+    @property
+    def device(self) -> torch.device:
+        """Where passes are made."""
+        return torch.device("cpu")
 
     def keep(self, key: tuple[Hashable, ...], make: Callable[[], Value]) -> Value:
         """What `make` gives, or has given under this key."""

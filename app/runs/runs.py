@@ -65,7 +65,7 @@ class _Server(Host):
     """Keeps what is computed of runs for all sessions, lets a few passes in at a time, and has the server's device."""
 
     @property
-    def device(self) -> torch.device:  # type: ignore[override]
+    def device(self) -> torch.device:
         return torch.device(settings().device)
 
     def keep(self, key: tuple[Hashable, ...], make: Callable[[], Value]) -> Value:
