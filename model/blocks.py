@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from headlight.model.config import TransformerConfig
 from headlight.model.hooks import Tap
-from headlight.model.layers import MLP, Attention, Dropout, build_norm
+from headlight.model.layers import Dropout, NoNorm, Positions, build_attention, build_mlp, build_norm
 
 Stream = Float[Tensor, "batch pos d_model"]
-Mask = Bool[Tensor, "#batch 1 query key"]
-MemoryMask = Bool[Tensor, "#batch 1 query source"]
 
 
 class AttnOnlyBlock(nn.Module):
@@ -19,61 +17,68 @@ class AttnOnlyBlock(nn.Module):
 
     def __init__(self, cfg: TransformerConfig, layer: int) -> None:
         super().__init__()
-        self.ln1, self.attn = build_norm(cfg), Attention(cfg, layer)
-        self.dropout = Dropout(cfg.dropout)
+        self.ln1 = build_norm(cfg) if cfg.normalize_before else NoNorm()
+        self.attn = build_attention(cfg, layer)
+        self.ln1_post = build_norm(cfg) if cfg.use_normalization_before_and_after else NoNorm()
+        self.dropout, self.residual_scale = Dropout(cfg.dropout), cfg.residual_scale
 
-    def forward(self, resid_pre: Stream, mask: Mask, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(self.ln1(resid_pre, tap.within("ln1")), mask, tap.within("attn")))
-        return tap("hook_resid_post", resid_pre + tap("hook_attn_out", attn_out))
+        attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
+        return tap("hook_resid_post", resid_pre + attn_out)
+
+    def attn_out(self, normalized: Stream, positions: Positions, tap: Tap) -> Stream:
+        """What attention writes to the stream."""
+        given = self.attn(normalized, positions, tap.within("attn"))
+        return tap("hook_attn_out", self._written(self.ln1_post(given, tap.within("ln1_post"))))
+
+    def _written(self, given: Stream) -> Stream:
+        return self.dropout(given if self.residual_scale == 1.0 else given * self.residual_scale)
 
 
-class Block(nn.Module):
+class Block(AttnOnlyBlock):
     """Attention, then an MLP, each on the normalised stream and added to the stream."""
 
     def __init__(self, cfg: TransformerConfig, layer: int) -> None:
-        super().__init__()
-        self.ln1, self.attn = build_norm(cfg), Attention(cfg, layer)
-        self.ln2, self.mlp = build_norm(cfg), MLP(cfg)
-        self.dropout = Dropout(cfg.dropout)
+        super().__init__(cfg, layer)
+        self.ln2 = build_norm(cfg) if cfg.normalize_before else NoNorm()
+        self._build_between(cfg, layer)
+        self.mlp = build_mlp(cfg)
+        self.ln2_post = build_norm(cfg) if cfg.use_normalization_before_and_after else NoNorm()
 
-    def forward(self, resid_pre: Stream, mask: Mask, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(self.ln1(resid_pre, tap.within("ln1")), mask, tap.within("attn")))
-        resid_mid = tap("hook_resid_mid", resid_pre + tap("hook_attn_out", attn_out))
-        mlp_out = self.dropout(self.mlp(self.ln2(resid_mid, tap.within("ln2")), tap.within("mlp")))
-        return tap("hook_resid_post", resid_mid + tap("hook_mlp_out", mlp_out))
+        attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
+        resid_mid = tap("hook_resid_mid", resid_pre + attn_out)
+        return tap("hook_resid_post", resid_mid + self.mlp_out(self.ln2(resid_mid, tap.within("ln2")), tap))
+
+    def _build_between(self, cfg: TransformerConfig, layer: int) -> None:
+        """What stands between attention and the MLP; built there, so that a seed draws what it always drew."""
+
+    def mlp_out(self, normalized: Stream, tap: Tap) -> Stream:
+        """What the MLP writes to the stream."""
+        given = self.mlp(normalized, tap.within("mlp"))
+        return tap("hook_mlp_out", self._written(self.ln2_post(given, tap.within("ln2_post"))))
 
 
-class CrossBlock(nn.Module):
-    """Self-attention, attention to the encoder's output, an MLP, each on the normalised stream and added to it.
+class ParallelBlock(Block):
+    """Attention and an MLP side by side, both of the same stream, by one norm or a norm each.
 
-    Source: TransformerLens's T5Block for the names `hook_cross_attn_out` and `hook_resid_mid_cross`.
+    There is no stream between them, hence no `hook_resid_mid`.
     """
 
     def __init__(self, cfg: TransformerConfig, layer: int) -> None:
-        super().__init__()
-        self.ln1, self.attn = build_norm(cfg), Attention(cfg, layer)
-        self.ln2, self.cross_attn = build_norm(cfg), Attention(cfg, layer)
-        self.ln3, self.mlp = build_norm(cfg), MLP(cfg)
-        self.dropout = Dropout(cfg.dropout)
+        super().__init__(cfg, layer)
+        self.shares_norm = cfg.parallel_norms == 1
+        if self.shares_norm:
+            self.ln2 = NoNorm()
 
-    def forward(
-        self,
-        resid_pre: Stream,
-        mask: Mask,
-        memory: Float[Tensor, "batch memory d_model"],
-        memory_mask: MemoryMask,
-        tap: Tap,
-    ) -> Stream:
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(self.ln1(resid_pre, tap.within("ln1")), mask, tap.within("attn")))
-        resid_mid = tap("hook_resid_mid", resid_pre + tap("hook_attn_out", attn_out))
-        normalized = self.ln2(resid_mid, tap.within("ln2"))
-        cross_attn_out = self.dropout(self.cross_attn(normalized, memory_mask, tap.within("cross_attn"), memory))
-        resid_mid_cross = tap("hook_resid_mid_cross", resid_mid + tap("hook_cross_attn_out", cross_attn_out))
-        mlp_out = self.dropout(self.mlp(self.ln3(resid_mid_cross, tap.within("ln3")), tap.within("mlp")))
-        return tap("hook_resid_post", resid_mid_cross + tap("hook_mlp_out", mlp_out))
+        normalized = self.ln1(resid_pre, tap.within("ln1"))
+        attn_out = self.attn_out(normalized, positions, tap)
+        mlp_in = normalized if self.shares_norm else self.ln2(resid_pre, tap.within("ln2"))
+        return tap("hook_resid_post", resid_pre + attn_out + self.mlp_out(mlp_in, tap))
 
 
 class PostNormBlock(Block):
@@ -85,14 +90,45 @@ class PostNormBlock(Block):
     Source: Vaswani et al. 2017, section 3.1.
     """
 
-    def forward(self, resid_pre: Stream, mask: Mask, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(resid_pre, mask, tap.within("attn")))
-        resid_mid = tap("hook_resid_mid", resid_pre + tap("hook_attn_out", attn_out))
+        resid_mid = tap("hook_resid_mid", resid_pre + self.attn_out(resid_pre, positions, tap))
         normalized = self.ln1(resid_mid, tap.within("ln1"))
-        mlp_out = self.dropout(self.mlp(normalized, tap.within("mlp")))
-        resid_post = tap("hook_resid_post", normalized + tap("hook_mlp_out", mlp_out))
+        resid_post = tap("hook_resid_post", normalized + self.mlp_out(normalized, tap))
         return self.ln2(resid_post, tap.within("ln2"))
+
+
+class CrossBlock(Block):
+    """Self-attention, attention to the encoder's output, an MLP, each on the normalised stream and added to it.
+
+    Source: TransformerLens's T5Block for the names `hook_cross_attn_out` and `hook_resid_mid_cross`.
+    """
+
+    def _build_between(self, cfg: TransformerConfig, layer: int) -> None:
+        self.cross_attn, self.ln3 = build_attention(cfg, layer), build_norm(cfg)
+
+    def forward(  # type: ignore[override]
+        self,
+        resid_pre: Stream,
+        positions: Positions,
+        memory: Float[Tensor, "batch memory d_model"],
+        to_memory: Positions,
+        tap: Tap,
+    ) -> Stream:
+        resid_pre = tap("hook_resid_pre", resid_pre)
+        attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
+        resid_mid = tap("hook_resid_mid", resid_pre + attn_out)
+        cross_attn_out = self.cross_attn_out(self.ln2(resid_mid, tap.within("ln2")), memory, to_memory, tap)
+        resid_mid_cross = tap("hook_resid_mid_cross", resid_mid + cross_attn_out)
+        mlp_out = self.mlp_out(self.ln3(resid_mid_cross, tap.within("ln3")), tap)
+        return tap("hook_resid_post", resid_mid_cross + mlp_out)
+
+    def cross_attn_out(
+        self, normalized: Stream, memory: Float[Tensor, "batch memory d_model"], to_memory: Positions, tap: Tap
+    ) -> Stream:
+        """What attention to the encoder's output writes to the stream."""
+        given = self.cross_attn(normalized, to_memory, tap.within("cross_attn"), memory)
+        return tap("hook_cross_attn_out", self._written(given))
 
 
 class PostNormCrossBlock(CrossBlock):
@@ -101,24 +137,31 @@ class PostNormCrossBlock(CrossBlock):
     Source: Vaswani et al. 2017, section 3.1.
     """
 
-    def forward(
+    def forward(  # type: ignore[override]
         self,
         resid_pre: Stream,
-        mask: Mask,
+        positions: Positions,
         memory: Float[Tensor, "batch memory d_model"],
-        memory_mask: MemoryMask,
+        to_memory: Positions,
         tap: Tap,
     ) -> Stream:
         resid_pre = tap("hook_resid_pre", resid_pre)
-        attn_out = self.dropout(self.attn(resid_pre, mask, tap.within("attn")))
-        resid_mid = tap("hook_resid_mid", resid_pre + tap("hook_attn_out", attn_out))
+        resid_mid = tap("hook_resid_mid", resid_pre + self.attn_out(resid_pre, positions, tap))
         normalized = self.ln1(resid_mid, tap.within("ln1"))
-        cross_attn_out = self.dropout(self.cross_attn(normalized, memory_mask, tap.within("cross_attn"), memory))
-        resid_mid_cross = tap("hook_resid_mid_cross", normalized + tap("hook_cross_attn_out", cross_attn_out))
+        cross_attn_out = self.cross_attn_out(normalized, memory, to_memory, tap)
+        resid_mid_cross = tap("hook_resid_mid_cross", normalized + cross_attn_out)
         normalized = self.ln2(resid_mid_cross, tap.within("ln2"))
-        mlp_out = self.dropout(self.mlp(normalized, tap.within("mlp")))
-        resid_post = tap("hook_resid_post", normalized + tap("hook_mlp_out", mlp_out))
+        resid_post = tap("hook_resid_post", normalized + self.mlp_out(normalized, tap))
         return self.ln3(resid_post, tap.within("ln3"))
+
+
+def block_kind(cfg: TransformerConfig) -> Callable[[TransformerConfig, int], nn.Module]:
+    """The kind of block that a decoder-only or encoder-only model's config asks for."""
+    if cfg.attn_only:
+        return AttnOnlyBlock
+    if cfg.parallel_attn_mlp:
+        return ParallelBlock
+    return PostNormBlock if cfg.post_norm else Block
 
 
 def build_blocks(kind: Callable[[TransformerConfig, int], nn.Module], cfg: TransformerConfig) -> nn.ModuleList:

@@ -1,16 +1,53 @@
 """The settings that fix a decoder-only transformer's shape, under TransformerLens's names."""
 
 import sys
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
 from headlight.model.errors import ConfigError
 
 Activation = Literal["relu", "gelu", "gelu_new", "silu"]
-Normalization = Literal["LN", "LNPre"]
+Normalization = Literal["LN", "LNPre", "RMS", "RMSPre"]
 AttentionDirection = Literal["causal", "bidirectional"]
+PositionalEmbedding = Literal["standard", "rotary", "alibi", "none"]
+AttentionType = Literal["global", "local"]
+Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
 
 TOO_LARGE = 2**31  # for any size; no model comes near it, and floating point can still take what is below
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotaryScaling:
+    """How rotary frequencies are stretched to a longer context than the one that they were trained on.
+
+    `original_n_ctx` is that context. `low_freq_factor` and `high_freq_factor` are llama3's, `beta_fast`, `beta_slow`
+    and `truncate` yarn's, `short_factor` and `long_factor` longrope's, one for each pair of components.
+    `attention_factor` multiplies what is rotated.
+
+    Source: transformers' modeling_rope_utils for the kinds and the names of what they take.
+    """
+
+    kind: Scaling
+    factor: float = 1.0
+    original_n_ctx: int | None = None
+    attention_factor: float = 1.0
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 4.0
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+    truncate: bool = True
+    short_factor: tuple[float, ...] = ()
+    long_factor: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choice("rotary_scaling.kind", self.kind, get_args(Scaling))
+        for name in ("factor", "attention_factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow"):
+            object.__setattr__(self, name, positive(f"rotary_scaling.{name}", getattr(self, name)))
+        for name in ("short_factor", "long_factor"):
+            factors = tuple(positive(f"rotary_scaling.{name}", factor) for factor in getattr(self, name))
+            object.__setattr__(self, name, factors)
+        if self.kind != "linear":
+            check_size("rotary_scaling.original_n_ctx", self.original_n_ctx)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +57,27 @@ class TransformerConfig:
     `d_mlp` defaults to 4 d_model, `d_vocab_out` to d_vocab, `d_value` (the width of values, where it is not that of
     queries and keys) to d_head and `attn_scale`, by which scores are divided, to sqrt(d_head). `dropout` is the share
     of activations set to zero in training, after embeddings, patterns and whatever joins the stream.
-    `normalization_type` is "LN" (gain and bias), "LNPre" (without them) or None. `gelu` is the exact
-    function, `gelu_new` the tanh approximation that GPT-2 was trained with.
+    `normalization_type` is "LN" (gain and bias), "LNPre" (without them), "RMS" (gain alone, nothing is centred),
+    "RMSPre" or None. `gelu` is the exact function, `gelu_new` the tanh approximation that GPT-2 was trained with.
+
+    Positions: "standard" is learned and absolute. "rotary" turns pairs of the first `rotary_dim` components of each
+    query and key (halves of them, or neighbours with `rotary_adjacent_pairs`) with frequencies from `rotary_base`,
+    stretched by `rotary_scaling`; layers in `no_rope_layers` turn nothing, and local ones go by `rotary_base_local`
+    if that is given, unscaled. "alibi" takes from each score the distance times a slope of the head's own.
+
+    Attention: groups of heads share keys and values where `n_key_value_heads` is less than `n_heads`. Layers whose
+    `attn_types` is "local", or all without it, see `window_size` tokens back, themselves included (bidirectional:
+    half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned.
+    `attn_scores_soft_cap` and `output_logits_soft_cap` c make x of scores and logits c tanh(x / c).
+    With `use_attention_sinks` a learned score a head takes part in the softmax and is dropped.
+
+    Blocks: `gated_mlp` multiplies the activations by a second linear layer. With `parallel_attn_mlp` attention and MLP
+    read the same stream, by one norm or by two (`parallel_norms`). `use_normalization_before_and_after` normalises what
+    attention and MLP give as well; `normalize_before` false leaves out the norms before them. `post_norm` normalises
+    the stream itself after each addition. With `num_experts` an MLP is so many, of which a router chooses
+    `experts_per_token`; `norm_topk_prob` has the weights of those chosen sum to 1.
+
+    Multipliers: `embedding_scale` of embeddings, `residual_scale` of what attention and MLP write, `logits_scale`.
 
     Raises:
         ConfigError: a size that is not a positive integer, an unknown choice, a dropout that is no share, or tied
@@ -48,6 +104,33 @@ class TransformerConfig:
     eps: float = 1e-5
     dropout: float = 0.0
     tie_word_embeddings: bool = False
+    positional_embedding_type: PositionalEmbedding = "standard"
+    rotary_dim: int | None = None
+    rotary_base: float = 10000.0
+    rotary_base_local: float | None = None
+    rotary_adjacent_pairs: bool = False
+    rotary_scaling: RotaryScaling | None = None
+    no_rope_layers: tuple[int, ...] = ()
+    n_key_value_heads: int | None = None
+    window_size: int | None = None
+    attn_types: tuple[AttentionType, ...] | None = None
+    use_qk_norm: bool = False
+    use_attention_sinks: bool = False
+    attn_scores_soft_cap: float | None = None
+    output_logits_soft_cap: float | None = None
+    gated_mlp: bool = False
+    num_experts: int | None = None
+    experts_per_token: int | None = None
+    norm_topk_prob: bool = False
+    parallel_attn_mlp: bool = False
+    parallel_norms: int = 1
+    use_normalization_before_and_after: bool = False
+    normalize_before: bool = True
+    post_norm: bool = False
+    post_embedding_ln: bool = False
+    embedding_scale: float = 1.0
+    residual_scale: float = 1.0
+    logits_scale: float = 1.0
 
     def __post_init__(self) -> None:
         self._check_sizes("n_layers", "d_model", "n_ctx", "n_heads", "d_head", "d_vocab")
@@ -56,22 +139,87 @@ class TransformerConfig:
         self._default("d_value", self.d_head)
         self._default("attn_scale", self.d_head**0.5)
         self._check_sizes("d_vocab_out", "d_value", *([] if self.attn_only else ["d_mlp"]))
-        for name in ("eps", "attn_scale"):
-            number = getattr(self, name)
-            if not isinstance(number, int | float) or not 0 < number <= sys.float_info.max:
-                raise ConfigError(f"{name} is {number!r}; it has to be a number greater than 0, and finite.")
-            object.__setattr__(self, name, float(number))
+        for name in ("eps", "attn_scale", "rotary_base", "embedding_scale", "residual_scale", "logits_scale"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        for name in ("rotary_base_local", "attn_scores_soft_cap", "output_logits_soft_cap"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, positive(name, getattr(self, name)))
         check_dropout(self.dropout)
         check_choice("act_fn", self.act_fn, get_args(Activation))
         check_choice("normalization_type", self.normalization_type, (*get_args(Normalization), None))
         check_choice("attention_dir", self.attention_dir, get_args(AttentionDirection))
-        for name in ("attn_only", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings"):
-            check_choice(name, getattr(self, name), (True, False))
+        check_choice("positional_embedding_type", self.positional_embedding_type, get_args(PositionalEmbedding))
+        for field in fields(self):
+            if field.type in ("bool", bool):
+                check_choice(field.name, getattr(self, field.name), (True, False))
+        self._check_positions()
+        self._check_attention()
+        self._check_experts()
         if self.tie_word_embeddings and self.d_vocab_out != self.d_vocab:
             raise ConfigError(
                 f"Tied embeddings need d_vocab_out = d_vocab, but they are {self.d_vocab_out} and {self.d_vocab}. "
                 "Set tie_word_embeddings=False, or leave d_vocab_out out."
             )
+
+    @property
+    def written(self) -> tuple[tuple[str, str | None], ...]:
+        """What each layer writes, in order, and the stream after it where that has a name."""
+        if self.attn_only:
+            return (("attn_out", "resid_post"),)
+        between = None if self.parallel_attn_mlp else "resid_mid"
+        return (("attn_out", between), ("mlp_out", "resid_post"))
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether groups of heads share keys and values."""
+        return self.n_key_value_heads not in (None, self.n_heads)
+
+    def group_of(self, head: int) -> int:
+        """Which keys and values are a head's: its own, or those of its group."""
+        return head * (self.n_key_value_heads or self.n_heads) // self.n_heads
+
+    def window(self, layer: int) -> int | None:
+        """How many tokens back a query of a layer sees, itself included; None where it sees all."""
+        local = self.attn_types is None or self.attn_types[layer] == "local"
+        return self.window_size if local else None
+
+    def _check_positions(self) -> None:
+        if self.positional_embedding_type == "rotary":
+            self._default("rotary_dim", self.d_head)
+            check_size("rotary_dim", self.rotary_dim)
+            if self.rotary_dim > self.d_head or self.rotary_dim % 2:  # type: ignore[operator]
+                raise ConfigError(
+                    f"rotary_dim is {self.rotary_dim}; it has to be even, and at most d_head, which is {self.d_head}."
+                )
+        if isinstance(self.rotary_scaling, dict):  # as it is read from JSON
+            object.__setattr__(self, "rotary_scaling", _rotary_scaling(self.rotary_scaling))
+        object.__setattr__(self, "no_rope_layers", tuple(self.no_rope_layers))
+
+    def _check_attention(self) -> None:
+        if self.n_key_value_heads is not None:
+            check_size("n_key_value_heads", self.n_key_value_heads)
+            if self.n_heads % self.n_key_value_heads:
+                raise ConfigError(
+                    f"n_key_value_heads is {self.n_key_value_heads}; it has to divide n_heads, which is {self.n_heads}."
+                )
+        if self.window_size is not None:
+            check_size("window_size", self.window_size)
+        if self.attn_types is not None:
+            object.__setattr__(self, "attn_types", tuple(self.attn_types))
+            for each in self.attn_types:
+                check_choice("attn_types", each, get_args(AttentionType))
+            if len(self.attn_types) != self.n_layers:
+                raise ConfigError(f"attn_types names {len(self.attn_types)} layers; n_layers is {self.n_layers}.")
+
+    def _check_experts(self) -> None:
+        check_choice("parallel_norms", self.parallel_norms, (1, 2))
+        if self.num_experts is not None:
+            self._check_sizes("num_experts", "experts_per_token")
+            if self.experts_per_token > self.num_experts:  # type: ignore[operator]
+                raise ConfigError(
+                    f"experts_per_token is {self.experts_per_token}; it can be at most num_experts, which is "
+                    f"{self.num_experts}."
+                )
 
     def _default(self, name: str, value: object) -> None:
         if getattr(self, name) is None:
@@ -80,6 +228,24 @@ class TransformerConfig:
     def _check_sizes(self, *names: str) -> None:
         for name in names:
             check_size(name, getattr(self, name))
+
+
+def _rotary_scaling(told: dict[str, Any]) -> RotaryScaling:
+    known = {field.name for field in fields(RotaryScaling)}
+    if unknown := sorted(told.keys() - known):
+        raise ConfigError(f"rotary_scaling has no {unknown[0]!r}; it can have {', '.join(sorted(known))}.")
+    return RotaryScaling(**({"kind": None} | told))
+
+
+def positive(name: str, number: object) -> float:
+    """A setting that is a number greater than 0 and finite.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number <= sys.float_info.max:
+        raise ConfigError(f"{name} is {number!r}; it has to be a number greater than 0, and finite.")
+    return float(number)
 
 
 def check_size(name: str, size: object) -> None:

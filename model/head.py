@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import attention, head_steps
-from headlight.model.layers import attention_pattern, attention_scale, attention_scores, build_mask
+from headlight.model.layers import attention_scale
 from headlight.model.run import Run
 
 
@@ -28,19 +28,20 @@ def attend(made: Run, layer: int, head: int) -> HeadAttention:
     """One head's scores and pattern, computed anew from the run's queries and keys, and edited as in the run."""
     edited = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
     whole = any(map(made.tap.look, edited))  # an edit finds its head by its place among all
-    heads, at = (slice(None), head) if whole else (slice(head, head + 1), 0)
-    q, k = (made.cache[name, layer][None, :, heads] for name in ("q", "k"))
-    mask = build_mask(made.cfg.attention_dir, None, len(made.tokens), q.device)
+    q, k, rule, at = made.queries(layer)[None], made.keys(layer)[None], made.rule(layer), head
+    if not whole:
+        one, group = slice(head, head + 1), made.cfg.group_of(head)
+        q, k, rule, at = q[:, :, one], k[:, :, group : group + 1], rule.of_heads(one), 0
     with torch.inference_mode():
-        scores = made.tap(edited[0], attention_scores(q, k, mask, attention_scale(made.cfg, layer)))
-        pattern = made.tap(edited[1], attention_pattern(scores, mask))
+        scores = made.tap(edited[0], rule.scores(q, k))
+        pattern = made.tap(edited[1], rule.pattern(scores))
         return HeadAttention(scores[0, at], pattern[0, at], bool(made.tap.look(edited[1])))
 
 
 def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
     """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm)."""
-    v = made.cache["v", layer][:, head : head + 1]
-    W_O = made.model.get_parameter(f"blocks.{layer}.attn.W_O")[head : head + 1]
+    v = made.values_of(layer, head)[:, None]
+    W_O = made.model.block(layer).attn.W_O[head : head + 1]
     with torch.inference_mode():
         return attention.write_norms(v, W_O).values[0]
 
@@ -76,8 +77,8 @@ def head_weights(made: Run, layer: int, head: int) -> HeadWeights:
 def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps:
     """Every step of one head at one query, from the run's own queries, keys and values."""
     weights = head_weights(made, layer, head)
-    q, k, v = (made.cache[name, layer][:, head] for name in ("q", "k", "v"))
+    q, k = made.queries(layer)[:, head], made.keys(layer)[:, made.cfg.group_of(head)]
+    v, mask = made.values_of(layer, head), made.rule(layer).mask[0, 0, query]
     stream = next(islice(made.streams(), layer, None))
-    mask = build_mask(made.cfg.attention_dir, None, len(made.tokens), q.device)[0, 0, query]
     with torch.inference_mode():
         return head_steps.head_steps(stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale)

@@ -43,6 +43,13 @@ class Tap:
     def later(self, name: str, compute: Callable[[], Tensor]) -> None:
         """Take what computes an activation when the pass is over, where that is how it looks at it."""
 
+    def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
+        """The keys and values of all positions so far, where those of earlier ones are to stand before the new.
+
+        They come as they are compared and mixed; `at` is the name of the attention that asks.
+        """
+        return k, v
+
     def within(self, prefix: str) -> "Tap":
         """This tap for a part of the model, which names its activations without the prefix."""
         return _Within(self, prefix)
@@ -71,6 +78,9 @@ class _Within(Tap):
 
     def later(self, name: str, compute: Callable[[], Tensor]) -> None:
         self._tap.later(f"{self._prefix}.{name}", compute)
+
+    def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
+        return self._tap.with_past(k, v, f"{self._prefix}.{at}" if at else self._prefix)
 
     def within(self, prefix: str) -> Tap:
         return _Within(self._tap, f"{self._prefix}.{prefix}")
@@ -183,6 +193,11 @@ class Chain(Tap):
         for tap in self._taps:
             if tap.look(name) is Look.LATER:
                 tap.later(name, compute)
+
+    def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
+        for tap in self._taps:
+            k, v = tap.with_past(k, v, at)
+        return k, v
 
 
 def select_names(names_filter: NamesFilter, hook_names: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ demand), what each part wrote to the residual stream (the stream is their sum), 
 and a few mean scores, taken as the pattern passes.
 """
 
+import functools
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
@@ -21,13 +22,14 @@ from headlight.model.edits.editing import NO_EDITS, EditTap, Means, tap
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Look, Tap
 from headlight.model.host import HERE, Host, Value
-from headlight.model.layers import build_mask
+from headlight.model.layers import ScoreRule, place
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
 
+CPU = torch.device("cpu")
 THUMBNAIL = 64  # pixels on a side at most
-KEPT = ("hook_q", "hook_k", "hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed")
+KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed")  # and queries and keys
 STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")  # kept where an edit changes them
 EDITED = "edits of the stream"
 
@@ -80,6 +82,26 @@ class Run:
         key = run_key(self.source.name, self.prompt, self.bos, self.edits)
         return (*key, "written", self.written) if self.written else key
 
+    def queries(self, layer: int) -> Float[Tensor, "pos head d_head"]:
+        """A layer's queries as they are compared with keys: turned, where the model turns them."""
+        return self.cache[f"blocks.{layer}.attn.{self.model.block(layer).attn.compared[0]}"]
+
+    def keys(self, layer: int) -> Float[Tensor, "pos kv_head d_head"]:
+        """A layer's keys as queries are compared with them, of each head or each group of heads."""
+        return self.cache[f"blocks.{layer}.attn.{self.model.block(layer).attn.compared[1]}"]
+
+    def values(self, layer: int) -> Float[Tensor, "pos kv_head d_value"]:
+        """A layer's values, of each head or each group of heads."""
+        return self.cache["v", layer]
+
+    def values_of(self, layer: int, head: int) -> Float[Tensor, "pos d_value"]:
+        """One head's values, or its group's."""
+        return self.values(layer)[:, self.cfg.group_of(head)]
+
+    def rule(self, layer: int) -> ScoreRule:
+        """How a layer makes scores of the run's queries and keys, and a pattern of scores."""
+        return self.model.block(layer).attn.rule(place(self.cfg.attention_dir, None, len(self.tokens), CPU))
+
     def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """What is computed from this run, from where the host has kept it."""
         return self.host.keep((*self.key, name), make)
@@ -113,23 +135,28 @@ class Run:
             yield EDITED, final - written
 
     def _parts(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
-        yield "token embedding", self.cache["embed"]
-        yield "position embedding", self.cache["pos_embed"]
+        yield from self.embeddings()
         for layer in range(self.cfg.n_layers):
             yield f"L{layer} attention", self.cache["attn_out", layer]
             if not self.cfg.attn_only:
                 yield f"L{layer} MLP", self.cache["mlp_out", layer]
 
+    def embeddings(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
+        """What the stream begins with, by name."""
+        yield "token embedding", self.cache["embed"]
+        if "pos_embed" in self.cache:
+            yield "position embedding", self.cache["pos_embed"]
+
     def streams(self, positions: slice = slice(None)) -> Iterator[Float[Tensor, "pos d_model"]]:
         """The residual stream at these positions before the first layer and after each one."""
-        embedded = self.cache["embed"][positions] + self.cache["pos_embed"][positions]
+        embedded = functools.reduce(torch.add, (part[positions] for _, part in self.embeddings()))
         resid = self._edited("blocks.0.hook_resid_pre", positions, embedded)
         yield resid
-        states = ("post",) if self.cfg.attn_only else ("mid", "post")
         for layer in range(self.cfg.n_layers):
-            for part, state in zip(("attn_out", "mlp_out"), states, strict=False):
-                summed = resid + self.cache[part, layer][positions]
-                resid = self._edited(f"blocks.{layer}.hook_resid_{state}", positions, summed)
+            for part, state in self.cfg.written:
+                resid = resid + self.cache[part, layer][positions]
+                if state is not None:
+                    resid = self._edited(f"blocks.{layer}.hook_{state}", positions, resid)
             yield resid
 
     def _edited(
@@ -181,9 +208,9 @@ def make_run(
     running = on or model
     inputs = tokens[None].to(running.embed.W_E.device)
     editing = tap(running, inputs, edits, bos, n_prompt, means)
-    reduce = _Reduce(tokens, model.cfg, editing)
+    reduce = _Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
-    mask = build_mask(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
+    mask = place(model.cfg.attention_dir, None, len(tokens), tokens.device).mask[0, 0]
     return Run(
         model=model,
         prompt=prompt,
@@ -194,7 +221,7 @@ def make_run(
         thumbnails=torch.stack(reduce.thumbnails),
         hidden=~attention.max_pool(mask, THUMBNAIL),
         scores=stack(reduce.scores),
-        next_logits=running.unembed(running.ln_final(final[:, -1:], Tap()))[0, 0].cpu(),
+        next_logits=running.to_logits(final[:, -1:])[0, 0].cpu(),
         edits=edits,
         tap=editing,
         written=written,
@@ -203,23 +230,25 @@ def make_run(
 
 
 class _Reduce(Tap):
-    """Keeps the activations in `KEPT`, and the streams that are edited; of each pattern a thumbnail and scores.
+    """Keeps the activations in `KEPT`, queries and keys, and edited streams; of each pattern a thumbnail and scores.
 
     What is kept is copied, all layers of a kind side by side: left where the pass put them, the kept ones would pin the
     memory of those that passed between them (100 MB at 1024 tokens of GPT-2).
     """
 
-    def __init__(self, tokens: Int[Tensor, " pos"], cfg: TransformerConfig, editing: EditTap) -> None:
-        self._n_layers, self._editing, self._mean_scores = cfg.n_layers, editing, MeanScores(tokens)
+    def __init__(self, tokens: Int[Tensor, " pos"], model: Transformer, editing: EditTap) -> None:
+        self._n_layers, self._editing, self._mean_scores = model.cfg.n_layers, editing, MeanScores(tokens)
+        layers = range(model.cfg.n_layers)
+        self._compared = {f"blocks.{at}.attn.{name}" for at in layers for name in model.block(at).attn.compared}
         self._shelves: dict[str, Iterator[Tensor]] = {}
         self.kept: dict[str, Tensor] = {}
         self.thumbnails: list[Tensor] = []
         self.scores: list[dict[str, Measure]] = []
-        self._n_heads, self._thumbnails, self._scores = cfg.n_heads, list[Tensor](), list[dict[str, Measure]]()
+        self._n_heads, self._thumbnails, self._scores = model.cfg.n_heads, list[Tensor](), list[dict[str, Measure]]()
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         part = name.rpartition(".")[2]
-        if part in KEPT:
+        if self._keeps(name):
             if part not in self._shelves:
                 n_layers = self._n_layers if name.startswith("blocks.") else 1
                 self._shelves[part] = iter(torch.empty(n_layers, *activation.shape[1:]))
@@ -237,7 +266,10 @@ class _Reduce(Tap):
         part = name.rpartition(".")[2]
         if part == "hook_pattern":
             return Look.BY_HEAD
-        return Look.WHOLE if part in KEPT or self._is_edited_stream(name) else Look.NEVER
+        return Look.WHOLE if self._keeps(name) or self._is_edited_stream(name) else Look.NEVER
+
+    def _keeps(self, name: str) -> bool:
+        return name.endswith(KEPT) or name in self._compared
 
     def _is_edited_stream(self, name: str) -> bool:
         return name.endswith(STREAMS) and self._editing.look(name) is not Look.NEVER

@@ -20,13 +20,14 @@ from headlight.model.layers import (
     Embed,
     NoNorm,
     PosEmbed,
+    Positions,
     SinusoidalPosEmbed,
     TiedEmbed,
     TiedUnembed,
     Unembed,
-    build_mask,
     build_norm,
-    positions_of,
+    place,
+    place_beside,
 )
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.source import Source
@@ -51,11 +52,12 @@ class Encoder(nn.Module):
         self.ln_final = build_norm(stack) if cfg.final_norm else NoNorm()
 
     def forward(self, source: SourceTokens, real: Bool[Tensor, "batch source"] | None, tap: Tap) -> EncoderOut:
-        mask = build_mask("bidirectional", real, source.shape[1], source.device)
+        positions = place("bidirectional", real, source.shape[1], source.device)
         embedded = tap("hook_embed", self.embed(source) * self.embed_scale)
-        resid = self.dropout(embedded + tap("hook_pos_embed", self.pos_embed(positions_of(source, real))))
+        pos_embed = self.pos_embed(positions.query.expand_as(source))
+        resid = self.dropout(embedded + tap("hook_pos_embed", pos_embed))
         for layer, block in enumerate(self.blocks):
-            resid = block(resid, mask, tap.within(f"blocks.{layer}"))
+            resid = block(resid, positions, tap.within(f"blocks.{layer}"))
         return self.ln_final(resid, tap.within("ln_final"))
 
 
@@ -76,16 +78,17 @@ class Decoder(nn.Module):
         target: TargetTokens,
         real: Bool[Tensor, "batch key"] | None,
         encoder_out: Float[Tensor, "batch memory d_model"],
-        memory_mask: Bool[Tensor, "#batch 1 target source"],
+        to_memory: Positions,
         tap: Tap,
         n_past: int,
     ) -> Float[Tensor, "batch target d_model"]:
         n_pos = target.shape[1]
-        mask = build_mask("causal", real, n_past + n_pos, target.device, n_pos)
+        positions = place("causal", real, n_past + n_pos, target.device, n_pos)
         embedded = tap("hook_embed", self.embed(target) * self.embed_scale)
-        resid = self.dropout(embedded + tap("hook_pos_embed", self.pos_embed(positions_of(target, real, n_past))))
+        pos_embed = self.pos_embed(positions.query.expand_as(target))
+        resid = self.dropout(embedded + tap("hook_pos_embed", pos_embed))
         for layer, block in enumerate(self.blocks):
-            resid = block(resid, mask, encoder_out, memory_mask, tap.within(f"blocks.{layer}"))
+            resid = block(resid, positions, encoder_out, to_memory, tap.within(f"blocks.{layer}"))
         return self.ln_final(resid, tap.within("ln_final"))
 
 
@@ -162,9 +165,9 @@ class Seq2SeqTransformer(HookedModel):
         check_tokens("target", target, target_mask, n_ctx=self.cfg.n_ctx, d_vocab=d_vocab_out, n_past=n_past)
         _check_encoder_out(target, encoder_out, source_mask, self.cfg.d_model)
         n_source, n_target = encoder_out.shape[1], target.shape[1]
-        memory_mask = build_mask("bidirectional", _real(source_mask), n_source, target.device, n_target)
+        to_memory = place_beside(_real(source_mask), n_target, n_source, target.device)
         memory = encoder_out[:, :0] if n_past else encoder_out
-        resid = self.decoder(target, _real(target_mask), memory, memory_mask, tap.within("decoder"), n_past)
+        resid = self.decoder(target, _real(target_mask), memory, to_memory, tap.within("decoder"), n_past)
         return self.unembed(resid, tap.within("unembed"))
 
     def run_with_cache(

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.blocks import AttnOnlyBlock, Block, build_blocks
+from headlight.model.blocks import AttnOnlyBlock, block_kind, build_blocks
 from headlight.model.cache import ActivationCache
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import InputError
@@ -17,19 +18,21 @@ from headlight.model.inputs import check_tokens
 from headlight.model.layers import (
     Dropout,
     Embed,
+    Logits,
+    NoNorm,
     PosEmbed,
+    Positions,
     TiedUnembed,
     Unembed,
-    build_mask,
     build_norm,
-    positions_of,
+    place,
 )
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import TokenIds, Tokenizer
 
 
 class Transformer(HookedModel):
-    """A pre-LayerNorm transformer with learned positions, built from its config with GPT-2's initialisation.
+    """A transformer with one stream, built from its config with GPT-2's initialisation.
 
     State-dict keys, activation names and shapes are TransformerLens's. A tied unembedding has no key of its own.
     `load` gives a `tokenizer`, where there is one, and a `source` that says where the weights came from.
@@ -40,11 +43,13 @@ class Transformer(HookedModel):
         self.cfg = cfg
         self.tokenizer: Tokenizer | None = None
         self.source: Source | None = None
-        self.embed, self.pos_embed = Embed(cfg), PosEmbed(cfg)
+        self.embed = Embed(cfg)
+        self.pos_embed = PosEmbed(cfg) if cfg.positional_embedding_type == "standard" else None
         self.dropout = Dropout(cfg.dropout)
-        self.blocks = build_blocks(AttnOnlyBlock if cfg.attn_only else Block, cfg)
-        self.ln_final = build_norm(cfg)
+        self.blocks = build_blocks(block_kind(cfg), cfg)
+        self.ln_final = NoNorm() if cfg.post_norm else build_norm(cfg)
         self.unembed = TiedUnembed(self.embed) if cfg.tie_word_embeddings else Unembed(cfg)
+        self.unembed.soft_cap = cfg.output_logits_soft_cap
 
     def forward(
         self,
@@ -69,15 +74,35 @@ class Transformer(HookedModel):
         check_tokens("prompt", tokens, attention_mask, **sizes)
         real = None if attention_mask is None else attention_mask.bool()
         n_pos = tokens.shape[1]
-        mask = build_mask(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
-        positions = positions_of(tokens, real, n_past)
-        embedded = tap("hook_embed", self.embed(tokens)) + tap("hook_pos_embed", self.pos_embed(positions))
-        resid = self.dropout(embedded)
+        positions = place(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
+        resid = self._embedded(tokens, positions, tap)
         for layer, block in enumerate(self.blocks[:stop_at_layer]):
-            resid = block(resid, mask, tap.within(f"blocks.{layer}"))
-        if stop_at_layer is not None:
-            return resid
-        return self.unembed(self.ln_final(resid, tap.within("ln_final")), tap.within("unembed"))
+            resid = block(resid, positions, tap.within(f"blocks.{layer}"))
+        return resid if stop_at_layer is not None else self.to_logits(resid, tap)
+
+    def _embedded(
+        self, tokens: Int[Tensor, "batch pos"], positions: Positions, tap: Tap
+    ) -> Float[Tensor, "batch pos d_model"]:
+        embedded = tap("hook_embed", self.embed(tokens, tap.within("embed")))
+        if self.pos_embed is not None:
+            where = positions.query.expand_as(tokens)
+            embedded = embedded + tap("hook_pos_embed", self.pos_embed(where))
+        return self.dropout(embedded)
+
+    def block(self, layer: int) -> AttnOnlyBlock:
+        """A layer, from 0."""
+        return cast(AttnOnlyBlock, self.blocks[layer])
+
+    def to_unembed(
+        self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """A final stream as the unembedding reads it: normalised, and times `logits_scale`."""
+        normalized = self.ln_final(resid, tap.within("ln_final"))
+        return normalized if self.cfg.logits_scale == 1.0 else normalized * self.cfg.logits_scale
+
+    def to_logits(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
+        """The logits of a final stream."""
+        return self.unembed(self.to_unembed(resid, tap), tap.within("unembed"))
 
     def run_with_cache(
         self,

@@ -16,7 +16,6 @@ from headlight.model.decoding.generate import sample, sample_anew
 from headlight.model.decoding.written import Reason
 from headlight.model.edits.editing import Means, tap
 from headlight.model.errors import InputError
-from headlight.model.hooks import Tap
 from headlight.model.run import Run, make_run, means_of
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import Tokenizer
@@ -190,7 +189,7 @@ def _read(
     made = make_run(run.model, run.prompt, run.bos, run.tokens, run.edits, written, means, on, run.host)
     *_, final = made.streams()
     writing = final[None, len(run.tokens) - 1 : -1] if written else final[None, :0]
-    logits = run.model.unembed(run.model.ln_final(writing, Tap()))[0]
+    logits = run.model.to_logits(writing)[0]
     chances = distributions(logits, sampling)
     chosen = torch.tensor(written, dtype=torch.long)
     return Written(

@@ -5,50 +5,48 @@ from torch import Tensor
 
 from headlight.model.hooks import Look, Tap
 
-KEPT = ("hook_k", "hook_v")
-
 
 class KeyValueCache(Tap):
     """Keeps every layer's keys and values, and gives all of them so far for those of the new positions.
 
-    It is the tap of one sequence of runs: the first without `n_past`, each later one with as many as went before. In a
-    `Chain` it comes last, so that what it keeps is what the other taps made of keys and values. The tensors it gives
-    are never written to afterwards.
+    It is the tap of one sequence of runs: the first without `n_past`, each later one with as many as went before. It
+    keeps what the other taps of its `Chain` made of keys and values. The tensors it gives are never written to
+    afterwards.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, _Positions] = {}
-
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        if not name.endswith((".hook_k", ".hook_v")):
-            return activation
-        if name not in self._kept:
-            self._kept[name] = _Positions(activation)
-        return self._kept[name].extend(activation)
+        self._kept: dict[str, tuple[_Positions, _Positions]] = {}
 
     def look(self, name: str) -> Look:
-        return Look.WHOLE if name.endswith((".hook_k", ".hook_v")) else Look.NEVER
+        return Look.NEVER
+
+    def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
+        if at not in self._kept:
+            self._kept[at] = _Positions(k), _Positions(v)
+        keys, values = self._kept[at]
+        return keys.extend(k), values.extend(v)
 
     def within(self, prefix: str) -> Tap:
         return _Within(self, prefix)
 
     def select(self, rows: Int[Tensor, " chosen"]) -> None:
         """Go on with these rows of the batch, in this order; a row can be chosen more than once."""
-        for positions in self._kept.values():
-            positions.select(rows)
+        for kept in self._kept.values():
+            for positions in kept:
+                positions.select(rows)
 
 
 class _Within(Tap):
-    """The cache within a part of the model; asked at every activation of a token, it compares names as they are."""
+    """The cache within a part of the model, where it looks at nothing that passes; asked at every activation."""
 
     def __init__(self, cache: KeyValueCache, prefix: str) -> None:
         self._cache, self._prefix = cache, prefix
 
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        return self._cache(f"{self._prefix}.{name}", activation) if name in KEPT else activation
-
     def look(self, name: str) -> Look:
-        return Look.WHOLE if name in KEPT else Look.NEVER
+        return Look.NEVER
+
+    def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
+        return self._cache.with_past(k, v, self._prefix)
 
     def within(self, prefix: str) -> Tap:
         return _Within(self._cache, f"{self._prefix}.{prefix}")

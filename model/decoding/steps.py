@@ -70,7 +70,7 @@ class _PromptSteps(Steps):
         resid = self._model(
             tokens, self._mask, tap=self._tap, stop_at_layer=self._model.cfg.n_layers, n_past=self._n_past
         )
-        normalized = self._model.ln_final(resid, self._tap.within("ln_final"))
+        normalized = self._model.to_unembed(resid, self._tap)
         rows = torch.arange(len(tokens), device=tokens.device)
         # The logits of all positions of a long prompt would be larger than the model.
         return self._model.unembed(normalized[rows, last].unsqueeze(1), self._tap.within("unembed")).squeeze(1)

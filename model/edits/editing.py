@@ -14,7 +14,7 @@ from headlight.model.edits.interventions import ablate_head, cut_edge
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, NamesFilter, Tap, select_names
 from headlight.model.hooks import Edit as Hooks
-from headlight.model.layers import attention_pattern, attention_scale, attention_scores, build_mask
+from headlight.model.layers import place
 from headlight.model.transformer import Transformer
 
 Tokens = Int[Tensor, "1 pos"]
@@ -186,14 +186,15 @@ def _z(layer: int) -> str:
 
 def _freeze(run: _Run, layers: Sequence[int]) -> Tap:
     """From queries and keys, which are smaller than patterns on a long prompt."""
-    cfg, n_pos = run.model.cfg, run.tokens.shape[1]
-    clean = run.clean([f"blocks.{layer}.attn.hook_{name}" for layer in layers for name in "qk"])
+    model, n_pos = run.model, run.tokens.shape[1]
+    compared = {layer: model.block(layer).attn.compared for layer in layers}
+    clean = run.clean([f"blocks.{layer}.attn.{name}" for layer in layers for name in compared[layer]])
 
     def own(pattern: Tensor, hook: HookPoint) -> Tensor:
-        q, k = (clean[name, hook.layer()].to(pattern.device) for name in "qk")
-        mask = build_mask(cfg.attention_dir, None, n_pos, pattern.device)
-        frozen = attention_pattern(attention_scores(q, k, mask, attention_scale(cfg, hook.layer())), mask)
-        return frozen.expand_as(pattern)
+        layer = hook.layer()
+        q, k = (clean[f"blocks.{layer}.attn.{name}"].to(pattern.device) for name in compared[layer])
+        rule = model.block(layer).attn.rule(place(model.cfg.attention_dir, None, n_pos, pattern.device))
+        return rule.pattern(rule.scores(q, k)).expand_as(pattern)
 
     return Hooks([([f"blocks.{layer}.attn.hook_pattern" for layer in layers], own)])
 

@@ -11,13 +11,14 @@ from torch import Tensor
 from headlight.model.analysis import Measure, attribution
 from headlight.model.analysis.alignment import Matches
 from headlight.model.edits.interventions import ablate_head, abreast, cut_edge
+from headlight.model.edits.kinds import layer_of
 from headlight.model.explain.logits import Question, read_of
 from headlight.model.explain.parts import logits_at, parts_at, z_of
 from headlight.model.explain.score import Cell
 from headlight.model.head import attend, head_weights
-from headlight.model.hooks import Chain, Tap
+from headlight.model.hooks import Chain, Look, Tap
 from headlight.model.host import Steps
-from headlight.model.layers import build_mask
+from headlight.model.layers import place
 from headlight.model.run import Run, once_more
 
 MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
@@ -122,7 +123,7 @@ def _direct(
     position = question.position
     z = z_of(run, cell.layer, [position])[0, cell.head]
     weight = attend(run, cell.layer, cell.head).pattern[cell.query, cell.key]
-    without = z - weight * run.cache["v", cell.layer][cell.key, cell.head]
+    without = z - weight * run.values_of(cell.layer, cell.head)[cell.key]
     rest = 1 - weight
     cut = [without, without / rest if rest > 0 else torch.zeros_like(z)] if cell.query == position else [z, z]
     given = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
@@ -185,12 +186,12 @@ def _abreast(
     model, device, end = run.host.on_device(run.model), run.host.device, _end(run, position)
     stream = next(islice(run.streams(), layer, None))
     resid = stream[None, n_past:end].to(device)
-    mask = build_mask(run.cfg.attention_dir, None, end, resid.device, end - n_past)
+    positions = place(run.cfg.attention_dir, None, end, resid.device, end - n_past)
     tap = Chain(_Past(run, n_past), abreast(taps))
     for index in range(layer, run.cfg.n_layers):
-        resid = model.blocks[index](resid, mask, tap.within(f"blocks.{index}"))
+        resid = model.blocks[index](resid, positions, tap.within(f"blocks.{index}"))
         steps.add(len(taps))
-    return model.unembed(model.ln_final(resid[:, [position - n_past]], Tap()))[:, 0].cpu()
+    return model.to_logits(resid[:, [position - n_past]])[:, 0].cpu()
 
 
 class _Past(Tap):
@@ -199,8 +200,17 @@ class _Past(Tap):
     def __init__(self, run: Run, n_past: int) -> None:
         self._run, self._n_past = run, n_past
 
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        if self._n_past == 0 or not name.endswith((".hook_k", ".hook_v")):
-            return activation
-        past = self._run.cache[name][: self._n_past].to(activation.device)
-        return torch.cat([past.expand(len(activation), *past.shape), activation], dim=1)
+    def look(self, name: str) -> Look:
+        return Look.NEVER
+
+    def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
+        if self._n_past == 0:
+            return k, v
+        layer = layer_of(f"{at}.")
+        assert layer is not None  # a run's keys are those of a block
+        before = (self._run.keys(layer), self._run.values(layer))
+        return tuple(self._after(past, new) for past, new in zip(before, (k, v), strict=True))  # type: ignore
+
+    def _after(self, past: Tensor, new: Tensor) -> Tensor:
+        past = past[: self._n_past].to(new.device)
+        return torch.cat([past.expand(len(new), *past.shape), new], dim=1)

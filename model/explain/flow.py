@@ -12,8 +12,6 @@ from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change
 from headlight.model.analysis.flow_shares import Summands
 from headlight.model.analysis.readout import Readout, ReadoutPair
 from headlight.model.comparison import Comparison
-from headlight.model.hooks import Tap
-from headlight.model.layers import attention_pattern, attention_scale, attention_scores, build_mask
 from headlight.model.run import Run
 
 MOST_TOKENS = 10
@@ -110,12 +108,11 @@ def _weights(run: Run, layer: int, positions: list[int]) -> Float[Tensor, "head 
     names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
     edited = any(map(run.tap.look, names))
     rows = list(range(len(run.tokens))) if edited else positions  # an edit finds a query by its place among all
-    q, k = (run.cache[name, layer][None] for name in ("q", "k"))
-    mask = build_mask(run.cfg.attention_dir, None, len(run.tokens), q.device)[:, :, rows]
-    scores = attention_scores(q[:, rows], k, mask, attention_scale(run.cfg, layer))
+    rule = run.rule(layer).of_queries(rows)
+    scores = rule.scores(run.queries(layer)[None, rows], run.keys(layer)[None])
     if not edited:
-        return attention_pattern(scores, mask)[0]
-    return run.tap(names[1], attention_pattern(run.tap(names[0], scores), mask))[0][:, positions]
+        return rule.pattern(scores)[0]
+    return run.tap(names[1], rule.pattern(run.tap(names[0], scores)))[0][:, positions]
 
 
 def readout_of(run: Run, node: Place) -> Readout:
@@ -143,7 +140,7 @@ def _readouts_of(shown: Comparison, node: Place) -> ReadoutPair:
 def _logits(run: Run, states: list[Tensor], position: int) -> Float[Tensor, "state d_vocab"]:
     """What the states at a position would say if the model stopped there."""
     here = torch.stack([state[position] for state in states])
-    return run.model.unembed(run.model.ln_final(here[None], Tap()))[0]
+    return run.model.to_logits(here[None])[0]
 
 
 def _logits_at(run: Run, depth: int, position: int | None) -> Float[Tensor, " d_vocab"]:

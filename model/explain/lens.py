@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from headlight.model.analysis import Measure, lens
-from headlight.model.hooks import Tap
 from headlight.model.kernels import affine
 from headlight.model.run import Run
 
@@ -71,7 +70,7 @@ def _read_with(run: Run, positions: slice) -> tuple[lens.Streams, lens.Normalize
     model = run.model
     return (
         run.streams(positions),
-        lambda rows: model.ln_final(rows[None], Tap())[0],
+        lambda rows: model.to_unembed(rows[None])[0],
         model.unembed.W_U,
         model.unembed.b_U,
     )

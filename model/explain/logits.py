@@ -112,6 +112,6 @@ def writes_of(run: Run, head: Head, query: int) -> Float[Tensor, "key d_model"]:
     """What a query takes from each key through a head."""
     layer, index = head
     weights = head_weights(run, layer, index)
-    pattern = attend(run, layer, index).pattern[query]
+    pattern, v = attend(run, layer, index).pattern[query], run.values_of(layer, index)
     with torch.inference_mode():
-        return attribution.edge_writes(pattern, run.cache["v", layer][:, index], weights.W_O).values
+        return attribution.edge_writes(pattern, v, weights.W_O).values

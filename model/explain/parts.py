@@ -8,8 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.edits import head_name
-from headlight.model.hooks import Tap
-from headlight.model.layers import attention_pattern, attention_scale, attention_scores, build_mask
+from headlight.model.layers.scores import mix
 from headlight.model.run import Run
 
 EDITS = "the run's edits"
@@ -41,7 +40,7 @@ def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
 @torch.inference_mode()
 def _logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
     stream = parts_at(run, position).stream
-    return run.model.unembed(run.model.ln_final(stream[None, None], Tap()))[0, 0]
+    return run.model.to_logits(stream[None, None])[0, 0]
 
 
 def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
@@ -64,19 +63,19 @@ def names_at(run: Run, position: int, layer: int) -> tuple[Part, ...]:
 
 def _written_before(run: Run, position: int, layer: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
     parts, vectors = run.keep(("parts", position), lambda: _all_parts(run, position))
-    n_parts = 2 + layer * (run.cfg.n_heads + (1 if run.cfg.attn_only else 2))
+    n_parts = len(list(run.embeddings())) + layer * (run.cfg.n_heads + (1 if run.cfg.attn_only else 2))
     return parts[:n_parts], vectors[:n_parts]
 
 
 def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
-    parts = [Part("token embedding"), Part("position embedding")]
-    vectors = [run.cache["embed"][position], run.cache["pos_embed"][position]]
+    parts = [Part(name) for name, _ in run.embeddings()]
+    vectors = [embedding[position] for _, embedding in run.embeddings()]
     for layer in range(run.cfg.n_layers):
         parts += [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]
-        W_O = run.model.get_parameter(f"blocks.{layer}.attn.W_O").detach()
-        vectors += torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
+        attn = run.model.block(layer).attn
+        vectors += torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], attn.W_O.detach())
         parts.append(Part(f"L{layer} attention bias", layer))
-        vectors.append(run.model.get_parameter(f"blocks.{layer}.attn.b_O").detach())
+        vectors.append(attn.b_O.detach())
         if not run.cfg.attn_only:
             parts.append(Part(f"L{layer} MLP", layer))
             vectors.append(run.cache["mlp_out", layer][position])
@@ -89,10 +88,10 @@ def z_of(run: Run, layer: int, queries: list[int]) -> Float[Tensor, "query head 
     names = {name: f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern", "z")}
     edited = any(map(run.tap.look, names.values()))
     rows = list(range(len(run.tokens))) if edited else queries  # an edit finds a query by its place among all
-    q, k, v = (run.cache[name, layer][None] for name in ("q", "k", "v"))
-    mask = build_mask(run.cfg.attention_dir, None, len(run.tokens), q.device)[:, :, rows]
-    scores = attention_scores(q[:, rows], k, mask, attention_scale(run.cfg, layer))
+    q, k, v = (each[None] for each in (run.queries(layer), run.keys(layer), run.values(layer)))
+    rule = run.rule(layer).of_queries(rows)
+    scores = rule.scores(q[:, rows], k)
     if not edited:
-        return torch.einsum("hqk,khd->qhd", attention_pattern(scores, mask)[0], v[0])
-    pattern = run.tap(names["pattern"], attention_pattern(run.tap(names["attn_scores"], scores), mask))
-    return run.tap(names["z"], torch.einsum("bhqk,bkhd->bqhd", pattern, v))[0, queries]
+        return mix(rule.pattern(scores), v)[0]
+    pattern = run.tap(names["pattern"], rule.pattern(run.tap(names["attn_scores"], scores)))
+    return run.tap(names["z"], mix(pattern, v))[0, queries]

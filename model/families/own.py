@@ -7,9 +7,11 @@ from typing import Any
 
 from safetensors.torch import save_file
 
+from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError, nearest
 from headlight.model.families.family import Config
 from headlight.model.seq2seq import Seq2SeqTransformer
+from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.transformer import Transformer
 
 WEIGHTS = "model.safetensors"
@@ -32,11 +34,17 @@ def config_of(kind: type[Config], settings: dict[str, Any]) -> Config:
         raise ConfigError(f"config.json lacks settings ({str(error).split('missing ')[-1]}).") from error
 
 
+def _told(cfg: TransformerConfig | Seq2SeqConfig) -> dict[str, Any]:
+    """The settings that are not at their defaults."""
+    told, defaults = asdict(cfg), {field.name: field.default for field in fields(cfg)}
+    return {name: value for name, value in told.items() if value != defaults[name]}
+
+
 def save(model: Transformer | Seq2SeqTransformer, model_type: str, folder: Path) -> None:
     """Write config.json and model.safetensors, each of which appears whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     weights, config = folder / "model.partial", folder / "config.partial"
-    settings = {"model_type": model_type} | asdict(model.cfg)
+    settings = {"model_type": model_type} | _told(model.cfg)
     config.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     save_file(state, weights, metadata={"format": "pt"})

@@ -17,8 +17,8 @@ from headlight.model.kernels.backend import backend
 LONG = 256  # queries from which it was measured to be faster, on an AMD EPYC with torch 2.13
 
 Queries = Float[Tensor, "batch query head d_head"]
-Keys = Float[Tensor, "_ key head d_head"]  # an edit may make a larger batch of one, here as below
-Values = Float[Tensor, "_ key head d_value"]
+Keys = Float[Tensor, "_ key kv_head d_head"]  # an edit may make a larger batch of one, here as below
+Values = Float[Tensor, "_ key kv_head d_value"]
 Mixture = Float[Tensor, "_ query head d_value"]
 Pattern = Float[Tensor, "_ head query key"]
 Mask = Bool[Tensor, "#batch 1 query key"]
@@ -30,6 +30,8 @@ def attend(q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: float, tap: T
     scores = einsum(q / attn_scale, k, "batch query head d_head, batch key head d_head -> batch head query key")
     pattern = scores.masked_fill(~mask, -inf).softmax(-1)
     return einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head")
+
+    with the keys and values of each head, or of its group.
     """
     of_scores, of_pattern = tap.look("hook_attn_scores"), tap.look("hook_pattern")
     if len(v) != len(q) or v.dtype != q.dtype or not _is_long(q, k, mask):
@@ -62,7 +64,7 @@ def _attend_by_head(q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: floa
         pattern = torch.softmax(scores, -1, out=scores)
         if seen:
             tap("hook_pattern", pattern)
-        z[row, :, head] = _mix(pattern, v, row, head)
+        z[row, :, head] = _mix(pattern, v, row, _group(head, q, v))
     return z
 
 
@@ -86,18 +88,25 @@ def _heads(q: Queries) -> Iterator[tuple[int, int]]:
 def _scores_of_one(
     q: Queries, k: Keys, hidden: Float[Tensor, "#batch 1 query key"], attn_scale: float, row: int, head: int
 ) -> Float[Tensor, "query key"]:
-    scores = backend().multiply(q[row, :, head] / attn_scale, k[row, :, head].contiguous().T, None)
+    keys = k[row, :, _group(head, q, k)].contiguous()
+    scores = backend().multiply(q[row, :, head] / attn_scale, keys.T, None)
     return scores.add_(hidden[min(row, len(hidden) - 1), 0])  # several times faster than filling by a mask
 
 
-def _mix(pattern: Float[Tensor, "query key"], v: Values, row: int, head: int) -> Float[Tensor, "query d_value"]:
-    return backend().multiply(pattern, v[row, :, head].contiguous(), None)
+def _group(head: int, per_head: Queries, shared: Keys | Values) -> int:
+    """Where a head's keys or values stand, which a group of heads may share."""
+    return head * shared.shape[2] // per_head.shape[2]
 
 
 def _mixture(pattern: Pattern, v: Values) -> Mixture:
     if len(pattern) != len(v):  # an edit at the pattern may make a larger batch of one
+        v = v.repeat_interleave(pattern.shape[1] // v.shape[2], 2)
         return einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head")
-    z = pattern.new_empty(len(v), pattern.shape[2], *v.shape[2:])
+    z = pattern.new_empty(len(v), pattern.shape[2], pattern.shape[1], v.shape[3])
     for row, head in _heads(z):
-        z[row, :, head] = _mix(pattern[row, head], v, row, head)
+        z[row, :, head] = _mix(pattern[row, head], v, row, _group(head, z, v))
     return z
+
+
+def _mix(pattern: Float[Tensor, "query key"], v: Values, row: int, group: int) -> Float[Tensor, "query d_value"]:
+    return backend().multiply(pattern, v[row, :, group].contiguous(), None)

@@ -105,7 +105,7 @@ def _few_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"]) -> F
     return None
 
 
-def _joined(parts: Sequence[Float[Tensor, "head ..."]]) -> Float[Tensor, "heads ..."] | None:
+def _joined(parts: Sequence[Float[Tensor, "..."]]) -> Float[Tensor, "heads ..."] | None:
     """`torch.cat(parts)`, if without a copy they are slices of such a tensor, in this order."""
     first = parts[0]
     shape, strides, begin = first.shape, first.stride(), first.data_ptr()

@@ -4,18 +4,13 @@ Parameters are per head: W_Q, W_K, W_V [head, d_model, d_head], W_O [head, d_hea
 so that the einsum over all heads is one plain matrix product without a copy; `product` is such an einsum.
 """
 
-from headlight.model.layers.attention import (
-    Attention,
-    Mask,
-    attention_pattern,
-    attention_scale,
-    attention_scores,
-    build_mask,
-)
+from headlight.model.layers.attention import Attention, GroupedQueryAttention, attention_scale, build_attention
 from headlight.model.layers.dropout import Dropout
-from headlight.model.layers.embeddings import Embed, PosEmbed, SinusoidalPosEmbed, TiedEmbed, positions_of
-from headlight.model.layers.mlp import ACTIVATIONS, MLP
-from headlight.model.layers.norms import LayerNorm, LayerNormPre, NoNorm, build_norm
+from headlight.model.layers.embeddings import Embed, PosEmbed, SinusoidalPosEmbed, TiedEmbed
+from headlight.model.layers.mlp import ACTIVATIONS, MLP, GatedMLP, MoE, build_mlp
+from headlight.model.layers.norms import LayerNorm, LayerNormPre, NoNorm, RMSNorm, RMSNormPre, build_norm
+from headlight.model.layers.positions import Mask, Positions, place, place_beside
+from headlight.model.layers.scores import ScoreRule
 from headlight.model.layers.unembeddings import BiasedTiedUnembed, Logits, TiedUnembed, Unembed
 
 __all__ = [
@@ -25,20 +20,27 @@ __all__ = [
     "BiasedTiedUnembed",
     "Dropout",
     "Embed",
+    "GatedMLP",
+    "GroupedQueryAttention",
     "LayerNorm",
     "LayerNormPre",
     "Logits",
     "Mask",
+    "MoE",
     "NoNorm",
     "PosEmbed",
+    "Positions",
+    "RMSNorm",
+    "RMSNormPre",
+    "ScoreRule",
     "SinusoidalPosEmbed",
     "TiedEmbed",
     "TiedUnembed",
     "Unembed",
-    "attention_pattern",
     "attention_scale",
-    "attention_scores",
-    "build_mask",
+    "build_attention",
+    "build_mlp",
     "build_norm",
-    "positions_of",
+    "place",
+    "place_beside",
 ]

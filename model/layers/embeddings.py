@@ -1,22 +1,27 @@
 """What the residual stream begins with: token and position embeddings."""
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from headlight.model.config import TransformerConfig
+from headlight.model.hooks import NO_TAP, Tap
+from headlight.model.layers.norms import NoNorm, build_norm
 from headlight.model.layers.parameters import normal
 
 
 class Embed(nn.Module):
-    """Token ids to their rows of W_E."""
+    """Token ids to their rows of W_E, times a scale and normalised where the model does that."""
 
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__()
         self.W_E = normal(cfg.d_vocab, cfg.d_model)
+        self.scale = cfg.embedding_scale
+        self.ln = build_norm(cfg) if cfg.post_embedding_ln else NoNorm()
 
-    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
-        return self.W_E[tokens]
+    def forward(self, tokens: Int[Tensor, "batch pos"], tap: Tap = NO_TAP) -> Float[Tensor, "batch pos d_model"]:
+        rows = self.W_E[tokens]
+        return self.ln(rows if self.scale == 1.0 else rows * self.scale, tap.within("ln"))
 
 
 class TiedEmbed(nn.Module):
@@ -61,12 +66,3 @@ class SinusoidalPosEmbed(nn.Module):
         angles = positions[..., None] / 10000.0 ** (pairs.double() / self.d_model)
         waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
         return waves[..., : self.d_model].to(torch.get_default_dtype())
-
-
-def positions_of(
-    tokens: Int[Tensor, "batch pos"], attention_mask: Bool[Tensor, "batch key"] | None, n_past: int = 0
-) -> Int[Tensor, "batch pos"]:
-    """Positions counted from each row's first real token, `n_past` of which, masked or not, were run already."""
-    if attention_mask is None:
-        return torch.arange(n_past, n_past + tokens.shape[1], device=tokens.device).expand_as(tokens)
-    return (attention_mask.long().cumsum(-1) - 1).clamp(min=0)[:, n_past:]

@@ -1,7 +1,8 @@
-"""The MLP of a block."""
+"""The MLP of a block: two layers, two with a gate, or several from which each token chooses."""
 
 from collections.abc import Callable
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -17,6 +18,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
     "silu": F.silu,
 }
+TO_MLP = "batch pos d_model, d_model d_mlp -> batch pos d_mlp"
+FROM_MLP = "batch pos d_mlp, d_mlp d_model -> batch pos d_model"
 
 
 class MLP(nn.Module):
@@ -32,7 +35,68 @@ class MLP(nn.Module):
     def forward(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
-        to_mlp = "batch pos d_model, d_model d_mlp -> batch pos d_mlp"
-        pre = product(normalized_resid_mid, self.W_in, to_mlp, self.b_in)
+        pre = product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in)
         post = tap("hook_post", self.act_fn(tap("hook_pre", pre)))
-        return product(post, self.W_out, "batch pos d_mlp, d_mlp d_model -> batch pos d_model", self.b_out)
+        return product(post, self.W_out, FROM_MLP, self.b_out)
+
+
+class GatedMLP(MLP):
+    """An MLP whose activations are multiplied by a second linear layer: hook_pre is the gate, hook_pre_linear that.
+
+    Source: Shazeer 2020, "GLU Variants Improve Transformer"; TransformerLens for the names.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__(cfg)
+        assert cfg.d_mlp is not None  # filled in by the config
+        self.W_gate, self.b_gate = normal(cfg.d_model, cfg.d_mlp), zeros(cfg.d_mlp)
+
+    def forward(
+        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
+    ) -> Float[Tensor, "batch pos d_model"]:
+        gate = self.act_fn(tap("hook_pre", product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate)))
+        linear = tap("hook_pre_linear", product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in))
+        return product(tap("hook_post", gate * linear), self.W_out, FROM_MLP, self.b_out)
+
+
+class MoE(nn.Module):
+    """Several MLPs, of which a router chooses some for each token and weights what they give.
+
+    The activations of an expert are those of the tokens that chose it: [batch=1, token, d_mlp].
+
+    Source: Jiang et al. 2024, "Mixtral of Experts"; TransformerLens for the names.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        assert cfg.num_experts is not None  # else there would be one MLP
+        assert cfg.experts_per_token is not None  # as the config has checked
+        self.W_gate, self.b_gate = normal(cfg.d_model, cfg.num_experts), zeros(cfg.num_experts)
+        self.experts = nn.ModuleList(_one_mlp(cfg) for _ in range(cfg.num_experts))
+        self.n_chosen, self.norm_topk_prob = cfg.experts_per_token, cfg.norm_topk_prob
+
+    def forward(
+        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
+    ) -> Float[Tensor, "batch pos d_model"]:
+        scores = product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate)
+        weights = tap("hook_expert_weights", scores.softmax(-1))
+        weights, chosen = weights.topk(self.n_chosen, dim=-1)
+        if self.norm_topk_prob:
+            weights = weights / weights.sum(-1, keepdim=True)
+        chosen = tap("hook_expert_indices", chosen)
+        out = torch.zeros_like(normalized_resid_mid)
+        for index, expert in enumerate(self.experts):
+            row, pos, place = (chosen == index).nonzero(as_tuple=True)
+            if len(row) or tap.look(f"experts.{index}.hook_post"):
+                given = expert(normalized_resid_mid[row, pos][None], tap.within(f"experts.{index}"))[0]
+                out.index_put_((row, pos), weights[row, pos, place, None] * given, accumulate=True)
+        return out
+
+
+def build_mlp(cfg: TransformerConfig) -> nn.Module:
+    """The MLP that the config asks for."""
+    return _one_mlp(cfg) if cfg.num_experts is None else MoE(cfg)
+
+
+def _one_mlp(cfg: TransformerConfig) -> nn.Module:
+    return GatedMLP(cfg) if cfg.gated_mlp else MLP(cfg)

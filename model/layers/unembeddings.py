@@ -12,7 +12,24 @@ from headlight.model.layers.parameters import normal, zeros
 Logits = Float[Tensor, "_ pos d_vocab_out"]  # an edit may make a larger batch of one
 
 
-class Unembed(nn.Module):
+class _Logits(nn.Module):
+    """From a stream to logits by a matrix, a bias and a soft cap, where there is one; hook_out is before that."""
+
+    soft_cap: float | None = None
+
+    def _logits(
+        self,
+        normalized: Float[Tensor, "batch pos d_model"],
+        W_U: Float[Tensor, "d_model d_vocab_out"],
+        b_U: Float[Tensor, " d_vocab_out"] | None,
+        tap: Tap,
+    ) -> Logits:
+        to_logits = "batch pos d_model, d_model d_vocab_out -> batch pos d_vocab_out"
+        logits = tap("hook_out", product(tap("hook_in", normalized), W_U, to_logits, b_U))
+        return logits if self.soft_cap is None else self.soft_cap * (logits / self.soft_cap).tanh()
+
+
+class Unembed(_Logits):
     """Normalised residual stream to logits by a matrix of its own."""
 
     def __init__(self, cfg: TransformerConfig) -> None:
@@ -21,10 +38,10 @@ class Unembed(nn.Module):
         self.W_U, self.b_U = normal(cfg.d_model, cfg.d_vocab_out), zeros(cfg.d_vocab_out)
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
-        return _logits(normalized, self.W_U, self.b_U, tap)
+        return self._logits(normalized, self.W_U, self.b_U, tap)
 
 
-class _Transposed(nn.Module):
+class _Transposed(_Logits):
     def __init__(self, embed: Embed) -> None:
         super().__init__()
         self._embed = [embed]  # in a list, so that its parameters are not registered a second time
@@ -44,7 +61,7 @@ class TiedUnembed(_Transposed):
         return self.W_U.new_zeros(self.W_U.shape[1])
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
-        return _logits(normalized, self.W_U, None, tap)
+        return self._logits(normalized, self.W_U, None, tap)
 
 
 class BiasedTiedUnembed(_Transposed):
@@ -55,14 +72,4 @@ class BiasedTiedUnembed(_Transposed):
         self.b_U = zeros(embed.W_E.shape[0])
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
-        return _logits(normalized, self.W_U, self.b_U, tap)
-
-
-def _logits(
-    normalized: Float[Tensor, "batch pos d_model"],
-    W_U: Float[Tensor, "d_model d_vocab_out"],
-    b_U: Float[Tensor, " d_vocab_out"] | None,
-    tap: Tap,
-) -> Logits:
-    to_logits = "batch pos d_model, d_model d_vocab_out -> batch pos d_vocab_out"
-    return tap("hook_out", product(tap("hook_in", normalized), W_U, to_logits, b_U))
+        return self._logits(normalized, self.W_U, self.b_U, tap)

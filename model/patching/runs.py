@@ -17,7 +17,7 @@ from headlight.model.analysis.alignment import Matches
 from headlight.model.cache import ActivationCache
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Collect, Tap
-from headlight.model.layers import build_mask
+from headlight.model.layers import place
 from headlight.model.patching.grids import Part, Variant, check_variant, row_bytes
 from headlight.model.patching.joining import Growing, Later, Put
 from headlight.model.patching.sides import LogitDifference, RunSide, Tokens, aligned, check, in_reach
@@ -106,7 +106,7 @@ class Patching:
         resid = resid[:, [self.position if resid.shape[1] > 1 else 0]]
         pair = [self.asked.target, self.asked.distractor]
         W_U, b_U = model.unembed.W_U[:, pair], model.unembed.b_U[pair]
-        target, distractor = (model.ln_final(resid, NO_TAP)[:, 0] @ W_U + b_U).unbind(-1)
+        target, distractor = (model.to_unembed(resid)[:, 0] @ W_U + b_U).unbind(-1)
         return target - distractor
 
     def share(self, differences: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -214,7 +214,7 @@ class Patching:
         alone = self.after_attention(last) if self.tap is NO_TAP else None
         steps = Chain(Growing(joining, alone, self.position), Later(self.tap, layer), tap)
         resid = self.base["resid_pre", layer][None]
-        mask = build_mask(model.cfg.attention_dir, None, self.n_pos, resid.device)
+        positions = place(model.cfg.attention_dir, None, self.n_pos, resid.device)
         for index in range(layer, last + 1):
-            resid = model.blocks[index](resid, mask, steps.within(f"blocks.{index}"))
+            resid = model.blocks[index](resid, positions, steps.within(f"blocks.{index}"))
         return self.read(resid)[1:]

@@ -13,7 +13,7 @@ from headlight.model.edits import Head
 from headlight.model.edits.editing import tap
 from headlight.model.edits.interventions import Ablation, ablate_head, abreast
 from headlight.model.hooks import NO_TAP, Chain, Tap
-from headlight.model.layers import build_mask
+from headlight.model.layers import place
 from headlight.model.roles import sequences
 
 ABLATIONS: dict[Ablation, str] = {"zero": "zeroed", "mean": "mean-ablated"}
@@ -52,16 +52,16 @@ def _losses(repeat: sequences.Sequence, taps: Sequence[Tap], first: int) -> list
     model, tokens, start, host = repeat.model, repeat.tokens, repeat.start, repeat.host
     running, half = host.on_device(model), (len(tokens) - start) // 2
     inputs, first = tokens[None].to(host.device), 0 if repeat.edits else first
-    mask = build_mask(model.cfg.attention_dir, None, len(tokens), inputs.device)
+    positions = place(model.cfg.attention_dir, None, len(tokens), inputs.device)
     with host.turn(), torch.inference_mode():
         edits = tap(running, inputs, repeat.edits, repeat.bos)
         side_by_side = abreast([Chain(edits, each) for each in taps] if repeat.edits else taps)
         resid = running(inputs, stop_at_layer=first).expand(len(taps), -1, -1)
         for layer in range(first, model.cfg.n_layers):
-            resid = running.blocks[layer](resid, mask, side_by_side.within(f"blocks.{layer}"))
+            resid = running.blocks[layer](resid, positions, side_by_side.within(f"blocks.{layer}"))
         # A row at a time: all rows' logits are many times what else a run takes.
         rows, copy = resid[:, start + half :].split(1), inputs[:, start + half :]
-        return [float(next_token_loss(running.unembed(running.ln_final(row, NO_TAP)), copy)) for row in rows]
+        return [float(next_token_loss(running.to_logits(row), copy)) for row in rows]
 
 
 def effects(losses: Sequence[Losses | None]) -> Effects:

@@ -14,7 +14,7 @@ from headlight.model.analysis.mean_scores import stack
 from headlight.model.edits import Head
 from headlight.model.edits.editing import tap
 from headlight.model.hooks import Chain, Collect
-from headlight.model.layers import build_mask
+from headlight.model.layers import place
 from headlight.model.roles.sequences import Sequence
 from headlight.model.run import tokenizer_of
 from headlight.model.transformer import Transformer
@@ -53,7 +53,7 @@ def look_at(sequence: Sequence) -> Seen:
     with host.turn(), torch.inference_mode():
         edits = tap(running, row, sequence.edits, sequence.bos)
         running(row, tap=Chain(edits, collect), stop_at_layer=model.cfg.n_layers)
-        mask = build_mask(model.cfg.attention_dir, None, len(tokens), tokens.device)[0, 0]
+        mask = place(model.cfg.attention_dir, None, len(tokens), tokens.device).mask[0, 0]
         chance = detectors.chance_scores(mask, tokens, marks)
     scores = stack(list(collect.kept.values()))
     return Seen(len(tokens), {kind: scores[kind] for kind in KINDS}, chance)

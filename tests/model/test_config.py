@@ -43,7 +43,7 @@ def test_a_size_that_is_no_positive_whole_number_is_refused(name: str, size: obj
     ("name", "value", "message"),
     [
         ("act_fn", "tanh", "'relu', 'gelu', 'gelu_new', 'silu'"),
-        ("normalization_type", "RMS", "'LN', 'LNPre', None"),
+        ("normalization_type", "BatchNorm", "'LN', 'LNPre', 'RMS', 'RMSPre', None"),
         ("attention_dir", "backwards", "'causal', 'bidirectional'"),
         ("attn_only", "yes", "True, False"),
         ("tie_word_embeddings", None, "True, False"),

@@ -14,11 +14,10 @@ from headlight.model.layers import (
     Attention,
     LayerNorm,
     LayerNormPre,
-    attention_pattern,
+    ScoreRule,
     attention_scale,
-    attention_scores,
-    build_mask,
     build_norm,
+    place,
 )
 from tests.model.oracles import TINY, random_model
 
@@ -55,31 +54,31 @@ def test_attention_is_torch_s() -> None:
     )
     z = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     expected = torch.einsum("bhpd,hdm->bpm", z, attn.W_O) + attn.b_O
-    visible = build_mask("causal", None, 6, CPU)
-    torch.testing.assert_close(attn(x, visible, NO_TAP), expected, rtol=1e-5, atol=1e-5)  # another order of sums
+    positions = place("causal", None, 6, CPU)
+    torch.testing.assert_close(attn(x, positions, NO_TAP), expected, rtol=1e-5, atol=1e-5)  # another order of sums
 
 
 def test_scores_are_minus_infinity_where_the_key_is_not_visible() -> None:
     q, k = torch.full((1, 2, 1, 4), 2.0), torch.full((1, 2, 1, 4), 3.0)
-    scores = attention_scores(q, k, build_mask("causal", None, 2, CPU), 2.0)
+    scores = ScoreRule(place("causal", None, 2, CPU).mask, 2.0).scores(q, k)
     assert scores[0, 0].tolist() == [[12.0, -math.inf], [12.0, 12.0]]  # 4 * 2 * 3 / 2
 
 
 def test_a_mask_by_hand() -> None:
-    assert build_mask("causal", None, 3, CPU)[0, 0].tolist() == [
+    assert place("causal", None, 3, CPU).mask[0, 0].tolist() == [
         [True, False, False],
         [True, True, False],
         [True] * 3,
     ]
-    assert bool(build_mask("bidirectional", None, 3, CPU).all())
-    padded = build_mask("bidirectional", torch.tensor([[False, True]]), 2, CPU)
+    assert bool(place("bidirectional", None, 3, CPU).mask.all())
+    padded = place("bidirectional", torch.tensor([[False, True]]), 2, CPU).mask
     assert padded[0, 0].tolist() == [[False, True], [False, True]]
 
 
 def test_a_pattern_row_without_visible_keys_is_zero() -> None:
     visible = torch.tensor([[[[False, False], [True, False]]]])
     scores = torch.zeros(1, 1, 2, 2).masked_fill(~visible, -math.inf)
-    assert attention_pattern(scores, visible)[0, 0].tolist() == [[0.0, 0.0], [1.0, 0.0]]
+    assert ScoreRule(visible, 1.0).pattern(scores)[0, 0].tolist() == [[0.0, 0.0], [1.0, 0.0]]
 
 
 def test_scores_are_divided_by_the_layer_s_number_when_asked() -> None:

@@ -154,7 +154,7 @@ def test_what_is_no_model_is_refused(name: str, tmp_path: Path) -> None:
 
 
 def test_another_architecture_is_refused(folder: Path) -> None:
-    (folder / "config.json").write_text('{"model_type": "llama"}')
+    (folder / "config.json").write_text('{"model_type": "mamba"}')
     with pytest.raises(CheckpointError, match="tiny is not a model of a kind that is known"):
         load(folder)
 

@@ -94,7 +94,7 @@ def _blank(d_vocab: int, n_ctx: int, n_heads: int) -> tuple[Transformer, "_Heads
         parameter.zero_()
     stream = dict(zip(parts, torch.eye(cfg.d_model).split(list(parts.values())), strict=True))
     model.embed.W_E.copy_(stream["token"])
-    model.pos_embed.W_pos.copy_(stream["place"])
+    model.get_parameter("pos_embed.W_pos").copy_(stream["place"])
     model.unembed.get_parameter("W_U").copy_(PREDICTED * stream["next"].T)
     return model, _Heads(model, stream, torch.eye(d_head))
 

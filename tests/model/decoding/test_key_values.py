@@ -12,7 +12,7 @@ from tests.model.oracles import ATOL, RTOL, random_model, random_tokens
 
 # Where the new positions are: the axis of queries, which for patterns comes after that of heads.
 QUERY_AXIS = {"hook_q": 1, "hook_z": 1, "hook_pattern": 2, "hook_resid_post": 1}
-WHOLE = ("hook_k", "hook_v")  # after the cache, of all positions so far
+KEYS = ("hook_k", "hook_v")  # of the new positions; across, of the source's, which are all new at the first step
 
 STEPS = [4, 1, 2, 1]
 
@@ -21,8 +21,9 @@ def compare(step: dict[str, Tensor], full: dict[str, Tensor], past: int, end: in
     """What one step saw is the part of the full run that belongs to its positions."""
     for name, activation in step.items():
         kind, expected = name.rsplit(".")[-1], full[name]
-        if kind in WHOLE:
-            expected = expected if "cross_attn" in name else expected[:, :end]
+        if kind in KEYS:
+            first, last = (0, 0 if past else None) if "cross_attn" in name else (past, end)
+            expected = expected[:, first:last]
         else:
             expected = expected.narrow(QUERY_AXIS[kind], past, end - past)
             if kind == "hook_pattern" and "cross_attn" not in name:
@@ -31,7 +32,7 @@ def compare(step: dict[str, Tensor], full: dict[str, Tensor], past: int, end: in
 
 
 def names_of(hook_names: tuple[str, ...]) -> list[str]:
-    kinds = (*QUERY_AXIS, *WHOLE)
+    kinds = (*QUERY_AXIS, *KEYS)
     names = [name for name in hook_names if name.endswith(kinds) and not name.startswith("encoder.")]
     assert len({name.rsplit(".")[-1] for name in names}) == len(kinds)
     return names
@@ -74,7 +75,7 @@ def test_steps_of_an_encoder_decoder_have_the_activations_of_one_run(norm_first:
 def test_what_the_cache_gave_is_never_written_to_afterwards() -> None:
     cache, given, copies = KeyValueCache(), [], []
     for _ in range(9):
-        keys = cache("blocks.0.attn.hook_k", torch.randn(2, 1, 3, 5))
+        keys, _ = cache.with_past(torch.randn(2, 1, 3, 5), torch.randn(2, 1, 3, 5), "blocks.0.attn")
         given.append(keys)
         copies.append(keys.clone())
         cache.select(torch.tensor([1, 0]))
@@ -84,14 +85,18 @@ def test_what_the_cache_gave_is_never_written_to_afterwards() -> None:
 
 def test_rows_can_be_reordered_repeated_and_dropped() -> None:
     cache, first, second = KeyValueCache(), torch.randn(3, 2, 3, 5), torch.randn(4, 1, 3, 5)
-    cache("blocks.0.attn.hook_v", first)
+    cache.with_past(2 * first, first, "blocks.0.attn")
     cache.select(rows := torch.tensor([2, 0, 0, 2]))
-    assert torch.equal(cache("blocks.0.attn.hook_v", second), torch.cat([first[rows], second], dim=1))
+    for found, factor in zip(cache.with_past(2 * second, second, "blocks.0.attn"), (2, 1), strict=True):
+        assert torch.equal(found, factor * torch.cat([first[rows], second], dim=1))
 
 
-def test_other_activations_pass_by() -> None:
-    q = torch.randn(1, 2, 3, 5)
-    assert KeyValueCache()("blocks.0.attn.hook_q", q) is q
+def test_each_attention_has_a_past_of_its_own_and_what_passes_stays_as_it_is() -> None:
+    cache, k = KeyValueCache(), torch.randn(1, 2, 3, 5)
+    cache.within("blocks.0").within("attn").with_past(k, k)
+    assert torch.equal(cache.within("blocks.1").within("attn").with_past(k, k)[0], k)
+    assert torch.equal(cache.within("blocks.1").within("attn").with_past(k, k)[1], torch.cat([k, k], 1))
+    assert cache("blocks.0.attn.hook_k", k) is k
 
 
 def test_one_cache_keeps_layers_and_kinds_of_attention_apart() -> None:

@@ -236,7 +236,7 @@ def test_a_broken_download_is_refused_and_the_next_one_completes_it(served: Hub)
 
 
 def test_another_architecture_is_refused_before_its_weights_are_fetched(served: Hub) -> None:
-    served.files["config.json"] = b'{"model_type": "llama"}'
+    served.files["config.json"] = b'{"model_type": "mamba"}'
     with pytest.raises(CheckpointError, match="owner/tiny is not a model of a kind that is known"):
         load("owner/tiny")
     assert not [asked for asked in served.asked if asked.endswith(".safetensors")]

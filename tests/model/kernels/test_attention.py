@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from headlight.model.hooks import NO_TAP, Chain, Collect, Edit, Look, Tap
 from headlight.model.kernels import attend, attention_scores
 from headlight.model.kernels import attention as taken
-from headlight.model.layers import build_mask
+from headlight.model.layers import place
 from tests.model.oracles import random_model
 
 N_POS, N_HEADS, D_HEAD, SCALE = 9, 3, 4, 2.5
@@ -34,7 +34,7 @@ def visible(batch: int = 2) -> Tensor:
     """Causal, the last row's last two tokens padding."""
     mask = torch.ones(batch, N_POS, dtype=torch.bool)
     mask[-1, -2:] = False
-    return build_mask("causal", mask, N_POS, torch.device("cpu"))
+    return place("causal", mask, N_POS, torch.device("cpu")).mask
 
 
 def expected(q: Tensor, k: Tensor, v: Tensor, may_see: Tensor) -> dict[str, Tensor]:
@@ -67,7 +67,7 @@ def test_it_is_the_einsums_whatever_the_tap_looks_at(looks_at: tuple[str, ...]) 
 def test_it_is_torchs_own_attention() -> None:
     with torch.inference_mode():
         q, k, v = inputs(batch=1)
-        may_see = build_mask("causal", None, N_POS, torch.device("cpu"))
+        may_see = place("causal", None, N_POS, torch.device("cpu")).mask
         ours = attend(q, k, v, may_see, D_HEAD**0.5, NO_TAP)
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         theirs = F.scaled_dot_product_attention(q, k, v, is_causal=True)

@@ -1,0 +1,155 @@
+"""Folders that transformers' save_pretrained writes, of any architecture: config.json and safetensors, read as views.
+
+An architecture says how its config and its tensors' names translate. transformers' own config classes read
+config.json, with its defaults and the spellings of older versions.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import CheckpointError, ConfigError
+from headlight.model.families.family import Checkpoint, Family, skeleton
+from headlight.model.families.pieces import Pieces, parameters
+from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_folder, weight_files
+from headlight.model.files import read_json
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
+
+UNEMBED = "lm_head.weight"
+ACTIVATIONS = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_new",
+    "gelu_pytorch_tanh": "gelu_new",  # the same approximation under torch's name
+    "silu": "silu",
+    "swish": "silu",
+}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """How one of transformers' architectures translates.
+
+    `settings(config)` are `TransformerConfig`'s fields. `pieces(cfg, config)` say where each parameter lies, under the
+    tensors' names without `prefix`, which the model with a head puts before all of its body's. Tensors whose names
+    match `ignored` are buffers, and no parameters.
+    """
+
+    model_type: str
+    settings: Callable[[Any], dict[str, Any]]
+    pieces: Callable[[TransformerConfig, Any], Pieces]
+    prefix: str = "model."
+    ignored: str = r".*rotary_emb\.inv_freq"
+    unembed: str = UNEMBED
+
+    @property
+    def family(self) -> Family[TransformerConfig]:
+        """The family of this architecture's folders."""
+        description = f"a Hugging Face {self.model_type} folder (config.json and safetensors)"
+        return Family(description, lambda path: model_type(path) == self.model_type, partial(read, self))
+
+
+def read(architecture: Architecture, folder: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig]:
+    """A folder's config and parameters, the latter as views of its files.
+
+    float16 and bfloat16 checkpoints are converted to float32, in which everything is computed.
+
+    Raises:
+        CheckpointError: damaged files, or tensors that are not those that config.json asks for.
+        ConfigError: settings in config.json that are not supported.
+    """
+    config = read_config(architecture.model_type, read_json(folder / "config.json"))
+    tensors = _plain_names(architecture, read_folder(folder))
+    translated = architecture.settings(config)
+    if translated.get("tie_word_embeddings"):
+        translated["tie_word_embeddings"] = _is_tied(architecture, tensors)
+    cfg = TransformerConfig(**(translated | settings))
+    if cfg.tie_word_embeddings:
+        tensors.pop(architecture.unembed, None)
+    check_depth(tensors, cfg.n_layers)
+    pieces = architecture.pieces(cfg, config)
+    check_tensors(tensors, {piece.name: piece.shape for piece in pieces.values()})
+    shapes = {name: tensor.shape for name, tensor in skeleton(cfg).state_dict().items()}
+    state = parameters(pieces, {name: tensor.float() for name, tensor in tensors.items()}, shapes)
+    return Checkpoint(cfg, state, weight_files(folder))
+
+
+def read_config(kind: str, told: dict[str, Any]) -> "PreTrainedConfig":
+    """config.json as transformers reads it.
+
+    Raises:
+        ConfigError: it lacks a size, contradicts itself, or asks for a quantisation.
+    """
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
+
+    if told.get("quantization_config") is not None:
+        how = told["quantization_config"]
+        method = how.get("quant_method", "an unknown method") if isinstance(how, dict) else how
+        raise ConfigError(
+            f"The weights are quantised ({method}), which is not supported. Save them unquantised: load the model in "
+            "transformers, call model.dequantize() and model.save_pretrained(folder)."
+        )
+    config_class = CONFIG_MAPPING[kind]
+    for size in ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size"):
+        theirs = config_class.attribute_map.get(size, size)
+        if size not in told and theirs not in told:
+            raise ConfigError(f"config.json lacks {theirs}, which a {kind} model has.")
+    try:
+        config = config_class.from_dict(told)
+    except Exception as error:  # whatever a strict config class finds fault with
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"config.json is not that of a {kind} model: {reason}") from error
+    return config
+
+
+def activation(named: object) -> str:
+    """The activation function under our name.
+
+    Raises:
+        ConfigError: it is none of those that are supported.
+    """
+    if str(named) not in ACTIVATIONS:
+        raise ConfigError(f"config.json asks for the activation {named!r}; supported are {', '.join(ACTIVATIONS)}.")
+    return ACTIVATIONS[str(named)]
+
+
+def layers(cfg: TransformerConfig, of_layer: Callable[[str], Pieces], prefix: str = "layers.{}.") -> Pieces:
+    """The pieces of all layers, of which `of_layer(prefix)` gives those of one, under names within it."""
+    return {
+        f"blocks.{layer}.{name}": piece
+        for layer in range(cfg.n_layers)
+        for name, piece in of_layer(prefix.format(layer)).items()
+    }
+
+
+def _plain_names(architecture: Architecture, raw: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The parameters without the prefix that a model with a head gives them, and without buffers."""
+    prefix, ignored, tensors = architecture.prefix, re.compile(architecture.ignored), {}
+    for name, tensor in raw.items():
+        plain = name.removeprefix(prefix)
+        if ignored.fullmatch(plain):
+            continue
+        if plain in tensors:
+            raise CheckpointError(f"The checkpoint holds {plain} with and without the prefix {prefix!r}.")
+        tensors[plain] = tensor
+    return tensors
+
+
+def _is_tied(architecture: Architecture, tensors: dict[str, Tensor]) -> bool:
+    """Not where the file holds two different matrices; transformers decides alike."""
+    own = tensors.get(architecture.unembed)
+    embedding = next((tensor for name, tensor in tensors.items() if name in EMBEDDINGS), None)
+    return own is None or embedding is None or torch.equal(own, embedding)
+
+
+EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight")

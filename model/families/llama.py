@@ -1,0 +1,99 @@
+"""Llama folders, and what the families of its kind share with it.
+
+Source: transformers' LlamaConfig and modeling_llama.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.families.architecture import UNEMBED, Architecture, activation, layers
+from headlight.model.families.pieces import Pieces, linear, reading, reading_bias, table, vector, writing
+from headlight.model.families.rope import rotary
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """Llama's settings under the names of `TransformerConfig`."""
+    d_head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return {
+        "n_layers": config.num_hidden_layers,
+        "d_model": config.hidden_size,
+        "n_heads": config.num_attention_heads,
+        "n_key_value_heads": config.num_key_value_heads,
+        "d_head": d_head,
+        "d_vocab": config.vocab_size,
+        "d_mlp": config.intermediate_size,
+        "act_fn": activation(config.hidden_act),
+        "gated_mlp": True,
+        "normalization_type": "RMS",
+        "eps": config.rms_norm_eps,
+        "tie_word_embeddings": config.tie_word_embeddings,
+        **rotary(config, d_head),
+    }
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where Llama's parameters lie."""
+    found = layers(cfg, lambda layer: attention(cfg, config, layer) | gated_mlp(cfg, config, layer) | norms(cfg, layer))
+    return found | outside(cfg)
+
+
+def outside(cfg: TransformerConfig) -> Pieces:
+    """What is in no layer: embedding, final norm, and unembedding if it is not the embedding."""
+    found = {
+        "embed.W_E": table("embed_tokens.weight", cfg.d_vocab, cfg.d_model),
+        "ln_final.w": vector("norm.weight", cfg.d_model),
+    }
+    return found if cfg.tie_word_embeddings else found | {"unembed.W_U": linear(UNEMBED, cfg.d_model, cfg.d_vocab)}
+
+
+def attention(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
+    """A layer's attention, with the biases that the config asks for."""
+    at, mark = f"{layer}self_attn.", "_" if cfg.is_grouped else ""
+    n_shared = cfg.n_key_value_heads or cfg.n_heads
+    found = {
+        "attn.W_Q": reading(f"{at}q_proj.weight", cfg.d_model, cfg.n_heads, cfg.d_head),
+        f"attn.{mark}W_K": reading(f"{at}k_proj.weight", cfg.d_model, n_shared, cfg.d_head),
+        f"attn.{mark}W_V": reading(f"{at}v_proj.weight", cfg.d_model, n_shared, cfg.d_head),
+        "attn.W_O": writing(f"{at}o_proj.weight", cfg.n_heads, cfg.d_head, cfg.d_model),
+    }
+    if getattr(config, "attention_bias", False):
+        found |= reading_biases(cfg, at) | {"attn.b_O": vector(f"{at}o_proj.bias", cfg.d_model)}
+    return found
+
+
+def reading_biases(cfg: TransformerConfig, at: str) -> Pieces:
+    """The biases of queries, keys and values."""
+    mark, n_shared = "_" if cfg.is_grouped else "", cfg.n_key_value_heads or cfg.n_heads
+    return {
+        "attn.b_Q": reading_bias(f"{at}q_proj.bias", cfg.n_heads, cfg.d_head),
+        f"attn.{mark}b_K": reading_bias(f"{at}k_proj.bias", n_shared, cfg.d_head),
+        f"attn.{mark}b_V": reading_bias(f"{at}v_proj.bias", n_shared, cfg.d_head),
+    }
+
+
+def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, at: str = "mlp.") -> Pieces:
+    """A layer's MLP, with the biases that the config asks for."""
+    d_mlp = cfg.d_mlp or 0
+    found = {
+        "mlp.W_gate": linear(f"{layer}{at}gate_proj.weight", cfg.d_model, d_mlp),
+        "mlp.W_in": linear(f"{layer}{at}up_proj.weight", cfg.d_model, d_mlp),
+        "mlp.W_out": linear(f"{layer}{at}down_proj.weight", d_mlp, cfg.d_model),
+    }
+    if getattr(config, "mlp_bias", False):
+        found |= {
+            "mlp.b_gate": vector(f"{layer}{at}gate_proj.bias", d_mlp),
+            "mlp.b_in": vector(f"{layer}{at}up_proj.bias", d_mlp),
+            "mlp.b_out": vector(f"{layer}{at}down_proj.bias", cfg.d_model),
+        }
+    return found
+
+
+def norms(cfg: TransformerConfig, layer: str) -> Pieces:
+    """The gains of the norms before attention and MLP."""
+    return {
+        "ln1.w": vector(f"{layer}input_layernorm.weight", cfg.d_model),
+        "ln2.w": vector(f"{layer}post_attention_layernorm.weight", cfg.d_model),
+    }
+
+
+FAMILY = Architecture("llama", settings, pieces).family

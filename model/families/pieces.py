@@ -1,0 +1,87 @@
+"""Where the parameters of a transformers checkpoint lie in its tensors, as views: nothing is copied.
+
+A torch.nn.Linear holds its matrix as [out, in]; the parameters here are [in, out], with the heads apart.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A parameter: the checkpoint's tensor that holds it, that tensor's shape, and the view that is the parameter."""
+
+    name: str
+    shape: tuple[int, ...]
+    view: Callable[[Tensor], Tensor] = lambda tensor: tensor
+
+    def then(self, view: Callable[[Tensor], Tensor]) -> "Piece":
+        """The piece of which a view is the parameter."""
+        return replace(self, view=lambda tensor: view(self.view(tensor)))
+
+
+Pieces = dict[str, Piece]  # by the parameter's name
+
+
+def vector(name: str, width: int) -> Piece:
+    """A gain or a bias."""
+    return Piece(name, (width,))
+
+
+def table(name: str, n_rows: int, width: int) -> Piece:
+    """An embedding."""
+    return Piece(name, (n_rows, width))
+
+
+def linear(name: str, d_in: int, d_out: int) -> Piece:
+    """The matrix of a Linear."""
+    return Piece(name, (d_out, d_in), lambda tensor: tensor.T)
+
+
+def reading(name: str, d_model: int, n_heads: int, d_head: int) -> Piece:
+    """The matrix of a Linear whose outputs are heads, one behind the other: [head, d_model, d_head]."""
+    view = (n_heads, d_head)
+    return Piece(name, (n_heads * d_head, d_model), lambda tensor: tensor.unflatten(0, view).transpose(1, 2))
+
+
+def reading_bias(name: str, n_heads: int, d_head: int) -> Piece:
+    """The bias of such a Linear: [head, d_head]."""
+    return Piece(name, (n_heads * d_head,), lambda tensor: tensor.unflatten(0, (n_heads, d_head)))
+
+
+def writing(name: str, n_heads: int, d_head: int, d_model: int) -> Piece:
+    """The matrix of a Linear whose inputs are heads, one behind the other: [head, d_head, d_model]."""
+    return Piece(name, (d_model, n_heads * d_head), lambda tensor: tensor.T.unflatten(0, (n_heads, d_head)))
+
+
+def rows(piece: Piece, start: int, n_rows: int) -> Piece:
+    """A piece that is some of the rows of a longer tensor, whose shape `fused` knows."""
+    whole = piece.view
+    return replace(piece, view=lambda tensor: whole(tensor[start : start + n_rows]))
+
+
+def fused(parts: Pieces) -> Pieces:
+    """Pieces that lie one behind the other in the rows of one tensor, in this order."""
+    n_rows, start, found = sum(piece.shape[0] for piece in parts.values()), 0, {}
+    for name, piece in parts.items():
+        found[name] = replace(rows(piece, start, piece.shape[0]), shape=(n_rows, *piece.shape[1:]))
+        start += piece.shape[0]
+    return found
+
+
+def one_plus(piece: Piece) -> Piece:
+    """A gain that is stored less 1."""
+    return piece.then(lambda tensor: 1 + tensor)
+
+
+def parameters(pieces: Pieces, tensors: dict[str, Tensor], shapes: dict[str, torch.Size]) -> dict[str, Tensor]:
+    """The state dict of the shapes given: the pieces' views, and zeros for biases that the checkpoint has not."""
+    state = {name: piece.view(tensors[piece.name]) for name, piece in pieces.items()}
+    for name, shape in shapes.items():
+        if name not in state:
+            assert name.rpartition(".")[2].startswith(("b", "_b")), f"{name} has no piece"
+            state[name] = torch.zeros(shape)
+    return state

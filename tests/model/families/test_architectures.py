@@ -1,0 +1,83 @@
+"""Every architecture against transformers' own eager model: logits, streams, patterns, padding and generation.
+
+The models are tiny, random, off the defaults, and have noise on every parameter: gains of 1 and biases of 0 would hide
+one that is forgotten.
+"""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, PreTrainedConfig
+
+from headlight.model import Transformer, load
+from headlight.model.decoding import greedy
+from tests.model.families import architectures
+
+# Of the largest value: float32 sums in another order, over three layers.
+TOLERANCE = 2e-5
+N_POS = 14  # longer than every window, and than every context that is stretched
+CASES = dict(architectures.every())
+
+
+def noisy(config: PreTrainedConfig) -> Any:
+    """transformers' model of a config, with noise on every parameter."""
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.3 * torch.randn(parameter.shape)
+    return model
+
+
+@pytest.fixture(params=CASES.values(), ids=CASES.keys(), scope="module")
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Transformer, Any]:
+    """A model as we open it, and as transformers has it."""
+    theirs, folder = noisy(request.param), tmp_path_factory.mktemp("saved")
+    theirs.save_pretrained(folder)
+    return load(folder), theirs
+
+
+def tokens_of(model: Transformer, batch: int = 2) -> Tensor:
+    return torch.randint(model.cfg.d_vocab, (batch, N_POS), generator=torch.Generator().manual_seed(1))
+
+
+def assert_same(ours: Tensor, theirs: Tensor, what: str) -> None:
+    difference = float((ours - theirs).abs().max() / theirs.abs().max())
+    assert difference <= TOLERANCE, f"{what} differs by {difference:.1e} of the largest"
+
+
+@torch.no_grad()
+def test_logits_streams_and_patterns_are_those_of_transformers(both: tuple[Transformer, Any]) -> None:
+    model, reference = both
+    tokens = tokens_of(model)
+    expected = reference(tokens, output_hidden_states=True, output_attentions=True)
+    logits, cache = model.run_with_cache(tokens)
+    assert len(expected.attentions) == model.cfg.n_layers
+    for layer, (stream, pattern) in enumerate(zip(expected.hidden_states, expected.attentions, strict=False)):
+        assert_same(cache["resid_pre", layer], stream, f"the stream before layer {layer}")
+        assert_same(cache["pattern", layer], pattern, f"the pattern of layer {layer}")
+    assert_same(logits, expected.logits, "a logit")
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_changes_nothing_for_real_tokens(both: tuple[Transformer, Any], side: str) -> None:
+    model, reference = both
+    tokens, mask = tokens_of(model, 3), torch.ones(3, N_POS, dtype=torch.long)
+    padding = slice(0, 3) if side == "left" else slice(-3, None)
+    mask[1, padding] = 0
+    positions = (mask.cumsum(-1) - 1).clamp(min=0)
+    expected = reference(tokens, attention_mask=mask, position_ids=positions).logits
+    assert_same(model(tokens, mask)[mask.bool()], expected[mask.bool()], "a logit")
+
+
+@torch.no_grad()
+def test_generation_with_the_cache_is_that_of_transformers(both: tuple[Transformer, Any]) -> None:
+    model, reference = both
+    prompt = tokens_of(model)[:, :6]
+    settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": 8, "eos_token_id": None, "pad_token_id": 0}
+    expected = reference.generate(prompt, attention_mask=torch.ones_like(prompt), **settings)[:, 6:]
+    written = greedy(model, prompt, max_new_tokens=8)
+    assert [row.tokens.tolist() for row in written] == expected.tolist()
