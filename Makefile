@@ -11,7 +11,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-parts check fmt notebook train-mini train-reverse train-translate train-classifier teaching card card-classifier
+.PHONY: run setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-parts check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -60,6 +60,9 @@ notebook: .venv/installed-dev
 
 train-mini: setup
 	$(PY) -m headlight.model.training.recipes.mini
+
+train-mini-llama: setup
+	$(PY) -m headlight.model.training.recipes.mini_llama
 
 train-reverse: setup
 	$(PY) -m headlight.model.training.recipes.reverse

@@ -55,8 +55,9 @@ class TransformerConfig:
     """Sizes and choices of layer of one model; what follows from others is filled in when left out.
 
     `d_mlp` defaults to 4 d_model, `d_vocab_out` to d_vocab, `d_value` (the width of values, where it is not that of
-    queries and keys) to d_head and `attn_scale`, by which scores are divided, to sqrt(d_head). `dropout` is the share
-    of activations set to zero in training, after embeddings, patterns and whatever joins the stream.
+    queries and keys) to d_head, `n_key_value_heads` to n_heads and `attn_scale`, by which scores are divided, to
+    sqrt(d_head). `dropout` is the share of activations set to zero in training, after embeddings, patterns and whatever
+    joins the stream.
     `normalization_type` is "LN" (gain and bias), "LNPre" (without them), "RMS" (gain alone, nothing is centred),
     "RMSPre" or None. `gelu` is the exact function, `gelu_new` the tanh approximation that GPT-2 was trained with.
 
@@ -137,6 +138,7 @@ class TransformerConfig:
         self._default("d_mlp", None if self.attn_only else 4 * self.d_model)
         self._default("d_vocab_out", self.d_vocab)
         self._default("d_value", self.d_head)
+        self._default("n_key_value_heads", self.n_heads)
         self._default("attn_scale", self.d_head**0.5)
         self._check_sizes("d_vocab_out", "d_value", *([] if self.attn_only else ["d_mlp"]))
         for name in ("eps", "attn_scale", "rotary_base", "embedding_scale", "residual_scale", "logits_scale"):
@@ -172,7 +174,7 @@ class TransformerConfig:
     @property
     def is_grouped(self) -> bool:
         """Whether groups of heads share keys and values."""
-        return self.n_key_value_heads not in (None, self.n_heads)
+        return self.n_key_value_heads != self.n_heads
 
     def group_of(self, head: int) -> int:
         """Which keys and values are a head's: its own, or those of its group."""
@@ -196,12 +198,11 @@ class TransformerConfig:
         object.__setattr__(self, "no_rope_layers", tuple(self.no_rope_layers))
 
     def _check_attention(self) -> None:
-        if self.n_key_value_heads is not None:
-            check_size("n_key_value_heads", self.n_key_value_heads)
-            if self.n_heads % self.n_key_value_heads:
-                raise ConfigError(
-                    f"n_key_value_heads is {self.n_key_value_heads}; it has to divide n_heads, which is {self.n_heads}."
-                )
+        self._check_sizes("n_key_value_heads")
+        if self.n_heads % self.n_key_value_heads:  # type: ignore[operator]
+            raise ConfigError(
+                f"n_key_value_heads is {self.n_key_value_heads}; it has to divide n_heads, which is {self.n_heads}."
+            )
         if self.window_size is not None:
             check_size("window_size", self.window_size)
         if self.attn_types is not None:

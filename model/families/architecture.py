@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor
 
 from headlight.model.config import TransformerConfig
@@ -153,3 +154,20 @@ def _is_tied(architecture: Architecture, tensors: dict[str, Tensor]) -> bool:
 
 
 EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight")
+
+
+def save_folder(
+    folder: Path, prefix: str, pieces: Pieces, state: dict[str, Tensor], config: "PreTrainedConfig"
+) -> None:
+    """Write parameters as transformers has them, and their config; each file appears whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {piece.name: torch.empty(piece.shape) for piece in pieces.values()}
+    for name, piece in pieces.items():
+        piece.view(tensors[piece.name]).copy_(state[name])
+    named = {name if name == UNEMBED else prefix + name: tensor for name, tensor in tensors.items()}
+    weights, told = folder / "model.partial", folder / "config.partial"
+    told.write_text(config.to_json_string(), encoding="utf-8")
+    save_file(named, weights, metadata={"format": "pt"})
+    weights.chmod(told.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
+    weights.replace(folder / "model.safetensors")
+    told.replace(folder / "config.json")

@@ -3,12 +3,16 @@
 Source: transformers' LlamaConfig and modeling_llama.
 """
 
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.families.architecture import UNEMBED, Architecture, activation, layers
+from headlight.model.errors import ConfigError
+from headlight.model.families.architecture import UNEMBED, Architecture, activation, layers, save_folder
 from headlight.model.families.pieces import Pieces, linear, reading, reading_bias, table, vector, writing
 from headlight.model.families.rope import rotary
+from headlight.model.transformer import Transformer
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -96,4 +100,48 @@ def norms(cfg: TransformerConfig, layer: str) -> Pieces:
     }
 
 
-FAMILY = Architecture("llama", settings, pieces).family
+LLAMA = Architecture("llama", settings, pieces)
+FAMILY = LLAMA.family
+
+
+def save_llama(model: Transformer, folder: str | Path) -> None:
+    """Write config.json and model.safetensors, which transformers' `LlamaForCausalLM.from_pretrained` opens.
+
+    Each file appears whole or not at all. The tokenizer is not written.
+
+    Raises:
+        ConfigError: a setting that no Llama of transformers has; the message names it.
+    """
+    from transformers import LlamaConfig  # a second, which few need
+
+    cfg = model.cfg
+    bos = model.tokenizer.bos_token_id if model.tokenizer else None
+    config = LlamaConfig(
+        vocab_size=cfg.d_vocab,
+        hidden_size=cfg.d_model,
+        intermediate_size=cfg.d_mlp or 0,
+        num_hidden_layers=cfg.n_layers,
+        num_attention_heads=cfg.n_heads,
+        num_key_value_heads=cfg.n_key_value_heads,
+        head_dim=cfg.d_head,
+        hidden_act=cfg.act_fn,
+        max_position_embeddings=cfg.n_ctx,
+        rms_norm_eps=cfg.eps,
+        rope_parameters={"rope_type": "default", "rope_theta": cfg.rotary_base},
+        tie_word_embeddings=cfg.tie_word_embeddings,
+        attention_bias=any(bool(block.attn.b_Q.any()) for block in map(model.block, range(cfg.n_layers))),
+        bos_token_id=bos,
+        eos_token_id=bos,
+        architectures=["LlamaForCausalLM"],
+        dtype="float32",
+    )
+    _require(cfg, TransformerConfig(**settings(config)))
+    state = {name: tensor.detach().float() for name, tensor in model.state_dict().items()}
+    save_folder(Path(folder), LLAMA.prefix, pieces(cfg, config), state, config)
+
+
+def _require(cfg: TransformerConfig, llama: TransformerConfig) -> None:
+    for field in fields(cfg):
+        ours, theirs = getattr(cfg, field.name), getattr(llama, field.name)
+        if ours != theirs and field.name not in ("dropout", "act_fn"):
+            raise ConfigError(f"A Llama folder cannot hold {field.name} = {ours!r}; it can be {theirs!r}.")

@@ -1,10 +1,12 @@
 """The recipe of the embedded model `mini`: repeats alone until induction heads have grown, then prose beside them.
 
 `python -m headlight.model.training.recipes.mini` (`make train-mini`) trains it, or goes on from the last checkpoint.
+`mini_llama` follows it with a model of another kind.
 """
 
 import argparse
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +79,7 @@ class MiniRecipe(Recipe[Transformer, Batch]):
     def __init__(self, seed: int, prose: UInt16[np.ndarray, " token"]) -> None:
         self.seed, self.prose = seed, prose
         self.beginnings = np.flatnonzero(prose == bpe.END_OF_TEXT_ID) + 1
-        self.symbols = np.random.default_rng(seed).permutation(CONFIG.d_vocab)
+        self.symbols = np.random.default_rng(seed).permutation(bpe.VOCABULARY)
         self.state: dict[str, Any] = {"n_symbols": FIRST_SYMBOLS, "n_pos": FIRST_POS}
 
     def learning_rate(self, step: int) -> float:
@@ -141,28 +143,28 @@ class MiniRecipe(Recipe[Transformer, Batch]):
         }
 
 
-def new_model(seed: int) -> Transformer:
+def new_model(seed: int, cfg: TransformerConfig = CONFIG) -> Transformer:
     """The model before its first step: every matrix is drawn from a normal distribution, the embeddings more widely."""
     torch.manual_seed(seed)
-    model = Transformer(CONFIG)
+    model = Transformer(cfg)
     for name, parameter in model.named_parameters():
-        if ".W_" in name:
+        if name.rpartition(".")[2].lstrip("_").startswith("W_"):
             torch.nn.init.normal_(parameter, std=EMBED_STD if "embed" in name else MATRIX_STD)
     return model
 
 
 @torch.no_grad()
 def fold_logit_scale(model: Transformer, scale: float) -> None:
-    """Multiply the logits by `scale` for good, through the final LayerNorm: what is saved is plain GPT-2."""
+    """Multiply the logits by `scale` for good, through the final norm: what is saved is a plain GPT-2 or Llama."""
     for gain_or_bias in model.ln_final.parameters():
         gain_or_bias.mul_(scale)
 
 
-def main() -> None:
-    """Train from the command line and write the model's folder."""
-    parser = argparse.ArgumentParser(description="Train the embedded model mini.")
-    parser.add_argument("--out", type=Path, default=Path("assets/models/mini"), help="the model's folder")
-    parser.add_argument("--run", type=Path, default=Path("runs/mini"), help="checkpoints and corpus are kept here")
+def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], None]) -> None:
+    """Train a model of this config from the command line and write its folder."""
+    parser = argparse.ArgumentParser(description=f"Train the embedded model {name}.")
+    parser.add_argument("--out", type=Path, default=Path("assets/models", name), help="the model's folder")
+    parser.add_argument("--run", type=Path, default=Path("runs", name), help="checkpoints and corpus are kept here")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
@@ -175,13 +177,13 @@ def main() -> None:
         bpe.save(bpe.train(arguments.seed), arguments.out)
     tokenizer = tokenizers.Tokenizer.from_file(str(arguments.out / bpe.FILE))
     prose = prose_tokens(tokenizer, PROSE_TOKENS, arguments.seed, arguments.run / "prose.npy")
-    model = new_model(arguments.seed)
+    model = new_model(arguments.seed, cfg)
     train(model, MiniRecipe(arguments.seed, prose), arguments.run)
     fold_logit_scale(model, LOGIT_SCALE)
     model.tokenizer = Tokenizer.from_folder(arguments.out)
-    save_gpt2(model, arguments.out)
+    save(model, arguments.out)
     shutil.copy(arguments.run / LOG, arguments.out / TRAINING_LOG)
 
 
 if __name__ == "__main__":
-    main()
+    main("mini", CONFIG, save_gpt2)
