@@ -51,9 +51,10 @@ check: .venv/installed-dev node_modules/installed
 	$(NODE) node_modules/.bin/eslint .
 	$(NODE) node_modules/.bin/tsc --build $$(find app tests -name 'tsconfig*.json')
 
-fmt: .venv/installed-dev
+fmt: .venv/installed-dev node_modules/installed
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(NODE) node_modules/.bin/eslint --fix .
 
 notebook: .venv/installed-dev
 	$(PY) -m tests.notebook

@@ -3,8 +3,7 @@
 import os
 import sys
 
-from headlight.app.server.settings import SERVER, Settings, parser, read
-from headlight.model.errors import ConfigError
+from headlight.app.server.flags import Settings, parser
 
 
 def server_options(chosen: Settings) -> list[str]:
@@ -20,6 +19,9 @@ def main() -> None:
     if {"-h", "--help"} & set(flags):
         parser().print_help()
         return
+    from headlight.app.server.settings import SERVER, read  # here: the flags are told without waiting for torch
+    from headlight.model.errors import ConfigError
+
     try:
         chosen = read(flags, os.environ)
     except ConfigError as error:

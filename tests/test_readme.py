@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from headlight.app.server.settings import FIELDS, default_text, flag
+from headlight.app.server.flags import FIELDS, default_text, flag
 from tests.places import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,108 +8,29 @@ would mend that is about as long as the parsing that it would save; it brings fi
 import os
 import sys
 import tomllib
-from argparse import SUPPRESS, ArgumentError, ArgumentParser
+from argparse import ArgumentError
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field
 from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
 
+from headlight.app.server.flags import (
+    FIELDS,
+    FILE,
+    KINDS,
+    THIS_MACHINE,
+    About,
+    Settings,
+    default_text,
+    flag,
+    parser,
+    variable,
+)
 from headlight.model.errors import ConfigError, nearest
 
 MAIN, SERVER = Path(__file__).parents[1] / "main.py", Path(__file__).parent / "server.py"
-FILE = "headlight.toml"
-THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
-GIB_RANGE = (0.0, 4096.0)
-
-Hosts = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class About:
-    """What a setting means, and what it may be: from the first to the second number, or one of these texts."""
-
-    meaning: str
-    between: tuple[float, float] | None = None
-    one_of: tuple[str, ...] = ()
-
-
-def _about(meaning: str, **allowed: Any) -> dict[str, About]:
-    return {"about": About(meaning, **allowed)}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """One setting a field: `run_gib` is the flag --run-gib, the variable HEADLIGHT_RUN_GIB, and run_gib in the file."""
-
-    model: str = field(
-        default="mini",
-        metadata=_about("the model shown first: from the list, or a folder, a `.safetensors` file, a hub name"),
-    )
-    models_folder: str = field(
-        default="", metadata=_about("a folder: the model folders and `.safetensors` files in it join the list")
-    )
-    any_model: bool = field(
-        default=True, metadata=_about("whether any path or hub name may be typed; never beyond loopback")
-    )
-    device: str = field(
-        default="cpu", metadata=_about("where models run: cpu, or cuda where there is one", one_of=("cpu", "cuda"))
-    )
-    threads: int = field(
-        default=0, metadata=_about("processor threads of a run; 0 leaves them to torch", between=(0, 1024))
-    )
-    models_gib: float = field(
-        default=4.0, metadata=_about("memory for open models, mapped files counted in full", between=GIB_RANGE)
-    )
-    cache_gib: float = field(default=1.0, metadata=_about("memory for runs that are kept", between=GIB_RANGE))
-    run_gib: float = field(default=1.5, metadata=_about("memory that one run may take by estimate", between=GIB_RANGE))
-    run_seconds: float = field(
-        default=120.0, metadata=_about("seconds that one run may take by estimate", between=(0, 86_400))
-    )
-    runs_at_once: int = field(default=2, metadata=_about("runs at a time", between=(1, 64)))
-    runs_waiting: int = field(
-        default=8, metadata=_about("runs that may wait for their turn; the page says busy to more", between=(0, 1000))
-    )
-    upload_mb: int = field(default=5, metadata=_about("the largest file of prompts taken, in MB", between=(1, 1000)))
-    upload_prompts: int = field(
-        default=1000, metadata=_about("the most prompts taken from one file", between=(1, 1_000_000))
-    )
-    address: str = field(
-        default="127.0.0.1",
-        metadata=_about("where the server listens: loopback is this machine alone, 0.0.0.0 everywhere"),
-    )
-    port: int = field(default=0, metadata=_about("its port; 0 is the first free one from 8501", between=(0, 65_535)))
-    allowed_hosts: Hosts = field(
-        default=THIS_MACHINE, metadata=_about("the host names by which browsers may reach it; `*` is any")
-    )
-
-
-FIELDS = {each.name: each for each in fields(Settings)}
-KINDS: dict[Any, str] = {
-    str: "text",
-    bool: "0 or 1 (true or false in the file)",
-    int: "a whole number",
-    float: "a number",
-    Hosts: "host names, separated by commas (a list in the file)",
-}
-
-
-def flag(name: str) -> str:
-    """The flag of a setting."""
-    return f"--{name.replace('_', '-')}"
-
-
-def variable(name: str) -> str:
-    """The environment variable of a setting."""
-    return f"HEADLIGHT_{name.upper()}"
-
-
-def default_text(each: "Field[Any]") -> str:
-    """A setting's default as a flag or variable would give it."""
-    if isinstance(each.default, tuple):
-        return ",".join(each.default)
-    return str(each.default) if isinstance(each.default, str) else f"{each.default:g}"
 
 
 @cache
@@ -147,24 +68,6 @@ def read(flags: Sequence[str], environment: Mapping[str, str]) -> Settings:
     by_variable = {name: text for name in FIELDS if (text := environment.get(variable(name)))}
     chosen = _from_file(named) | _parsed(by_variable, variable) | _parsed(by_flag, flag)
     return _agreeing(Settings(**chosen))
-
-
-def parser() -> ArgumentParser:
-    """The flags, with what `--help` says of each."""
-    made = ArgumentParser(
-        prog="headlight",
-        description="Serve Headlight's page.",
-        epilog=f"Each is also an environment variable ({variable('run_gib')}) and a line of {FILE} (run_gib = 1.5); "
-        "a flag wins over a variable, a variable over the file.",
-        argument_default=SUPPRESS,
-        allow_abbrev=False,
-        exit_on_error=False,
-    )
-    made.add_argument("--config", help=f"the file with settings (default: {FILE}, if there is one)")
-    for each in FIELDS.values():
-        about: About = each.metadata["about"]
-        made.add_argument(flag(each.name), help=f"{about.meaning} (default: {default_text(each) or 'none'})")
-    return made
 
 
 def _from_flags(flags: Sequence[str]) -> dict[str, str]:

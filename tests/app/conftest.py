@@ -15,7 +15,8 @@ import headlight.app.parts.options
 from headlight.app.components import Option
 from headlight.app.runs import models, runs, shown
 from headlight.app.server import settings as settings_module
-from headlight.app.server.settings import SERVER, Settings
+from headlight.app.server.flags import Settings
+from headlight.app.server.settings import SERVER
 from headlight.model import Seq2SeqTransformer, save_seq2seq
 from headlight.model.analysis.alignment import align_tokens
 from headlight.model.comparison import Comparison

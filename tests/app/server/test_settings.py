@@ -11,7 +11,8 @@ import pytest
 import streamlit
 
 from headlight.app.__main__ import server_options
-from headlight.app.server.settings import SERVER, Settings, flag, is_loopback, only_this_machine, parser, read, variable
+from headlight.app.server.flags import Settings, flag, parser, variable
+from headlight.app.server.settings import SERVER, is_loopback, only_this_machine, read
 from headlight.model.errors import ConfigError
 from tests.places import ROOT
 
@@ -136,6 +137,15 @@ def test_help_tells_of_every_setting() -> None:
     for each in fields(Settings):
         assert f" {flag(each.name)} " in said
         assert each.metadata["about"].meaning in said
+
+
+def test_help_waits_for_neither_torch_nor_streamlit() -> None:
+    script = (
+        "import sys; from headlight.app.__main__ import main; sys.argv[1:] = ['--help']; main(); print(*sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "--run-gib" in told
+    assert not {"torch", "streamlit"} & set(told.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize(
