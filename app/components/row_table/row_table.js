@@ -124,7 +124,7 @@ class RowTable {
       return width;
     });
     this.widths.replaceChildren(...widths);
-    this.table.style.setProperty("--roomy", shared ? `${letters[roomy]}ch` : "min(40ch, 55vw)");
+    this.table.style.setProperty("--roomy", shared ? `${letters[roomy]}ch` : "min(24ch, 55vw)");
     this.table.style.setProperty("--others", `${all - letters[roomy]}ch`);
     this.table.classList.toggle("pinned", shared || roomy > 0);
   }

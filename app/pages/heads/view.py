@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.analyses import detection
@@ -42,12 +43,10 @@ def render(shown: Comparison) -> None:
     if len(found) == len(sides):
         finding.ablate(work, found)
         _say_what_has_none(found)
-        if "B" in found:
-            _compared(found["A"], found["B"], now)
-        else:
-            _alone(found["A"], now)
-        _labels(found)
-        charts.draw(own.rows(found), "The score of every head with its interval")
+        beside = _compared(found["A"], found["B"], now) if "B" in found else _alone(found["A"], now)
+        with beside:
+            _labels(found)
+            charts.draw(own.rows(found), "The score of every head with its interval")
     _about(shown, sides, now)
     progress.go_on(work, detection.do)
 
@@ -132,20 +131,20 @@ def _labels(found: Mapping[str, Found]) -> None:
             )
 
 
-def _alone(found: Found, now: Selection) -> None:
-    """The map and the table of A."""
+def _alone(found: Found, now: Selection) -> DeltaGenerator:
+    """The map and the table of A; returns the room beside the map."""
     left, right = st.columns([1, 2], gap="large")
     with left:
         clicked = draw_map(found, now, selection.epoch(), selection.widget_key("finder"), limit_of([found]))
         if clicked != (now.heads or ()):
             selection.update(heads=clicked)
         _open(clicked, "the first by this score")
-    with right:
-        _table(found, now)
+    _table(found, now)
+    return right
 
 
-def _compared(a: Found, b: Found, now: Selection) -> None:
-    """The maps of A, of B and of the change, and the heads that change most."""
+def _compared(a: Found, b: Found, now: Selection) -> DeltaGenerator:
+    """The maps of A, of B and of the change, and the heads that change most; returns the room under these."""
     change = changed(a, b)
     limit, chosen = limit_of([a, b]), now.heads or ()
     maps: list[tuple[str, Scored, float]] = [("A", a, limit), ("B", b, limit), (DIFFERENCE, change, limit_of([change]))]
@@ -164,6 +163,7 @@ def _compared(a: Found, b: Found, now: Selection) -> None:
         st.caption("Copying is read off the weights, which edits do not touch: A and B are the same.")
     _open(chosen, "the first by this score, and those that change most")
     _changes(change, now)
+    return st.container()
 
 
 def _say_what_has_none(found: Mapping[str, Found]) -> None:
