@@ -5,7 +5,7 @@ config.json, with its defaults and the spellings of older versions.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -124,11 +124,16 @@ def activation(named: object) -> str:
     return ACTIVATIONS[str(named)]
 
 
-def layers(cfg: TransformerConfig, of_layer: Callable[[str], Pieces], prefix: str = "layers.{}.") -> Pieces:
-    """The pieces of all layers, of which `of_layer(prefix)` gives those of one, under names within it."""
+def layers(
+    cfg: TransformerConfig,
+    of_layer: Callable[[str], Pieces],
+    prefix: str = "layers.{}.",
+    only: Iterable[int] | None = None,
+) -> Pieces:
+    """The pieces of all layers or some, of which `of_layer(prefix)` gives those of one, under names within it."""
     return {
         f"blocks.{layer}.{name}": piece
-        for layer in range(cfg.n_layers)
+        for layer in (range(cfg.n_layers) if only is None else only)
         for name, piece in of_layer(prefix.format(layer)).items()
     }
 

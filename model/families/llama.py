@@ -14,9 +14,11 @@ from headlight.model.families.pieces import Pieces, linear, reading, reading_bia
 from headlight.model.families.rope import rotary
 from headlight.model.transformer import Transformer
 
+EPS = 1e-5  # of the norms, where a config tells none, as OLMo's
 
-def settings(config: Any) -> dict[str, Any]:
-    """Llama's settings under the names of `TransformerConfig`."""
+
+def settings(config: Any, rope: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Llama's settings under the names of `TransformerConfig`, with the config's rotary positions or those given."""
     d_head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     return {
         "n_layers": config.num_hidden_layers,
@@ -26,12 +28,12 @@ def settings(config: Any) -> dict[str, Any]:
         "d_head": d_head,
         "d_vocab": config.vocab_size,
         "d_mlp": config.intermediate_size,
-        "act_fn": activation(config.hidden_act),
+        "act_fn": activation(getattr(config, "hidden_act", None) or config.hidden_activation),
         "gated_mlp": True,
         "normalization_type": "RMS",
-        "eps": config.rms_norm_eps,
+        "eps": getattr(config, "rms_norm_eps", EPS),
         "tie_word_embeddings": config.tie_word_embeddings,
-        **rotary(config, d_head),
+        **rotary(config, d_head, rope),
     }
 
 

@@ -1,0 +1,39 @@
+"""Gemma folders: Llama's layers with gains that are stored less 1, and embeddings times sqrt(d_model).
+
+Source: transformers' GemmaConfig and modeling_gemma.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import ConfigError
+from headlight.model.families import llama
+from headlight.model.families.architecture import Architecture
+from headlight.model.families.pieces import Pieces, one_plus
+
+
+def settings(config: Any, rope: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Gemma's settings under the names of `TransformerConfig`, with the config's rotary positions or those given.
+
+    Raises:
+        ConfigError: it attends in both directions.
+    """
+    if config.use_bidirectional_attention:
+        raise ConfigError(
+            f"config.json sets use_bidirectional_attention; a {config.model_type} that attends in both directions is "
+            "not supported."
+        )
+    return llama.settings(config, rope) | {"embedding_scale": config.hidden_size**0.5}
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where Gemma's parameters lie."""
+    return with_whole_gains(llama.pieces(cfg, config))
+
+
+def with_whole_gains(found: Pieces) -> Pieces:
+    """The pieces, with 1 added to the norms' gains."""
+    return {name: one_plus(piece) if name.endswith(".w") else piece for name, piece in found.items()}
+
+
+FAMILY = Architecture("gemma", settings, pieces).family

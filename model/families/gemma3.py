@@ -1,0 +1,39 @@
+"""Gemma 3 folders, of text alone or with images: Gemma 2's layers with norms of queries and keys, local ones with waves
+of their own.
+
+Of a folder with images the text's part is opened.
+
+Source: transformers' Gemma3TextConfig and modeling_gemma3.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import ConfigError
+from headlight.model.families import gemma, gemma2, qwen3
+from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.pieces import Pieces
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """Gemma 3's settings under the names of `TransformerConfig`.
+
+    Raises:
+        ConfigError: the rotary positions of local layers are scaled.
+    """
+    of_global, of_local = (config.rope_parameters[kind] for kind in ("full_attention", "sliding_attention"))
+    if of_local["rope_type"] != "default":
+        raise ConfigError(
+            f"config.json scales the rotary positions of sliding_attention by {of_local['rope_type']!r}; only those of "
+            "full_attention can be scaled."
+        )
+    return gemma2.settings(config, of_global) | {"use_qk_norm": True, "rotary_base_local": of_local["rope_theta"]}
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where Gemma 3's parameters lie."""
+    head_norms = layers(cfg, lambda layer: qwen3.head_norms(cfg, layer))
+    return gemma2.pieces(cfg, config) | gemma.with_whole_gains(head_norms)
+
+
+FAMILY = Architecture("gemma3_text", settings, pieces).family
