@@ -14,11 +14,16 @@ from headlight.app.server.settings import settings
 from headlight.model.analysis import Measure
 from headlight.model.analysis.attention import row_sum_error
 from headlight.model.analysis.residual import decomposition_residual
+from headlight.model.edits.kinds import layer_of
 from headlight.model.errors import InputError
-from headlight.model.families.gpt2_export import reference_logits
-from headlight.model.hooks import Chain, Collect, Tap
+from headlight.model.families import OWN
+from headlight.model.families.reference import Reference, reference
+from headlight.model.hooks import Chain, Collect, Look, Tap
 from headlight.model.kernels.backend import Backend, backend, default, measure
 from headlight.model.run import Run, once_more
+
+FLOAT = 4  # bytes
+MOST_PATTERNS = 2**30  # bytes; transformers gives the patterns of all layers at once
 
 
 @dataclass(frozen=True)
@@ -124,18 +129,52 @@ def sums(made: Run) -> Sums:
     return Sums(components, float(final.abs().max()), rows)
 
 
-def difference_from_transformers(made: Run) -> float:
-    """The largest absolute difference between any two logits for this prompt, ours and transformers' own GPT-2's.
+@dataclass(frozen=True)
+class Differences:
+    """How far our numbers are from transformers', at most: of logits, and in shares of the largest of each layer.
+
+    Patterns are None where those of all layers would take too much memory.
+    """
+
+    logits: float
+    streams: float
+    patterns: float | None
+
+
+def differences_from_transformers(made: Run) -> Differences:
+    """The largest differences of any two numbers for this prompt, ours and those of transformers' own model.
 
     Raises:
-        InputError: what was opened is no GPT-2 folder.
+        InputError: what was opened is no folder that transformers opens.
         BusyError: too many runs at once.
     """
     if made.edits:
         raise InputError("transformers knows no edits. Check run A, which has none: the weights are the same.")
-    if made.source.family != "gpt2" or not made.source.path.is_dir():
-        raise InputError("transformers can check GPT-2 folders alone, and this model is of another kind.")
-    ours = once_more(made, Tap())
+    if made.source.family in OWN or not made.source.path.is_dir():
+        raise InputError("transformers can check folders of its own alone, and this model is of another kind.")
+    cfg, n_tokens = made.cfg, len(made.tokens)
+    patterns = FLOAT * cfg.n_layers * cfg.n_heads * n_tokens**2 <= MOST_PATTERNS
     with runs.turn():
-        theirs = reference_logits(made.source.path, made.tokens[None])[0]
-    return float((ours - theirs).abs().max())
+        theirs = reference(made.source.path, made.tokens[None], cfg.attention_dir == "bidirectional", patterns)
+    compare = _Compare(theirs)
+    ours = once_more(made, compare)
+    logits = float((ours - theirs.logits[0]).abs().max())
+    return Differences(logits, compare.largest["hook_resid_pre"], compare.largest.get("hook_pattern"))
+
+
+class _Compare(Tap):
+    """Notes by which share of the largest entry each layer's stream and pattern differ from transformers'."""
+
+    def __init__(self, theirs: Reference) -> None:
+        self._theirs = {"hook_resid_pre": theirs.streams, "hook_pattern": theirs.patterns}
+        self.largest: dict[str, float] = {}
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        kind, layer = name.rpartition(".")[2], layer_of(name)
+        if layer is not None and (theirs := self._theirs.get(kind)):
+            difference = (activation.cpu() - theirs[layer]).abs().max() / theirs[layer].abs().max()
+            self.largest[kind] = max(self.largest.get(kind, 0.0), float(difference))
+        return activation
+
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if self._theirs.get(name.rpartition(".")[2]) else Look.NEVER

@@ -36,9 +36,19 @@ def draw(run: Run, side: str) -> None:
         )
     if st.button("Compare with transformers", key=widget_key(f"check_transformers{side}")):
         with boundary.guard(_say), st.spinner("Running transformers' own model…"):
-            run.keep(TRANSFORMERS, lambda: checks.difference_from_transformers(run))
-    if (difference := runs.kept((*run.key, TRANSFORMERS))) is not None:
-        table({"logits − transformers' logits": f"{_tiny(difference)} at most, on this prompt"})
+            run.keep(TRANSFORMERS, lambda: checks.differences_from_transformers(run))
+    if (differences := runs.kept((*run.key, TRANSFORMERS))) is not None:
+        table(_beside_transformers(differences))
+
+
+def _beside_transformers(found: checks.Differences) -> dict[str, str]:
+    largest = "of the layer's largest entry at most"
+    patterns = "not compared: all of them would take too much memory" if found.patterns is None else ""
+    return {
+        "logits − transformers' logits": f"{_tiny(found.logits)} at most, on this prompt",
+        "streams before each layer": f"{_tiny(found.streams)} {largest}",
+        "patterns of each layer": patterns or f"{_tiny(found.patterns or 0.0)} {largest}",
+    }
 
 
 def _tiny(value: Measure | float) -> str:

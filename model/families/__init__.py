@@ -38,9 +38,10 @@ FAMILIES: dict[str, Family[TransformerConfig]] = {
     "headlight": headlight.FAMILY,
     "transformer_lens": transformer_lens.FAMILY,
 }
+OWN = ("headlight", "transformer_lens")  # what transformers does not open
 SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {
     "headlight_seq2seq": seq2seq.FAMILY,
     "marian": marian.FAMILY,
 }
 
-__all__ = ["FAMILIES", "SEQ2SEQ_FAMILIES", "Checkpoint", "Family", "seq2seq_skeleton", "skeleton"]
+__all__ = ["FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "Checkpoint", "Family", "seq2seq_skeleton", "skeleton"]

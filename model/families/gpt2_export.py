@@ -1,14 +1,12 @@
-"""Writing a model as a Hugging Face GPT-2 folder, and what transformers computes from one."""
+"""Writing a model as a Hugging Face GPT-2 folder."""
 
 import json
 from pathlib import Path
 
 import torch
-from jaxtyping import Float, Int
 from safetensors.torch import save_file
 from torch import Tensor
 
-from headlight.model.errors import ConfigError
 from headlight.model.families.gpt2 import LAYER_NAMES, NAMES, require, require_gpt2
 from headlight.model.transformer import Transformer
 
@@ -33,21 +31,6 @@ def save_gpt2(model: Transformer, folder: str | Path) -> None:
     weights.chmod(config.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
     weights.replace(folder / "model.safetensors")
     config.replace(folder / "config.json")
-
-
-def reference_logits(folder: Path, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_vocab"]:
-    """The logits that transformers computes in float32 from the same folder.
-
-    Raises:
-        ConfigError: transformers is not installed.
-    """
-    try:
-        from transformers import GPT2LMHeadModel
-    except ImportError as error:
-        raise ConfigError("Comparing with transformers needs it installed: pip install transformers.") from error
-    model = GPT2LMHeadModel.from_pretrained(folder, dtype=torch.float32, local_files_only=True, use_safetensors=True)
-    with torch.inference_mode():
-        return model.eval()(tokens).logits
 
 
 def _gpt2_config(model: Transformer) -> dict[str, object]:

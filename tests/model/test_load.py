@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from headlight.model import Source, embedded_models, load, loading, save_gpt2
 from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
 from headlight.model.families import gpt2
-from headlight.model.families.gpt2_export import reference_logits
+from headlight.model.families.reference import reference
 from headlight.model.files import read_json
 from tests.examples import examples
 from tests.model.oracles import random_gpt2, random_model, random_tokens
@@ -54,7 +54,7 @@ def test_mini_is_what_transformers_computes() -> None:
     tokens = model.to_tokens("The cat sat.")
     assert model.to_string(tokens) == "The cat sat."
     # The card's bound; float32 sums in another order.
-    torch.testing.assert_close(model(tokens), reference_logits(model.source.path, tokens), rtol=0, atol=1e-4)
+    torch.testing.assert_close(model(tokens), reference(model.source.path, tokens).logits, rtol=0, atol=1e-4)
 
 
 def test_a_source_says_where_the_weights_came_from(folder: Path) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.model.edits import Head
-from headlight.model.families.gpt2_export import reference_logits
+from headlight.model.families.reference import reference
 from headlight.model.roles.sequences import repeated_halves
 from headlight.model.training.cards import Figure, folder_of, megabytes
 from headlight.model.training.recipes import corpus
@@ -89,7 +89,7 @@ def transformers_difference(model: Transformer, seed: int) -> float:
     """Largest absolute difference of a logit from transformers' own, over four contexts of random tokens."""
     random = np.random.default_rng(seed).integers(model.cfg.d_vocab, size=(4, model.cfg.n_ctx))
     tokens = torch.from_numpy(random)
-    return (model(tokens) - reference_logits(folder_of(model), tokens)).abs().max().item()
+    return (model(tokens) - reference(folder_of(model), tokens).logits).abs().max().item()
 
 
 FIGURES: dict[str, Figure[Transformer]] = {

@@ -103,8 +103,17 @@ def test_sums_of_an_edited_run_add_up_too(folder: str, settings: dict[str, objec
 
 
 def test_logits_are_those_of_transformers(folder: str, settings: dict[str, object]) -> None:
-    # Logits of size 1 from float32 sums in another order.
-    assert checks.difference_from_transformers(runs.run(folder, PROMPT, True)) < 1e-4
+    # Float32 sums in another order, of logits and entries of size 1.
+    found = checks.differences_from_transformers(runs.run(folder, PROMPT, True))
+    assert found.patterns is not None
+    assert 0 < max(found.logits, found.streams, found.patterns) < 1e-4
+
+
+def test_patterns_that_would_take_too_much_memory_are_left_out(
+    folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "MOST_PATTERNS", 1)
+    assert checks.differences_from_transformers(runs.run(folder, PROMPT, True)).patterns is None
 
 
 def test_a_model_that_computes_something_else_is_found(
@@ -116,13 +125,13 @@ def test_a_model_that_computes_something_else_is_found(
     tensors["transformer.ln_f.bias"] = tensors["transformer.ln_f.bias"] + 1
     (copy / "model.safetensors").unlink()  # a file of its own, so that the open model keeps what it has
     save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
-    assert checks.difference_from_transformers(made) > 1e-2
+    assert checks.differences_from_transformers(made).logits > 1e-2
 
 
 def test_what_transformers_cannot_open_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run.model, "source", replace(run.source, family="transformer_lens"))
-    with pytest.raises(InputError, match="GPT-2 folders alone"):
-        checks.difference_from_transformers(run)
+    with pytest.raises(InputError, match="folders of its own alone"):
+        checks.differences_from_transformers(run)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from transformers import GPT2LMHeadModel
 
 from headlight.model import Transformer, load, save_gpt2
 from headlight.model.errors import CheckpointError, ConfigError, HeadlightError
-from headlight.model.families.gpt2_export import reference_logits
+from headlight.model.families.reference import reference
 from tests.model.oracles import ATOL, RTOL, assert_mapped, random_gpt2, random_model, random_tokens
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -117,7 +117,7 @@ def test_a_head_equal_to_the_embedding_is_tied_and_another_is_not(tmp_path: Path
     edit_tensors(saved(theirs, tmp_path / "other"), lm_head__weight=embedding * 2)
     ours, tokens = load(tmp_path / "other"), random_tokens()
     assert not ours.cfg.tie_word_embeddings
-    torch.testing.assert_close(ours(tokens), reference_logits(tmp_path / "other", tokens), rtol=RTOL, atol=ATOL)
+    torch.testing.assert_close(ours(tokens), reference(tmp_path / "other", tokens).logits, rtol=RTOL, atol=ATOL)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -236,7 +236,7 @@ def test_a_saved_model_is_transformers_own(settings: dict[str, Any], tmp_path: P
     again = load(tmp_path)
     assert again.cfg == ours.cfg
     assert torch.equal(again(tokens), ours(tokens))
-    torch.testing.assert_close(reference_logits(tmp_path, tokens), ours(tokens), rtol=RTOL, atol=ATOL)
+    torch.testing.assert_close(reference(tmp_path, tokens).logits, ours(tokens), rtol=RTOL, atol=ATOL)
 
 
 def test_a_saved_model_is_readable_by_whoever_may_read_its_config(tmp_path: Path) -> None:
