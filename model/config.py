@@ -13,6 +13,7 @@ PositionalEmbedding = Literal["standard", "rotary", "alibi", "none"]
 AttentionType = Literal["global", "local"]
 Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
 
+POSITIVE = ("eps", "attn_scale", "rotary_base", "alibi_scale", "embedding_scale", "residual_scale", "logits_scale")
 TOO_LARGE = 2**31  # for any size; no model comes near it, and floating point can still take what is below
 
 
@@ -64,11 +65,13 @@ class TransformerConfig:
     Positions: "standard" is learned and absolute. "rotary" turns pairs of the first `rotary_dim` components of each
     query and key (halves of them, or neighbours with `rotary_adjacent_pairs`) with frequencies from `rotary_base`,
     stretched by `rotary_scaling`; layers in `no_rope_layers` turn nothing, and local ones go by `rotary_base_local`
-    if that is given, unscaled. "alibi" takes from each score the distance times a slope of the head's own.
+    if that is given, unscaled. "alibi" takes from each score the distance times a slope of the head's own, and times
+    `alibi_scale`; with `alibi_in_bfloat16` slopes, and their products with positions, are rounded to bfloat16.
 
     Attention: groups of heads share keys and values where `n_key_value_heads` is less than `n_heads`. Layers whose
     `attn_types` is "local", or all without it, see `window_size` tokens back, themselves included (bidirectional:
-    half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned.
+    half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned, with gains
+    of the head's own where `qk_norm_per_head` is true (LN).
     `attn_scores_soft_cap` and `output_logits_soft_cap` c make x of scores and logits c tanh(x / c).
     With `use_attention_sinks` a learned score a head takes part in the softmax and is dropped.
 
@@ -112,10 +115,13 @@ class TransformerConfig:
     rotary_adjacent_pairs: bool = False
     rotary_scaling: RotaryScaling | None = None
     no_rope_layers: tuple[int, ...] = ()
+    alibi_scale: float = 1.0
+    alibi_in_bfloat16: bool = False
     n_key_value_heads: int | None = None
     window_size: int | None = None
     attn_types: tuple[AttentionType, ...] | None = None
     use_qk_norm: bool = False
+    qk_norm_per_head: bool = False
     use_attention_sinks: bool = False
     attn_scores_soft_cap: float | None = None
     output_logits_soft_cap: float | None = None
@@ -141,7 +147,7 @@ class TransformerConfig:
         self._default("n_key_value_heads", self.n_heads)
         self._default("attn_scale", self.d_head**0.5)
         self._check_sizes("d_vocab_out", "d_value", *([] if self.attn_only else ["d_mlp"]))
-        for name in ("eps", "attn_scale", "rotary_base", "embedding_scale", "residual_scale", "logits_scale"):
+        for name in POSITIVE:
             object.__setattr__(self, name, positive(name, getattr(self, name)))
         for name in ("rotary_base_local", "attn_scores_soft_cap", "output_logits_soft_cap"):
             if getattr(self, name) is not None:
@@ -203,6 +209,8 @@ class TransformerConfig:
             raise ConfigError(
                 f"n_key_value_heads is {self.n_key_value_heads}; it has to divide n_heads, which is {self.n_heads}."
             )
+        if self.qk_norm_per_head and self.normalization_type != "LN":
+            raise ConfigError(f"qk_norm_per_head needs normalization_type 'LN'; it is {self.normalization_type!r}.")
         if self.window_size is not None:
             check_size("window_size", self.window_size)
         if self.attn_types is not None:

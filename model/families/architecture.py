@@ -77,9 +77,11 @@ def read(architecture: Architecture, folder: Path, settings: dict[str, Any]) -> 
     cfg = TransformerConfig(**(translated | settings))
     if cfg.tie_word_embeddings:
         tensors.pop(architecture.unembed, None)
+    elif config.tie_word_embeddings and (embedding := _embedding(tensors)) is not None:
+        tensors.setdefault(architecture.unembed, embedding)
     check_depth(tensors, cfg.n_layers)
     pieces = architecture.pieces(cfg, config)
-    check_tensors(tensors, {piece.name: piece.shape for piece in pieces.values()})
+    check_tensors(tensors, {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()})
     shapes = {name: tensor.shape for name, tensor in skeleton(cfg).state_dict().items()}
     state = parameters(pieces, {name: tensor.float() for name, tensor in tensors.items()}, shapes)
     return Checkpoint(cfg, state, weight_files(folder))
@@ -153,9 +155,12 @@ def _plain_names(architecture: Architecture, raw: dict[str, Tensor]) -> dict[str
 
 def _is_tied(architecture: Architecture, tensors: dict[str, Tensor]) -> bool:
     """Not where the file holds two different matrices; transformers decides alike."""
-    own = tensors.get(architecture.unembed)
-    embedding = next((tensor for name, tensor in tensors.items() if name in EMBEDDINGS), None)
+    own, embedding = tensors.get(architecture.unembed), _embedding(tensors)
     return own is None or embedding is None or torch.equal(own, embedding)
+
+
+def _embedding(tensors: dict[str, Tensor]) -> Tensor | None:
+    return next((tensor for name, tensor in tensors.items() if name.endswith(EMBEDDINGS)), None)
 
 
 EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight")

@@ -3,7 +3,7 @@
 A torch.nn.Linear holds its matrix as [out, in]; the parameters here are [in, out], with the heads apart.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,15 +12,28 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Piece:
-    """A parameter: the checkpoint's tensor that holds it, that tensor's shape, and the view that is the parameter."""
+    """A parameter: the checkpoint's tensor that holds it, that tensor's shape, and the view that is the parameter.
+
+    What is made of several tensors has `others`, which the view takes besides, each as it is viewed itself.
+    """
 
     name: str
     shape: tuple[int, ...]
-    view: Callable[[Tensor], Tensor] = lambda tensor: tensor
+    view: Callable[..., Tensor] = lambda tensor: tensor
+    others: tuple["Piece", ...] = ()
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The tensors of which it is made, and their shapes."""
+        return {self.name: self.shape} | {other.name: other.shape for other in self.others}
+
+    def of(self, tensors: Mapping[str, Tensor]) -> Tensor:
+        """The parameter, from a checkpoint's tensors."""
+        return self.view(tensors[self.name], *(other.of(tensors) for other in self.others))
 
     def then(self, view: Callable[[Tensor], Tensor]) -> "Piece":
         """The piece of which a view is the parameter."""
-        return replace(self, view=lambda tensor: view(self.view(tensor)))
+        return replace(self, view=lambda *tensors: view(self.view(*tensors)))
 
 
 Pieces = dict[str, Piece]  # by the parameter's name
@@ -72,6 +85,11 @@ def fused(parts: Pieces) -> Pieces:
     return found
 
 
+def joined(first: Piece, *others: Piece, by: Callable[..., Tensor]) -> Piece:
+    """A parameter that is made of several, and is thereby no view."""
+    return replace(first, view=lambda tensor, *rest: by(first.view(tensor), *rest), others=others)
+
+
 def one_plus(piece: Piece) -> Piece:
     """A gain that is stored less 1."""
     return piece.then(lambda tensor: 1 + tensor)
@@ -79,7 +97,7 @@ def one_plus(piece: Piece) -> Piece:
 
 def parameters(pieces: Pieces, tensors: dict[str, Tensor], shapes: dict[str, torch.Size]) -> dict[str, Tensor]:
     """The state dict of the shapes given: the pieces' views, and zeros for biases that the checkpoint has not."""
-    state = {name: piece.view(tensors[piece.name]) for name, piece in pieces.items()}
+    state = {name: piece.of(tensors) for name, piece in pieces.items()}
     for name, shape in shapes.items():
         if name not in state:
             assert name.rpartition(".")[2].startswith(("b", "_b")), f"{name} has no piece"

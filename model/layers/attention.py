@@ -50,7 +50,7 @@ class Attention(nn.Module):
         self.b_O = zeros(cfg.d_model)
         self.attn_scale, self.soft_cap = attention_scale(cfg, layer), cfg.attn_scores_soft_cap
         self.window, self.rotary, self.bias = cfg.window(layer), build_rotary(cfg, layer), build_bias(cfg)
-        self.q_norm, self.k_norm = (build_head_norm(cfg) for _ in range(2))
+        self.q_norm, self.k_norm = (build_head_norm(cfg, heads) for heads in (n_heads, n_shared))
         self.sinks = zeros(cfg.n_heads) if cfg.use_attention_sinks else None
         self.dropout = Dropout(cfg.dropout)
 

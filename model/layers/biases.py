@@ -16,13 +16,29 @@ class Alibi(nn.Module):
     Source: Press et al. 2021, "Train Short, Test Long".
     """
 
-    def __init__(self, n_heads: int) -> None:
+    def __init__(self, n_heads: int, scale: float) -> None:
         super().__init__()
-        self.n_heads = n_heads
+        self.n_heads, self.scale = n_heads, scale
 
     def forward(self, positions: Positions) -> Float[Tensor, "#batch head query key"]:
-        slopes = torch.tensor(alibi_slopes(self.n_heads), device=positions.key.device)
-        return -slopes[:, None, None] * positions.distances().float()
+        return -self.scale * self._slopes(positions) * positions.distances().float()
+
+    def _slopes(self, positions: Positions) -> Float[Tensor, "head 1 1"]:
+        return torch.tensor(alibi_slopes(self.n_heads), device=positions.key.device)[:, None, None]
+
+
+class RoundedAlibi(Alibi):
+    """ALiBi in bfloat16: what a key's position adds is rounded, so that it is not the distance alone that counts.
+
+    Source: transformers' modeling_falcon.
+    """
+
+    def forward(self, positions: Positions) -> Float[Tensor, "#batch head query key"]:
+        slopes = self._slopes(positions).bfloat16()
+        of_key, of_query = (
+            (slopes * where).float() for where in (positions.key[:, None, None, :], positions.query[:, None, :, None])
+        )
+        return self.scale * (of_key - of_query)
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
@@ -34,4 +50,6 @@ def alibi_slopes(n_heads: int) -> list[float]:
 
 def build_bias(cfg: TransformerConfig) -> nn.Module | None:
     """What a config's layers add to scores; None where they add nothing."""
-    return Alibi(cfg.n_heads) if cfg.positional_embedding_type == "alibi" else None
+    if cfg.positional_embedding_type != "alibi":
+        return None
+    return (RoundedAlibi if cfg.alibi_in_bfloat16 else Alibi)(cfg.n_heads, cfg.alibi_scale)

@@ -72,13 +72,27 @@ class LayerNorm(LayerNormPre):
         return super().forward(x, tap) * self.w + self.b
 
 
+class HeadwiseLayerNorm(LayerNormPre):
+    """LayerNorm of each head's query or key, with a gain and a bias of the head's own."""
+
+    def __init__(self, n_heads: int, width: int, eps: float) -> None:
+        super().__init__(eps)
+        self.w = nn.Parameter(torch.ones(n_heads, width))
+        self.b = zeros(n_heads, width)
+
+    def forward(self, x: Vectors, tap: Tap) -> Vectors:
+        return super().forward(x, tap) * self.w + self.b
+
+
 def build_norm(cfg: TransformerConfig) -> nn.Module:
     """The normalisation layer that the config asks for."""
     return _build(cfg, cfg.d_model)
 
 
-def build_head_norm(cfg: TransformerConfig) -> nn.Module:
-    """The normalisation of each head's query or key, where the config asks for one."""
+def build_head_norm(cfg: TransformerConfig, n_heads: int) -> nn.Module:
+    """The normalisation of the query or key of each of so many heads, where the config asks for one."""
+    if cfg.use_qk_norm and cfg.qk_norm_per_head:
+        return HeadwiseLayerNorm(n_heads, cfg.d_head, cfg.eps)
     return _build(cfg, cfg.d_head) if cfg.use_qk_norm else NoNorm()
 
 

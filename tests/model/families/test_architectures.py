@@ -28,6 +28,7 @@ def noisy(config: PreTrainedConfig) -> Any:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn(parameter.shape)
+    architectures.repair(model)
     return model
 
 

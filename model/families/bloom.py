@@ -1,0 +1,52 @@
+"""BLOOM folders: ALiBi, a LayerNorm of the embedding, queries, keys and values fused head by head.
+
+Source: transformers' BloomConfig and modeling_bloom.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import ConfigError
+from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.decoder import embedding, fused_heads, mlp, norm, sizes
+from headlight.model.families.pieces import Pieces
+
+N_CTX = 2048  # what it was trained on, where config.json tells no seq_length; ALiBi itself has no end
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """BLOOM's settings under the names of `TransformerConfig`."""
+    if config.apply_residual_connection_post_layernorm:
+        raise ConfigError(
+            "config.json sets apply_residual_connection_post_layernorm, by which what is added to is the normalised "
+            "stream; only false is supported."
+        )
+    return sizes(config) | {
+        "n_ctx": getattr(config, "seq_length", None) or N_CTX,
+        "act_fn": "gelu_new",
+        "eps": config.layer_norm_epsilon,
+        "positional_embedding_type": "alibi",
+        "post_embedding_ln": True,
+    }
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where BLOOM's parameters lie."""
+    return (
+        layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.")
+        | norm("embed.ln", "word_embeddings_layernorm", cfg.d_model)
+        | norm("ln_final", "ln_f", cfg.d_model)
+        | embedding(cfg, "word_embeddings.weight")
+    )
+
+
+def _layer(cfg: TransformerConfig, at: str) -> Pieces:
+    return (
+        norm("ln1", f"{at}input_layernorm", cfg.d_model)
+        | fused_heads(cfg, f"{at}self_attention.query_key_value", f"{at}self_attention.dense")
+        | norm("ln2", f"{at}post_attention_layernorm", cfg.d_model)
+        | mlp(cfg, f"{at}mlp.dense_h_to_4h", f"{at}mlp.dense_4h_to_h")
+    )
+
+
+FAMILY = Architecture("bloom", settings, pieces, prefix="transformer.").family

@@ -1,0 +1,106 @@
+"""What many decoders' folders have in common: sizes, norms with a bias, linear layers, heads apart or fused."""
+
+from functools import partial
+from typing import Any
+
+from torch import Tensor
+
+from headlight.model.config import TransformerConfig
+from headlight.model.families.architecture import UNEMBED
+from headlight.model.families.pieces import (
+    Piece,
+    Pieces,
+    linear,
+    reading,
+    reading_bias,
+    table,
+    vector,
+    writing,
+)
+
+
+def sizes(config: Any, n_key_value_heads: int | None = None) -> dict[str, Any]:
+    """The settings that every decoder's config tells under the same names."""
+    n_heads = config.num_attention_heads
+    return {
+        "n_layers": config.num_hidden_layers,
+        "d_model": config.hidden_size,
+        "n_heads": n_heads,
+        "n_key_value_heads": n_key_value_heads,
+        "d_head": getattr(config, "head_dim", None) or config.hidden_size // n_heads,
+        "d_vocab": config.vocab_size,
+        "tie_word_embeddings": config.tie_word_embeddings,
+    }
+
+
+def norm(ours: str, theirs: str, width: int) -> Pieces:
+    """Gain and bias of a LayerNorm."""
+    return {f"{ours}.w": vector(f"{theirs}.weight", width), f"{ours}.b": vector(f"{theirs}.bias", width)}
+
+
+def embedding(cfg: TransformerConfig, name: str, unembed: str = UNEMBED) -> Pieces:
+    """The token embedding, and the unembedding if that is a matrix of its own."""
+    found = {"embed.W_E": table(name, cfg.d_vocab, cfg.d_model)}
+    return found if cfg.tie_word_embeddings else found | {"unembed.W_U": linear(unembed, cfg.d_model, cfg.d_vocab)}
+
+
+def biased_unembedding(cfg: TransformerConfig) -> Pieces:
+    """The bias of an unembedding."""
+    return {"unembed.b_U": vector("lm_head.bias", cfg.d_vocab)}
+
+
+def mlp(cfg: TransformerConfig, into: str, out_of: str, bias: bool = True) -> Pieces:
+    """The two linear layers of an MLP."""
+    d_mlp = cfg.d_mlp or 0
+    found = {
+        "mlp.W_in": linear(f"{into}.weight", cfg.d_model, d_mlp),
+        "mlp.W_out": linear(f"{out_of}.weight", d_mlp, cfg.d_model),
+    }
+    biases = {"mlp.b_in": vector(f"{into}.bias", d_mlp), "mlp.b_out": vector(f"{out_of}.bias", cfg.d_model)}
+    return found | biases if bias else found
+
+
+def heads(cfg: TransformerConfig, at: str, out: str, read_bias: bool = True, write_bias: bool = True) -> Pieces:
+    """Attention that reads queries, keys and values by a linear layer each, and writes by the one called `out`."""
+    found = _writes(cfg, f"{at}{out}", write_bias)
+    for role in "QKV":
+        name, n_heads = f"{at}{role.lower()}_proj", cfg.n_heads if role == "Q" else _n_shared(cfg)
+        found[_ours("W", role, cfg)] = reading(f"{name}.weight", cfg.d_model, n_heads, cfg.d_head)
+        if read_bias:
+            found[_ours("b", role, cfg)] = reading_bias(f"{name}.bias", n_heads, cfg.d_head)
+    return found
+
+
+def fused_heads(cfg: TransformerConfig, read: str, out: str, bias: bool = True) -> Pieces:
+    """Attention that reads by one linear layer: for each key and value, the queries that share them, then these.
+
+    The queries of several groups of several heads lie at unequal distances, so that they alone are copied.
+    """
+    in_group = cfg.n_heads // _n_shared(cfg)
+    laid_out = (_n_shared(cfg), in_group + 2, cfg.d_head)
+    n_rows, found = _n_shared(cfg) * (in_group + 2) * cfg.d_head, _writes(cfg, out, bias)
+    for role, place in {"Q": slice(0, -2), "K": slice(-2, -1), "V": slice(-1, None)}.items():
+        of_role = partial(_of_role, laid_out, place)
+        weights = Piece(f"{read}.weight", (n_rows, cfg.d_model), of_role)
+        found[_ours("W", role, cfg)] = weights.then(lambda tensor: tensor.transpose(1, 2))
+        if bias:
+            found[_ours("b", role, cfg)] = Piece(f"{read}.bias", (n_rows,), of_role)
+    return found
+
+
+def _of_role(laid_out: tuple[int, int, int], place: slice, tensor: Tensor) -> Tensor:
+    return tensor.unflatten(0, laid_out)[:, place].flatten(0, 1)
+
+
+def _writes(cfg: TransformerConfig, name: str, bias: bool) -> Pieces:
+    found = {"attn.W_O": writing(f"{name}.weight", cfg.n_heads, cfg.d_head, cfg.d_model)}
+    return found | {"attn.b_O": vector(f"{name}.bias", cfg.d_model)} if bias else found
+
+
+def _n_shared(cfg: TransformerConfig) -> int:
+    return cfg.n_key_value_heads or cfg.n_heads
+
+
+def _ours(kind: str, role: str, cfg: TransformerConfig) -> str:
+    """The name by which weights or biases are stored: keys' and values' have a mark where heads share them."""
+    return f"attn._{kind}_{role}" if cfg.is_grouped and role != "Q" else f"attn.{kind}_{role}"

@@ -1,0 +1,68 @@
+"""Falcon folders: keys and values of all heads or of groups of them in one, attention mostly beside the MLP.
+
+Some have rotary positions, some ALiBi: rounded to bfloat16, and scaled as the scores are.
+
+Source: transformers' FalconConfig and modeling_falcon.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.families.architecture import Architecture, activation, layers
+from headlight.model.families.decoder import embedding, fused_heads, mlp, norm, sizes
+from headlight.model.families.pieces import Pieces
+from headlight.model.families.rope import rotary
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """Falcon's settings under the names of `TransformerConfig`."""
+    of_all = sizes(config, _n_key_value_heads(config))
+    is_parallel = config.parallel_attn or config.new_decoder_architecture
+    two_norms = config.new_decoder_architecture and config.num_ln_in_parallel_attn in (2, None)
+    alibi = {
+        "n_ctx": config.max_position_embeddings,
+        "positional_embedding_type": "alibi",
+        "alibi_scale": of_all["d_head"] ** -0.5,
+        "alibi_in_bfloat16": True,
+    }
+    return of_all | {
+        "d_mlp": config.ffn_hidden_size,
+        "act_fn": activation(config.activation),
+        "eps": config.layer_norm_epsilon,
+        "parallel_attn_mlp": is_parallel,
+        "parallel_norms": 2 if two_norms else 1,
+        **(alibi if config.alibi else rotary(config, of_all["d_head"])),
+    }
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where Falcon's parameters lie."""
+    return (
+        layers(cfg, lambda layer: _layer(cfg, config, layer), "h.{}.")
+        | norm("ln_final", "ln_f", cfg.d_model)
+        | embedding(cfg, "word_embeddings.weight")
+    )
+
+
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
+    return (
+        _norms(cfg, at)
+        | fused_heads(cfg, f"{at}self_attention.query_key_value", f"{at}self_attention.dense", config.bias)
+        | mlp(cfg, f"{at}mlp.dense_h_to_4h", f"{at}mlp.dense_4h_to_h", config.bias)
+    )
+
+
+def _norms(cfg: TransformerConfig, at: str) -> Pieces:
+    if cfg.parallel_norms == 2:
+        return norm("ln1", f"{at}ln_attn", cfg.d_model) | norm("ln2", f"{at}ln_mlp", cfg.d_model)
+    first = norm("ln1", f"{at}input_layernorm", cfg.d_model)
+    return first if cfg.parallel_attn_mlp else first | norm("ln2", f"{at}post_attention_layernorm", cfg.d_model)
+
+
+def _n_key_value_heads(config: Any) -> int:
+    if config.new_decoder_architecture:
+        return config.num_kv_heads
+    return 1 if config.multi_query else config.num_attention_heads
+
+
+FAMILY = Architecture("falcon", settings, pieces, prefix="transformer.").family

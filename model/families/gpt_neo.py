@@ -1,0 +1,48 @@
+"""GPT-Neo folders: GPT-2's blocks with linear layers, scores that are not scaled, and every second layer in a window.
+
+Source: transformers' GPTNeoConfig and modeling_gpt_neo.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.families.architecture import Architecture, activation, layers
+from headlight.model.families.decoder import embedding, heads, mlp, norm, sizes
+from headlight.model.families.pieces import Pieces, table
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """GPT-Neo's settings under the names of `TransformerConfig`."""
+    return sizes(config) | {
+        "n_ctx": config.max_position_embeddings,
+        "d_mlp": config.intermediate_size,
+        "act_fn": activation(config.activation_function),
+        "eps": config.layer_norm_epsilon,
+        "attn_scale": 1.0,
+        "window_size": config.window_size,
+        "attn_types": tuple(config.attention_layers),
+    }
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where GPT-Neo's parameters lie."""
+    return (
+        layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.")
+        | {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
+        | norm("ln_final", "ln_f", cfg.d_model)
+        | embedding(cfg, "wte.weight")
+    )
+
+
+def _layer(cfg: TransformerConfig, at: str) -> Pieces:
+    return (
+        norm("ln1", f"{at}ln_1", cfg.d_model)
+        | heads(cfg, f"{at}attn.attention.", "out_proj", read_bias=False)
+        | norm("ln2", f"{at}ln_2", cfg.d_model)
+        | mlp(cfg, f"{at}mlp.c_fc", f"{at}mlp.c_proj")
+    )
+
+
+FAMILY = Architecture(
+    "gpt_neo", settings, pieces, prefix="transformer.", ignored=r"h\.\d+\.attn\.attention\.(bias|masked_bias)"
+).family

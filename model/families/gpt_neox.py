@@ -1,0 +1,55 @@
+"""GPT-NeoX folders, Pythia's among them: fused heads, rotary positions in a part of each, attention beside the MLP.
+
+Source: transformers' GPTNeoXConfig and modeling_gpt_neox.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.families.architecture import Architecture, activation, layers
+from headlight.model.families.decoder import embedding, fused_heads, mlp, norm, sizes
+from headlight.model.families.pieces import Pieces
+from headlight.model.families.rope import rotary
+
+UNEMBED = "embed_out.weight"
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """GPT-NeoX's settings under the names of `TransformerConfig`."""
+    of_all = sizes(config)
+    return of_all | {
+        "d_mlp": config.intermediate_size,
+        "act_fn": activation(config.hidden_act),
+        "eps": config.layer_norm_eps,
+        "parallel_attn_mlp": config.use_parallel_residual,
+        "parallel_norms": 2 if config.use_parallel_residual else 1,
+        **rotary(config, of_all["d_head"]),
+    }
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where GPT-NeoX's parameters lie."""
+    return (
+        layers(cfg, lambda layer: _layer(cfg, config, layer))
+        | norm("ln_final", "final_layer_norm", cfg.d_model)
+        | embedding(cfg, "embed_in.weight", UNEMBED)
+    )
+
+
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
+    return (
+        norm("ln1", f"{at}input_layernorm", cfg.d_model)
+        | fused_heads(cfg, f"{at}attention.query_key_value", f"{at}attention.dense", config.attention_bias)
+        | norm("ln2", f"{at}post_attention_layernorm", cfg.d_model)
+        | mlp(cfg, f"{at}mlp.dense_h_to_4h", f"{at}mlp.dense_4h_to_h")
+    )
+
+
+FAMILY = Architecture(
+    "gpt_neox",
+    settings,
+    pieces,
+    prefix="gpt_neox.",
+    ignored=r".*\.(rotary_emb\.inv_freq|attention\.(bias|masked_bias))",
+    unembed=UNEMBED,
+).family

@@ -1,0 +1,78 @@
+"""OPT folders: learned positions from the third row on, ReLU; some sizes normalise after each addition.
+
+The smallest but one has embeddings narrower than the stream, and a matrix before and behind it. Embedding and
+unembedding are then the products of the two matrices, computed once on opening.
+
+Source: transformers' OPTConfig and modeling_opt.
+"""
+
+from typing import Any
+
+import torch
+
+from headlight.model.config import TransformerConfig
+from headlight.model.errors import ConfigError
+from headlight.model.families.architecture import UNEMBED, Architecture, activation, layers
+from headlight.model.families.decoder import embedding, heads, mlp, norm, sizes
+from headlight.model.families.pieces import Pieces, joined, linear, table
+
+FIRST = 2  # the row of the first position
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """OPT's settings under the names of `TransformerConfig`."""
+    if config._remove_final_layer_norm:
+        raise ConfigError(
+            "config.json removes OPT's last LayerNorm (_remove_final_layer_norm), which is not supported."
+        )
+    of_all = sizes(config)
+    return of_all | {
+        "n_ctx": config.max_position_embeddings,
+        "d_mlp": config.ffn_dim,
+        "act_fn": activation(config.activation_function),
+        "normalization_type": "LN" if config.layer_norm_elementwise_affine else "LNPre",
+        "post_norm": not config.do_layer_norm_before,
+        "tie_word_embeddings": of_all["tie_word_embeddings"] and not _is_narrow(config),
+    }
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where OPT's parameters lie."""
+    positions = table("decoder.embed_positions.weight", cfg.n_ctx + FIRST, cfg.d_model)
+    found = layers(cfg, lambda layer: _layer(cfg, config, layer), "decoder.layers.{}.")
+    found |= {"pos_embed.W_pos": positions.then(lambda tensor: tensor[FIRST:])}
+    if not cfg.post_norm:
+        found |= _norm(cfg, "ln_final", "decoder.final_layer_norm")
+    if _is_narrow(config):
+        return found | _narrow_embedding(cfg, config.word_embed_proj_dim)
+    return found | embedding(cfg, "decoder.embed_tokens.weight")
+
+
+def _is_narrow(config: Any) -> bool:
+    return config.word_embed_proj_dim != config.hidden_size
+
+
+def _narrow_embedding(cfg: TransformerConfig, width: int) -> Pieces:
+    rows = table("decoder.embed_tokens.weight", cfg.d_vocab, width)
+    columns = linear(UNEMBED, width, cfg.d_vocab)
+    return {
+        "embed.W_E": joined(rows, linear("decoder.project_in.weight", width, cfg.d_model), by=torch.matmul),
+        "unembed.W_U": joined(linear("decoder.project_out.weight", cfg.d_model, width), columns, by=torch.matmul),
+    }
+
+
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
+    biases = config.enable_bias
+    return (
+        _norm(cfg, "ln1", f"{at}self_attn_layer_norm")
+        | heads(cfg, f"{at}self_attn.", "out_proj", biases, biases)
+        | _norm(cfg, "ln2", f"{at}final_layer_norm")
+        | mlp(cfg, f"{at}fc1", f"{at}fc2", biases)
+    )
+
+
+def _norm(cfg: TransformerConfig, ours: str, theirs: str) -> Pieces:
+    return norm(ours, theirs, cfg.d_model) if cfg.normalization_type == "LN" else {}
+
+
+FAMILY = Architecture("opt", settings, pieces).family

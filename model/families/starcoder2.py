@@ -1,0 +1,45 @@
+"""StarCoder2 folders: grouped heads within a window, rotary positions, LayerNorms and a plain MLP.
+
+Source: transformers' Starcoder2Config and modeling_starcoder2.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.families.architecture import Architecture, activation, layers
+from headlight.model.families.decoder import embedding, heads, mlp, norm, sizes
+from headlight.model.families.pieces import Pieces
+from headlight.model.families.rope import rotary
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """StarCoder2's settings under the names of `TransformerConfig`."""
+    of_all = sizes(config, config.num_key_value_heads)
+    return of_all | {
+        "d_mlp": config.intermediate_size,
+        "act_fn": activation(config.hidden_act),
+        "eps": config.norm_epsilon,
+        "window_size": config.sliding_window,
+        **rotary(config, of_all["d_head"]),
+    }
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where StarCoder2's parameters lie."""
+    return (
+        layers(cfg, lambda layer: _layer(cfg, config.use_bias, layer))
+        | norm("ln_final", "norm", cfg.d_model)
+        | embedding(cfg, "embed_tokens.weight")
+    )
+
+
+def _layer(cfg: TransformerConfig, bias: bool, at: str) -> Pieces:
+    return (
+        norm("ln1", f"{at}input_layernorm", cfg.d_model)
+        | heads(cfg, f"{at}self_attn.", "o_proj", bias, bias)
+        | norm("ln2", f"{at}post_attention_layernorm", cfg.d_model)
+        | mlp(cfg, f"{at}mlp.c_fc", f"{at}mlp.c_proj", bias)
+    )
+
+
+FAMILY = Architecture("starcoder2", settings, pieces).family
