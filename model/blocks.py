@@ -43,7 +43,7 @@ class Block(AttnOnlyBlock):
         super().__init__(cfg, layer)
         self.ln2 = build_norm(cfg) if cfg.normalize_before else NoNorm()
         self._build_between(cfg, layer)
-        self.mlp = build_mlp(cfg)
+        self.mlp = build_mlp(cfg, layer)
         self.ln2_post = build_norm(cfg) if cfg.use_normalization_before_and_after else NoNorm()
 
     def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:

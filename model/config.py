@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from headlight.model.errors import ConfigError
 
-Activation = Literal["relu", "gelu", "gelu_new", "silu"]
+Activation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu"]
 Normalization = Literal["LN", "LNPre", "RMS", "RMSPre"]
 AttentionDirection = Literal["causal", "bidirectional"]
 PositionalEmbedding = Literal["standard", "rotary", "alibi", "none"]
@@ -71,15 +71,17 @@ class TransformerConfig:
     Attention: groups of heads share keys and values where `n_key_value_heads` is less than `n_heads`. Layers whose
     `attn_types` is "local", or all without it, see `window_size` tokens back, themselves included (bidirectional:
     half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned, with gains
-    of the head's own where `qk_norm_per_head` is true (LN).
+    of the head's own where `qk_norm_per_head` is true (LN), or those of
+    all heads as one vector where `qk_norm_across_heads` is (RMS).
     `attn_scores_soft_cap` and `output_logits_soft_cap` c make x of scores and logits c tanh(x / c).
     With `use_attention_sinks` a learned score a head takes part in the softmax and is dropped.
 
-    Blocks: `gated_mlp` multiplies the activations by a second linear layer. With `parallel_attn_mlp` attention and MLP
-    read the same stream, by one norm or by two (`parallel_norms`). `use_normalization_before_and_after` normalises what
-    attention and MLP give as well; `normalize_before` false leaves out the norms before them. `post_norm` normalises
-    the stream itself after each addition. With `num_experts` an MLP is so many, of which a router chooses
-    `experts_per_token`; `norm_topk_prob` has the weights of those chosen sum to 1.
+    Blocks: `gated_mlp` multiplies the activations by a second linear layer; with `mlp_limit` both are clipped at that
+    and 1 is added to the second. With `parallel_attn_mlp` attention and MLP read the same stream, by one norm or by two
+    (`parallel_norms`). `use_normalization_before_and_after` normalises what attention and MLP give as well;
+    `normalize_before` false leaves out the norms before them. `post_norm` normalises the stream itself after each
+    addition. With `num_experts` an MLP is so many, of which a router chooses `experts_per_token`; `norm_topk_prob` has
+    the weights of those chosen sum to 1. Layers in `dense_layers` have one MLP all the same, `d_mlp_dense` wide.
 
     Multipliers: `embedding_scale` of embeddings, `residual_scale` of what attention and MLP write, `logits_scale`.
 
@@ -122,13 +124,17 @@ class TransformerConfig:
     attn_types: tuple[AttentionType, ...] | None = None
     use_qk_norm: bool = False
     qk_norm_per_head: bool = False
+    qk_norm_across_heads: bool = False
     use_attention_sinks: bool = False
     attn_scores_soft_cap: float | None = None
     output_logits_soft_cap: float | None = None
     gated_mlp: bool = False
+    mlp_limit: float | None = None
     num_experts: int | None = None
     experts_per_token: int | None = None
     norm_topk_prob: bool = False
+    dense_layers: tuple[int, ...] = ()
+    d_mlp_dense: int | None = None
     parallel_attn_mlp: bool = False
     parallel_norms: int = 1
     use_normalization_before_and_after: bool = False
@@ -145,11 +151,12 @@ class TransformerConfig:
         self._default("d_vocab_out", self.d_vocab)
         self._default("d_value", self.d_head)
         self._default("n_key_value_heads", self.n_heads)
+        self._default("d_mlp_dense", self.d_mlp)
         self._default("attn_scale", self.d_head**0.5)
-        self._check_sizes("d_vocab_out", "d_value", *([] if self.attn_only else ["d_mlp"]))
+        self._check_sizes("d_vocab_out", "d_value", *([] if self.attn_only else ["d_mlp", "d_mlp_dense"]))
         for name in POSITIVE:
             object.__setattr__(self, name, positive(name, getattr(self, name)))
-        for name in ("rotary_base_local", "attn_scores_soft_cap", "output_logits_soft_cap"):
+        for name in ("rotary_base_local", "attn_scores_soft_cap", "output_logits_soft_cap", "mlp_limit"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, positive(name, getattr(self, name)))
         check_dropout(self.dropout)
@@ -222,6 +229,7 @@ class TransformerConfig:
 
     def _check_experts(self) -> None:
         check_choice("parallel_norms", self.parallel_norms, (1, 2))
+        object.__setattr__(self, "dense_layers", tuple(self.dense_layers))
         if self.num_experts is not None:
             self._check_sizes("num_experts", "experts_per_token")
             if self.experts_per_token > self.num_experts:  # type: ignore[operator]

@@ -19,7 +19,14 @@ from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, Family, skeleton
 from headlight.model.families.pieces import Pieces, parameters
-from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_folder, weight_files
+from headlight.model.families.tensors import (
+    check_depth,
+    check_experts,
+    check_tensors,
+    model_type,
+    read_folder,
+    weight_files,
+)
 from headlight.model.files import read_json
 
 if TYPE_CHECKING:
@@ -34,6 +41,7 @@ ACTIVATIONS = {
     "gelu_pytorch_tanh": "gelu_new",  # the same approximation under torch's name
     "silu": "silu",
     "swish": "silu",
+    "quick_gelu": "quick_gelu",
 }
 
 
@@ -80,6 +88,7 @@ def read(architecture: Architecture, folder: Path, settings: dict[str, Any]) -> 
     elif config.tie_word_embeddings and (embedding := _embedding(tensors)) is not None:
         tensors.setdefault(architecture.unembed, embedding)
     check_depth(tensors, cfg.n_layers)
+    check_experts(tensors, cfg.num_experts)
     pieces = architecture.pieces(cfg, config)
     check_tensors(tensors, {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()})
     shapes = {name: tensor.shape for name, tensor in skeleton(cfg).state_dict().items()}

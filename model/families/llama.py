@@ -79,7 +79,7 @@ def reading_biases(cfg: TransformerConfig, at: str) -> Pieces:
 
 def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, at: str = "mlp.") -> Pieces:
     """A layer's MLP, with the biases that the config asks for."""
-    d_mlp = cfg.d_mlp or 0
+    d_mlp = cfg.d_mlp_dense or 0
     found = {
         "mlp.W_gate": linear(f"{layer}{at}gate_proj.weight", cfg.d_model, d_mlp),
         "mlp.W_in": linear(f"{layer}{at}up_proj.weight", cfg.d_model, d_mlp),

@@ -95,6 +95,18 @@ def check_depth(tensors: Mapping[str, Tensor], *n_layers: int) -> None:
         raise CheckpointError(f"config.json asks for {asked} layers; the checkpoint holds {len(tensors)} tensors.")
 
 
+def check_experts(tensors: Mapping[str, Tensor], n_experts: int | None) -> None:
+    """Refuse a number of experts that no router among the tensors has rows for, before a loop of that length.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    if n_experts is not None and not any(tensor.ndim and len(tensor) == n_experts for tensor in tensors.values()):
+        raise CheckpointError(
+            f"config.json asks for {n_experts} experts; no tensor of the checkpoint has as many rows."
+        )
+
+
 def check_tensors(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Hold a checkpoint's tensors against the shapes that its config asks for, and read every value once.
 

@@ -17,6 +17,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
     "silu": F.silu,
+    "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),  # the sigmoid approximation of Hendrycks and Gimpel 2016
 }
 TO_MLP = "batch pos d_model, d_model d_mlp -> batch pos d_mlp"
 FROM_MLP = "batch pos d_mlp, d_mlp d_model -> batch pos d_model"
@@ -25,11 +26,10 @@ FROM_MLP = "batch pos d_mlp, d_mlp d_model -> batch pos d_model"
 class MLP(nn.Module):
     """Two linear layers with a non-linearity between them."""
 
-    def __init__(self, cfg: TransformerConfig) -> None:
+    def __init__(self, cfg: TransformerConfig, d_mlp: int) -> None:
         super().__init__()
-        assert cfg.d_mlp is not None  # filled in by the config
-        self.W_in, self.b_in = normal(cfg.d_model, cfg.d_mlp), zeros(cfg.d_mlp)
-        self.W_out, self.b_out = normal(cfg.d_mlp, cfg.d_model), zeros(cfg.d_model)
+        self.W_in, self.b_in = normal(cfg.d_model, d_mlp), zeros(d_mlp)
+        self.W_out, self.b_out = normal(d_mlp, cfg.d_model), zeros(cfg.d_model)
         self.act_fn = ACTIVATIONS[cfg.act_fn]
 
     def forward(
@@ -46,17 +46,36 @@ class GatedMLP(MLP):
     Source: Shazeer 2020, "GLU Variants Improve Transformer"; TransformerLens for the names.
     """
 
-    def __init__(self, cfg: TransformerConfig) -> None:
-        super().__init__(cfg)
-        assert cfg.d_mlp is not None  # filled in by the config
-        self.W_gate, self.b_gate = normal(cfg.d_model, cfg.d_mlp), zeros(cfg.d_mlp)
+    def __init__(self, cfg: TransformerConfig, d_mlp: int) -> None:
+        super().__init__(cfg, d_mlp)
+        self.W_gate, self.b_gate = normal(cfg.d_model, d_mlp), zeros(d_mlp)
 
     def forward(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
-        gate = self.act_fn(tap("hook_pre", product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate)))
+        gate = tap("hook_pre", product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate))
         linear = tap("hook_pre_linear", product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in))
-        return product(tap("hook_post", gate * linear), self.W_out, FROM_MLP, self.b_out)
+        return product(tap("hook_post", self._gated(gate, linear)), self.W_out, FROM_MLP, self.b_out)
+
+    def _gated(self, gate: Float[Tensor, "_ pos d_mlp"], linear: Float[Tensor, "_ pos d_mlp"]) -> Tensor:
+        return self.act_fn(gate) * linear
+
+
+class ClippedGatedMLP(GatedMLP):
+    """A gated MLP whose gate and linear part are clipped before they are multiplied, the latter with 1 added.
+
+    `hook_pre` and `hook_pre_linear` are taken before that.
+
+    Source: OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card", section 2.2; transformers' GptOssExperts.
+    """
+
+    def __init__(self, cfg: TransformerConfig, d_mlp: int) -> None:
+        super().__init__(cfg, d_mlp)
+        assert cfg.mlp_limit is not None  # else it would be a GatedMLP
+        self.limit = cfg.mlp_limit
+
+    def _gated(self, gate: Float[Tensor, "_ pos d_mlp"], linear: Float[Tensor, "_ pos d_mlp"]) -> Tensor:
+        return self.act_fn(gate.clamp(max=self.limit)) * (linear.clamp(-self.limit, self.limit) + 1)
 
 
 class MoE(nn.Module):
@@ -71,8 +90,9 @@ class MoE(nn.Module):
         super().__init__()
         assert cfg.num_experts is not None  # else there would be one MLP
         assert cfg.experts_per_token is not None  # as the config has checked
+        assert cfg.d_mlp is not None  # filled in by the config
         self.W_gate, self.b_gate = normal(cfg.d_model, cfg.num_experts), zeros(cfg.num_experts)
-        self.experts = nn.ModuleList(_one_mlp(cfg) for _ in range(cfg.num_experts))
+        self.experts = nn.ModuleList(_one_mlp(cfg, cfg.d_mlp) for _ in range(cfg.num_experts))
         self.n_chosen, self.norm_topk_prob = cfg.experts_per_token, cfg.norm_topk_prob
 
     def forward(
@@ -93,10 +113,15 @@ class MoE(nn.Module):
         return out
 
 
-def build_mlp(cfg: TransformerConfig) -> nn.Module:
-    """The MLP that the config asks for."""
-    return _one_mlp(cfg) if cfg.num_experts is None else MoE(cfg)
+def build_mlp(cfg: TransformerConfig, layer: int) -> nn.Module:
+    """The MLP of a layer."""
+    if cfg.num_experts is not None and layer not in cfg.dense_layers:
+        return MoE(cfg)
+    assert cfg.d_mlp_dense is not None  # filled in by the config
+    return _one_mlp(cfg, cfg.d_mlp_dense)
 
 
-def _one_mlp(cfg: TransformerConfig) -> nn.Module:
-    return GatedMLP(cfg) if cfg.gated_mlp else MLP(cfg)
+def _one_mlp(cfg: TransformerConfig, d_mlp: int) -> nn.Module:
+    if not cfg.gated_mlp:
+        return MLP(cfg, d_mlp)
+    return GatedMLP(cfg, d_mlp) if cfg.mlp_limit is None else ClippedGatedMLP(cfg, d_mlp)

@@ -47,6 +47,16 @@ class RMSNorm(RMSNormPre):
         return super().forward(x, tap) * self.w
 
 
+class RMSNormAcrossHeads(RMSNorm):
+    """RMSNorm of all heads' vectors as one: `hook_scale` is [batch, pos, 1], `hook_normalized` all heads side by side.
+
+    Source: transformers' Olmo2Attention.
+    """
+
+    def forward(self, x: Float[Tensor, "batch pos head d_head"], tap: Tap) -> Float[Tensor, "batch pos head d_head"]:
+        return super().forward(x.flatten(2), tap).unflatten(2, x.shape[2:])
+
+
 class LayerNormPre(RMSNormPre):
     """LayerNorm without gain and bias: centre each vector and divide it by its standard deviation."""
 
@@ -90,9 +100,11 @@ def build_norm(cfg: TransformerConfig) -> nn.Module:
 
 
 def build_head_norm(cfg: TransformerConfig, n_heads: int) -> nn.Module:
-    """The normalisation of the query or key of each of so many heads, where the config asks for one."""
+    """The normalisation of the queries or keys of so many heads, where the config asks for one."""
     if cfg.use_qk_norm and cfg.qk_norm_per_head:
         return HeadwiseLayerNorm(n_heads, cfg.d_head, cfg.eps)
+    if cfg.use_qk_norm and cfg.qk_norm_across_heads:
+        return RMSNormAcrossHeads(n_heads * cfg.d_head, cfg.eps)
     return _build(cfg, cfg.d_head) if cfg.use_qk_norm else NoNorm()
 
 

@@ -24,7 +24,7 @@ CASES = dict(architectures.every())
 def noisy(config: PreTrainedConfig) -> Any:
     """transformers' model of a config, with noise on every parameter."""
     torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", experts_implementation="eager").eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn(parameter.shape)

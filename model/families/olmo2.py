@@ -1,0 +1,43 @@
+"""OLMo 2 folders: Llama's layers with norms behind attention and MLP, not before them, and norms of queries and keys.
+
+The latter take all heads' queries, or keys, as one vector.
+
+Source: transformers' Olmo2Config and modeling_olmo2.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.families import llama
+from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.pieces import Pieces, vector
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """OLMo 2's settings under the names of `TransformerConfig`."""
+    return llama.settings(config) | {
+        "use_qk_norm": True,
+        "qk_norm_across_heads": True,
+        "normalize_before": False,
+        "use_normalization_before_and_after": True,
+    }
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where OLMo 2's parameters lie."""
+    return llama.outside(cfg) | layers(cfg, lambda layer: of_layer(cfg, config, layer))
+
+
+def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
+    """What a layer holds."""
+    n_shared = cfg.n_key_value_heads or cfg.n_heads
+    norms = {
+        "attn.q_norm.w": vector(f"{layer}self_attn.q_norm.weight", cfg.n_heads * cfg.d_head),
+        "attn.k_norm.w": vector(f"{layer}self_attn.k_norm.weight", n_shared * cfg.d_head),
+        "ln1_post.w": vector(f"{layer}post_attention_layernorm.weight", cfg.d_model),
+        "ln2_post.w": vector(f"{layer}post_feedforward_layernorm.weight", cfg.d_model),
+    }
+    return llama.attention(cfg, config, layer) | llama.gated_mlp(cfg, config, layer) | norms
+
+
+FAMILY = Architecture("olmo2", settings, pieces).family
