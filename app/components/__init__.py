@@ -34,19 +34,19 @@ from headlight.app.components.heading import heading
 from headlight.app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
 from headlight.app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
 from headlight.app.components.nav_bar import nav_bar
-from headlight.app.components.options import (
+from headlight.app.components.options import form_row, option_row
+from headlight.app.components.options.kinds import (
     Button,
     Choice,
     Link,
     Listed,
     Number,
     Option,
+    Several,
     Slider,
     Suggested,
     Switch,
     Text,
-    form_row,
-    option_row,
 )
 from headlight.app.components.row_table import Column, row_table
 from headlight.app.components.shared.coding import encode_positive, encode_signed, encode_weights
@@ -81,6 +81,7 @@ __all__ = [
     "Number",
     "Option",
     "Pin",
+    "Several",
     "Slider",
     "Step",
     "StepClick",

@@ -15,10 +15,13 @@ from headlight.model.edits import Head, head_name
 Kind = TypeVar("Kind", Choice, Listed, Number, Slider, Switch, Text)
 
 
-def row(*options: Option | None, name: str = "options") -> None:
-    """The options side by side, None among them left out; the name tells two rows of a page apart."""
+def row(*options: Option | None, name: str = "options", whole: bool = False) -> None:
+    """The options side by side, None among them left out; the name tells two rows of a page apart.
+
+    On a phone they stand behind a button, unless the `whole` row is to be seen.
+    """
     heard = [replace(option, change=_unless_forgotten(option.change)) for option in options if option is not None]
-    option_row(heard, key=selection.widget_key(f"{name}.{selection.page()}"))
+    option_row(heard, key=selection.widget_key(f"{name}.{selection.page()}"), whole=whole)
 
 
 def _unless_forgotten(change: Callable[[Any], None]) -> Callable[[Any], None]:

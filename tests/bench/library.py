@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import components
-from headlight.app.components import Button, Choice, Link, Listed, Number, Option, Slider, Suggested, Switch
+from headlight.app.components import Button, Choice, Link, Listed, Number, Option, Several, Slider, Suggested, Switch
 from headlight.app.figures import Axis, Plot, figure, likeliest, plots
 
 ESCAPED = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$:<>])")
@@ -48,7 +48,7 @@ def tour(steps: Sequence[Any], *, key: str, asked: int) -> None:
     first()
 
 
-def option_row(options: Sequence[Option], *, key: str, lead: str = "") -> None:
+def option_row(options: Sequence[Option], *, key: str, lead: str = "", whole: bool = False) -> None:
     _row(options, key, heard=True)
 
 
@@ -82,6 +82,8 @@ def _widget(option: Option, key: str, hear: dict[str, Any]) -> None:
     st.session_state[key] = option.shown
     common = {"key": key, "help": option.help or None, **hear}
     match option:
+        case Several():
+            st.multiselect(option.label, list(option.options.values()), width=option.width, **common)
         case Listed():
             st.selectbox(option.label, list(option.options.values()), width=option.width, **common)
         case Choice():

@@ -10,47 +10,23 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.app.components.options.kinds import (
-    Button,
-    Choice,
-    Link,
-    Listed,
-    Number,
-    Option,
-    Slider,
-    Suggested,
-    Switch,
-    Text,
-)
+from headlight.app.components.options.kinds import Option
 from headlight.app.components.shared.mount import mount, register, reported
 from headlight.app.components.shared.packing import json_array
-
-__all__ = [
-    "Button",
-    "Choice",
-    "Link",
-    "Listed",
-    "Number",
-    "Option",
-    "Slider",
-    "Suggested",
-    "Switch",
-    "Text",
-    "form_row",
-    "option_row",
-]
 
 _render = register(Path(__file__).parent)
 
 
-def option_row(options: Sequence[Option], *, key: str, lead: str = "") -> None:
+def option_row(options: Sequence[Option], *, key: str, lead: str = "", whole: bool = False) -> None:
     """The options side by side, with what leads up to them; each hears from its `change` what the user makes of it,
     before the script runs again.
+
+    On a phone they stand behind the row's button, unless the `whole` row is to be seen there too.
 
     The browser shows a change at once, and goes on showing it until the server has heard of it. So it reports all that
     it is not sure of, each with its time (ms), and is told up to which time the server has heard.
     """
-    _row(options, key, 0, {"lead": lead})
+    _row(options, key, 0, {"lead": lead, "whole": whole})
 
 
 def form_row(options: Sequence[Option], *, key: str, epoch: int) -> Callable[[], None]:
@@ -59,7 +35,7 @@ def form_row(options: Sequence[Option], *, key: str, epoch: int) -> Callable[[],
     What is chosen and not submitted gives way when another epoch begins. Returns what has the options hear at once: the
     form's own callback may be called before the row's.
     """
-    return _row(options, key, epoch, {"lead": "", "inForm": True})
+    return _row(options, key, epoch, {"lead": "", "whole": True, "inForm": True})
 
 
 def _row(options: Sequence[Option], key: str, epoch: int, look: Mapping[str, Any]) -> Callable[[], None]:

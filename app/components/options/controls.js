@@ -64,7 +64,7 @@ class Control {
   // What the user is typing stays, unless something else than before is to be shown.
   /** @param {OptionValue} value */
   show(value) {
-    if (value !== this.shown) this.reset(value);
+    if (JSON.stringify(value) !== JSON.stringify(this.shown)) this.reset(value);
   }
 
   /** @param {OptionValue} value */

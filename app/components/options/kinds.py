@@ -50,7 +50,7 @@ class Choice(Option):
     options: Mapping[Any, str] = field(default_factory=dict)
 
     @property
-    def shown(self) -> str | None:
+    def shown(self) -> str | list[str] | None:
         """The text of the value."""
         return self.options.get(self.value)
 
@@ -72,6 +72,25 @@ class Listed(Choice):
 
     kind = "list"
     width: int = 200
+
+
+@dataclass(frozen=True)
+class Several(Listed):
+    """Any of many values, in the order of the choice; what stands there while there is none."""
+
+    kind = "several"
+    placeholder: str = ""
+
+    @property
+    def shown(self) -> list[str]:
+        """The texts of the values."""
+        return [self.options[value] for value in self.value]
+
+    def read(self, shown: Any) -> tuple[Any, ...]:
+        """The values of these texts."""
+        if not isinstance(shown, list):
+            raise ValueError(f"{shown!r} is no list.")
+        return tuple(map(super().read, shown))
 
 
 @dataclass(frozen=True)

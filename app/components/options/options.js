@@ -5,7 +5,7 @@ const PHONE = 640; // CSS pixels; up to this width of the window all options are
 /** @typedef {Look & { help: string, folded: boolean }} ToldLook */
 /** @typedef {Record<string, [value: OptionValue, time: number]>} Unheard by name: a value and when (ms) it was chosen */
 /**
- * @typedef {{ values: Record<string, OptionValue>, heard: number, lead: string, inForm?: boolean }} OptionsProps
+ * @typedef {{ values: Record<string, OptionValue>, heard: number, lead: string, whole: boolean, inForm?: boolean }} OptionsProps
  * of options/__init__.py
  */
 
@@ -19,6 +19,7 @@ class Options {
   latest = 0; // (ms) when something was chosen
   heard = 0; // (ms) up to when the server has heard of it
   inForm = false;
+  whole = false; // on a phone too
   /** @type {Record<string, OptionValue>} */
   told = {}; // by the server
   /** @type {ToldLook[]} */
@@ -67,10 +68,10 @@ class Options {
   }
 
   /** @param {OptionsProps} props @param {{ looks: Bytes }} arrays */
-  update({ values, heard, lead, inForm = false }, { looks }) {
+  update({ values, heard, lead, whole, inForm = false }, { looks }) {
     this.lead.textContent = lead;
     this.row.classList.toggle("in-form", inForm);
-    Object.assign(this, { heard, inForm, told: values });
+    Object.assign(this, { heard, whole, inForm, told: values });
     this.setLooks(JSON.parse(new TextDecoder().decode(looks.values)));
   }
 
@@ -108,7 +109,7 @@ class Options {
   // Where some options stand behind the button, the last of those that have no room beside it do so too. How many have is
   // looked for once for each width: an option that was moved to and fro would lose the keyboard's focus.
   arrange() {
-    const narrow = innerWidth <= PHONE && !this.inForm && this.looks.every(({ kind }) => kind !== "link");
+    const narrow = innerWidth <= PHONE && !this.whole && this.looks.every(({ kind }) => kind !== "link");
     const [folded, row] = [true, false].map((asked) => this.looks.filter((look) => (look.folded || narrow) === asked));
     const measured = [this.view.root.clientWidth, ...row.map(({ name }) => name)].join();
     const isNew = this.measured !== measured;

@@ -66,6 +66,63 @@ class Suggested extends Line {
   }
 }
 
+// What is typed or picked joins the chosen ones, which are buttons before the line that take themselves out again.
+class Several extends Suggested {
+  /** @param {LineLook & { options: string[] }} look */
+  make(look) {
+    /** @type {HTMLSpanElement} */
+    this.chosen = element("span", "chosen");
+    this.chosen.onclick = (event) => this.takeOut([...this.chosen.children].indexOf(targetOf(event)));
+    const line = super.make({ ...look, offered: look.options });
+    line.onchange = () => this.add(line.value);
+    line.onblur = null;
+    line.oninput = (event) => {
+      const { inputType = "" } = /** @type {InputEvent} */ (event);
+      if (["", "insertReplacementText"].includes(inputType)) this.add(line.value); // picked from the browser's list
+    };
+    line.onkeydown = ({ key }) => {
+      if (key === "Backspace" && line.value === "" && this.shown.length > 0) this.takeOut(this.shown.length - 1);
+    };
+    return line;
+  }
+
+  place() {
+    super.place();
+    this.title.after(this.chosen);
+  }
+
+  // The first that is, or else begins with, what was typed.
+  /** @param {string} typed */
+  add(typed) {
+    const text = this.offered.find((each) => each === typed) ?? this.offered.find((each) => typed && each.startsWith(typed));
+    if (text && !this.shown.includes(text)) this.choose([...this.shown, text]);
+    this.set(this.shown);
+  }
+
+  /** @param {number} place */
+  takeOut(place) {
+    if (place < 0) return;
+    this.choose(this.shown.filter((/** @type {string} */ _, /** @type {number} */ at) => at !== place));
+    this.set(this.shown);
+    this.input.focus();
+  }
+
+  /** @param {string[]} texts */
+  set(texts) {
+    super.set("");
+    this.chosen.replaceChildren(...texts.map((text) => this.chip(text)));
+    if (texts.length > 0) this.input.placeholder = "";
+  }
+
+  /** @param {string} text */
+  chip(text) {
+    const chip = element("button", "", text);
+    chip.type = "button";
+    chip.ariaLabel = `${text}, take it out`;
+    return chip;
+  }
+}
+
 /** @extends {Control<HTMLInputElement>} */
 class Numeral extends Control {
   delay = HELD;
@@ -164,6 +221,7 @@ const CONTROLS = {
   list: List,
   switch: Switch,
   text: Line,
+  several: Several,
   suggested: Suggested,
   number: Numeral,
   slider: Slider,

@@ -3,14 +3,18 @@
 What stands in it is not part of the selection, so its keys are none of the selection's.
 """
 
-from collections.abc import Callable
-from typing import get_args
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, get_args
 
 import streamlit as st
 
+from headlight.app.components import Listed, Number, Option, Several, Switch, Text
 from headlight.app.frame import means
 from headlight.app.frame.bars import ALIGN
 from headlight.app.glossary import TERMS
+from headlight.app.parts import options
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import Align, match_positions
 from headlight.model.edits import (
@@ -27,7 +31,6 @@ from headlight.model.edits import (
     Steer,
     Steering,
     follows_stream,
-    head_name,
     layer_of,
 )
 from headlight.model.run import Run
@@ -48,26 +51,60 @@ WITH_HEADS = ("q", "k", "v", "z", "result", "attn_scores", "pattern")
 
 
 def key(field: str) -> str:
-    """The key of a widget of the drawer."""
+    """Where the session holds a field of the drawer."""
     return f"edits.{field}"
+
+
+class _Form:
+    """The options of the form, in the order in which they are asked for, each with what the session holds for it."""
+
+    def __init__(self) -> None:
+        self.options: list[Option] = []
+
+    def ask(self, kind: type[Option], field: str, label: str, default: Any, **look: Any) -> Any:
+        """The value of an option, or its default where none was chosen or it is no more on offer."""
+        value = st.session_state.get(key(field), default)
+        option = kind(field, label, value, partial(_hold, field), **look)
+        try:
+            option.read(option.shown)
+        except (KeyError, ValueError):
+            option = replace(option, value=default)
+        self.options.append(option)
+        return option.value
+
+    def one(self, field: str, label: str, options: Mapping[Any, str], default: Any, width: int, help: str = "") -> Any:
+        """One of a list."""
+        return self.ask(Listed, field, label, default, options=options, width=width, help=help)
+
+    def several(self, field: str, label: str, options: Mapping[Any, str], default: Any, placeholder: str = "") -> Any:
+        """Any of a list."""
+        return self.ask(Several, field, label, default, options=options, width=170, placeholder=placeholder)
+
+    def prompt(self, field: str, label: str, now: Selection) -> str:
+        """Another prompt; at first that of B, if there is one."""
+        prompt: str = self.ask(Text, field, label, now.prompt_b or "", placeholder="Another prompt", width=320)
+        return prompt
+
+
+def _hold(field: str, value: Any) -> None:
+    st.session_state[key(field)] = value
 
 
 def draw(run: Run, now: Selection) -> Edit | None:
     """The form; the edit that was made of it, once, when its button was pressed."""
-    with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-edit-form"):
-        kind = st.selectbox(
-            "Another edit", list(KINDS), format_func=KINDS.__getitem__, key=key("kind"), width=230, help=TERMS["edit"]
-        )
-        edit = _FORMS[kind](run, now)
-        unready = means.missing(_wanted(run, edit))
-        pressed = st.button("Add", key=key("add"), type="primary", disabled=edit is None or bool(unready) or _full(now))
+    form = _Form()
+    kind = form.one("kind", "Another edit", KINDS, "ablate", 230, TERMS["edit"])
+    edit = _FORMS[kind](form, run, now)
+    unready = means.missing(_wanted(run, edit))
+    add = options.button("add", "Add", lambda: _hold("add", True), disabled=edit is None or bool(unready) or _full(now))
+    options.row(*form.options, add, name="edit", whole=True)
     if unready:
         means.work(MEAN, unready)
     if told := _matching(run, edit):
         st.caption(told)
     if _full(now):
         st.caption(f"{MOST_EDITS} edits are as many as a run takes. Remove one to add another.")
-    return edit if pressed else None
+    return edit if st.session_state.pop(key("add"), False) and not add.disabled else None
 
 
 def _wanted(run: Run, edit: Edit | None) -> list[means.Inputs]:
@@ -94,75 +131,60 @@ def _full(now: Selection) -> bool:
     return len(now.edits) >= MOST_EDITS
 
 
-def _ablate(run: Run, now: Selection) -> Edit | None:
-    heads = [(layer, head) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)]
-    chosen = [head for head in now.heads or () if head in heads]
-    named = st.multiselect("Heads", heads, chosen, format_func=head_name, key=key("heads"), width=300)
+def _ablate(form: _Form, run: Run, now: Selection) -> Edit | None:
+    heads = _heads(run)
+    named = form.several("heads", "Heads", heads, tuple(head for head in now.heads or () if head in heads))
     listed = len(means.texts())
     ways = BY | ({LISTED: f"mean over the {listed:,} listed prompts"} if listed >= means.LEAST else {})
-    by = st.selectbox("Replaced by", list(ways), format_func=ways.__getitem__, key=key("by"), width=240)
+    by = form.one("by", "Replaced by", ways, "zero", 240)
     if by == "resample":
-        prompt = _prompt("prompt", "Prompt", now)
-        align = _align(run, prompt)
-        return AblateHeads(tuple(named), "resample", prompt, (), align) if named and prompt else None
+        prompt = form.prompt("prompt", "Prompt", now)
+        align = _align(form, run, prompt)
+        return AblateHeads(named, "resample", prompt, (), align) if named and prompt else None
     over = means.taken([run]) if by == LISTED else ()
-    return AblateHeads(tuple(named), "zero" if by == "zero" else "mean", over=over) if named else None
+    return AblateHeads(named, "zero" if by == "zero" else "mean", over=over) if named else None
 
 
-def _cut(run: Run, now: Selection) -> Edit | None:
-    head = _head(run, now)
-    last = len(run.tokens) - 1
-    query = _token("query", "From query", run, now.queries[0] if now.queries else last)
+def _cut(form: _Form, run: Run, now: Selection) -> Edit | None:
+    heads, places = _heads(run), _places(run)
+    first = next((head for head in now.heads or () if head in heads), (0, 0))
+    head = form.one("head", "Head", heads, first, 110)
+    query = form.one("query", "From query", places, now.queries[0] if now.queries else len(places) - 1, 180)
     looked_at = now.keys[0] if now.keys and now.keys[0] <= query else 0
-    causal = run.cfg.attention_dir == "causal"
-    source = _token("key", "to key", run, looked_at, query + 1 if causal else last + 1)
-    renormalise = st.toggle("Rescale the row", key=key("renormalise"), help=TERMS["edit_renormalise"])
+    if run.cfg.attention_dir == "causal":
+        places = {place: text for place, text in places.items() if place <= query}
+    source = form.one("key", "to key", places, looked_at, 180)
+    renormalise = form.ask(Switch, "renormalise", "Rescale the row", False, help=TERMS["edit_renormalise"])
     return CutEdge(head, query, source, renormalise)
 
 
-def _freeze(run: Run, now: Selection) -> Edit | None:
-    layers = st.multiselect(
-        "Layers",
-        range(run.cfg.n_layers),
-        format_func=lambda layer: f"L{layer}",
-        placeholder="every layer",
-        key=key("layers"),
-        width=300,
-    )
-    return FreezePatterns(tuple(layers))
+def _freeze(form: _Form, run: Run, now: Selection) -> Edit | None:
+    return FreezePatterns(form.several("layers", "Layers", _layers(run), (), "every layer"))
 
 
-def _patch(run: Run, now: Selection) -> Edit | None:
-    names = list(dict.fromkeys(map(_without_layer, _patchable(run))))
-    first = names.index("hook_resid_pre")
-    part = st.selectbox("Activation", names, first, key=key("name"), width=220, help=TERMS["edit_name"])
+def _patch(form: _Form, run: Run, now: Selection) -> Edit | None:
+    names = {name: name for name in map(_without_layer, _patchable(run))}
+    part = form.one("name", "Activation", names, "hook_resid_pre", 220, TERMS["edit_name"])
     layers = [layer_of(full) for full in _patchable(run) if _without_layer(full) == part]
     full = part
     if layers != [None]:
-        layer = st.selectbox("Layer", layers, format_func=lambda at: f"L{at}", key=key("patch_layer"), width=90)
+        layer = form.one("patch_layer", "Layer", {at: f"L{at}" for at in layers}, layers[0], 90)
         full = f"blocks.{layer}.{part}"
     only = None
     if part.rpartition("hook_")[2] in WITH_HEADS:
-        heads: list[int | None] = [None, *range(run.cfg.n_heads)]
-        only = st.selectbox(
-            "Head",
-            heads,
-            format_func=lambda at: "every head" if at is None else f"H{at}",
-            key=key("one_head"),
-            width=130,
-        )
-    positions = _positions(run)
-    prompt = _prompt("prompt", "From the run of", now)
-    return Patch(full, prompt, positions, only, _align(run, prompt)) if prompt else None
+        heads = {None: "every head"} | {head: f"H{head}" for head in range(run.cfg.n_heads)}
+        only = form.one("one_head", "Head", heads, None, 130)
+    positions = _positions(form, run)
+    prompt = form.prompt("prompt", "From the run of", now)
+    return Patch(full, prompt, positions, only, _align(form, run, prompt)) if prompt else None
 
 
-def _align(run: Run, prompt: str) -> Align:
+def _align(form: _Form, run: Run, prompt: str) -> Align:
     """How positions are matched: asked where the other prompt has not as many tokens."""
     if not prompt or len(_tokens(run, prompt)) == len(run.tokens):
         return "tokens"
-    return st.selectbox(
-        "Match", list(ALIGN), format_func=ALIGN.__getitem__, key=key("align"), width=150, help=TERMS["edit_align"]
-    )
+    align: Align = form.one("align", "Match", ALIGN, "tokens", 150, TERMS["edit_align"])
+    return align
 
 
 def _patchable(run: Run) -> list[str]:
@@ -174,66 +196,40 @@ def _without_layer(full: str) -> str:
     return full if layer_of(full) is None else full.split(".", 2)[2]
 
 
-def _steer(run: Run, now: Selection) -> Edit | None:
-    layer = _layer(run, "Before layer")
-    toward = _prompt("toward", "Direction to", now)
-    away = _prompt("away", "from", now)
-    mode = st.selectbox("Then", list(MODES), format_func=MODES.__getitem__, key=key("mode"), width=220)
-    factor = st.number_input("Factor", -MOST_FACTOR, MOST_FACTOR, 1.0, 0.5, key=key("factor"), width=130)
-    positions = _positions(run)
-    return Steer(layer, toward, away, float(factor), positions, mode) if toward and away else None
+def _steer(form: _Form, run: Run, now: Selection) -> Edit | None:
+    layer = form.one("layer", "Before layer", _layers(run), 0, 110)
+    toward = form.prompt("toward", "Direction to", now)
+    away = form.prompt("away", "from", now)
+    mode = form.one("mode", "Then", MODES, "add", 220)
+    factor = form.ask(Number, "factor", "Factor", 1.0, least=-MOST_FACTOR, most=MOST_FACTOR, step=0.5)
+    positions = _positions(form, run)
+    return Steer(layer, toward, away, factor, positions, mode) if toward and away else None
 
 
-def _drop(run: Run, now: Selection) -> Edit | None:
-    layer = _layer(run, "Layer")
-    parts = [part for part in get_args(Part) if part != "MLP" or not run.cfg.attn_only]
-    part = st.selectbox("What of it", parts, format_func=_part, key=key("part"), width=160)
+def _drop(form: _Form, run: Run, now: Selection) -> Edit | None:
+    layer = form.one("layer", "Layer", _layers(run), 0, 110)
+    parts = {part: f"its {part}" for part in get_args(Part) if part != "MLP" or not run.cfg.attn_only}
+    part = form.one("part", "What of it", parts | {"layer": "the whole layer"}, "layer", 160)
     return Drop(layer, part)
 
 
-def _part(part: str) -> str:
-    return "the whole layer" if part == "layer" else f"its {part}"
+def _heads(run: Run) -> dict[Head, str]:
+    return options.heads(range(run.cfg.n_layers), run.cfg.n_heads)
 
 
-def _head(run: Run, now: Selection) -> Head:
-    heads = [(layer, head) for layer in range(run.cfg.n_layers) for head in range(run.cfg.n_heads)]
-    first = next((heads.index(head) for head in now.heads or () if head in heads), 0)
-    return st.selectbox("Head", heads, first, format_func=head_name, key=key("head"), width=110)
+def _layers(run: Run) -> dict[int, str]:
+    return {layer: f"L{layer}" for layer in range(run.cfg.n_layers)}
 
 
-def _layer(run: Run, label: str) -> int:
-    return st.selectbox(
-        label, range(run.cfg.n_layers), format_func=lambda layer: f"L{layer}", key=key("layer"), width=110
-    )
+def _places(run: Run) -> dict[int, str]:
+    return options.numbered(run.labels[: len(run.tokens)])
 
 
-def _token(field: str, label: str, run: Run, first: int, count: int | None = None) -> int:
-    places = range(len(run.tokens) if count is None else count)
-    return st.selectbox(label, places, min(first, len(places) - 1), format_func=_labels(run), key=key(field), width=180)
+def _positions(form: _Form, run: Run) -> tuple[int, ...]:
+    return tuple(sorted(form.several("positions", "At", _places(run), (), "every position")))
 
 
-def _positions(run: Run) -> tuple[int, ...]:
-    chosen = st.multiselect(
-        "At",
-        range(len(run.tokens)),
-        format_func=_labels(run),
-        placeholder="every position",
-        key=key("positions"),
-        width=260,
-    )
-    return tuple(sorted(chosen))
-
-
-def _labels(run: Run) -> Callable[[int], str]:
-    return lambda place: f"{place}  {run.labels[place]}" if place < len(run.labels) else str(place)
-
-
-def _prompt(field: str, label: str, now: Selection) -> str:
-    """Another prompt; at first that of B, if there is one."""
-    return st.text_input(label, now.prompt_b or "", key=key(field), placeholder="Another prompt", width=320)
-
-
-_FORMS: dict[str, Callable[[Run, Selection], Edit | None]] = {
+_FORMS: dict[str, Callable[[_Form, Run, Selection], Edit | None]] = {
     "ablate": _ablate,
     "cut": _cut,
     "freeze": _freeze,

@@ -8,6 +8,7 @@ FRUIT = {"a": "apple", "b": "<img src=x>", "k": "kiwi \u202e", **{each: f"fruit 
 BEGUN: dict[str, Any] = {
     "size": 2,
     "fruit": "b",
+    "basket": (),
     "ripe": False,
     "name": "",
     "count": 3,

@@ -5,7 +5,19 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.app.components import Button, Choice, Link, Listed, Number, Option, Slider, Switch, Text, option_row
+from headlight.app.components import (
+    Button,
+    Choice,
+    Link,
+    Listed,
+    Number,
+    Option,
+    Several,
+    Slider,
+    Switch,
+    Text,
+    option_row,
+)
 from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
 
 st.set_page_config(layout="wide")
@@ -34,6 +46,7 @@ option_row(
         *of_large,
         bound(Choice, "size", "Size", options=SIZES, help=HELP),
         bound(Listed, "fruit", "Fruit", options=FRUIT),
+        bound(Several, "basket", "Basket", options=FRUIT, placeholder="empty"),
         bound(Switch, "ripe", "Ripe"),
         bound(Text, "name", "Name", placeholder="nameless"),
         bound(Number, "count", "Count", least=1, most=9),

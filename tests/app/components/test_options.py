@@ -8,7 +8,7 @@ import pytest
 import streamlit
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from headlight.app.components import Choice, Number, Option, Switch, Text, option_row
+from headlight.app.components import Choice, Number, Option, Several, Switch, Text, option_row
 from headlight.app.components import options as row_of_options
 from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
@@ -109,6 +109,24 @@ def test_python_hears_each_change_as_a_value(opened: Open) -> None:
     page.get_by_role("spinbutton", name="At most").fill("")
     page.keyboard.press("Enter")
     expect(_heard(page)).to_have_text(_said(**rest))
+
+
+def test_several_are_typed_taken_out_and_found_by_their_beginning(opened: Open) -> None:
+    page = opened()
+    basket = page.get_by_role("combobox", name="Basket")
+    assert page.get_by_placeholder("empty").count() == 1
+    for typed, heard in (("apple", ("a",)), ("<img", ("a", "b")), ("apple", ("a", "b")), ("none such", ("a", "b"))):
+        basket.fill(typed)
+        basket.press("Enter")
+        expect(_heard(page)).to_have_text(_said(basket=heard))
+        expect(basket).to_have_value("")
+        expect(basket).to_be_focused()
+    assert page.locator(".chosen button").all_text_contents() == [FRUIT["a"], FRUIT["b"]]
+    page.get_by_role("button", name="apple, take it out").click()
+    expect(_heard(page)).to_have_text(_said(basket=("b",)))
+    expect(basket).to_be_focused()
+    basket.press("Backspace")
+    expect(_heard(page)).to_have_text(_said())
 
 
 def test_a_button_is_pressed_once_a_click_and_not_again_by_other_changes(opened: Open) -> None:
@@ -220,7 +238,7 @@ def test_each_control_is_explained_to_the_eye_and_to_the_ear(opened: Open) -> No
 
 def test_controls_stand_on_one_line_and_break_into_several_on_a_phone(opened: Open) -> None:
     page = opened()
-    page.set_viewport_size({"width": 1800, "height": 1000})
+    page.set_viewport_size({"width": 2100, "height": 1000})
     bottom = "all => all.map(each => Math.round(each.getBoundingClientRect().bottom))"
     assert len(set(page.locator(".options").first.locator(".option").evaluate_all(bottom))) == 1
     page.set_viewport_size({"width": 390, "height": 800})
@@ -237,6 +255,7 @@ OPTION = ("it", "It", None, lambda value: None)
     [
         (Choice(*OPTION, options=SIZES), "gone"),
         (Choice(*OPTION, options=SIZES), 1),
+        (Several("it", "It", (), lambda value: None, options=SIZES), "small"),
         (Switch(*OPTION), "true"),
         (Text(*OPTION), 1),
         (Number(*OPTION, least=1, most=3), None),

@@ -39,13 +39,14 @@ def _edits(page: AppTest) -> tuple[Edit, ...]:
     return from_query({name: str(value) for name, value in page.query_params.items()})[0].edits
 
 
-def _widget(page: AppTest, field: str) -> Any:
-    return next(
-        each
-        for kind in (page.selectbox, page.multiselect, page.text_input, page.number_input, page.toggle, page.button)
-        for each in kind
-        if each.key == f"edits.{field}"
-    )
+def _fill(page: AppTest, field: str, value: object) -> None:
+    """What the form's own options do when something is chosen in them; for the button that is True."""
+    page.session_state[f"edits.{field}"] = value
+
+
+def _add(page: AppTest) -> None:
+    _fill(page, "add", True)
+    _run(page)
 
 
 def _captions(page: AppTest) -> list[str]:
@@ -60,9 +61,9 @@ MADE: list[tuple[dict[str, object], Edit]] = [
     ({"kind": "ablate"}, AblateHeads(((1, 2), (0, 3)))),
     ({"kind": "ablate", "by": "resample", "prompt": OTHER}, AblateHeads(((1, 2), (0, 3)), "resample", OTHER)),
     ({"kind": "cut", "query": 4, "key": 2, "renormalise": True}, CutEdge((1, 2), 4, 2, True)),
-    ({"kind": "freeze", "layers": [0, 2]}, FreezePatterns((0, 2))),
+    ({"kind": "freeze", "layers": (0, 2)}, FreezePatterns((0, 2))),
     (
-        {"kind": "patch", "name": "attn.hook_z", "patch_layer": 1, "one_head": 3, "positions": [5, 2], "prompt": OTHER},
+        {"kind": "patch", "name": "attn.hook_z", "patch_layer": 1, "one_head": 3, "positions": (5, 2), "prompt": OTHER},
         Patch("blocks.1.attn.hook_z", OTHER, (2, 5), 3),
     ),
     ({"kind": "patch", "name": "hook_embed", "prompt": OTHER}, Patch("hook_embed", OTHER)),
@@ -81,10 +82,9 @@ def test_every_kind_is_made_by_its_form(page: AppTest, filled: dict[str, object]
     _run(page)
     before = [text for text in _texts(page) if "most likely next" in text]
     for field, value in filled.items():
-        _widget(page, field).set_value(value)
+        _fill(page, field, value)
         _run(page)
-    _widget(page, "add").click()
-    _run(page)
+    _add(page)
     assert _edits(page) == (edit,)
     assert any(text.startswith(describe(edit)) for text in _texts(page))
     likely = [text for text in _texts(page) if "most likely next" in text]
@@ -103,7 +103,7 @@ def test_an_edit_is_switched_off_and_another_removed(page: AppTest) -> None:
     switches[1].set_value(False)
     _run(page)
     assert page.query_params["edits_off"] == "1 2"
-    _widget(page, "remove_0").click()
+    page.button("edits.remove_0").click()
     _run(page)
     assert _edits(page) == edits[1:]
     assert page.query_params["edits_off"] == "0 1"
@@ -112,29 +112,27 @@ def test_an_edit_is_switched_off_and_another_removed(page: AppTest) -> None:
 
 def test_an_edit_that_is_refused_is_not_added_and_a_stays(page: AppTest) -> None:
     _run(page)
-    _widget(page, "kind").set_value("patch")
+    _fill(page, "kind", "patch")
     _run(page)
-    _widget(page, "name").set_value("attn.hook_pattern")
-    _widget(page, "prompt").set_value("one two")
+    _fill(page, "name", "attn.hook_pattern")
+    _fill(page, "prompt", "one two")
     _run(page)
     assert "3 of the 7 positions are matched with the other prompt's 3; the others stay." in _captions(page)
-    _widget(page, "add").click()
-    _run(page)
+    _add(page)
     assert "B: Edit 1: The prompt 'one two' has 3 tokens and the edited one 7" in _texts(page)[0]
     assert _edits(page) == ()
 
 
 def test_a_prompt_of_another_length_is_matched_by_tokens_or_by_position(page: AppTest) -> None:
     _run(page)
-    _widget(page, "by").set_value("resample")
+    _fill(page, "by", "resample")
     _run(page)
-    _widget(page, "prompt").set_value(f"three {PROMPT}")
+    _fill(page, "prompt", f"three {PROMPT}")
     _run(page)
     assert "6 of the 7 positions are matched with the other prompt's 9; the others stay." in _captions(page)
-    _widget(page, "align").set_value("position")
+    _fill(page, "align", "position")
     _run(page)
-    _widget(page, "add").click()
-    _run(page)
+    _add(page)
     assert _edits(page) == (AblateHeads(((1, 2), (0, 3)), "resample", f"three {PROMPT}", (), "position"),)
 
 
@@ -143,11 +141,10 @@ def test_the_mean_over_the_listed_prompts_is_run_and_goes_into_the_edit(page: Ap
     _run(page)
     page.session_state["prompt_list"].prompts = tuple(Prompt(text, "a.txt") for text in (*listed, "far too long " * 99))
     _run(page)
-    _widget(page, "by").set_value("listed")
+    _fill(page, "by", "listed")
     for _ in range(4):  # a slice of the work each time
         _run(page)
-    _widget(page, "add").click()
-    _run(page)
+    _add(page)
     (edit,) = _edits(page)
     assert edit == AblateHeads(((1, 2), (0, 3)), "mean", over=listed)
     assert "ablated (mean over 3 prompts)" in "".join(_texts(page))
