@@ -17,7 +17,8 @@ class AttnOnlyBlock(nn.Module):
 
     def __init__(self, cfg: TransformerConfig, layer: int) -> None:
         super().__init__()
-        self.ln1 = build_norm(cfg) if cfg.normalize_before else NoNorm()
+        normalizes = cfg.normalize_before and layer not in cfg.no_ln1_layers
+        self.ln1 = build_norm(cfg) if normalizes else NoNorm()
         self.attn = build_attention(cfg, layer)
         self.ln1_post = build_norm(cfg) if cfg.use_normalization_before_and_after else NoNorm()
         self.dropout, self.residual_scale = Dropout(cfg.dropout), cfg.residual_scale

@@ -83,6 +83,11 @@ class TransformerConfig:
     addition. With `num_experts` an MLP is so many, of which a router chooses `experts_per_token`; `norm_topk_prob` has
     the weights of those chosen sum to 1. Layers in `dense_layers` have one MLP all the same, `d_mlp_dense` wide.
 
+    Encoders: `n_token_types` adds an embedding of which text a token is in, `embeddings_ln` normalises the sum of all
+    embeddings (`post_embedding_ln` the token's alone), whose width `d_embed` is brought to d_model where it differs.
+    Layers in `no_ln1_layers` have no norm before attention. With `mlm_act_fn` a linear layer, that function and a norm
+    stand before the unembedding; `output_bias` gives one that is tied a bias.
+
     Multipliers: `embedding_scale` of embeddings, `residual_scale` of what attention and MLP write, `logits_scale`.
 
     Raises:
@@ -101,6 +106,8 @@ class TransformerConfig:
     d_mlp: int | None = None
     d_vocab_out: int | None = None
     d_value: int | None = None
+    d_embed: int | None = None
+    n_token_types: int | None = None
     act_fn: Activation = "gelu_new"
     attn_only: bool = False
     normalization_type: Normalization | None = "LN"
@@ -141,6 +148,10 @@ class TransformerConfig:
     normalize_before: bool = True
     post_norm: bool = False
     post_embedding_ln: bool = False
+    embeddings_ln: bool = False
+    no_ln1_layers: tuple[int, ...] = ()
+    mlm_act_fn: Activation | None = None
+    output_bias: bool = False
     embedding_scale: float = 1.0
     residual_scale: float = 1.0
     logits_scale: float = 1.0
@@ -152,8 +163,9 @@ class TransformerConfig:
         self._default("d_value", self.d_head)
         self._default("n_key_value_heads", self.n_heads)
         self._default("d_mlp_dense", self.d_mlp)
+        self._default("d_embed", self.d_model)
         self._default("attn_scale", self.d_head**0.5)
-        self._check_sizes("d_vocab_out", "d_value", *([] if self.attn_only else ["d_mlp", "d_mlp_dense"]))
+        self._check_sizes("d_vocab_out", "d_value", "d_embed", *([] if self.attn_only else ["d_mlp", "d_mlp_dense"]))
         for name in POSITIVE:
             object.__setattr__(self, name, positive(name, getattr(self, name)))
         for name in ("rotary_base_local", "attn_scores_soft_cap", "output_logits_soft_cap", "mlp_limit"):
@@ -161,6 +173,7 @@ class TransformerConfig:
                 object.__setattr__(self, name, positive(name, getattr(self, name)))
         check_dropout(self.dropout)
         check_choice("act_fn", self.act_fn, get_args(Activation))
+        check_choice("mlm_act_fn", self.mlm_act_fn, (*get_args(Activation), None))
         check_choice("normalization_type", self.normalization_type, (*get_args(Normalization), None))
         check_choice("attention_dir", self.attention_dir, get_args(AttentionDirection))
         check_choice("positional_embedding_type", self.positional_embedding_type, get_args(PositionalEmbedding))
@@ -208,7 +221,10 @@ class TransformerConfig:
                 )
         if isinstance(self.rotary_scaling, dict):  # as it is read from JSON
             object.__setattr__(self, "rotary_scaling", _rotary_scaling(self.rotary_scaling))
-        object.__setattr__(self, "no_rope_layers", tuple(self.no_rope_layers))
+        for name in ("no_rope_layers", "no_ln1_layers"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.n_token_types is not None:
+            check_size("n_token_types", self.n_token_types)
 
     def _check_attention(self) -> None:
         self._check_sizes("n_key_value_heads")

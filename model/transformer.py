@@ -6,7 +6,7 @@ from typing import cast
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from headlight.model.blocks import AttnOnlyBlock, block_kind, build_blocks
 from headlight.model.cache import ActivationCache
@@ -18,13 +18,15 @@ from headlight.model.inputs import check_tokens
 from headlight.model.layers import (
     Dropout,
     Embed,
+    EmbedProject,
     Logits,
     NoNorm,
     PosEmbed,
     Positions,
-    TiedUnembed,
-    Unembed,
+    TokenTypeEmbed,
+    build_mlm_head,
     build_norm,
+    build_unembed,
     place,
 )
 from headlight.model.source import Source
@@ -45,11 +47,14 @@ class Transformer(HookedModel):
         self.source: Source | None = None
         self.embed = Embed(cfg)
         self.pos_embed = PosEmbed(cfg) if cfg.positional_embedding_type == "standard" else None
+        self.token_type_embed = TokenTypeEmbed(cfg) if cfg.n_token_types else None
+        self.embed_ln = build_norm(cfg, cfg.d_embed) if cfg.embeddings_ln else NoNorm()
+        self.embed_project = EmbedProject(cfg) if cfg.d_embed != cfg.d_model else nn.Identity()
         self.dropout = Dropout(cfg.dropout)
         self.blocks = build_blocks(block_kind(cfg), cfg)
         self.ln_final = NoNorm() if cfg.post_norm else build_norm(cfg)
-        self.unembed = TiedUnembed(self.embed) if cfg.tie_word_embeddings else Unembed(cfg)
-        self.unembed.soft_cap = cfg.output_logits_soft_cap
+        self.mlm_head = build_mlm_head(cfg)
+        self.unembed = build_unembed(cfg, self.embed)
 
     def forward(
         self,
@@ -87,7 +92,15 @@ class Transformer(HookedModel):
         if self.pos_embed is not None:
             where = positions.query.expand_as(tokens)
             embedded = embedded + tap("hook_pos_embed", self.pos_embed(where))
-        return self.dropout(embedded)
+        if self.token_type_embed is not None:
+            embedded = embedded + tap("hook_token_type_embed", self.token_type_embed(tokens))
+        return self.dropout(self.begun(embedded, tap))
+
+    def begun(
+        self, embedded: Float[Tensor, "batch pos d_embed"], tap: Tap = NO_TAP
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The stream before the first layer, of the sum of all embeddings; some normalise or widen it."""
+        return self.embed_project(self.embed_ln(embedded, tap.within("embed_ln")))
 
     def block(self, layer: int) -> AttnOnlyBlock:
         """A layer, from 0."""
@@ -95,10 +108,10 @@ class Transformer(HookedModel):
 
     def to_unembed(
         self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP
-    ) -> Float[Tensor, "batch pos d_model"]:
-        """A final stream as the unembedding reads it: normalised, and times `logits_scale`."""
-        normalized = self.ln_final(resid, tap.within("ln_final"))
-        return normalized if self.cfg.logits_scale == 1.0 else normalized * self.cfg.logits_scale
+    ) -> Float[Tensor, "batch pos d_embed"]:
+        """A final stream as the unembedding reads it: normalised, through the masked-token head, by `logits_scale`."""
+        given = self.mlm_head(self.ln_final(resid, tap.within("ln_final")), tap.within("mlm_head"))
+        return given if self.cfg.logits_scale == 1.0 else given * self.cfg.logits_scale
 
     def to_logits(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
         """The logits of a final stream."""

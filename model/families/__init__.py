@@ -2,8 +2,10 @@
 
 from headlight.model.config import TransformerConfig
 from headlight.model.families import (
+    bert,
     bloom,
     cohere,
+    distilbert,
     falcon,
     gemma,
     gemma2,
@@ -28,6 +30,7 @@ from headlight.model.families import (
     qwen2,
     qwen3,
     qwen3_moe,
+    roberta,
     seq2seq,
     smollm3,
     stablelm,
@@ -65,6 +68,9 @@ FAMILIES: dict[str, Family[TransformerConfig]] = {
     "smollm3": smollm3.FAMILY,
     "stablelm": stablelm.FAMILY,
     "starcoder2": starcoder2.FAMILY,
+    "bert": bert.FAMILY,
+    "roberta": roberta.FAMILY,
+    "distilbert": distilbert.FAMILY,
     "headlight": headlight.FAMILY,
     "transformer_lens": transformer_lens.FAMILY,
 }

@@ -5,7 +5,7 @@ config.json, with its defaults and the spellings of older versions.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,7 +51,8 @@ class Architecture:
 
     `settings(config)` are `TransformerConfig`'s fields. `pieces(cfg, config)` say where each parameter lies, under the
     tensors' names without `prefix`, which the model with a head puts before all of its body's. Tensors whose names
-    match `ignored` are buffers, and no parameters.
+    match `ignored`, and that no piece names, are buffers, copies, or parts that have no share in the logits. `renamed`
+    are patterns in names that older versions wrote, and what stands there now.
     """
 
     model_type: str
@@ -60,6 +61,7 @@ class Architecture:
     prefix: str = "model."
     ignored: str = r".*rotary_emb\.inv_freq"
     unembed: str = UNEMBED
+    renamed: tuple[tuple[str, str], ...] = ()
 
     @property
     def family(self) -> Family[TransformerConfig]:
@@ -90,7 +92,9 @@ def read(architecture: Architecture, folder: Path, settings: dict[str, Any]) -> 
     check_depth(tensors, cfg.n_layers)
     check_experts(tensors, cfg.num_experts)
     pieces = architecture.pieces(cfg, config)
-    check_tensors(tensors, {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()})
+    needed = {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
+    tensors = _without_ignored(architecture, tensors, needed)
+    check_tensors(tensors, needed)
     shapes = {name: tensor.shape for name, tensor in skeleton(cfg).state_dict().items()}
     state = parameters(pieces, {name: tensor.float() for name, tensor in tensors.items()}, shapes)
     return Checkpoint(cfg, state, weight_files(folder))
@@ -150,16 +154,23 @@ def layers(
 
 
 def _plain_names(architecture: Architecture, raw: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The parameters without the prefix that a model with a head gives them, and without buffers."""
-    prefix, ignored, tensors = architecture.prefix, re.compile(architecture.ignored), {}
+    """The tensors without the prefix that a model with a head gives them, and as they are named today."""
+    prefix, tensors = architecture.prefix, {}
     for name, tensor in raw.items():
         plain = name.removeprefix(prefix)
-        if ignored.fullmatch(plain):
-            continue
+        for old, new in architecture.renamed:
+            plain = re.sub(old, new, plain)
         if plain in tensors:
             raise CheckpointError(f"The checkpoint holds {plain} with and without the prefix {prefix!r}.")
         tensors[plain] = tensor
     return tensors
+
+
+def _without_ignored(
+    architecture: Architecture, tensors: dict[str, Tensor], needed: Mapping[str, object]
+) -> dict[str, Tensor]:
+    ignored = re.compile(architecture.ignored)
+    return {name: tensor for name, tensor in tensors.items() if name in needed or not ignored.fullmatch(name)}
 
 
 def _is_tied(architecture: Architecture, tensors: dict[str, Tensor]) -> bool:
@@ -172,7 +183,7 @@ def _embedding(tensors: dict[str, Tensor]) -> Tensor | None:
     return next((tensor for name, tensor in tensors.items() if name.endswith(EMBEDDINGS)), None)
 
 
-EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight")
+EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight", "tok_embeddings.weight")
 
 
 def save_folder(

@@ -1,5 +1,6 @@
-"""What many decoders' folders have in common: sizes, norms with a bias, linear layers, heads apart or fused."""
+"""What many families' folders have in common: sizes, norms with a bias, linear layers, heads apart or fused."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -60,11 +61,18 @@ def mlp(cfg: TransformerConfig, into: str, out_of: str, bias: bool = True) -> Pi
     return found | biases if bias else found
 
 
-def heads(cfg: TransformerConfig, at: str, out: str, read_bias: bool = True, write_bias: bool = True) -> Pieces:
+def heads(
+    cfg: TransformerConfig,
+    at: str,
+    out: str,
+    read_bias: bool = True,
+    write_bias: bool = True,
+    read: Sequence[str] = ("q_proj", "k_proj", "v_proj"),
+) -> Pieces:
     """Attention that reads queries, keys and values by a linear layer each, and writes by the one called `out`."""
     found = _writes(cfg, f"{at}{out}", write_bias)
-    for role in "QKV":
-        name, n_heads = f"{at}{role.lower()}_proj", cfg.n_heads if role == "Q" else _n_shared(cfg)
+    for role, called in zip("QKV", read, strict=True):
+        name, n_heads = f"{at}{called}", cfg.n_heads if role == "Q" else _n_shared(cfg)
         found[_ours("W", role, cfg)] = reading(f"{name}.weight", cfg.d_model, n_heads, cfg.d_head)
         if read_bias:
             found[_ours("b", role, cfg)] = reading_bias(f"{name}.bias", n_heads, cfg.d_head)

@@ -6,12 +6,20 @@ so that the einsum over all heads is one plain matrix product without a copy; `p
 
 from headlight.model.layers.attention import Attention, GroupedQueryAttention, attention_scale, build_attention
 from headlight.model.layers.dropout import Dropout
-from headlight.model.layers.embeddings import Embed, PosEmbed, SinusoidalPosEmbed, TiedEmbed
+from headlight.model.layers.embeddings import (
+    Embed,
+    EmbedProject,
+    PosEmbed,
+    SinusoidalPosEmbed,
+    TiedEmbed,
+    TokenTypeEmbed,
+)
+from headlight.model.layers.mlm_head import MLMHead, build_mlm_head
 from headlight.model.layers.mlp import ACTIVATIONS, MLP, GatedMLP, MoE, build_mlp
 from headlight.model.layers.norms import LayerNorm, LayerNormPre, NoNorm, RMSNorm, RMSNormPre, build_norm
 from headlight.model.layers.positions import Mask, Positions, place, place_beside
 from headlight.model.layers.scores import ScoreRule
-from headlight.model.layers.unembeddings import BiasedTiedUnembed, Logits, TiedUnembed, Unembed
+from headlight.model.layers.unembeddings import BiasedTiedUnembed, Logits, TiedUnembed, Unembed, build_unembed
 
 __all__ = [
     "ACTIVATIONS",
@@ -20,11 +28,13 @@ __all__ = [
     "BiasedTiedUnembed",
     "Dropout",
     "Embed",
+    "EmbedProject",
     "GatedMLP",
     "GroupedQueryAttention",
     "LayerNorm",
     "LayerNormPre",
     "Logits",
+    "MLMHead",
     "Mask",
     "MoE",
     "NoNorm",
@@ -36,11 +46,14 @@ __all__ = [
     "SinusoidalPosEmbed",
     "TiedEmbed",
     "TiedUnembed",
+    "TokenTypeEmbed",
     "Unembed",
     "attention_scale",
     "build_attention",
+    "build_mlm_head",
     "build_mlp",
     "build_norm",
+    "build_unembed",
     "place",
     "place_beside",
 ]

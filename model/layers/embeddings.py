@@ -6,8 +6,9 @@ from torch import Tensor, nn
 
 from headlight.model.config import TransformerConfig
 from headlight.model.hooks import NO_TAP, Tap
+from headlight.model.kernels import product
 from headlight.model.layers.norms import NoNorm, build_norm
-from headlight.model.layers.parameters import normal
+from headlight.model.layers.parameters import normal, zeros
 
 
 class Embed(nn.Module):
@@ -15,11 +16,12 @@ class Embed(nn.Module):
 
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__()
-        self.W_E = normal(cfg.d_vocab, cfg.d_model)
+        assert cfg.d_embed is not None  # filled in by the config
+        self.W_E = normal(cfg.d_vocab, cfg.d_embed)
         self.scale = cfg.embedding_scale
-        self.ln = build_norm(cfg) if cfg.post_embedding_ln else NoNorm()
+        self.ln = build_norm(cfg, cfg.d_embed) if cfg.post_embedding_ln else NoNorm()
 
-    def forward(self, tokens: Int[Tensor, "batch pos"], tap: Tap = NO_TAP) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, tokens: Int[Tensor, "batch pos"], tap: Tap = NO_TAP) -> Float[Tensor, "batch pos d_embed"]:
         rows = self.W_E[tokens]
         if self.scale != 1.0:
             rows = rows * torch.tensor(self.scale, dtype=rows.dtype)  # rounded as Gemma was trained with it
@@ -47,10 +49,39 @@ class PosEmbed(nn.Module):
 
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__()
-        self.W_pos = normal(cfg.n_ctx, cfg.d_model)
+        assert cfg.d_embed is not None  # filled in by the config
+        self.W_pos = normal(cfg.n_ctx, cfg.d_embed)
 
-    def forward(self, positions: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, positions: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
         return self.W_pos[positions]
+
+
+class TokenTypeEmbed(nn.Module):
+    """Which of several texts a token is in, to its row of W_token_type; here every token is in the first.
+
+    Source: TransformerLens's TokenTypeEmbed for the name.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        assert cfg.d_embed is not None  # filled in by the config
+        assert cfg.n_token_types is not None  # else there would be no such embedding
+        self.W_token_type = normal(cfg.n_token_types, cfg.d_embed)
+
+    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
+        return self.W_token_type[torch.zeros_like(tokens)]
+
+
+class EmbedProject(nn.Module):
+    """From embeddings' width to the stream's."""
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        assert cfg.d_embed is not None  # filled in by the config
+        self.W, self.b = normal(cfg.d_embed, cfg.d_model), zeros(cfg.d_model)
+
+    def forward(self, embedded: Float[Tensor, "batch pos d_embed"]) -> Float[Tensor, "batch pos d_model"]:
+        return product(embedded, self.W, "batch pos d_embed, d_embed d_model -> batch pos d_model", self.b)
 
 
 class SinusoidalPosEmbed(nn.Module):

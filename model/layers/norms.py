@@ -94,9 +94,9 @@ class HeadwiseLayerNorm(LayerNormPre):
         return super().forward(x, tap) * self.w + self.b
 
 
-def build_norm(cfg: TransformerConfig) -> nn.Module:
-    """The normalisation layer that the config asks for."""
-    return _build(cfg, cfg.d_model)
+def build_norm(cfg: TransformerConfig, width: int | None = None) -> nn.Module:
+    """The normalisation layer that the config asks for, of the stream or of vectors of another width."""
+    return _build(cfg, cfg.d_model if width is None else width)
 
 
 def build_head_norm(cfg: TransformerConfig, n_heads: int) -> nn.Module:

@@ -35,7 +35,8 @@ class Unembed(_Logits):
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__()
         assert cfg.d_vocab_out is not None  # filled in by the config
-        self.W_U, self.b_U = normal(cfg.d_model, cfg.d_vocab_out), zeros(cfg.d_vocab_out)
+        assert cfg.d_embed is not None  # likewise
+        self.W_U, self.b_U = normal(cfg.d_embed, cfg.d_vocab_out), zeros(cfg.d_vocab_out)
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
         return self._logits(normalized, self.W_U, self.b_U, tap)
@@ -73,3 +74,13 @@ class BiasedTiedUnembed(_Transposed):
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
         return self._logits(normalized, self.W_U, self.b_U, tap)
+
+
+def build_unembed(cfg: TransformerConfig, embed: Embed) -> "Unembed | TiedUnembed | BiasedTiedUnembed":
+    """The unembedding that the config asks for, with the soft cap of its logits."""
+    if not cfg.tie_word_embeddings:
+        unembed: Unembed | TiedUnembed | BiasedTiedUnembed = Unembed(cfg)
+    else:
+        unembed = BiasedTiedUnembed(embed) if cfg.output_bias else TiedUnembed(embed)
+    unembed.soft_cap = cfg.output_logits_soft_cap
+    return unembed

@@ -9,22 +9,24 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, PreTrainedConfig
 
 from headlight.model import Transformer, load
 from headlight.model.decoding import greedy
 from tests.model.families import architectures
+from tests.model.families.architectures import Case
 
 # Of the largest value: float32 sums in another order, over three layers.
 TOLERANCE = 2e-5
 N_POS = 14  # longer than every window, and than every context that is stretched
 CASES = dict(architectures.every())
+WRITING = [name for name, case in CASES.items() if case.writes]
 
 
-def noisy(config: PreTrainedConfig) -> Any:
-    """transformers' model of a config, with noise on every parameter."""
+def noisy(case: Case) -> Any:
+    """transformers' model of a case, with noise on every parameter."""
     torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", experts_implementation="eager").eval()
+    how = {"attn_implementation": "eager", "experts_implementation": "eager"}
+    model = case.model.from_config(case.config, **how).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn(parameter.shape)
@@ -32,16 +34,24 @@ def noisy(config: PreTrainedConfig) -> Any:
     return model
 
 
-@pytest.fixture(params=CASES.values(), ids=CASES.keys(), scope="module")
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Transformer, Any]:
+@pytest.fixture(params=CASES, scope="module")
+def case(request: pytest.FixtureRequest) -> Case:
+    return CASES[request.param]
+
+
+@pytest.fixture(scope="module")
+def both(case: Case, tmp_path_factory: pytest.TempPathFactory) -> tuple[Transformer, Any]:
     """A model as we open it, and as transformers has it."""
-    theirs, folder = noisy(request.param), tmp_path_factory.mktemp("saved")
+    theirs, folder = noisy(case), tmp_path_factory.mktemp("saved")
     theirs.save_pretrained(folder)
     return load(folder), theirs
 
 
-def tokens_of(model: Transformer, batch: int = 2) -> Tensor:
-    return torch.randint(model.cfg.d_vocab, (batch, N_POS), generator=torch.Generator().manual_seed(1))
+def tokens_of(case: Case, batch: int = 2) -> Tensor:
+    tokens = torch.randint(1, case.config.vocab_size, (batch, N_POS), generator=torch.Generator().manual_seed(1))
+    if case.config.pad_token_id is not None:
+        tokens[tokens == case.config.pad_token_id] -= 1  # of padding some models have positions that no other token has
+    return tokens
 
 
 def assert_same(ours: Tensor, theirs: Tensor, what: str) -> None:
@@ -50,9 +60,9 @@ def assert_same(ours: Tensor, theirs: Tensor, what: str) -> None:
 
 
 @torch.no_grad()
-def test_logits_streams_and_patterns_are_those_of_transformers(both: tuple[Transformer, Any]) -> None:
+def test_logits_streams_and_patterns_are_those_of_transformers(case: Case, both: tuple[Transformer, Any]) -> None:
     model, reference = both
-    tokens = tokens_of(model)
+    tokens = tokens_of(case)
     expected = reference(tokens, output_hidden_states=True, output_attentions=True)
     logits, cache = model.run_with_cache(tokens)
     assert len(expected.attentions) == model.cfg.n_layers
@@ -64,20 +74,21 @@ def test_logits_streams_and_patterns_are_those_of_transformers(both: tuple[Trans
 
 @torch.no_grad()
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_padding_changes_nothing_for_real_tokens(both: tuple[Transformer, Any], side: str) -> None:
+def test_padding_changes_nothing_for_real_tokens(case: Case, both: tuple[Transformer, Any], side: str) -> None:
     model, reference = both
-    tokens, mask = tokens_of(model, 3), torch.ones(3, N_POS, dtype=torch.long)
+    tokens, mask = tokens_of(case, 3), torch.ones(3, N_POS, dtype=torch.long)
     padding = slice(0, 3) if side == "left" else slice(-3, None)
     mask[1, padding] = 0
-    positions = (mask.cumsum(-1) - 1).clamp(min=0)
+    positions = (mask.cumsum(-1) - 1).clamp(min=0) + case.first_position(case.config)
     expected = reference(tokens, attention_mask=mask, position_ids=positions).logits
     assert_same(model(tokens, mask)[mask.bool()], expected[mask.bool()], "a logit")
 
 
 @torch.no_grad()
-def test_generation_with_the_cache_is_that_of_transformers(both: tuple[Transformer, Any]) -> None:
+@pytest.mark.parametrize("case", WRITING, indirect=True, scope="module")
+def test_generation_with_the_cache_is_that_of_transformers(case: Case, both: tuple[Transformer, Any]) -> None:
     model, reference = both
-    prompt = tokens_of(model)[:, :6]
+    prompt = tokens_of(case)[:, :6]
     settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": 8, "eos_token_id": None, "pad_token_id": 0}
     expected = reference.generate(prompt, attention_mask=torch.ones_like(prompt), **settings)[:, 6:]
     written = greedy(model, prompt, max_new_tokens=8)

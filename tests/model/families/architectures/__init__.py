@@ -1,18 +1,36 @@
-"""Small configs of each of transformers' architectures, off the defaults: a module a family, with its `CONFIGS`."""
+"""Small configs of each of transformers' architectures, off the defaults: a module a family, with its `CONFIGS`.
+
+A module may say which of transformers' classes opens them (`MODEL`), and where its positions begin (`first_position`).
+"""
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
+from typing import Any, NamedTuple
 
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
 
-def every() -> Iterator[tuple[str, PreTrainedConfig]]:
+class Case(NamedTuple):
+    """A config, the class that makes a model of it, and the id of its first position."""
+
+    config: PreTrainedConfig
+    model: Any = AutoModelForCausalLM
+    first_position: Callable[[Any], int] = lambda config: 0
+
+    @property
+    def writes(self) -> bool:
+        """Whether the model generates text."""
+        return self.model is AutoModelForCausalLM
+
+
+def every() -> Iterator[tuple[str, Case]]:
     """Each family's configs, by what tells them apart."""
     for module in _modules():
+        told = {name.lower(): getattr(module, name) for name in ("MODEL", "first_position") if hasattr(module, name)}
         for name, config in module.CONFIGS.items():
-            yield f"{module.__name__.rpartition('.')[2]}: {name}", config
+            yield f"{module.__name__.rpartition('.')[2]}: {name}", Case(config, **told)
 
 
 def repair(model: PreTrainedModel) -> None:
