@@ -81,7 +81,7 @@ def load(
     with _no_collection():
         checkpoint = FAMILIES[family].read(path, config_overrides)
         model = build(checkpoint)
-    model.source = Source(str(source), path, family, checkpoint.files, commit)
+    model.source = Source(str(source), path, family, checkpoint.files, commit, checkpoint.note)
     model.tokenizer = Tokenizer.from_folder(path) if has_tokenizer(path) else None
     return model
 

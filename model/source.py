@@ -10,7 +10,8 @@ from pathlib import Path
 class Source:
     """What was opened: the name it was asked for by, its folder or file, its family and its weight files.
 
-    `revision` is the hub's commit hash, and None for what did not come from the hub.
+    `revision` is the hub's commit hash, and None for what did not come from the hub. `note` says what part of a folder,
+    or of several, this is, if it is not what one would expect.
     """
 
     name: str
@@ -18,6 +19,7 @@ class Source:
     family: str
     weights: tuple[Path, ...]
     revision: str | None = None
+    note: str = ""
 
     @cached_property
     def sha256(self) -> str:

@@ -65,6 +65,7 @@ def _model(run: Run) -> dict[str, str]:
     return {
         "model": source.name,
         "family": source.family,
+        **({"opened": source.note} if source.note else {}),
         "layers × heads": f"{cfg.n_layers} × {cfg.n_heads}",
         "width (stream, head, MLP)": f"{cfg.d_model}, {cfg.d_head}, {cfg.d_mlp or 'no MLP'}",
         "vocabulary, context": f"{cfg.d_vocab:,} tokens, {cfg.n_ctx:,} tokens",

@@ -18,6 +18,7 @@ from torch import Tensor
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, Family, skeleton
+from headlight.model.families.multimodal import KINDS, text_part, text_tensors
 from headlight.model.families.pieces import Pieces, parameters
 from headlight.model.families.tensors import (
     check_depth,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 UNEMBED = "lm_head.weight"
+SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 ACTIVATIONS = {
     "relu": "relu",
     "gelu": "gelu",
@@ -67,7 +69,12 @@ class Architecture:
     def family(self) -> Family[TransformerConfig]:
         """The family of this architecture's folders."""
         description = f"a Hugging Face {self.model_type} folder (config.json and safetensors)"
-        return Family(description, lambda path: model_type(path) == self.model_type, partial(read, self))
+        return Family(description, self._recognises, partial(read, self))
+
+    def _recognises(self, path: Path) -> bool:
+        kind = model_type(path)
+        part = text_part(read_json(path / "config.json")) if kind in KINDS else None
+        return self.model_type == (kind if part is None else part.get("model_type"))
 
 
 def read(architecture: Architecture, folder: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig]:
@@ -79,8 +86,12 @@ def read(architecture: Architecture, folder: Path, settings: dict[str, Any]) -> 
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
         ConfigError: settings in config.json that are not supported.
     """
-    config = read_config(architecture.model_type, read_json(folder / "config.json"))
-    tensors = _plain_names(architecture, read_folder(folder))
+    told, raw = read_json(folder / "config.json"), read_folder(folder)
+    part = text_part(told)
+    if part is not None:
+        raw = text_tensors(raw, architecture.unembed)
+    config = read_config(architecture.model_type, told if part is None else part, required=() if part else SIZES)
+    tensors = _plain_names(architecture, raw)
     translated = architecture.settings(config)
     if translated.get("tie_word_embeddings"):
         translated["tie_word_embeddings"] = _is_tied(architecture, tensors)
@@ -97,11 +108,12 @@ def read(architecture: Architecture, folder: Path, settings: dict[str, Any]) -> 
     check_tensors(tensors, needed)
     shapes = {name: tensor.shape for name, tensor in skeleton(cfg).state_dict().items()}
     state = parameters(pieces, {name: tensor.float() for name, tensor in tensors.items()}, shapes)
-    return Checkpoint(cfg, state, weight_files(folder))
+    note = f"the text's part of a {told['model_type']}, which reads images as well" if part else ""
+    return Checkpoint(cfg, state, weight_files(folder), note)
 
 
-def read_config(kind: str, told: dict[str, Any]) -> "PreTrainedConfig":
-    """config.json as transformers reads it.
+def read_config(kind: str, told: dict[str, Any], required: tuple[str, ...] = SIZES) -> "PreTrainedConfig":
+    """config.json as transformers reads it, if it tells all that is required.
 
     Raises:
         ConfigError: it lacks a size, contradicts itself, or asks for a quantisation.
@@ -116,7 +128,7 @@ def read_config(kind: str, told: dict[str, Any]) -> "PreTrainedConfig":
             "transformers, call model.dequantize() and model.save_pretrained(folder)."
         )
     config_class = CONFIG_MAPPING[kind]
-    for size in ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size"):
+    for size in required:
         theirs = config_class.attribute_map.get(size, size)
         if size not in told and theirs not in told:
             raise ConfigError(f"config.json lacks {theirs}, which a {kind} model has.")

@@ -18,7 +18,7 @@ Config = TypeVar("Config", TransformerConfig, Seq2SeqConfig)
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[Config]):
-    """A checkpoint as a config, the state dict that a model of that config takes, and the files it is in.
+    """A checkpoint as a config, the state dict that a model of that config takes, the files it is in, and a note on it.
 
     The tensors are views of the memory-mapped files wherever these hold float32.
     """
@@ -26,6 +26,7 @@ class Checkpoint(Generic[Config]):
     cfg: Config
     state: dict[str, Tensor]
     files: tuple[Path, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True)
