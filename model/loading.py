@@ -10,7 +10,17 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError, ModelNotFoundError, nearest
-from headlight.model.families import FAMILIES, SEQ2SEQ_FAMILIES, Checkpoint, Family, hub, seq2seq_skeleton, skeleton
+from headlight.model.families import (
+    FAMILIES,
+    SEQ2SEQ_FAMILIES,
+    Checkpoint,
+    DType,
+    Family,
+    hub,
+    seq2seq_skeleton,
+    skeleton,
+)
+from headlight.model.families.tensors import vectors_in_float32
 from headlight.model.families.transformer_lens import PICKLES
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.source import Source
@@ -49,7 +59,12 @@ def _classifiers() -> dict[str, Path]:
 
 
 def load(
-    source: str | Path, revision: str | None = None, *, allow_pickle: bool = True, **config_overrides: Any
+    source: str | Path,
+    revision: str | None = None,
+    *,
+    allow_pickle: bool = True,
+    dtype: DType = "float32",
+    **config_overrides: Any,
 ) -> Transformer:
     """Open an embedded model by name, a folder or file by path, or a hub name; names are looked up in this order.
 
@@ -58,7 +73,9 @@ def load(
     hub name. `allow_pickle=False` refuses .pt files, which even without code in them are a risk that a server should
     not take.
 
-    The parameters are float32 views of the memory-mapped files and take no gradient. The model's `source` says where
+    The parameters are views of the memory-mapped files and take no gradient. `dtype` is what matrices are kept in:
+    "float32", to which others are converted, "stored", whatever the files hold, of which nothing is copied, or
+    "bfloat16"; everything is computed in float32. The model's `source` says where
     they came from, and its `tokenizer` is None if none lies beside them.
 
     Raises:
@@ -79,7 +96,7 @@ def load(
         raise CheckpointError(f"{path.name} is a pickle, which is not opened here. Save the tensors as safetensors.")
     family = _family(path, path.name)
     with _no_collection():
-        checkpoint = FAMILIES[family].read(path, config_overrides)
+        checkpoint = FAMILIES[family].read(path, config_overrides, dtype)
         model = build(checkpoint)
     model.source = Source(str(source), path, family, checkpoint.files, commit, checkpoint.note)
     model.tokenizer = Tokenizer.from_folder(path) if has_tokenizer(path) else None
@@ -111,7 +128,7 @@ def load_seq2seq(source: str | Path) -> Seq2SeqTransformer:
         kinds = " or ".join(family.description for family in SEQ2SEQ_FAMILIES.values())
         raise CheckpointError(f"{path.name} is not an encoder-decoder of a kind that is known: it can be {kinds}.")
     with _no_collection():
-        checkpoint = SEQ2SEQ_FAMILIES[family].read(path, {})
+        checkpoint = SEQ2SEQ_FAMILIES[family].read(path, {}, "float32")
         model = seq2seq_skeleton(checkpoint.cfg)
         model.load_state_dict(checkpoint.state, assign=True)
     model.source = Source(str(source), path, family, checkpoint.files)
@@ -127,7 +144,7 @@ def _side(folder: Path, side: str) -> Tokenizer | None:
 def build(checkpoint: Checkpoint[TransformerConfig]) -> Transformer:
     """The model whose parameters are the checkpoint's own tensors; nothing is initialised or copied."""
     model = skeleton(checkpoint.cfg)
-    model.load_state_dict(checkpoint.state, assign=True)
+    model.load_state_dict(vectors_in_float32(checkpoint.state), assign=True)
     return model
 
 

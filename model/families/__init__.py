@@ -37,7 +37,7 @@ from headlight.model.families import (
     starcoder2,
     transformer_lens,
 )
-from headlight.model.families.family import Checkpoint, Family, seq2seq_skeleton, skeleton
+from headlight.model.families.family import Checkpoint, DType, Family, seq2seq_skeleton, skeleton
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
 FAMILIES: dict[str, Family[TransformerConfig]] = {
@@ -80,4 +80,4 @@ SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {
     "marian": marian.FAMILY,
 }
 
-__all__ = ["FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "Checkpoint", "Family", "seq2seq_skeleton", "skeleton"]
+__all__ = ["FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "Checkpoint", "DType", "Family", "seq2seq_skeleton", "skeleton"]

@@ -17,13 +17,14 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
-from headlight.model.families.family import Checkpoint, Family, skeleton
+from headlight.model.families.family import Checkpoint, DType, Family, skeleton
 from headlight.model.families.multimodal import KINDS, text_part, text_tensors
 from headlight.model.families.pieces import Pieces, parameters
 from headlight.model.families.tensors import (
     check_depth,
     check_experts,
     check_tensors,
+    in_dtype,
     model_type,
     read_folder,
     weight_files,
@@ -77,10 +78,10 @@ class Architecture:
         return self.model_type == (kind if part is None else part.get("model_type"))
 
 
-def read(architecture: Architecture, folder: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig]:
+def read(
+    architecture: Architecture, folder: Path, settings: dict[str, Any], dtype: DType
+) -> Checkpoint[TransformerConfig]:
     """A folder's config and parameters, the latter as views of its files.
-
-    float16 and bfloat16 checkpoints are converted to float32, in which everything is computed.
 
     Raises:
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
@@ -107,7 +108,7 @@ def read(architecture: Architecture, folder: Path, settings: dict[str, Any]) -> 
     tensors = _without_ignored(architecture, tensors, needed)
     check_tensors(tensors, needed)
     shapes = {name: tensor.shape for name, tensor in skeleton(cfg).state_dict().items()}
-    state = parameters(pieces, {name: tensor.float() for name, tensor in tensors.items()}, shapes)
+    state = parameters(pieces, in_dtype(tensors, dtype), shapes)
     note = f"the text's part of a {told['model_type']}, which reads images as well" if part else ""
     return Checkpoint(cfg, state, weight_files(folder), note)
 

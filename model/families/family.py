@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,11 +16,14 @@ from headlight.model.transformer import Transformer
 Config = TypeVar("Config", TransformerConfig, Seq2SeqConfig)
 
 
+DType = Literal["float32", "stored", "bfloat16"]
+
+
 @dataclass(frozen=True)
 class Checkpoint(Generic[Config]):
     """A checkpoint as a config, the state dict that a model of that config takes, the files it is in, and a note on it.
 
-    The tensors are views of the memory-mapped files wherever these hold float32.
+    The tensors are views of the memory-mapped files wherever these hold them in the dtype that was asked for.
     """
 
     cfg: Config
@@ -33,14 +36,14 @@ class Checkpoint(Generic[Config]):
 class Family(Generic[Config]):
     """One kind of checkpoint.
 
-    `read(path, settings)` lets the caller's settings (names of the config's fields) override and complete what the
-    checkpoint says. It raises CheckpointError if the files are damaged or their tensors are not those that the config
-    asks for, and ConfigError if settings are missing, contradictory or not supported.
+    `read(path, settings, dtype)` lets the caller's settings (names of the config's fields) override and complete what
+    the checkpoint says. It raises CheckpointError if the files are damaged or their tensors are not those that the
+    config asks for, and ConfigError if settings are missing, contradictory or not supported.
     """
 
     description: str
     recognises: Callable[[Path], bool]
-    read: Callable[[Path, dict[str, Any]], Checkpoint[Config]]
+    read: Callable[[Path, dict[str, Any], DType], Checkpoint[Config]]
 
 
 def skeleton(cfg: TransformerConfig) -> Transformer:

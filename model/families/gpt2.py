@@ -15,8 +15,16 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
-from headlight.model.families.family import Checkpoint, Family
-from headlight.model.families.tensors import check_depth, check_tensors, listed, model_type, read_folder, weight_files
+from headlight.model.families.family import Checkpoint, DType, Family
+from headlight.model.families.tensors import (
+    check_depth,
+    check_tensors,
+    in_dtype,
+    listed,
+    model_type,
+    read_folder,
+    weight_files,
+)
 from headlight.model.files import read_json
 
 DEFAULTS: dict[str, object] = {
@@ -72,10 +80,8 @@ def recognises(path: Path) -> bool:
     return model_type(path) == "gpt2"
 
 
-def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig]:
+def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[TransformerConfig]:
     """A GPT-2 folder's config and parameters, the latter as views of its files.
-
-    float16 and bfloat16 checkpoints are converted to float32, in which everything is computed.
 
     Raises:
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
@@ -89,9 +95,7 @@ def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig
         tensors.pop("lm_head.weight", None)
     check_depth(tensors, cfg.n_layers)
     check_tensors(tensors, tensor_shapes(cfg))
-    return Checkpoint(
-        cfg, _views(cfg, {name: tensor.float() for name, tensor in tensors.items()}), weight_files(folder)
-    )
+    return Checkpoint(cfg, _views(cfg, in_dtype(tensors, dtype)), weight_files(folder))
 
 
 FAMILY = Family("a Hugging Face GPT-2 folder (config.json and safetensors)", recognises, read)

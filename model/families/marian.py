@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.errors import ConfigError
-from headlight.model.families.family import Checkpoint, Family
+from headlight.model.families.family import Checkpoint, DType, Family
 from headlight.model.families.gpt2 import ACTIVATIONS
 from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_folder, weight_files
 from headlight.model.files import read_json
@@ -56,7 +56,7 @@ def recognises(path: Path) -> bool:
     return model_type(path) == "marian"
 
 
-def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[Seq2SeqConfig]:
+def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Seq2SeqConfig]:
     """A Marian folder's config and parameters, the matrices views of its files.
 
     Raises:

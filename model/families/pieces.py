@@ -92,7 +92,7 @@ def joined(first: Piece, *others: Piece, by: Callable[..., Tensor]) -> Piece:
 
 def one_plus(piece: Piece) -> Piece:
     """A gain that is stored less 1."""
-    return piece.then(lambda tensor: 1 + tensor)
+    return piece.then(lambda tensor: 1 + tensor.float())
 
 
 def parameters(pieces: Pieces, tensors: dict[str, Tensor], shapes: dict[str, torch.Size]) -> dict[str, Tensor]:

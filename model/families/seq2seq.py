@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from headlight.model.families.family import Checkpoint, Family, seq2seq_skeleton
+from headlight.model.families.family import Checkpoint, DType, Family, seq2seq_skeleton
 from headlight.model.families.own import WEIGHTS, config_of, save
 from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_safetensors
 from headlight.model.files import read_json
@@ -20,7 +20,7 @@ def recognises(path: Path) -> bool:
     return model_type(path) == MODEL_TYPE
 
 
-def read(folder: Path, settings: dict[str, Any]) -> Checkpoint[Seq2SeqConfig]:
+def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Seq2SeqConfig]:
     """The folder's config and parameters, in the layout in which a product over all heads needs no copy.
 
     Raises:

@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
+from headlight.model.families.family import DType
 from headlight.model.files import read_json, reason
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -133,6 +134,28 @@ def check_tensors(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int,
         "Nothing computed with them would mean anything: take an earlier checkpoint of that training, or copy or "
         "download the file again.",
     )
+
+
+def in_dtype(tensors: Mapping[str, Tensor], dtype: DType) -> dict[str, Tensor]:
+    """A checkpoint's tensors in the dtype in which the model is to keep its matrices.
+
+    "stored" leaves them as they are, and "bfloat16" what is no matrix. What is in its dtype already is not copied.
+    """
+    match dtype:
+        case "float32":
+            return {name: tensor.float() for name, tensor in tensors.items()}
+        case "bfloat16":
+            return {name: tensor.bfloat16() if tensor.ndim > 1 else tensor for name, tensor in tensors.items()}
+        case "stored":
+            return dict(tensors)
+
+
+def vectors_in_float32(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A state dict in which only matrices, those that products are made with, are kept in half precision."""
+    return {
+        name: tensor if name.rpartition(".")[2].lstrip("_").startswith("W_") else tensor.float()
+        for name, tensor in state.items()
+    }
 
 
 def _refuse(what: str, offenders: Iterable[str], next_step: str = "") -> None:

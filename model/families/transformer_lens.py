@@ -13,8 +13,8 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
-from headlight.model.families.family import Checkpoint, Family, skeleton
-from headlight.model.families.tensors import check_tensors, listed, read_safetensors
+from headlight.model.families.family import Checkpoint, DType, Family, skeleton
+from headlight.model.families.tensors import check_tensors, in_dtype, listed, read_safetensors
 
 PICKLES = (".pt", ".pth")
 BUFFERS = re.compile(r"blocks\.\d+\.attn\.(mask|IGNORE)")
@@ -25,10 +25,10 @@ def recognises(path: Path) -> bool:
     return path.is_file() and path.suffix in (".safetensors", *PICKLES)
 
 
-def read(path: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig]:
+def read(path: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[TransformerConfig]:
     """A state dict's config, inferred and completed by the caller's settings, and its tensors as they are.
 
-    float16 and bfloat16 are converted to float32, in which everything is computed. `eps` is 1e-5 and `attn_scale`
+    `eps` is 1e-5 and `attn_scale`
     sqrt(d_head) unless the settings say otherwise.
 
     Raises:
@@ -43,7 +43,7 @@ def read(path: Path, settings: dict[str, Any]) -> Checkpoint[TransformerConfig]:
     cfg = TransformerConfig(**(inferred | settings))
     shapes = {name: tuple(tensor.shape) for name, tensor in skeleton(cfg).state_dict().items()}
     check_tensors(tensors, shapes)
-    return Checkpoint(cfg, {name: tensor.float() for name, tensor in tensors.items()}, (path,))
+    return Checkpoint(cfg, in_dtype(tensors, dtype), (path,))
 
 
 FAMILY = Family("a TransformerLens state dict (.safetensors or .pt)", recognises, read)

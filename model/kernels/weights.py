@@ -12,7 +12,7 @@ from einops import einsum
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.kernels.backend import backend
+from headlight.model.kernels.backend import backend, default
 
 # Where the other ways were measured to be faster than a plain matrix product, on an AMD EPYC with torch 2.13:
 FEW = 4  # rows of x; for 8 they are as fast
@@ -20,6 +20,7 @@ LARGE = 2**18  # elements of a matrix; a smaller one stays in the processor's ca
 WIDEST = 2**14  # columns of a matrix that is read by rows
 BLOCK = 64  # rows of a matrix taken at a time, which stay in the cache while all rows of x use them
 WIDE_BLOCK = 128  # rows taken at a time of a transposed matrix, whose columns lie side by side
+WIDENED = 2**21  # elements of a matrix in half precision that are float32 at a time: 8 MB
 SUM = 0  # embedding_bag's name for it
 HAS_KERNEL = "fbgemm" in torch.backends.quantized.supported_engines  # without it embedding_bag is slow
 
@@ -32,6 +33,8 @@ def product(
     In inference mode on the CPU, x times a large matrix comes to the same float32 sums another way: their terms are
     added in another order, so that they differ by rounding. Where derivatives may be asked for it is einsum.
     """
+    if W.dtype != x.dtype:
+        return _widened(x, W, equation, b)
     order, n_summed = _axes(equation)
     rows = x.shape[: x.ndim - n_summed]
     n_rows = rows.numel()
@@ -44,6 +47,24 @@ def product(
         out = few if b is None else few.add_(b.reshape(-1))
     else:
         out = backend().multiply(flat, matrix, None if b is None else b.reshape(-1))
+    return out.reshape(*rows, *(W.shape[axis] for axis in order[n_summed:]))
+
+
+def _widened(
+    x: Float[Tensor, "..."], W: Float[Tensor, "..."], equation: str, b: Float[Tensor, "..."] | None
+) -> Float[Tensor, "..."]:
+    """The `product` with a matrix in half precision, which is made float32 some columns at a time."""
+    order, n_summed = _axes(equation)
+    matrix = _matrix(W.permute(order), n_summed) if torch.is_inference_mode_enabled() else None
+    if matrix is None:
+        return product(x, W.to(x.dtype), equation, b)
+    rows, (d_in, d_out) = x.shape[: x.ndim - n_summed], matrix.shape
+    flat, bias = x.reshape(rows.numel(), d_in), None if b is None else b.reshape(-1)
+    multiply = backend().multiply if x.device.type == "cpu" else default
+    out, step = x.new_empty(len(flat), d_out), max(1, WIDENED // d_in)
+    for first in range(0, d_out, step):
+        some = slice(first, first + step)
+        out[:, some] = multiply(flat, matrix[:, some].to(x.dtype), None if bias is None else bias[some])
     return out.reshape(*rows, *(W.shape[axis] for axis in order[n_summed:]))
 
 

@@ -14,7 +14,7 @@ from headlight.model.kernels import product, products
 from headlight.model.layers.biases import build_bias
 from headlight.model.layers.dropout import Dropout
 from headlight.model.layers.norms import build_head_norm
-from headlight.model.layers.parameters import normal, per_head, zeros
+from headlight.model.layers.parameters import normal, per_head, widened, zeros
 from headlight.model.layers.positions import Positions
 from headlight.model.layers.rotary import build_rotary
 from headlight.model.layers.scores import ScoreRule, mix
@@ -84,7 +84,7 @@ class Attention(nn.Module):
         z = tap("hook_z", self._attend(q, k, v, self.rule(positions), tap))
         if tap.look("hook_result") is not Look.NEVER:
             to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
-            return tap("hook_result", einsum(z, self.W_O, to_result)).sum(2) + self.b_O
+            return tap("hook_result", einsum(z, widened(self.W_O), to_result)).sum(2) + self.b_O
         return product(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query d_model", self.b_O)
 
     def read(

@@ -8,7 +8,7 @@ from headlight.model.config import TransformerConfig
 from headlight.model.hooks import NO_TAP, Tap
 from headlight.model.kernels import product
 from headlight.model.layers.norms import NoNorm, build_norm
-from headlight.model.layers.parameters import normal, zeros
+from headlight.model.layers.parameters import normal, widened, zeros
 
 
 class Embed(nn.Module):
@@ -22,7 +22,7 @@ class Embed(nn.Module):
         self.ln = build_norm(cfg, cfg.d_embed) if cfg.post_embedding_ln else NoNorm()
 
     def forward(self, tokens: Int[Tensor, "batch pos"], tap: Tap = NO_TAP) -> Float[Tensor, "batch pos d_embed"]:
-        rows = self.W_E[tokens]
+        rows = widened(self.W_E[tokens])
         if self.scale != 1.0:
             rows = rows * torch.tensor(self.scale, dtype=rows.dtype)  # rounded as Gemma was trained with it
         return self.ln(rows, tap.within("ln"))
@@ -41,7 +41,7 @@ class TiedEmbed(nn.Module):
         return self._embed[0].W_E
 
     def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
-        return self.W_E[tokens]
+        return widened(self.W_E[tokens])
 
 
 class PosEmbed(nn.Module):
@@ -53,7 +53,7 @@ class PosEmbed(nn.Module):
         self.W_pos = normal(cfg.n_ctx, cfg.d_embed)
 
     def forward(self, positions: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
-        return self.W_pos[positions]
+        return widened(self.W_pos[positions])
 
 
 class TokenTypeEmbed(nn.Module):
@@ -69,7 +69,7 @@ class TokenTypeEmbed(nn.Module):
         self.W_token_type = normal(cfg.n_token_types, cfg.d_embed)
 
     def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
-        return self.W_token_type[torch.zeros_like(tokens)]
+        return widened(self.W_token_type[torch.zeros_like(tokens)])
 
 
 class EmbedProject(nn.Module):
