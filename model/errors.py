@@ -24,6 +24,10 @@ class InputError(HeadlightError):
     """A prompt, or token ids, that the model cannot take."""
 
 
+class NotFiniteError(HeadlightError):
+    """A pass whose numbers become infinite, or no numbers at all."""
+
+
 class TrainingError(HeadlightError):
     """Training data that cannot be used, or a run that cannot begin or go on."""
 

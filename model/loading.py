@@ -99,8 +99,24 @@ def load(
         checkpoint = FAMILIES[family].read(path, config_overrides, dtype)
         model = build(checkpoint)
     model.source = Source(str(source), path, family, checkpoint.files, commit, checkpoint.note)
-    model.tokenizer = Tokenizer.from_folder(path) if has_tokenizer(path) else None
+    model.tokenizer = _tokenizer(path, model.cfg.d_vocab)
     return model
+
+
+def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
+    """The tokenizer beside a checkpoint, if it fits the embedding. Embeddings have spare rows at times.
+
+    Special tokens may lie beyond them: those that somebody has added are in no text unless they are asked for.
+    """
+    if not has_tokenizer(path):
+        return None
+    tokenizer = Tokenizer.from_folder(path)
+    if tokenizer.n_words > d_vocab:
+        raise CheckpointError(
+            f"The tokenizer beside the checkpoint has {tokenizer.n_words} words, the model embeddings for {d_vocab} "
+            "tokens: they do not belong together. Put the model's own tokenizer in its place, or take it away."
+        )
+    return tokenizer
 
 
 def load_seq2seq(source: str | Path) -> Seq2SeqTransformer:

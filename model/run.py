@@ -23,6 +23,7 @@ from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Look, Tap
 from headlight.model.host import HERE, Host, Value
 from headlight.model.layers import ScoreRule, place
+from headlight.model.overflow import check_finite
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
@@ -201,7 +202,7 @@ def make_run(
     copy of the model on another device, where the pass is to be made.
 
     Raises:
-        HeadlightError: an edit that this model or prompt does not allow.
+        HeadlightError: an edit that this model or prompt does not allow, or numbers that become infinite.
     """
     n_prompt = len(tokens)
     tokens = torch.cat([tokens, torch.tensor(written, dtype=torch.long)])
@@ -210,6 +211,8 @@ def make_run(
     editing = tap(running, inputs, edits, bos, n_prompt, means)
     reduce = _Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
+    next_logits = running.to_logits(final[:, -1:])[0, 0].cpu()
+    check_finite(reduce.kept, final, next_logits)
     mask = place(model.cfg.attention_dir, None, len(tokens), tokens.device).mask[0, 0]
     return Run(
         model=model,
@@ -221,7 +224,7 @@ def make_run(
         thumbnails=torch.stack(reduce.thumbnails),
         hidden=~attention.max_pool(mask, THUMBNAIL),
         scores=stack(reduce.scores),
-        next_logits=running.to_logits(final[:, -1:])[0, 0].cpu(),
+        next_logits=next_logits,
         edits=edits,
         tap=editing,
         written=written,

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from headlight.model.config import TransformerConfig
+from headlight.model.config import TransformerConfig, check_size
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, DType, Family, skeleton
 from headlight.model.families.multimodal import KINDS, text_part, text_tensors
@@ -93,7 +93,7 @@ def read(
         raw = text_tensors(raw, architecture.unembed)
     config = read_config(architecture.model_type, told if part is None else part, required=() if part else SIZES)
     tensors = _plain_names(architecture, raw)
-    translated = architecture.settings(config)
+    translated = _translated(architecture, config)
     if translated.get("tie_word_embeddings"):
         translated["tie_word_embeddings"] = _is_tied(architecture, tensors)
     cfg = TransformerConfig(**(translated | settings))
@@ -111,6 +111,15 @@ def read(
     state = parameters(pieces, in_dtype(tensors, dtype), shapes)
     note = f"the text's part of a {told['model_type']}, which reads images as well" if part else ""
     return Checkpoint(cfg, state, weight_files(folder), note)
+
+
+def _translated(architecture: Architecture, config: "PreTrainedConfig") -> dict[str, Any]:
+    try:
+        return architecture.settings(config)
+    except ArithmeticError as error:
+        raise ConfigError(
+            f"config.json holds a number that a {architecture.model_type} model cannot have ({error})."
+        ) from error
 
 
 def read_config(kind: str, told: dict[str, Any], required: tuple[str, ...] = SIZES) -> "PreTrainedConfig":
@@ -133,6 +142,7 @@ def read_config(kind: str, told: dict[str, Any], required: tuple[str, ...] = SIZ
         theirs = config_class.attribute_map.get(size, size)
         if size not in told and theirs not in told:
             raise ConfigError(f"config.json lacks {theirs}, which a {kind} model has.")
+        check_size(f"config.json's {theirs}", told.get(theirs, told.get(size)))
     try:
         config = config_class.from_dict(told)
     except Exception as error:  # whatever a strict config class finds fault with

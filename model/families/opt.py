@@ -8,7 +8,7 @@ Source: transformers' OPTConfig and modeling_opt.
 
 from typing import Any
 
-import torch
+from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError
@@ -56,9 +56,14 @@ def _narrow_embedding(cfg: TransformerConfig, width: int) -> Pieces:
     rows = table("decoder.embed_tokens.weight", cfg.d_vocab, width)
     columns = linear(UNEMBED, width, cfg.d_vocab)
     return {
-        "embed.W_E": joined(rows, linear("decoder.project_in.weight", width, cfg.d_model), by=torch.matmul),
-        "unembed.W_U": joined(linear("decoder.project_out.weight", cfg.d_model, width), columns, by=torch.matmul),
+        "embed.W_E": joined(rows, linear("decoder.project_in.weight", width, cfg.d_model), by=_product),
+        "unembed.W_U": joined(linear("decoder.project_out.weight", cfg.d_model, width), columns, by=_product),
     }
+
+
+def _product(first: Tensor, second: Tensor) -> Tensor:
+    """In float32 whatever the files hold: what they hold was not rounded twice."""
+    return first.float() @ second.float()
 
 
 def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:

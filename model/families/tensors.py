@@ -42,34 +42,46 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
     """The safetensors files of a Hugging Face folder, one or the shards that its index names.
 
     Raises:
-        CheckpointError: there are none, or the index is damaged or names a file outside the folder.
+        CheckpointError: there are none, one is missing, or the index is damaged or names a file outside the folder.
     """
+    return tuple(_shards(folder))
+
+
+def _shards(folder: Path) -> dict[Path, list[str]]:
+    """The files, and which tensors the index says that each holds; nothing is said of a single file."""
     single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
     if single.is_file():
-        return (single,)
+        return {single: []}
     if not index.is_file():
         raise CheckpointError(
             f"The folder holds neither {single.name} nor {index.name}, and no other format is read. Save the model "
             "with transformers' save_pretrained(folder)."
         )
-    shard_of = read_json(index).get("weight_map")
+    shard_of = read_json(index, unique=True).get("weight_map")
     if not isinstance(shard_of, dict) or not shard_of:
         raise CheckpointError(f"{index.name} has no weight_map that says which file holds which tensor.")
     for name in shard_of.values():
         if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
             raise CheckpointError(f"{index.name} names {name!r}; it may only name safetensors files beside itself.")
-    return tuple(folder / name for name in sorted(set(shard_of.values())))
+    shards = {file: [name for name in shard_of if shard_of[name] == file] for file in sorted(set(shard_of.values()))}
+    if missing := [file for file in shards if not (folder / file).is_file()]:
+        raise CheckpointError(
+            f"The folder lacks {listed(missing)}, which {index.name} names. Copy or download it again."
+        )
+    return {folder / file: names for file, names in shards.items()}
 
 
 def read_folder(folder: Path) -> dict[str, Tensor]:
     """The tensors of a Hugging Face folder, in one file or sharded.
 
     Raises:
-        CheckpointError: a file is missing or damaged, or two shards hold a tensor of the same name.
+        CheckpointError: a file is missing or damaged, two shards hold a tensor of the same name, or one lacks a tensor
+            that the index says it holds.
     """
     tensors: dict[str, Tensor] = {}
-    for file in weight_files(folder):
+    for file, names in _shards(folder).items():
         shard = read_safetensors(file)
+        _refuse(f"lacks in {file.name} what its index says is there:", (name for name in names if name not in shard))
         _refuse("has in several files the tensors", tensors.keys() & shard.keys())
         tensors |= shard
     return tensors
