@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headlight.model.config import TransformerConfig
-from headlight.model.hooks import Tap
+from headlight.model.hooks import NO_TAP, Tap
 from headlight.model.layers import Dropout, NoNorm, Positions, build_attention, build_mlp, build_norm
 
 Stream = Float[Tensor, "batch pos d_model"]
@@ -28,10 +28,18 @@ class AttnOnlyBlock(nn.Module):
         attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
         return tap("hook_resid_post", resid_pre + attn_out)
 
+    def attn_in(self, resid_pre: Stream) -> Stream:
+        """What attention reads of the stream."""
+        return self.ln1(resid_pre, NO_TAP)
+
     def attn_out(self, normalized: Stream, positions: Positions, tap: Tap) -> Stream:
         """What attention writes to the stream."""
         given = self.attn(normalized, positions, tap.within("attn"))
         return tap("hook_attn_out", self._written(self.ln1_post(given, tap.within("ln1_post"))))
+
+    def after(self, part: str, resid: Stream) -> Stream:
+        """What becomes of the stream once a part was added to it."""
+        return resid
 
     def _written(self, given: Stream) -> Stream:
         return self.dropout(given if self.residual_scale == 1.0 else given * self.residual_scale)
@@ -55,6 +63,10 @@ class Block(AttnOnlyBlock):
 
     def _build_between(self, cfg: TransformerConfig, layer: int) -> None:
         """What stands between attention and the MLP; built there, so that a seed draws what it always drew."""
+
+    def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
+        """What the MLP reads of the streams before attention and after it."""
+        return self.ln2(resid_mid, NO_TAP)
 
     def mlp_out(self, normalized: Stream, tap: Tap) -> Stream:
         """What the MLP writes to the stream."""
@@ -81,6 +93,10 @@ class ParallelBlock(Block):
         mlp_in = normalized if self.shares_norm else self.ln2(resid_pre, tap.within("ln2"))
         return tap("hook_resid_post", resid_pre + attn_out + self.mlp_out(mlp_in, tap))
 
+    def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
+        """What the MLP reads of the streams before attention and after it: the one before, as attention does."""
+        return (self.ln1 if self.shares_norm else self.ln2)(resid_pre, NO_TAP)
+
 
 class PostNormBlock(Block):
     """A block of the original paper: the stream is normalised after each addition.
@@ -97,6 +113,18 @@ class PostNormBlock(Block):
         normalized = self.ln1(resid_mid, tap.within("ln1"))
         resid_post = tap("hook_resid_post", normalized + self.mlp_out(normalized, tap))
         return self.ln2(resid_post, tap.within("ln2"))
+
+    def attn_in(self, resid_pre: Stream) -> Stream:
+        """What attention reads of the stream: that itself."""
+        return resid_pre
+
+    def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
+        """What the MLP reads: the stream after attention, which is normalised already."""
+        return resid_mid
+
+    def after(self, part: str, resid: Stream) -> Stream:
+        """The stream normalised, once a part was added to it."""
+        return (self.ln1 if part == "attn_out" else self.ln2)(resid, NO_TAP)
 
 
 class CrossBlock(Block):

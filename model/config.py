@@ -198,6 +198,11 @@ class TransformerConfig:
         return (("attn_out", between), ("mlp_out", "resid_post"))
 
     @property
+    def states(self) -> int:
+        """How many streams with a name a layer has after what it reads: after attention and after its MLP, or one."""
+        return sum(state is not None for _, state in self.written)
+
+    @property
     def is_grouped(self) -> bool:
         """Whether groups of heads share keys and values."""
         return self.n_key_value_heads != self.n_heads

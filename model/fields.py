@@ -18,7 +18,8 @@ from headlight.model.analysis.grouping import grouped
 from headlight.model.axis import Axis, Group
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
-from headlight.model.head import attend, write_norms
+from headlight.model.head import attend, normalizers, write_lengths, write_norms
+from headlight.model.linear import write_scales
 from headlight.model.run import Run
 
 Show = Literal["weight", "score", "write", "disagreement"]
@@ -61,6 +62,8 @@ def title(show: Show) -> str:
 class Attention:
     """One head's attention over the units of one run: weights, scores (-inf where masked), and per key ‖v W_O‖.
 
+    `write_scales` are what each query's writes are divided by, where a norm stands behind the heads.
+
     Words and sentences have weights alone: a score or a write belongs to a token. Weights that were `edited` may be
     another softmax than the scores'.
     """
@@ -69,14 +72,16 @@ class Attention:
     scores: Cells
     write_norms: Float[Tensor, " key"]
     edited: bool = False
+    write_scales: Float[Tensor, " query"] | None = None
+    sink: float | None = None
 
     @property
     def logsumexp(self) -> Float[Tensor, " query"]:
         """What makes scores of a row's weights (nats); not a number where an edit has parted them."""
-        normalizer = self.scores.logsumexp(-1)
+        normalizer = normalizers(self.scores, self.sink)
         if not self.edited:
             return normalizer
-        parted = (self.scores.softmax(-1) - self.weights).abs().amax(-1) > ROUNDING
+        parted = ((self.scores - normalizer[:, None]).exp() - self.weights).abs().amax(-1) > ROUNDING
         return normalizer.masked_fill(parted, torch.nan)
 
 
@@ -84,10 +89,11 @@ def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
     """One head's attention on the run's own tokens, or on the units that `group` makes of them."""
     attended = attend(run, *head)
     if group is None:
-        return Attention(attended.pattern, attended.scores, write_norms(run, *head), attended.edited)
+        norms, scales = write_norms(run, *head), write_scales(run, head[0])
+        return Attention(attended.pattern, attended.scores, norms, attended.edited, scales, attended.sink)
     weights = grouped(attended.pattern, group)
-    # Groups are tokens in a row: one is seen from another exactly as a token from a token.
-    masked = torch.full_like(weights, run.cfg.attention_dir == "causal", dtype=torch.bool).triu(1)
+    seen = run.rule(head[0]).mask[0, 0].float()  # a unit is seen where one of its tokens is, by one of the other's
+    masked = grouped(seen, group) == 0
     nothing = torch.full_like(weights, torch.nan)
     return Attention(weights, nothing.masked_fill(masked, -torch.inf), nothing[0])
 
@@ -103,7 +109,8 @@ def cells(attended: Attention, how: How) -> Cells:
         case "score":
             values = attended.scores
         case "write":
-            values = weights * attended.write_norms
+            lengths, scales = weights * attended.write_norms, attended.write_scales
+            values = lengths if scales is None else lengths / scales[:, None]
         case "disagreement":
             values = attention.disagreement(weights, attended.write_norms).values
     hidden = attended.scores.isneginf()
@@ -168,7 +175,7 @@ def alike(run: Run, head: Head) -> Measure:
 
 def largest_write(run: Run, head: Head) -> float:
     """The largest ‖weight · v W_O‖ (L2 norm) of a head's cells."""
-    return float((attend(run, *head).pattern * write_norms(run, *head)).max())
+    return float(write_lengths(run, *head, attend(run, *head).pattern).max())
 
 
 def head_score(run: Run, name: str, head: Head) -> float:

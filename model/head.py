@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import attention, head_steps
-from headlight.model.layers import attention_scale
+from headlight.model.linear import norm_before, write_scales, writes_at_unit_scale
 from headlight.model.run import Run
 
 
@@ -16,12 +16,27 @@ from headlight.model.run import Run
 class HeadAttention:
     """One head's attention on demand, row = query and column = key: scores (-inf where masked) and their softmax.
 
-    Where an edit has changed the pattern it need not be that any more.
+    Where an edit has changed the pattern it need not be that any more. A `sink` is a score that takes part in every
+    row's softmax and stands for no key, so that rows sum to less than 1.
     """
 
     scores: Float[Tensor, "query key"]
     pattern: Float[Tensor, "query key"]
     edited: bool = False
+    sink: float | None = None
+
+    @property
+    def to_sink(self) -> Float[Tensor, " query"]:
+        """What of each row's weight goes to the sink; nothing where there is none."""
+        if self.sink is None:
+            return torch.zeros(len(self.pattern))
+        return (self.sink - normalizers(self.scores, self.sink)).exp()
+
+
+def normalizers(scores: Float[Tensor, "query key"], sink: float | None) -> Float[Tensor, " query"]:
+    """What has to be taken off each row's scores, and off the sink's, so that their exponentials sum to 1 (nats)."""
+    of_keys = scores.logsumexp(-1)
+    return of_keys if sink is None else of_keys.logaddexp(torch.tensor(sink))
 
 
 def attend(made: Run, layer: int, head: int) -> HeadAttention:
@@ -35,20 +50,32 @@ def attend(made: Run, layer: int, head: int) -> HeadAttention:
     with torch.inference_mode():
         scores = made.tap(edited[0], rule.scores(q, k))
         pattern = made.tap(edited[1], rule.pattern(scores))
-        return HeadAttention(scores[0, at], pattern[0, at], bool(made.tap.look(edited[1])))
+        sink = None if rule.sinks is None else float(rule.sinks[at])
+        return HeadAttention(scores[0, at], pattern[0, at], bool(made.tap.look(edited[1])), sink)
 
 
 def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
-    """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm)."""
-    v = made.values_of(layer, head)[:, None]
-    W_O = made.model.block(layer).attn.W_O[head : head + 1]
+    """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm).
+
+    Where a norm stands behind the heads, its gain is counted; its scale, which is the query's, is left out.
+    """
+    v, W_O = made.values_of(layer, head)[:, None], made.model.block(layer).attn.W_O[head : head + 1]
     with torch.inference_mode():
-        return attention.write_norms(v, W_O).values[0]
+        return attention.write_norms(v, writes_at_unit_scale(made.model, layer, W_O)).values[0]
+
+
+def write_lengths(made: Run, layer: int, head: int, pattern: Float[Tensor, "query key"]) -> Float[Tensor, "query key"]:
+    """How long what each query takes from each key is, by these weights: weight times ‖v W_O‖ (L2 norm).
+
+    Where a norm stands behind the heads it is divided by that norm's scale at the query.
+    """
+    lengths, scales = pattern * write_norms(made, layer, head), write_scales(made, layer)
+    return lengths if scales is None else lengths / scales[:, None]
 
 
 @dataclass(frozen=True, eq=False)
 class HeadWeights:
-    """One head's parameters, and its layer's LayerNorm (None where there is none), output bias and scale."""
+    """One head's parameters, and the norm before its layer (None where there is none), output bias and scale."""
 
     norm: head_steps.Norm | None
     W_Q: Float[Tensor, "d_model d_head"]
@@ -64,21 +91,21 @@ class HeadWeights:
 
 def head_weights(made: Run, layer: int, head: int) -> HeadWeights:
     """The parameters that a head computes with."""
-    block = f"blocks.{layer}"
-    parameters = {name: each.detach() for name, each in made.model.named_parameters() if name.startswith(f"{block}.")}
-    own = {name: parameters[f"{block}.attn.{name}"][head] for name in ("W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V")}
-    norm = None
-    if made.cfg.normalization_type is not None:
-        gain, bias = (parameters.get(f"{block}.ln1.{name}") for name in "wb")
-        norm = head_steps.Norm(made.cfg.eps, gain, bias)
-    return HeadWeights(norm, **own, b_O=parameters[f"{block}.attn.b_O"], attn_scale=attention_scale(made.cfg, layer))
+    attn, group = made.model.block(layer).attn, made.cfg.group_of(head)
+    (W_K, W_V), (b_K, b_V) = ([each[group].detach() for each in pair] for pair in attn.keys_and_values())
+    W_Q, W_O, b_Q = (each[head].detach() for each in (attn.W_Q, attn.W_O, attn.b_Q))
+    norm = norm_before(made.model, layer)
+    return HeadWeights(norm, W_Q, W_K, W_V, W_O, b_Q, b_K, b_V, attn.b_O.detach(), attn.attn_scale)
 
 
 def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps:
     """Every step of one head at one query, from the run's own queries, keys and values."""
     weights = head_weights(made, layer, head)
     q, k = made.queries(layer)[:, head], made.keys(layer)[:, made.cfg.group_of(head)]
-    v, mask = made.values_of(layer, head), made.rule(layer).mask[0, 0, query]
-    stream = next(islice(made.streams(), layer, None))
+    v, rule = made.values_of(layer, head), made.rule(layer).of_heads(slice(head, head + 1)).of_queries([query])
+    bias = None if rule.bias is None else rule.bias[0, 0, 0]
+    sink = None if rule.sinks is None else float(rule.sinks[0])
+    stream, mask = next(islice(made.streams(), layer, None)), rule.mask[0, 0, 0]
     with torch.inference_mode():
-        return head_steps.head_steps(stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale)
+        given = stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale
+        return head_steps.head_steps(*given, bias, rule.soft_cap, sink)

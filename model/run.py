@@ -30,7 +30,7 @@ from headlight.model.transformer import Transformer
 
 CPU = torch.device("cpu")
 THUMBNAIL = 64  # pixels on a side at most
-KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed")  # and queries and keys
+KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed", "_post.hook_scale")
 STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")  # kept where an edit changes them
 EDITED = "edits of the stream"
 
@@ -39,8 +39,9 @@ EDITED = "edits of the stream"
 class Run:
     """One forward pass over one prompt; immutable, and shared by the sessions that ask for it.
 
-    `cache` holds the activations named in `KEPT`. `thumbnails` are the patterns' maxima over bins, `hidden` is true
-    where every cell of a bin is masked. `scores` are per layer and head. `next_logits` are those at the last position.
+    `cache` holds queries, keys and the activations named in `KEPT`. `thumbnails` are the patterns' maxima over bins,
+    `hidden` is true where every cell of a bin is masked, in every layer or, with windows, in each [layer, 1].
+    `scores` are per layer and head. `next_logits` are those at the last position.
 
     All of these are as the `edits` have left them; `tap` does them once more. `cache` then also holds the residual
     stream where an edit changed it. The last of the `tokens` are those `written` behind the prompt, if any. What is
@@ -54,7 +55,7 @@ class Run:
     labels: tuple[str, ...]
     cache: ActivationCache
     thumbnails: Float[Tensor, "layer head rows columns"]
-    hidden: Bool[Tensor, "rows columns"]
+    hidden: Bool[Tensor, "*layer rows columns"]
     scores: dict[str, Measure]
     next_logits: Float[Tensor, " d_vocab"]
     edits: tuple[Edit, ...] = ()
@@ -158,6 +159,7 @@ class Run:
                 resid = resid + self.cache[part, layer][positions]
                 if state is not None:
                     resid = self._edited(f"blocks.{layer}.hook_{state}", positions, resid)
+                resid = self.model.block(layer).after(part, resid[None])[0]
             yield resid
 
     def _edited(
@@ -213,7 +215,6 @@ def make_run(
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
     next_logits = running.to_logits(final[:, -1:])[0, 0].cpu()
     check_finite(reduce.kept, final, next_logits)
-    mask = place(model.cfg.attention_dir, None, len(tokens), tokens.device).mask[0, 0]
     return Run(
         model=model,
         prompt=prompt,
@@ -222,7 +223,7 @@ def make_run(
         labels=tuple(tokenizer_of(model).labels(tokens)),
         cache=ActivationCache(reduce.kept, model.cfg.n_layers),
         thumbnails=torch.stack(reduce.thumbnails),
-        hidden=~attention.max_pool(mask, THUMBNAIL),
+        hidden=_hidden(model.cfg, len(tokens)),
         scores=stack(reduce.scores),
         next_logits=next_logits,
         edits=edits,
@@ -230,6 +231,14 @@ def make_run(
         written=written,
         host=host,
     )
+
+
+def _hidden(cfg: TransformerConfig, n_pos: int) -> Bool[Tensor, "*layer rows columns"]:
+    positions = place(cfg.attention_dir, None, n_pos, CPU)
+    if cfg.window_size is None:
+        return ~attention.max_pool(positions.mask[0, 0], THUMBNAIL)
+    masks = [positions.mask_within(cfg.window(layer))[0] for layer in range(cfg.n_layers)]
+    return ~attention.max_pool(torch.stack(masks), THUMBNAIL)
 
 
 class _Reduce(Tap):
@@ -252,10 +261,11 @@ class _Reduce(Tap):
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         part = name.rpartition(".")[2]
         if self._keeps(name):
-            if part not in self._shelves:
+            kind = name.split(".", 2)[-1]  # in whichever layer
+            if kind not in self._shelves:
                 n_layers = self._n_layers if name.startswith("blocks.") else 1
-                self._shelves[part] = iter(torch.empty(n_layers, *activation.shape[1:]))
-            self.kept[name] = next(self._shelves[part]).copy_(activation[0])
+                self._shelves[kind] = iter(torch.empty(n_layers, *activation.shape[1:]))
+            self.kept[name] = next(self._shelves[kind]).copy_(activation[0])
         elif self._is_edited_stream(name):
             self.kept[name] = activation[0].cpu().clone()
         elif part == "hook_pattern" and activation.ndim == 2:

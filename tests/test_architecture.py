@@ -25,6 +25,7 @@ LEVELS = [
     "model.edits.editing",
     "model.host",
     "model.run",
+    "model.linear",
     "model.head",
     "model.comparison",
     "model.axis model.explain",
@@ -71,6 +72,7 @@ PAGES_MAY_NAME = {
 }
 PAGES_MAY_NAME |= {
     "model.run",
+    "model.linear",
     "model.head",
     "model.comparison",
     "model.explain",

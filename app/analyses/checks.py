@@ -20,6 +20,7 @@ from headlight.model.families import OWN
 from headlight.model.families.reference import Reference, reference
 from headlight.model.hooks import Chain, Collect, Look, Tap
 from headlight.model.kernels.backend import Backend, backend, default, measure
+from headlight.model.linear import attention_bias, check_split, write_scales, writes_at_unit_scale
 from headlight.model.run import Run, once_more
 
 FLOAT = 4  # bytes
@@ -78,10 +79,14 @@ class _Heads(Tap):
         if any(map(self._made.tap.look, names)):
             self.written += self._made.cache["attn_out", layer]
             return
-        W_O, b_O = (self._made.model.get_parameter(f"blocks.{layer}.attn.{name}").cpu() for name in ("W_O", "b_O"))
-        self.written += b_O
+        W_O = self._made.model.get_parameter(f"blocks.{layer}.attn.W_O").cpu().double()
+        W_O, scales = writes_at_unit_scale(self._made.model, layer, W_O), write_scales(self._made, layer)
+        if scales is not None:
+            z = z / scales[:, None, None]
         for head in range(z.shape[1]):  # not all at once, and no layer's output is ever taken as it was written
-            self.written.addmm_(z[:, head], W_O[head].double())
+            self.written.addmm_(z[:, head], W_O[head])
+        for position in range(len(z)):
+            self.written[position] += attention_bias(self._made, layer, position).cpu()
 
 
 def summed(made: Run) -> str:
@@ -89,13 +94,14 @@ def summed(made: Run) -> str:
     n_layers, n_heads = made.cfg.n_layers, made.cfg.n_heads
     mlps = "" if made.cfg.attn_only else f", {n_layers} MLPs"
     edits = " and edits of the stream" if made.edits_stream else ""
-    return f"{n_layers * n_heads} heads, {n_layers} biases b_O{mlps}, 2 embeddings{edits}, in float64"
+    n_begun = len(list(made.embeddings()))
+    begun = f"{n_begun} embedding{'s' * (n_begun > 1)}"
+    return f"{n_layers * n_heads} heads, {n_layers} biases b_O{mlps}, {begun}{edits}, in float64"
 
 
 def _others(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
     """What else is written: the embeddings, the MLPs, and what edits add to the stream."""
-    yield made.cache["embed"]
-    yield made.cache["pos_embed"]
+    yield from (part for _, part in made.embeddings())
     if not made.cfg.attn_only:
         yield from (made.cache["mlp_out", layer] for layer in range(made.cfg.n_layers))
     yield from _added_by_edits(made)
@@ -103,30 +109,37 @@ def _others(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
 
 def _added_by_edits(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
     """What each edit of the stream adds to what was summed before it; a mistake before it is taken for its own."""
-    states = {"attn_out": "post"} if made.cfg.attn_only else {"attn_out": "mid", "mlp_out": "post"}
-    writes = [(layer, part, state) for layer in range(made.cfg.n_layers) for part, state in states.items()]
-    names = ["blocks.0.hook_resid_pre", *(f"blocks.{layer}.hook_resid_{state}" for layer, _, state in writes)]
-    stream = made.cache["embed"]
-    parts = [made.cache["pos_embed"], *(made.cache[part, layer] for layer, part, _ in writes)]
-    for name, part in zip(names, parts, strict=True):
+    writes = [(layer, part, state) for layer in range(made.cfg.n_layers) for part, state in made.cfg.written]
+    names = ["blocks.0.hook_resid_pre", *(state and f"blocks.{layer}.hook_{state}" for layer, _, state in writes)]
+    stream = torch.zeros_like(made.cache["embed"])
+    begun = sum((part for _, part in made.embeddings()), stream)
+    for name, part in zip(names, [begun, *(made.cache[part, layer] for layer, part, _ in writes)], strict=True):
         stream = stream + part
-        if made.tap.look(name):
+        if name is not None and made.tap.look(name):
             yield made.cache[name].double() - stream
             stream = made.cache[name]
 
 
 def sums(made: Run) -> Sums:
-    """The sums of a run, from a pass of its own.
+    """The sums of a run, from a pass of its own; of rows that have a sink, how far they are above 1.
 
     Raises:
+        InputError: the model's stream is no sum of components.
         BusyError: too many runs at once.
     """
+    check_split(made.model)
+    to_sink = made.cfg.use_attention_sinks
     names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(made.cfg.n_layers)]
-    tap, heads = Collect(names, lambda pattern: row_sum_error(pattern[0]).values.cpu()), _Heads(made)
+    error = _above_one if to_sink else lambda pattern: row_sum_error(pattern[0]).values.cpu()
+    tap, heads = Collect(names, error), _Heads(made)
     final = once_more(made, Chain(tap, heads), stop_at_layer=made.cfg.n_layers).double()
     rows = Measure("row sum error", "probability", (), torch.stack(list(tap.kept.values())).max())
     components = decomposition_residual(chain([heads.written], _others(made)), final)
     return Sums(components, float(final.abs().max()), rows)
+
+
+def _above_one(pattern: Float[Tensor, "batch head query key"]) -> Float[Tensor, ""]:
+    return (pattern.sum(-1) - 1).clamp_min(0).max().cpu()
 
 
 @dataclass(frozen=True)

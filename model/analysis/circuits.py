@@ -5,7 +5,8 @@ logit of every token. Both are vocabulary x vocabulary (10 GB for GPT-2) and of 
 [vocabulary, d_head] and [d_head, vocabulary] hold all of it (26 MB).
 
 A reading of the weights, not of a run: token embeddings alone, without positions, earlier layers and biases, at a
-LayerNorm scale of 1. With a `gain` the LayerNorm before is counted by its centring and its gain.
+scale of 1 of every norm. A `norm` is counted by its centring and its gain. With rotary positions the score depends on
+how far apart query and key stand, so that a head has a QK circuit for each distance.
 
 Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
 """
@@ -17,9 +18,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.analysis import Measure, Unit
+from headlight.model.analysis.head_steps import Norm
 from headlight.model.analysis.ov import reading, writing
-
-Gain = Float[Tensor, " d_model"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,16 @@ def qk_circuit(
     W_Q: Float[Tensor, "d_model d_head"],
     W_K: Float[Tensor, "d_model d_head"],
     attn_scale: float,
-    gain: Gain | None = None,
+    norm: Norm | None = None,
+    turn: Float[Tensor, "d_head d_head"] | None = None,
 ) -> Circuit:
-    """The score of every query token with every key token: W_E W_Q W_Kᵀ W_Eᵀ / attn_scale (nats)."""
-    if gain is not None:
-        W_Q, W_K = reading(W_Q, gain), reading(W_K, gain)
+    """The score of every query token with every key token: W_E W_Q W_Kᵀ W_Eᵀ / attn_scale (nats).
+
+    `turn` is what rotary positions do to a query as a key some tokens before it sees it: W_Q R W_Kᵀ.
+    """
+    W_Q, W_K = reading(W_Q, norm), reading(W_K, norm)
+    if turn is not None:
+        W_Q = W_Q @ turn.to(W_Q)
     return Circuit(
         "score by the QK circuit", "nats", ("query token", "key token"), W_E @ W_Q, (W_E @ W_K / attn_scale).T
     )
@@ -58,15 +63,14 @@ def ov_circuit(
     W_V: Float[Tensor, "d_model d_value"],
     W_O: Float[Tensor, "d_value d_model"],
     W_U: Float[Tensor, "d_model d_vocab_out"],
-    gain: Gain | None = None,
-    final_gain: Gain | None = None,
+    norm: Norm | None = None,
+    final_norm: Norm | None = None,
 ) -> Circuit:
     """What attending to a source token adds to every token's logit: W_E W_V W_O W_U (logits).
 
-    `final_gain` counts the LayerNorm before the unembedding, as `gain` does the one before the head.
+    `final_norm` is the one before the unembedding, `norm` the one before the head.
     """
-    W_V = W_V if gain is None else reading(W_V, gain)
-    W_O = W_O if final_gain is None else writing(W_O, final_gain)
+    W_V, W_O = reading(W_V, norm), writing(W_O, final_norm)
     return Circuit("logit by the OV circuit", "logits", ("source token", "promoted token"), W_E @ W_V, W_O @ W_U)
 
 

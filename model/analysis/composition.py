@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure
+from headlight.model.analysis.head_steps import Norm
 from headlight.model.analysis.ov import reading
 
 Through = Literal["query", "key", "value"]
@@ -34,14 +35,13 @@ def reader(
     W_K: Float[Tensor, "*head d_model d_head"],
     W_V: Float[Tensor, "*head d_model d_value"],
     W_O: Float[Tensor, "*head d_value d_model"],
-    gain: Float[Tensor, " d_model"] | None = None,
+    norm: Norm | None = None,
 ) -> Product:
     """A head's circuit with the side first by which it reads: W_Q W_Kᵀ, W_K W_Qᵀ or W_V W_O.
 
-    With a `gain` the LayerNorm before the head is counted by its centring and its gain.
+    The `norm` before the head is counted by its centring and its gain.
     """
-    if gain is not None:
-        W_Q, W_K, W_V = (reading(W, gain) for W in (W_Q, W_K, W_V))
+    W_Q, W_K, W_V = (reading(W, norm) for W in (W_Q, W_K, W_V))
     match through:
         case "query":
             return Product(W_Q, W_K.mT)
@@ -84,11 +84,11 @@ def random_composition(
     d_model: int,
     d_head: int,
     d_value: int,
-    gain: Float[Tensor, " d_model"] | None = None,
+    norm: Norm | None = None,
     n: int = 64,
     seed: int = 0,
 ) -> Baseline:
-    """The scores of n pairs of heads whose weights are drawn from a normal distribution; the later reads by `gain`."""
+    """The scores of n pairs of heads whose weights are drawn from a normal distribution; the later reads by `norm`."""
     generator = torch.Generator().manual_seed(seed)
 
     def draw(*shape: int) -> Tensor:
@@ -96,7 +96,7 @@ def random_composition(
 
     earlier = Product(draw(d_model, d_value), draw(d_value, d_model))
     W_Q, W_K, W_V, W_O = (draw(d_model, size) for size in (d_head, d_head, d_value, d_value))
-    later = reader(through, W_Q, W_K, W_V, W_O.mT, None if gain is None else gain.double())
+    later = reader(through, W_Q, W_K, W_V, W_O.mT, norm)
     scores = composition(earlier, later)
     name = f"{through} composition of random heads"
     return Baseline(

@@ -13,15 +13,15 @@ from headlight.model.errors import InputError
 
 
 class Place(NamedTuple):
-    """A node's place: `depth` 0 is the embedding, and each layer adds one (attention alone) or two (mid, post)."""
+    """A node's place: `depth` 0 is the embedding, and each layer adds one or two (`states`)."""
 
     depth: int
     position: int
 
 
 def state_names(cfg: TransformerConfig) -> tuple[str, ...]:
-    """What the depths are called: the embedding, then after each layer's attention and after its MLP."""
-    parts = ("",) if cfg.attn_only else (" attention", " MLP")
+    """What the depths are called: the embedding, then after each layer's attention and after its MLP, or after both."""
+    parts = ("",) if cfg.states == 1 else (" attention", " MLP")
     return "embed", *(f"L{layer}{part}" for layer in range(cfg.n_layers) for part in parts)
 
 
@@ -81,8 +81,8 @@ def check_threshold(threshold: float) -> None:
         raise InputError(f"The threshold is {threshold}; it is a share of a node: give 0 to 1.")
 
 
-def flow(supply: Supply, n_layers: int, attn_only: bool, start: int, threshold: float) -> Flow:
-    """The graph of what the stream after `n_layers` layers at position `start` was made of.
+def flow(supply: Supply, n_layers: int, states: int, start: int, threshold: float) -> Flow:
+    """The graph of what the stream after `n_layers` layers of 1 or 2 `states` each at position `start` was made of.
 
     An edge is kept where its share of its target is at least `threshold`; an attention edge's share is the sum of its
     heads'. `supply(layer, positions)` gives what a layer adds up at these positions, in this order; it is asked from
@@ -94,13 +94,13 @@ def flow(supply: Supply, n_layers: int, attn_only: bool, start: int, threshold: 
     check_threshold(threshold)
     if n_layers < 1:
         raise InputError(f"n_layers is {n_layers}; nothing flows before the first layer: give at least 1.")
-    depth = n_layers if attn_only else 2 * n_layers
+    depth = states * n_layers
     walk = _Walk(threshold, depth, {start: 1.0})
     for layer in reversed(range(n_layers)):
         positions = sorted(walk.arriving)
         if positions:
             summed = supply(layer, positions)
-            if not attn_only:
+            if states > 1:
                 walk.down(into_post(summed, positions))
             walk.down(into_mid(summed, positions))
     walk.end()

@@ -85,15 +85,14 @@ class FlowChange:
 
 def lacks_change(a: TransformerConfig, b: TransformerConfig) -> str:
     """Why the states of A are not those of B, where they are not."""
-    if a.attn_only == b.attn_only:
+    if a.states == b.states:
         return ""
-    without = "A" if a.attn_only else "B"
-    return f"{without} has no MLPs and the other has, so their states are not the same ones: there is no B − A."
+    without, cfg = ("A", a) if a.states == 1 else ("B", b)
+    why = "has no MLPs" if cfg.attn_only else "adds its MLPs beside attention"
+    return f"{without} {why} and the other has two states a layer, which are not the same ones: there is no B − A."
 
 
-def flow_change(
-    a: FlowOf, b: FlowOf, alignment: Alignment, attn_only: bool, start: int, threshold: float
-) -> FlowChange:
+def flow_change(a: FlowOf, b: FlowOf, alignment: Alignment, states: int, start: int, threshold: float) -> FlowChange:
     """What flows into the last state at a place in two runs, by edges of at least the threshold in one of them.
 
     Of runs with different numbers of layers, the states that both have are held against each other.
@@ -102,7 +101,7 @@ def flow_change(
         InputError: the threshold is no share, there is no layer, or one of the runs has no token at the start.
     """
     check_threshold(threshold)
-    sides = _Side(a, alignment.a, attn_only), _Side(b, alignment.b, attn_only)
+    sides = _Side(a, alignment.a, states), _Side(b, alignment.b, states)
     if min(a.n_layers, b.n_layers) < 1:
         raise InputError("Nothing flows before the first layer: both runs need at least one.")
     if not all(side.has(start) for side in sides):
@@ -119,8 +118,8 @@ def flow_change(
 class _Side:
     """One run on its way down: how much of its start comes through each place of the present state."""
 
-    def __init__(self, run: FlowOf, positions: Positions, attn_only: bool) -> None:
-        self.run, self.positions, self.states = run, positions, 1 if attn_only else 2
+    def __init__(self, run: FlowOf, positions: Positions, states: int) -> None:
+        self.run, self.positions, self.states = run, positions, states
         self.places = {position: place for place, position in enumerate(positions) if position is not None}
         self.depth = self.states * run.n_layers
         self.arriving: dict[int, float] = {}

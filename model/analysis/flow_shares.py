@@ -34,27 +34,34 @@ class Summands:
     """What a layer adds up at some positions (queries), and what it adds up to.
 
     `mid` is the stream after attention and `post` that after the MLP; a layer without MLP has neither `mlp_out` nor
-    `post`.
+    `post`. Where attention and MLP are added to one stream, `mid` is that with both, and there is no `post`. `between`
+    is what the MLP's output is added to, if that is not `mid` itself. `v` is every head's own, or its group's; weights
+    and W_O are those of the writes, with what a norm behind the heads makes of them, and `b_O` likewise.
     """
 
     pre: Vectors
     weights: Float[Tensor, "head query key"]
     v: Float[Tensor, "key head d_value"]
     W_O: Float[Tensor, "head d_value d_model"]
-    b_O: Float[Tensor, " d_model"]
+    b_O: Float[Tensor, "*query d_model"]
     mid: Vectors
     mlp_out: Vectors | None = None
     post: Vectors | None = None
+    between: Vectors | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class MidShares:
-    """What mid nodes take: residual [query], edges [query, head, key], bias [query] and rest [query] sum to 1."""
+    """What mid nodes take: residual [query], edges [query, head, key], bias [query] and rest [query] sum to 1.
+
+    Where the MLP is added beside attention, its share [query] is one of them.
+    """
 
     residual: Measure
     edges: Measure
     bias: Measure
     rest: Measure
+    mlp: Measure | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +85,8 @@ def mid_shares(layer: Summands) -> MidShares:
     393 kB at 64 tokens of GPT-2's shape, where all edges' writes at once would be 151 MB a layer.
     """
     near, far = torch.zeros_like(layer.weights), torch.zeros_like(layer.weights)
-    summed = layer.pre + layer.b_O
+    beside = None if layer.post is not None else layer.mlp_out
+    summed = layer.pre + layer.b_O if beside is None else layer.pre + layer.b_O + beside
     seen = [1 + max(row.nonzero().flatten().tolist(), default=-1) for row in layer.weights.abs().amax(0)]
     for head, weights in enumerate(layer.weights):
         writes = layer.v[:, head] @ layer.W_O[head]
@@ -86,23 +94,25 @@ def mid_shares(layer: Summands) -> MidShares:
         for query, last in enumerate(seen):
             near[head, query, :last] = _proximity(writes[:last], layer.mid[query], weights[query, :last])
         summed = summed + weights @ writes
-    constants = torch.stack([layer.pre, layer.b_O.expand_as(layer.pre), _rest(layer.mid, summed)])
+    own = [] if beside is None else [beside]
+    constants = torch.stack([layer.pre, layer.b_O.expand_as(layer.pre), _rest(layer.mid, summed), *own])
     nearness, lengths = (
         torch.cat([of_constants, of_edges.transpose(0, 1).flatten(1)], dim=1)
         for of_constants, of_edges in ((_proximities(constants, layer.mid), near), (_length(constants).T, far))
     )
     found = _normalised(nearness, lengths, _length(layer.mid))
-    edges = found[:, 3:].unflatten(1, (layer.weights.shape[0], -1))
-    residual, bias, rest = (_measure(found[:, column], "query") for column in range(3))
-    return MidShares(residual, _measure(edges, "query", "head", "key"), bias, rest)
+    edges = found[:, len(constants) :].unflatten(1, (layer.weights.shape[0], -1))
+    residual, bias, rest, *mlp = (_measure(found[:, column], "query") for column in range(len(constants)))
+    return MidShares(residual, _measure(edges, "query", "head", "key"), bias, rest, *mlp)
 
 
 def post_shares(layer: Summands) -> PostShares:
     """What the stream after the MLP takes from that before it and from the MLP's output."""
     assert layer.mlp_out is not None
     assert layer.post is not None
-    rest = _rest(layer.post, layer.mid + layer.mlp_out)
-    summands = torch.stack([layer.mid, layer.mlp_out, rest])
+    before = layer.mid if layer.between is None else layer.between
+    rest = _rest(layer.post, before + layer.mlp_out)
+    summands = torch.stack([before, layer.mlp_out, rest])
     found = _normalised(_proximities(summands, layer.post), _length(summands).T, _length(layer.post))
     return PostShares(*(_measure(found[:, column], "query") for column in range(3)))
 
@@ -175,10 +185,15 @@ def into_mid(layer: Summands, positions: list[int]) -> dict[int, Incoming]:
     """What the nodes after attention are made of, by position."""
     found = mid_shares(layer)
     rows = zip(positions, *(each.values.tolist() for each in (found.residual, found.bias, found.rest)), strict=True)
+    beside = [None] * len(positions) if found.mlp is None else found.mlp.values.tolist()
     return {
-        at: Incoming((("residual", at, share, ()), *_attended(edges)), bias, rest)
-        for (at, share, bias, rest), edges in zip(rows, found.edges.values, strict=True)
+        at: Incoming((("residual", at, share, ()), *_by_mlp(at, mlp), *_attended(edges)), bias, rest)
+        for (at, share, bias, rest), mlp, edges in zip(rows, beside, found.edges.values, strict=True)
     }
+
+
+def _by_mlp(position: int, share: float | None) -> tuple[Taken, ...]:
+    return () if share is None else (("mlp", position, share, ()),)
 
 
 def _attended(edges: Float[Tensor, "head key"]) -> Iterator[Taken]:

@@ -11,16 +11,25 @@ from headlight.model.analysis import Measure
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """A LayerNorm: what it adds to the variance and, where it has them, its gain and bias."""
+    """LayerNorm or, where nothing is `centred`, RMSNorm: what it adds to the mean square, and its gain and bias."""
 
     eps: float
     w: Float[Tensor, " d_model"] | None = None
     b: Float[Tensor, " d_model"] | None = None
+    centred: bool = True
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "LayerNorm" if self.centred else "RMSNorm"
 
 
 @dataclass(frozen=True, eq=False)
 class Normalized:
-    """A stream after LayerNorm [pos, d_model], and the mean and standard deviation [pos] of each row before it."""
+    """A stream after its norm [pos, d_model], and the mean and standard deviation [pos] of each row before it.
+
+    Of RMSNorm the mean is 0, and the deviation the root of the mean square.
+    """
 
     mean: Measure
     sd: Measure
@@ -31,10 +40,12 @@ class Normalized:
 class HeadSteps:
     """One head at one query, step by step; keys are all positions.
 
-    - stream [pos, d_model]: what enters the layer; `normalized` is it after LayerNorm, None where the model has none.
+    - stream [pos, d_model]: what enters the layer; `normalized` is it after the norm, None where the layer has none.
     - q [d_head], k [key, d_head], v [key, d_value]: the query's own, and those of every key.
-    - dots [key]: q · k. scores: dots divided by the scale. masked: scores, -inf where the query may not look.
-    - largest []: the largest masked score. exponentials [key]: exp(masked - largest). total []: their sum.
+    - dots [key]: q · k. scores: dots divided by the scale. biased, capped: with what the model adds for the distance,
+      and behind its soft cap; None where it has neither. masked: scores, -inf where the query may not look.
+    - largest []: the largest masked score, that of the `sink` [] included, which stands for no key.
+    - exponentials [key]: exp(masked - largest). total []: their sum, with that of the sink.
     - weights [key]: exponentials / total, which is the softmax of the masked scores.
     - z [d_value]: the weights' sum of values. output [d_model]: z W_O, what the head adds to the stream; the bias b_O
       is not in it, because all heads of the layer share it.
@@ -54,10 +65,13 @@ class HeadSteps:
     weights: Measure
     z: Measure
     output: Measure
+    biased: Measure | None = None
+    capped: Measure | None = None
+    sink: Measure | None = None
 
     @property
     def read(self) -> Measure:
-        """What W_Q, W_K and W_V multiply [pos, d_model]: the stream after LayerNorm, or itself where there is none."""
+        """What W_Q, W_K and W_V multiply [pos, d_model]: the stream after its norm, or itself where there is none."""
         return self.normalized.values if self.normalized else self.stream
 
 
@@ -65,10 +79,11 @@ def normalize(stream: Float[Tensor, "pos d_model"], norm: Norm) -> Normalized:
     """Each row less its mean, divided by its standard deviation, then times gain plus bias.
 
     The standard deviation is the root of the mean square (not n - 1) with `eps` added under the root, as in the model.
+    RMSNorm takes no mean off.
 
-    Source: Ba et al. 2016, "Layer Normalization".
+    Source: Ba et al. 2016, "Layer Normalization"; Zhang and Sennrich 2019, "Root Mean Square Layer Normalization".
     """
-    mean = stream.mean(-1, keepdim=True)
+    mean = stream.mean(-1, keepdim=True) if norm.centred else torch.zeros_like(stream[:, :1])
     sd = ((stream - mean).square().mean(-1, keepdim=True) + norm.eps).sqrt()
     values = (stream - mean) / sd
     if norm.w is not None:
@@ -78,7 +93,7 @@ def normalize(stream: Float[Tensor, "pos d_model"], norm: Norm) -> Normalized:
     return Normalized(
         mean=_activation("mean", mean[:, 0], "pos"),
         sd=_activation("standard deviation", sd[:, 0], "pos"),
-        values=_activation("stream after LayerNorm", values, "pos", "d_model"),
+        values=_activation(f"stream after {norm.name}", values, "pos", "d_model"),
     )
 
 
@@ -91,17 +106,26 @@ def head_steps(
     W_O: Float[Tensor, "d_value d_model"],
     mask: Bool[Tensor, " pos"],
     attn_scale: float,
+    bias: Float[Tensor, " pos"] | None = None,
+    soft_cap: float | None = None,
+    sink: float | None = None,
 ) -> HeadSteps:
     """All steps from the run's own activations: the stream, the query's q, every key's k and v.
 
-    `mask` is true for the keys that the query may look at, of which there is at least one.
+    `mask` is true for the keys that the query may look at, of which there is at least one. `bias`, `soft_cap` and
+    `sink` are what the model has between dot products and weights beside the scale.
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
     scores = k @ (q / attn_scale)
-    masked = scores.masked_fill(~mask, -torch.inf)
-    exponentials = (masked - masked.max()).exp()
-    weights = exponentials / exponentials.sum()
+    biased = scores if bias is None else scores + bias
+    capped = biased if soft_cap is None else soft_cap * (biased / soft_cap).tanh()
+    masked = capped.masked_fill(~mask, -torch.inf)
+    of_sink = masked.new_tensor([-torch.inf if sink is None else sink])
+    largest = torch.cat([masked, of_sink]).max()
+    exponentials = (masked - largest).exp()
+    total = exponentials.sum() + (of_sink - largest).exp().sum()
+    weights = exponentials / total
     z = weights @ v
     return HeadSteps(
         stream=_activation("residual stream", stream, "pos", "d_model"),
@@ -112,12 +136,15 @@ def head_steps(
         dots=_activation("q · k", k @ q, "key"),
         scores=Measure("q · k / scale", "nats", ("key",), scores),
         masked=Measure("pre-softmax score", "nats", ("key",), masked),
-        largest=Measure("largest score", "nats", (), masked.max()),
+        largest=Measure("largest score", "nats", (), largest),
         exponentials=Measure("exp(score − largest)", "share", ("key",), exponentials),
-        total=Measure("sum of exp(score − largest)", "share", (), exponentials.sum()),
+        total=Measure("sum of exp(score − largest)", "share", (), total),
         weights=Measure("attention weight", "probability", ("key",), weights),
         z=_activation("weighted sum of values", z, "d_value"),
         output=_activation("output", z @ W_O, "d_model"),
+        biased=None if bias is None else Measure("score with the position's bias", "nats", ("key",), biased),
+        capped=None if soft_cap is None else Measure("score behind the soft cap", "nats", ("key",), capped),
+        sink=None if sink is None else Measure("sink's score", "nats", (), of_sink[0]),
     )
 
 

@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure
+from headlight.model.analysis.head_steps import Norm
 
 BLOCK = 8192  # tokens of the vocabulary at once
 
@@ -19,15 +20,20 @@ def through_vocabulary(
     return total
 
 
-def reading(W: Float[Tensor, "*head d_model d_value"], gain: Float[Tensor, " d_model"]) -> Float[Tensor, "*head a b"]:
-    """A matrix that reads the stream, with the LayerNorm before it: its centring and its gain; not its scale."""
-    scaled = gain[:, None] * W
-    return scaled - scaled.mean(-2, keepdim=True)
+def reading(W: Float[Tensor, "*head d_model d_value"], norm: Norm | None) -> Float[Tensor, "*head a b"]:
+    """A matrix that reads the stream, with the norm before it: its centring and its gain; not its scale."""
+    if norm is None:
+        return W
+    scaled = W if norm.w is None else norm.w.to(W)[:, None] * W
+    return scaled - scaled.mean(-2, keepdim=True) if norm.centred else scaled
 
 
-def writing(W: Float[Tensor, "*head d_value d_model"], gain: Float[Tensor, " d_model"]) -> Float[Tensor, "*head a b"]:
-    """A matrix that writes to the stream, with the final LayerNorm behind it: its centring and its gain."""
-    return (W - W.mean(-1, keepdim=True)) * gain
+def writing(W: Float[Tensor, "*head d_value d_model"], norm: Norm | None) -> Float[Tensor, "*head a b"]:
+    """A matrix that writes to the stream, with a norm behind it: its centring and its gain; not its scale."""
+    if norm is None:
+        return W
+    centred = W - W.mean(-1, keepdim=True) if norm.centred else W
+    return centred if norm.w is None else centred * norm.w.to(W)
 
 
 def copying_scores(
@@ -39,7 +45,7 @@ def copying_scores(
 
     The sum of the real parts of the eigenvalues of W_E W_V W_O W_U over the sum of their sizes; NaN where all are 0.
     A product has the same eigenvalues other than 0 in whichever order its factors stand, so those of W_O W_U W_E W_V
-    are taken, which is as small as a head; `loop` is `through_vocabulary`. To have the LayerNorms counted, give
+    are taken, which is as small as a head; `loop` is `through_vocabulary`. To have the norms counted, give
     `reading` and `writing` of the matrices.
 
     Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", on the OV circuit's eigenvalues.

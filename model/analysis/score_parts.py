@@ -1,7 +1,8 @@
 """Why a head looks there: one pre-softmax score as a sum over the parts of the query's stream and of the key's.
 
-A stream is the sum of what wrote to it. LayerNorm takes a mean off and divides by a scale; with that scale held at the
-run's own, both are linear, and so is everything up to the score: it is a sum over pairs of parts, and nothing is left.
+A stream is the sum of what wrote to it. A norm takes a mean off, if it is LayerNorm, and divides by a scale; with that
+scale held at the run's own, both are linear, and so is everything up to the score, the turning by rotary positions
+included: it is a sum over pairs of parts, and nothing is left.
 """
 
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional as F
 
 from headlight.model.analysis import Measure
 from headlight.model.analysis.head_steps import Norm
@@ -18,16 +20,17 @@ Rows = Float[Tensor, "row d_head"]
 
 
 def normalized(parts: Parts, stream: Float[Tensor, " d_model"], norm: Norm | None) -> Parts:
-    """What LayerNorm makes of each part of a stream: (part - its mean) / the stream's scale, times the gain.
+    """What a norm makes of each part of a stream: (part - its mean) / the stream's scale, times the gain.
 
-    The bias belongs to no part: with it they add up to the normalised stream, if `parts` add up to `stream`. Without
-    LayerNorm the parts are as they were. In float64, so that sums of many parts add up.
+    The bias belongs to no part: with it they add up to the normalised stream, if `parts` add up to `stream`. RMSNorm
+    takes no mean off; without a norm the parts are as they were. In float64, so that sums of many parts add up.
     """
-    parts = parts.double()
+    parts, stream = parts.double(), stream.double()
     if norm is None:
         return parts
-    centred = parts - parts.mean(-1, keepdim=True)
-    scaled = centred / (stream.double().var(unbiased=False) + norm.eps).sqrt()
+    if norm.centred:
+        parts, stream = parts - parts.mean(-1, keepdim=True), stream - stream.mean()
+    scaled = parts / (stream.square().mean() + norm.eps).sqrt()
     return scaled if norm.w is None else scaled * norm.w.double()
 
 
@@ -63,12 +66,17 @@ class ScoreParts:
     residual: Measure
 
 
-def score_parts(query: Rows, key: Rows, attn_scale: float, score: float) -> ScoreParts:
+def score_parts(query: Rows, key: Rows, attn_scale: float, score: float, bias: float | None = None) -> ScoreParts:
     """The score of a query with a key, both given as the rows that `projected` makes, and what the run's score is.
+
+    A `bias` that the model adds to the score has the last row and column, which are empty beside it.
 
     Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", for the sum over pairs of paths.
     """
     matrix = query @ key.T / attn_scale
+    if bias is not None:
+        matrix = F.pad(matrix, (0, 1, 0, 1))
+        matrix[-1, -1] = bias
     axes = ("query part", "key part")
     return ScoreParts(
         matrix=Measure("part of the score", "nats", axes, matrix),

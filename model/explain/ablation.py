@@ -19,6 +19,7 @@ from headlight.model.head import attend, head_weights
 from headlight.model.hooks import Chain, Look, Tap
 from headlight.model.host import Steps
 from headlight.model.layers import place
+from headlight.model.linear import attention_writes
 from headlight.model.run import Run, once_more
 
 MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
@@ -128,6 +129,7 @@ def _direct(
     cut = [without, without / rest if rest > 0 else torch.zeros_like(z)] if cell.query == position else [z, z]
     given = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
     change = (torch.stack([*cut, *given]) - z) @ head_weights(run, cell.layer, cell.head).W_O
+    change = attention_writes(run, cell.layer, change, position)
     read = read_of(run, question)
     return attribution.direct_effects(change, parts_at(run, position).stream, read.norm, read.direction).values
 

@@ -16,7 +16,7 @@ from headlight.model.analysis.composition import Baseline, Product, Through
 from headlight.model.analysis.pair_search import BLOCK_ROWS, Ends, Found, PairSearch
 from headlight.model.edits import Head
 from headlight.model.host import HERE, Host, Steps
-from headlight.model.layers import attention_scale
+from headlight.model.linear import embedded_tokens, norm_before, norm_of, turning, writes_at_unit_scale
 from headlight.model.transformer import Transformer
 
 CircuitKind = Literal["qk", "ov"]
@@ -30,8 +30,8 @@ PIECE_BLOCKS = 8  # blocks of rows that are searched at once: about a third of a
 class HeadCircuit:
     """One circuit of one head, from tokens to tokens; that of the model `less`, if there is one, is taken away from it.
 
-    The LayerNorms' centring and gain count, where the model has them. Where several things are asked of it, the host
-    decides what is kept.
+    The norms' centring and gain count, where the model has them. With rotary positions a QK circuit is that of a query
+    and a key `distance` tokens before it. Where several things are asked of it, the host decides what is kept.
     """
 
     model: Transformer
@@ -39,11 +39,13 @@ class HeadCircuit:
     kind: CircuitKind
     less: Transformer | None = None
     host: Host = HERE
+    distance: int = 0
 
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from every other circuit."""
-        return "circuit", _name(self.model), self.head, self.kind, "" if self.less is None else _name(self.less)
+        less = "" if self.less is None else _name(self.less)
+        return "circuit", _name(self.model), self.head, self.kind, less, self.distance
 
     @cached_property
     def matrix(self) -> Circuit:
@@ -58,14 +60,15 @@ class HeadCircuit:
 
     def _made(self) -> Circuit:
         model, (layer, index) = self.model, self.head
-        W_E, W_U = model.embed.W_E, model.unembed.W_U
         with self.host.turn(), torch.inference_mode():
+            W_E, norm = embedded_tokens(model), norm_before(model, layer)
             W_Q, W_K, W_V, W_O = (each[index] for each in _matrices(model, layer))
-            gain = _gain(model, f"blocks.{layer}.ln1.w")
             if self.kind == "qk":
-                made = circuits.qk_circuit(W_E, W_Q, W_K, attention_scale(model.cfg, layer), gain)
+                turn, scale = turning(model, layer, self.distance), model.block(layer).attn.attn_scale
+                made = circuits.qk_circuit(W_E, W_Q, W_K, scale, norm, turn)
             else:
-                made = circuits.ov_circuit(W_E, W_V, W_O, W_U, gain, _gain(model, "ln_final.w"))
+                W_U = model.unembed.W_U * model.cfg.logits_scale
+                made = circuits.ov_circuit(W_E, W_V, W_O, W_U, norm, norm_of(model.ln_final))
             return circuits.balanced(made)
 
     @property
@@ -130,15 +133,11 @@ def _name(model: Transformer) -> str:
     return model.source.name if model.source else ""
 
 
-def _matrices(model: Transformer, layer: int) -> tuple[Tensor, ...]:
-    return tuple(model.get_parameter(f"blocks.{layer}.attn.{name}") for name in ("W_Q", "W_K", "W_V", "W_O"))
-
-
-def _gain(model: Transformer, name: str) -> Tensor | None:
-    """A LayerNorm's gain: ones where it has none of its own, None where there is no LayerNorm."""
-    if model.cfg.normalization_type is None:
-        return None
-    return dict(model.named_parameters()).get(name, torch.ones(model.cfg.d_model))
+def _matrices(model: Transformer, layer: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """W_Q, W_K, W_V and W_O of a layer's heads, with the norms of queries and keys and what stands behind the heads."""
+    attn = model.block(layer).attn
+    W_Q, W_K = (ov.writing(W, norm_of(norm)) for W, norm in ((attn.W_Q, attn.q_norm), (attn.W_K, attn.k_norm)))
+    return W_Q, W_K, attn.W_V, writes_at_unit_scale(model, layer, attn.W_O)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,22 +155,21 @@ def compositions(model: Transformer, head: Head, host: Host = HERE) -> Composed:
 
 def _compositions(model: Transformer, head: Head, host: Host) -> Composed:
     cfg, (layer, index) = model.cfg, head
-    gain, d_value = _gain(model, f"blocks.{layer}.ln1.w"), cfg.d_value or cfg.d_head
+    norm, d_value = norm_before(model, layer), cfg.d_value or cfg.d_head
     W_Q, W_K, W_V, W_O = (each[index] for each in _matrices(model, layer))
     scores, random, steps = {}, {}, Steps(host, layer * len(THROUGH))
     with host.turn(), torch.inference_mode():
         for through in THROUGH:
-            later = composition.reader(through, W_Q, W_K, W_V, W_O, gain)
+            later = composition.reader(through, W_Q, W_K, W_V, W_O, norm)
             values = torch.empty(layer, cfg.n_heads)
             for earlier in range(layer):
                 values[earlier] = composition.composition(_written(model, earlier), later)
                 steps.add()
             scores[through] = Measure(f"{through} composition", "share", ("layer", "head"), values)
-            random[through] = composition.random_composition(through, cfg.d_model, cfg.d_head, d_value, gain)
+            random[through] = composition.random_composition(through, cfg.d_model, cfg.d_head, d_value, norm)
     return Composed(scores, random)
 
 
 def _written(model: Transformer, layer: int) -> Product:
     _, _, W_V, W_O = _matrices(model, layer)
-    gain = _gain(model, f"blocks.{layer}.ln1.w")
-    return Product(W_V if gain is None else ov.reading(W_V, gain), W_O)
+    return Product(ov.reading(W_V, norm_before(model, layer)), W_O)

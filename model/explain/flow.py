@@ -1,5 +1,6 @@
 """What the nodes of a run's stream were made of, and what they would say; computed from what the run kept."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import torch
@@ -12,6 +13,7 @@ from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change
 from headlight.model.analysis.flow_shares import Summands
 from headlight.model.analysis.readout import Readout, ReadoutPair
 from headlight.model.comparison import Comparison
+from headlight.model.linear import attention_bias, write_scales, writes_at_unit_scale
 from headlight.model.run import Run
 
 MOST_TOKENS = 10
@@ -33,7 +35,7 @@ def _flow_of(run: Run, position: int, threshold: float) -> Flow:
         return flow.flow(
             lambda layer, positions: _summands(run, states, layer, positions),
             run.cfg.n_layers,
-            run.cfg.attn_only,
+            run.cfg.states,
             position,
             threshold,
         )
@@ -69,7 +71,7 @@ def _flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChan
     assert shown.alignment is not None
     a, b = (_flow_in(run, _states(run)) for run in shown.runs)
     with shown.a.host.turn():
-        return flow_change(a, b, shown.alignment, shown.a.cfg.attn_only, place, threshold)
+        return flow_change(a, b, shown.alignment, shown.a.cfg.states, place, threshold)
 
 
 def _flow_in(run: Run, states: list[Tensor]) -> FlowOf:
@@ -79,28 +81,46 @@ def _flow_in(run: Run, states: list[Tensor]) -> FlowOf:
 def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
     """The streams of all depths; those that an edit changed as they were in the run."""
     whole = list(run.streams())
-    if run.cfg.attn_only:
+    if run.cfg.states == 1:
         return whole
     states = whole[:1]
     for layer, (pre, post) in enumerate(pairwise(whole)):
-        name = f"blocks.{layer}.hook_resid_mid"
-        states += [run.cache[name] if run.tap.look(name) else pre + run.cache["attn_out", layer], post]
+        states += [_after(run, layer, "attn_out", _mid(run, layer, pre)), post]
     return states
 
 
+def _mid(run: Run, layer: int, pre: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
+    """The stream to which a layer's attention has been added."""
+    name = f"blocks.{layer}.hook_resid_mid"
+    return run.cache[name] if run.tap.look(name) else pre + run.cache["attn_out", layer]
+
+
+def _after(run: Run, layer: int, part: str, resid: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
+    """What the next part reads: normalised, where the model normalises the stream itself."""
+    return run.model.block(layer).after(part, resid[None])[0]
+
+
 def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) -> Summands:
-    depth = layer if run.cfg.attn_only else 2 * layer
-    W_O, b_O = (run.model.get_parameter(f"blocks.{layer}.attn.{name}").detach() for name in ("W_O", "b_O"))
-    return Summands(
-        pre=states[depth][positions],
-        weights=_weights(run, layer, positions),
-        v=run.cache["v", layer],
-        W_O=W_O,
-        b_O=b_O,
+    """Where the model normalises the stream itself, a node's sum is that before it is normalised."""
+    depth, (attn, scales) = run.cfg.states * layer, (run.model.block(layer).attn, write_scales(run, layer))
+    weights = _weights(run, layer, positions)
+    heads = [run.cfg.group_of(head) for head in range(run.cfg.n_heads)]
+    pre, mlp_out = states[depth][positions], None if run.cfg.attn_only else run.cache["mlp_out", layer][positions]
+    given = Summands(
+        pre=pre,
+        weights=weights if scales is None else weights / scales[positions, None],
+        v=run.values(layer)[:, heads] if run.cfg.is_grouped else run.values(layer),
+        W_O=writes_at_unit_scale(run.model, layer, attn.W_O.detach()),
+        b_O=torch.stack([attention_bias(run, layer, position) for position in positions]),
         mid=states[depth + 1][positions],
-        mlp_out=None if run.cfg.attn_only else run.cache["mlp_out", layer][positions],
-        post=None if run.cfg.attn_only else states[depth + 2][positions],
+        mlp_out=mlp_out,
     )
+    if run.cfg.states == 1:
+        return given
+    if not run.cfg.post_norm or mlp_out is None:
+        return replace(given, post=states[depth + 2][positions])
+    mid, between = _mid(run, layer, states[depth])[positions], states[depth + 1][positions]
+    return replace(given, mid=mid, between=between, post=between + mlp_out)
 
 
 def _weights(run: Run, layer: int, positions: list[int]) -> Float[Tensor, "head query key"]:

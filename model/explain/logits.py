@@ -11,6 +11,7 @@ from headlight.model.analysis.head_steps import Norm
 from headlight.model.edits import Head
 from headlight.model.explain.parts import Part, parts_at
 from headlight.model.head import attend, head_weights
+from headlight.model.linear import attention_writes, check_split, norm_of
 from headlight.model.run import Run
 
 CONSTANTS = ("final LayerNorm's bias", "unembedding's bias")
@@ -27,7 +28,10 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """How the target's logit less the distractor's is read off a stream: final LayerNorm, direction and bias."""
+    """How the target's logit less the distractor's is read off a stream: final norm, direction and bias.
+
+    A soft cap of logits comes after that: it keeps no sums.
+    """
 
     norm: Norm | None
     direction: Float[Tensor, " d_model"]
@@ -35,18 +39,27 @@ class Read:
 
 
 def read_of(run: Run, question: Question) -> Read:
-    """The final LayerNorm, and the target's column of the unembedding less the distractor's."""
+    """The final norm, and the target's column of the unembedding, as the model scales it, less the distractor's.
+
+    Raises:
+        InputError: the model's stream is no sum of parts.
+    """
+    check_split(run.model)
     unembed, pair = run.model.unembed, [question.target, question.distractor]
     columns, biases = unembed.W_U[:, pair].detach(), unembed.b_U[pair].detach().double()
-    return Read(final_norm(run), columns[:, 0] - columns[:, 1], float(biases[0] - biases[1]))
+    direction = (columns[:, 0] - columns[:, 1]) * run.cfg.logits_scale
+    return Read(final_norm(run), direction, float(biases[0] - biases[1]))
 
 
 def final_norm(run: Run) -> Norm | None:
-    """What the last LayerNorm does; None where there is none."""
-    if run.cfg.normalization_type is None:
-        return None
-    gain, bias = (getattr(run.model.ln_final, name, None) for name in "wb")
-    return Norm(run.cfg.eps, *(None if each is None else each.detach() for each in (gain, bias)))
+    """What the last norm does; None where there is none."""
+    return norm_of(run.model.ln_final)
+
+
+def unembedding(run: Run) -> Float[Tensor, "d_model d_vocab"]:
+    """From a normalised stream to logits, with the factor by which the model scales them."""
+    W_U, scale = run.model.unembed.W_U.detach(), run.cfg.logits_scale
+    return W_U if scale == 1.0 else W_U * scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,4 +127,4 @@ def writes_of(run: Run, head: Head, query: int) -> Float[Tensor, "key d_model"]:
     weights = head_weights(run, layer, index)
     pattern, v = attend(run, layer, index).pattern[query], run.values_of(layer, index)
     with torch.inference_mode():
-        return attribution.edge_writes(pattern, v, weights.W_O).values
+        return attention_writes(run, layer, attribution.edge_writes(pattern, v, weights.W_O).values, query)

@@ -2,13 +2,18 @@
 
 from dataclasses import dataclass
 from itertools import islice
+from typing import cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headlight.model.blocks import Block
 from headlight.model.edits import head_name
+from headlight.model.hooks import NO_TAP
+from headlight.model.layers import MoE
 from headlight.model.layers.scores import mix
+from headlight.model.linear import attention_bias, attention_writes, check_split, mlp_writes, norm_bias
 from headlight.model.run import Run
 
 EDITS = "the run's edits"
@@ -16,7 +21,7 @@ EDITS = "the run's edits"
 
 @dataclass(frozen=True)
 class Part:
-    """One of those who wrote to a stream; `head` is None for a layer's attention bias and its MLP."""
+    """One of those who wrote to a stream; `head` is None for a layer's attention bias, its MLP and its experts."""
 
     name: str
     layer: int | None = None
@@ -39,18 +44,27 @@ def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
 
 @torch.inference_mode()
 def _logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
-    stream = parts_at(run, position).stream
-    return run.model.to_logits(stream[None, None])[0, 0]
+    return run.model.to_logits(stream_at(run, position)[None, None])[0, 0]
+
+
+def stream_at(run: Run, position: int, layer: int | None = None) -> Float[Tensor, " d_model"]:
+    """The stream at a position before a layer, or after all of them."""
+    streams = run.streams(slice(position, position + 1))
+    return next(islice(streams, run.cfg.n_layers if layer is None else layer, None))[0]
 
 
 def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
     """What was written to the stream at a position before a layer, or by all of them.
 
     Of a run with edits one more part is what these have changed beside what is written.
+
+    Raises:
+        InputError: the model's stream is no sum of parts.
     """
+    check_split(run.model)
     n_layers = run.cfg.n_layers if layer is None else layer
     parts, vectors = _written_before(run, position, n_layers)
-    stream = next(islice(run.streams(), n_layers, None))[position]
+    stream = stream_at(run, position, n_layers)
     if run.edits:
         parts, vectors = (*parts, Part(EDITS)), torch.cat([vectors, (stream - vectors.sum(0))[None]])
     return Parts(parts, vectors, stream)
@@ -63,7 +77,7 @@ def names_at(run: Run, position: int, layer: int) -> tuple[Part, ...]:
 
 def _written_before(run: Run, position: int, layer: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
     parts, vectors = run.keep(("parts", position), lambda: _all_parts(run, position))
-    n_parts = len(list(run.embeddings())) + layer * (run.cfg.n_heads + (1 if run.cfg.attn_only else 2))
+    n_parts = sum(part.layer is None or part.layer < layer for part in parts)
     return parts[:n_parts], vectors[:n_parts]
 
 
@@ -72,14 +86,31 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
     vectors = [embedding[position] for _, embedding in run.embeddings()]
     for layer in range(run.cfg.n_layers):
         parts += [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]
-        attn = run.model.block(layer).attn
-        vectors += torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], attn.W_O.detach())
+        given = torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], run.model.block(layer).attn.W_O.detach())
+        vectors += attention_writes(run, layer, given, position)
         parts.append(Part(f"L{layer} attention bias", layer))
-        vectors.append(attn.b_O.detach())
+        vectors.append(attention_bias(run, layer, position))
         if not run.cfg.attn_only:
-            parts.append(Part(f"L{layer} MLP", layer))
-            vectors.append(run.cache["mlp_out", layer][position])
+            by_name = _mlp_parts(run, layer, position)
+            parts += [Part(name, layer) for name in by_name]
+            vectors += by_name.values()
     return tuple(parts), torch.stack(vectors)
+
+
+def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, " d_model"]]:
+    """What a layer's MLP wrote; of experts what each did that the token chose, and the bias of a norm behind them."""
+    block = run.model.block(layer)
+    if run.cfg.num_experts is None or not isinstance(block, Block):
+        return {f"L{layer} MLP": run.cache["mlp_out", layer][position]}
+    resid_pre = stream_at(run, position, layer)
+    resid_mid = resid_pre + run.cache["attn_out", layer][position]
+    read = block.mlp_in(resid_pre[None, None], resid_mid[None, None])
+    found = {
+        f"L{layer} expert {index}": mlp_writes(run, layer, given[0], position)
+        for index, _, _, given in cast(MoE, block.mlp).by_expert(read, NO_TAP)
+    }
+    bias = norm_bias(run, layer, "ln2_post")
+    return found if bias is None else found | {f"L{layer} MLP's norm bias": bias}
 
 
 @torch.inference_mode()

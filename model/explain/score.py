@@ -1,17 +1,22 @@
 """Why a query looks at a key: the score of a cell in parts, one for each pair of those who wrote to query and key."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import torch
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from headlight.model.analysis import score_parts
-from headlight.model.analysis.score_parts import ScoreParts
+from headlight.model.analysis.score_parts import Rows, ScoreParts
 from headlight.model.edits.interventions import check_cell, check_head
 from headlight.model.explain.parts import EDITS, parts_at
-from headlight.model.head import attend, head_weights
+from headlight.model.head import HeadWeights, attend, head_weights
+from headlight.model.linear import norm_of
 from headlight.model.run import Run
 
 NORM_BIAS = "LayerNorm's bias"
+POSITION_BIAS = "position's bias (ALiBi)"
 
 
 @dataclass(frozen=True)
@@ -36,12 +41,16 @@ def check(run: Run, cell: Cell) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Why:
-    """A cell's score in parts, with the names of the query's rows and the key's columns, and its weight."""
+    """A cell's score in parts, with the names of the query's rows and the key's columns, and its weight.
+
+    With a soft cap the parts are those of the score before it, and `capped` is what the cap makes of the score.
+    """
 
     query_names: tuple[str, ...]
     key_names: tuple[str, ...]
     found: ScoreParts
     weight: float
+    capped: float | None = None
 
 
 def explain_cell(run: Run, cell: Cell) -> Why:
@@ -50,20 +59,72 @@ def explain_cell(run: Run, cell: Cell) -> Why:
 
 
 def _explained(run: Run, cell: Cell) -> Why:
+    """The rows of the query and the columns of the key, the bias of the pair, and what the run's own score is.
+
+    Raises:
+        InputError: the model's stream is no sum of parts.
+    """
     weights, attended = head_weights(run, cell.layer, cell.head), attend(run, cell.layer, cell.head)
-    query, key = (parts_at(run, position, cell.layer) for position in (cell.query, cell.key))
-    q, k = (run.cache[name, cell.layer][:, cell.head] for name in ("q", "k"))
+    attn = run.model.block(cell.layer).attn
+    q, k = run.queries(cell.layer)[:, cell.head], run.keys(cell.layer)[:, run.cfg.group_of(cell.head)]
     with torch.inference_mode():
-        rows = score_parts.projected(query.vectors, query.stream, weights.norm, weights.W_Q, weights.b_Q)
-        columns = score_parts.projected(key.vectors, key.stream, weights.norm, weights.W_K, weights.b_K)
-        if run.edits:  # of the query or the key itself
-            rows, columns = (
-                torch.cat([parts, (whole.double() - parts.sum(0))[None]])
-                for parts, whole in ((rows, q[cell.query]), (columns, k[cell.key]))
-            )
-        score = float(attended.scores[cell.query, cell.key])
-        found = score_parts.score_parts(rows, columns, weights.attn_scale, score)
-    names = (*(each.name for each in query.parts), NORM_BIAS)
-    edits = (f"{EDITS} of it",) if run.edits else ()
+        query = _side(run, cell.layer, cell.query, weights, attn.q_norm, "query", q[cell.query])
+        key = _side(run, cell.layer, cell.key, weights, attn.k_norm, "key", k[cell.key])
+        score, bias, capped = _score(run, cell, float(attended.scores[cell.query, cell.key]))
+        found = score_parts.score_parts(query.rows, key.rows, weights.attn_scale, score, bias)
+    names = () if bias is None else (POSITION_BIAS,)
     weight = float(attended.pattern[cell.query, cell.key])
-    return Why((*names, "query's bias b_Q", *edits), (*names, "key's bias b_K", *edits), found, weight)
+    return Why((*query.names, *names), (*key.names, *names), found, weight, capped)
+
+
+def _score(run: Run, cell: Cell, score: float) -> tuple[float, float | None, float | None]:
+    """A cell's score before any soft cap, the bias that is part of it, and what a cap makes of the score."""
+    rule = run.rule(cell.layer).of_queries([cell.query]).of_heads(slice(cell.head, cell.head + 1))
+    bias = None if rule.bias is None else float(rule.bias[0, 0, 0, cell.key])
+    if rule.soft_cap is None:
+        return score, bias, None
+    group = run.cfg.group_of(cell.head)
+    q = run.queries(cell.layer)[None, [cell.query], cell.head : cell.head + 1]
+    k = run.keys(cell.layer)[None, :, group : group + 1]
+    return float(replace(rule, soft_cap=None).scores(q, k)[0, 0, 0, cell.key]), bias, score
+
+
+class _Side(NamedTuple):
+    """What a query or a key is made of: rows that add up to it as it is compared, and their names."""
+
+    names: tuple[str, ...]
+    rows: Rows
+
+
+def _side(
+    run: Run,
+    layer: int,
+    position: int,
+    weights: HeadWeights,
+    head_norm: nn.Module,
+    what: Literal["query", "key"],
+    compared: Float[Tensor, " d_head"],
+) -> _Side:
+    W, b = (weights.W_Q, weights.b_Q) if what == "query" else (weights.W_K, weights.b_K)
+    parts = parts_at(run, position, layer)
+    rows = score_parts.projected(parts.vectors, parts.stream, weights.norm, W, b)
+    bias = f"{what}'s bias b_{'Q' if what == 'query' else 'K'}"
+    names = [*(part.name for part in parts.parts), NORM_BIAS, bias]
+    if weights.norm is not None and not weights.norm.centred:  # RMSNorm has no bias
+        names, rows = [name for name in names if name != NORM_BIAS], torch.cat([rows[:-2], rows[-1:]])
+    if (norm := norm_of(head_norm)) is not None:
+        rows = score_parts.normalized(rows, rows.sum(0), norm)
+        if norm.b is not None:
+            names, rows = [*names, f"bias of the {what}'s norm"], torch.cat([rows, norm.b.double()[None]])
+    rows = _turned(run, layer, position, rows)
+    if run.edits:  # of the query or the key itself
+        names, rows = [*names, f"{EDITS} of it"], torch.cat([rows, (compared.double() - rows.sum(0))[None]])
+    return _Side(tuple(names), rows)
+
+
+def _turned(run: Run, layer: int, position: int, rows: Rows) -> Rows:
+    """The rows as rotary positions turn the query or the key at a position; as they are where nothing is turned."""
+    rotary = run.model.block(layer).attn.rotary
+    if rotary is None:
+        return rows
+    return rotary.turn(rows[None, None], rotary.waves(torch.tensor([[position]]), len(run.tokens)))[0, 0]

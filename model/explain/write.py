@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure, attribution
 from headlight.model.analysis.attribution import Promoted
-from headlight.model.explain.logits import Question, final_norm, read_of, writes_of
+from headlight.model.explain.logits import Question, final_norm, read_of, unembedding, writes_of
 from headlight.model.explain.parts import parts_at
 from headlight.model.explain.score import Cell
 from headlight.model.run import Run
@@ -38,7 +38,7 @@ def _written(run: Run, cell: Cell, question: Question) -> Written:
     write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
     read, stream = read_of(run, question), parts_at(run, cell.query).stream
     effect = attribution.direct_effects(write[None], stream, read.norm, read.direction)
-    W_U = run.model.unembed.W_U.detach()
+    W_U = unembedding(run)
     return Written(
         norm=Measure("L2 norm of the write", "L2 norm", (), write.norm()),
         tokens=attribution.promoted(write, stream, read.norm, W_U, min(MOST_PROMOTED, W_U.shape[1])),
@@ -63,4 +63,4 @@ def _written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
 
 def _token_effects(run: Run, cell: Cell) -> Float[Tensor, " d_vocab"]:
     write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
-    return attribution.token_effects(write, parts_at(run, cell.query).stream, final_norm(run), run.model.unembed.W_U)
+    return attribution.token_effects(write, parts_at(run, cell.query).stream, final_norm(run), unembedding(run))

@@ -23,7 +23,11 @@ def config_of(kind: type[Config], settings: dict[str, Any]) -> Config:
     Raises:
         ConfigError: settings that are missing, unknown or contradictory.
     """
-    given = {name: value for name, value in settings.items() if name != "model_type"}
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value  # JSON has no tuples
+        for name, value in settings.items()
+        if name != "model_type"
+    }
     allowed = [field.name for field in fields(kind)]
     for name in given:
         if name not in allowed:

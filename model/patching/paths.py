@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure
+from headlight.model.blocks import Block
 from headlight.model.edits import Head, head_name
 from headlight.model.edits.interventions import check_head
 from headlight.model.errors import InputError
@@ -40,6 +41,8 @@ def path_differences(
 ) -> Float[Tensor, " sender"]:
     """The logit difference if the receiver's query, key or value, at all positions, is that which each sender changes.
 
+    Where a group of heads shares keys and values, the receiver's key or value is that of its whole group.
+
     A sender's z is the other run's; on the way to the receiver all other heads give what they give in the run that is
     patched. So do the MLPs, or with `through_mlps` they are computed anew. What comes after the receiver is run.
 
@@ -61,13 +64,14 @@ def _differences(
     patching: Patching, senders: Sequence[Head], receiver: Head, read: ReadAs, through_mlps: bool
 ) -> Float[Tensor, " sender"]:
     layer, head = receiver
-    block = patching.model.blocks[layer]
+    block = patching.model.block(layer)
     reaching = _reaching(patching, senders, layer, through_mlps)
-    W, b = (block.get_parameter(f"attn.{kind}_{read.upper()}")[head] for kind in "Wb")
-    changed = block.get_submodule("ln1")(reaching, NO_TAP) @ W + b
+    read_by_heads = block.attn.read(block.attn_in(reaching), NO_TAP)
+    slot = head if read == "q" else patching.model.cfg.group_of(head)
+    changed = getattr(read_by_heads, read)[:, :, slot]
 
     def replace(activation: Float[Tensor, "row pos head d_head"], hook: HookPoint) -> None:
-        activation[1:, :, head] = changed
+        activation[1:, :, slot] = changed
 
     at_start = {f"blocks.{layer}.hook_resid_pre": torch.zeros_like(reaching)}
     return patching.run_on(layer, at_start, Edit([((f"blocks.{layer}.attn.hook_{read}",), replace)]))
@@ -75,17 +79,20 @@ def _differences(
 
 def _reaching(patching: Patching, senders: Sequence[Head], layer: int, through_mlps: bool) -> Streams:
     """The stream before a layer when each of the senders alone has changed."""
-    if not through_mlps:
-        return patching.base["resid_pre", layer] + torch.stack([patching.head_change(*sender) for sender in senders])
+    if not through_mlps and not patching.model.cfg.post_norm:
+        changes = [patching.heads_change(layer, [head]) for layer, head in senders]
+        return patching.base["resid_pre", layer] + torch.stack(changes)
     rows = patching.base["resid_pre", 0].expand(len(senders), -1, -1)
     for index in range(layer):
+        block, before = patching.model.block(index), rows
         rows = rows + patching.base["attn_out", index]
         for row, (at, head) in enumerate(senders):
             if at == index:
-                rows[row] += patching.head_change(at, head)
-        if not patching.model.cfg.attn_only:
-            block = patching.model.blocks[index]
-            rows = rows + block.get_submodule("mlp")(block.get_submodule("ln2")(rows, NO_TAP), NO_TAP)
+                rows[row] += patching.heads_change(at, [head])
+        rows = block.after("attn_out", rows)
+        if isinstance(block, Block):
+            anew = block.mlp_out(block.mlp_in(before, rows), NO_TAP) if through_mlps else None
+            rows = block.after("mlp_out", rows + (patching.base["mlp_out", index] if anew is None else anew))
     return rows
 
 

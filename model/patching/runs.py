@@ -18,6 +18,7 @@ from headlight.model.cache import ActivationCache
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Collect, Tap
 from headlight.model.layers import place
+from headlight.model.linear import norm_behind
 from headlight.model.patching.grids import Part, Variant, check_variant, row_bytes
 from headlight.model.patching.joining import Growing, Later, Put
 from headlight.model.patching.sides import LogitDifference, RunSide, Tokens, aligned, check, in_reach
@@ -181,8 +182,8 @@ class Patching:
         return variant.layer, 1, self.after_attention(variant.layer)
 
     def after_attention(self, layer: int) -> str:
-        """The name of the stream to which a layer's attention has been added."""
-        return f"blocks.{layer}.hook_resid_{'post' if self.model.cfg.attn_only else 'mid'}"
+        """The name of the first stream to which a layer's attention has been added."""
+        return f"blocks.{layer}.hook_resid_{'mid' if self.model.cfg.states > 1 else 'post'}"
 
     def _written(self, variant: Variant) -> Float[Tensor, "pos d_model"]:
         """By how much a variant's stream differs where it joins; what is put in place later makes no difference yet."""
@@ -190,7 +191,7 @@ class Patching:
             return torch.zeros_like(self.base["resid_pre", variant.layer])
         if variant.part == "z":
             heads = range(self.model.cfg.n_heads) if variant.head is None else [variant.head]
-            change = torch.stack([self.head_change(variant.layer, head) for head in heads]).sum(0)
+            change = self.heads_change(variant.layer, heads)
         else:
             change = self.change(variant.part, variant.layer)
         if variant.position is None:
@@ -199,10 +200,16 @@ class Patching:
         alone[variant.position] = change[variant.position]
         return alone
 
-    def head_change(self, layer: int, head: int) -> Float[Tensor, "pos d_model"]:
-        """By how much the stream changes where a head's z is the other run's."""
-        W_O = self.model.get_parameter(f"blocks.{layer}.attn.W_O")
-        return self.change("z", layer)[:, head] @ W_O[head].to(self.base["z", layer].dtype)
+    def heads_change(self, layer: int, heads: Sequence[int]) -> Float[Tensor, "pos d_model"]:
+        """By how much the stream changes where these heads' z are the other run's; a norm behind them is run anew."""
+        block, dtype = self.model.block(layer), self.base["z", layer].dtype
+        change, W_O = self.change("z", layer), block.attn.W_O.to(dtype)
+        given = torch.stack([change[:, head] @ W_O[head] for head in heads]).sum(0)
+        if norm_behind(self.model, layer) is None:
+            return given if block.residual_scale == 1.0 else given * block.residual_scale
+        own = torch.einsum("phd,hdm->pm", self.base["z", layer], W_O) + block.attn.b_O.to(dtype)
+        after, before = block.ln1_post(torch.stack([own + given, own]), NO_TAP)
+        return (after - before) * block.residual_scale
 
     @torch.inference_mode()
     def run_on(self, layer: int, joining: Mapping[str, Streams], tap: Tap = NO_TAP) -> Float[Tensor, " variant"]:

@@ -38,7 +38,7 @@ def expected(mini: Transformer) -> Flow:
             pattern, v = cache["pattern", layer][0][:, positions], cache["v", layer][0]
             return Summands(pre, pattern, v, W_O, b_O, mid, mlp_out, post)
 
-        return flow(supply, mini.cfg.n_layers, False, START, 0.04)
+        return flow(supply, mini.cfg.n_layers, 2, START, 0.04)
 
 
 def _graph(app: Driver) -> Locator:

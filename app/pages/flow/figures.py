@@ -16,7 +16,7 @@ MOST_NAMED = 3  # heads in a line's tooltip
 
 def layer_of(run: Run, place: Place) -> int:
     """The layer that writes to a state above the embedding."""
-    return (place.depth - 1) // (1 if run.cfg.attn_only else 2)
+    return (place.depth - 1) // run.cfg.states
 
 
 def spelled(found: Flow) -> str:

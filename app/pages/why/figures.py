@@ -76,14 +76,15 @@ def effect_map(at: Explained) -> Matrix:
     values = np.full((cfg.n_layers, len(columns)), np.nan)
     for part, value in zip(at.effects.parts, at.effects.values.values.tolist(), strict=True):
         if part.layer is not None:
-            values[part.layer, _column(part, cfg.n_heads)] = value
+            cell = part.layer, _column(part, cfg.n_heads)
+            values[cell] = np.nan_to_num(values[cell]) + value  # experts share the MLPs' column
     return Matrix(tuple(f"L{layer}" for layer in range(cfg.n_layers)), columns, values)
 
 
 def _column(part: Part, n_heads: int) -> int:
     if part.head is not None:
         return part.head
-    return n_heads + 1 if part.name.endswith(MLP) else n_heads
+    return n_heads if part.name.endswith(f"attention {BIAS}") else n_heads + 1
 
 
 def by_layer(at: Explained) -> Matrix:

@@ -17,6 +17,7 @@ from headlight.model.analysis.circuits import (
     partners,
     qk_circuit,
 )
+from headlight.model.linear import norm_before, norm_of
 from tests.model.oracles import random_model
 
 # Sums of a dozen products of size 1 in float32, in another order than numpy's in float64.
@@ -36,7 +37,8 @@ def gains(model: Transformer, layer: int) -> tuple[Tensor, Tensor]:
 
 def both(model: Transformer, layer: int, index: int, folded: bool) -> tuple[Circuit, Circuit]:
     """The circuits of a head."""
-    W, (before, after) = head(model, layer, index), gains(model, layer) if folded else (None, None)
+    W, norms = head(model, layer, index), (norm_before(model, layer), norm_of(model.ln_final))
+    before, after = norms if folded else (None, None)
     W_E, W_U = model.embed.W_E.detach(), model.unembed.W_U.detach()
     return (
         qk_circuit(W_E, W["W_Q"], W["W_K"], 5**0.5, before),

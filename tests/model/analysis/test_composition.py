@@ -7,6 +7,7 @@ from torch import Tensor
 
 from headlight.model import Transformer, load
 from headlight.model.analysis.composition import Product, Through, composition, random_composition, reader
+from headlight.model.analysis.head_steps import Norm
 from headlight.model.training.recipes.teaching_weights import induction_circuit
 from tests.model.oracles import lens_twin, random_model
 
@@ -20,10 +21,10 @@ def parameters(model: Transformer, layer: int) -> tuple[Tensor, Tensor, Tensor, 
     return W_Q, W_K, W_V, W_O
 
 
-def reading(through: Through, model: Transformer, layer: int, head: int, gain: Tensor | None = None) -> Product:
+def reading(through: Through, model: Transformer, layer: int, head: int, norm: Norm | None = None) -> Product:
     """How one head reads."""
     W_Q, W_K, W_V, W_O = (each[head] for each in parameters(model, layer))
-    return reader(through, W_Q, W_K, W_V, W_O, gain)
+    return reader(through, W_Q, W_K, W_V, W_O, norm)
 
 
 def earlier(model: Transformer, layer: int) -> Product:
@@ -56,7 +57,7 @@ def test_the_gain_and_the_centring_are_those_of_a_layer_norm(through: Through) -
         "key": norm @ W_K @ W_Q.T @ norm.T,
         "value": norm @ W_V @ W_O,
     }[through]
-    found = composition(earlier(model, 0), reading(through, model, 1, 0, gain))
+    found = composition(earlier(model, 0), reading(through, model, 1, 0, Norm(1e-5, gain)))
     _, _, W_V, W_O = (each.double().numpy() for each in parameters(model, 0))
     for head in range(model.cfg.n_heads):
         first = W_V[head] @ W_O[head]
@@ -86,7 +87,7 @@ def test_the_previous_token_head_of_a_known_circuit_is_read_by_the_induction_hea
 def test_random_heads_score_one_over_the_root_of_d_model(through: Through, d_model: int) -> None:
     """Turned at random, a matrix loses 1/d_model of its squared size in any other: with every gain."""
     gain = torch.rand(d_model, generator=torch.Generator().manual_seed(1)) + 0.5
-    for read_by in (None, gain):
+    for read_by in (None, Norm(1e-5, gain)):
         found = random_composition(through, d_model, 4, 3, read_by, n=4000)
         mean, sd = found.mean.values, found.sd.values
         # The mean of 4000 squares, none of which strays from it by more than twice its size: within 4 in the root of
@@ -107,7 +108,7 @@ def test_the_induction_heads_of_mini_read_its_previous_token_head_by_their_keys_
     with torch.inference_mode():
         _, cache = model.run_with_cache(tokens, lambda name: name == "blocks.0.attn.hook_pattern")
     previous = cache["pattern", 0][0].diagonal(-1, 1, 2).mean(-1).argmax()
-    gain = model.get_parameter("blocks.1.ln1.w").detach()
+    gain = Norm(1e-5, model.get_parameter("blocks.1.ln1.w").detach())
     baseline = random_composition("key", model.cfg.d_model, model.cfg.d_head, model.cfg.d_head, gain)
     for head in (0, 1):
         by_key = reading("key", model, 1, head, gain)

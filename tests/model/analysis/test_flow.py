@@ -55,7 +55,7 @@ def run(model: Transformer, tokens: list[int]) -> Supply:
 
 def graph(model: Transformer, tokens: list[int], threshold: float = 0.0, start: int | None = None) -> Flow:
     at = len(tokens) - 1 if start is None else start
-    return flow.flow(run(model, tokens), model.cfg.n_layers, model.cfg.attn_only, at, threshold)
+    return flow.flow(run(model, tokens), model.cfg.n_layers, model.cfg.states, at, threshold)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_only_positions_that_are_reached_are_asked_for() -> None:
         asked.append(positions)
         return supply(layer, positions)
 
-    flow.flow(watched, 2, True, 4, 0.5)
+    flow.flow(watched, 2, 1, 4, 0.5)
     assert asked == [[4], [3]]
 
 
@@ -271,9 +271,9 @@ def test_a_threshold_that_nothing_passes_leaves_the_start_alone() -> None:
 def test_what_is_no_share_and_no_layer_is_refused() -> None:
     supply = run(tiny(1), [1, 2])
     with pytest.raises(InputError, match="give 0 to 1"):
-        flow.flow(supply, 2, False, 1, 1.5)
+        flow.flow(supply, 2, 2, 1, 1.5)
     with pytest.raises(InputError, match="at least 1"):
-        flow.flow(supply, 0, False, 1, 0.1)
+        flow.flow(supply, 0, 2, 1, 0.1)
 
 
 def test_a_nodes_tokens_and_their_ranks_below() -> None:

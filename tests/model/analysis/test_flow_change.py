@@ -28,7 +28,7 @@ def change_of(
     common = alignment or align_tokens(a, b)
     start = max(place for place, ends in enumerate(zip(common.a, common.b, strict=True)) if None not in ends)
     of_a, of_b = (FlowOf(run(model, tokens), model.cfg.n_layers) for tokens in (a, b))
-    return flow_change(of_a, of_b, common, attn_only, start, threshold)
+    return flow_change(of_a, of_b, common, 1 if attn_only else 2, start, threshold)
 
 
 @pytest.mark.parametrize("attn_only", [False, True])
@@ -116,7 +116,7 @@ def test_an_edge_is_followed_in_both_where_it_is_large_enough_in_one() -> None:
 def test_of_a_deeper_run_the_states_that_both_have_are_compared() -> None:
     """The shallow run is the deep one's first layer: shares are the same, what comes to them is not."""
     supply, common = run(tiny(1), A), align_positions(len(A), len(A))
-    found = flow_change(FlowOf(supply, 2), FlowOf(supply, 1), common, False, 5, 0.0)
+    found = flow_change(FlowOf(supply, 2), FlowOf(supply, 1), common, 2, 5, 0.0)
     assert found.start == Place(2, 5)
     assert max(pair.place.depth for pair in found.nodes) == 2
     assert {edge.change for edge in found.edges} == {0.0}
@@ -126,16 +126,16 @@ def test_of_a_deeper_run_the_states_that_both_have_are_compared() -> None:
     assert sum(pair.a.flow for pair in top.values() if pair.a) == pytest.approx(1 - biases, abs=EXACT)
     assert len([position for position, pair in top.items() if pair.a and pair.a.flow]) > 1
     with pytest.raises(InputError, match="at least one"):
-        flow_change(FlowOf(supply, 2), FlowOf(supply, 0), common, False, 5, 0.0)
+        flow_change(FlowOf(supply, 2), FlowOf(supply, 0), common, 2, 5, 0.0)
 
 
 def test_what_cannot_be_started_from_is_refused() -> None:
     model, common = tiny(0), align_tokens(A, B)
     a, b = (FlowOf(run(model, tokens), 2) for tokens in (A, B))
     with pytest.raises(InputError, match="that both have"):
-        flow_change(a, b, common, False, common.a.index(None), 0.1)
+        flow_change(a, b, common, 2, common.a.index(None), 0.1)
     with pytest.raises(InputError, match="give 0 to 1"):
-        flow_change(a, b, common, False, 0, -0.1)
+        flow_change(a, b, common, 2, 0, -0.1)
 
 
 def test_tokens_of_a_node_in_both_runs() -> None:

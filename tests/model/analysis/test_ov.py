@@ -5,6 +5,7 @@ import torch
 
 from headlight.model import Transformer
 from headlight.model.analysis.ov import copying_scores, reading, through_vocabulary, writing
+from headlight.model.linear import norm_before, norm_of
 from headlight.model.training.recipes.teaching_weights import induction_circuit
 from tests.model.oracles import random_model
 
@@ -34,8 +35,8 @@ def test_the_score_is_that_of_the_matrix_from_tokens_to_tokens() -> None:
         torch.testing.assert_close(
             copying_scores(W_V, W_O, loop).values, torch.tensor(plain), atol=1e-5, rtol=0, check_dtype=False
         )
-        read = reading(W_V, model.get_parameter(f"blocks.{layer}.ln1.w"))
-        written = writing(W_O, model.get_parameter("ln_final.w"))
+        read = reading(W_V, norm_before(model, layer))
+        written = writing(W_O, norm_of(model.ln_final))
         folded = [explicit(model, layer, head, centre=True) for head in range(3)]
         torch.testing.assert_close(
             copying_scores(read, written, loop).values, torch.tensor(folded), atol=1e-5, rtol=0, check_dtype=False

@@ -61,7 +61,7 @@ def from_the_model(run: Run, start: int, threshold: float) -> Flow:
         assert float(mid_shares(Summands(pre, pattern, v, W_O, b_O, mid)).rest.values.max()) == 0
         return Summands(pre, pattern, v, W_O, b_O, mid, mlp_out, post)
 
-    return flow(supply, run.cfg.n_layers, False, start, threshold)
+    return flow(supply, run.cfg.n_layers, 2, start, threshold)
 
 
 def test_the_graph_is_that_of_the_models_own_activations(run: Run) -> None:

@@ -1,0 +1,131 @@
+"""What of a model is linear once the scales of its norms are held still, which is how parts of a stream are told apart.
+
+A norm takes off a mean, if it is LayerNorm, and divides by a scale. With the scale that it had in a run it is a linear
+map, so that what each part of a stream becomes adds up to what the whole becomes.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headlight.model.analysis.head_steps import Norm
+from headlight.model.errors import InputError
+from headlight.model.layers import LayerNormPre, NoNorm, RMSNormPre
+from headlight.model.run import Run
+from headlight.model.transformer import Transformer
+
+Written = Float[Tensor, "*part d_model"]
+
+
+def norm_of(norm: nn.Module) -> Norm | None:
+    """A normalisation layer as the analyses count it; None where there is none."""
+    if not isinstance(norm, RMSNormPre):
+        return None
+    gain, bias = (None if each is None else each.detach() for each in (getattr(norm, name, None) for name in "wb"))
+    return Norm(norm.eps, gain, bias, centred=isinstance(norm, LayerNormPre))
+
+
+def norm_before(model: Transformer, layer: int) -> Norm | None:
+    """The norm between the stream and a layer's heads; None where they read the stream as it is."""
+    return None if model.cfg.post_norm else norm_of(model.block(layer).ln1)
+
+
+def norm_behind(model: Transformer, layer: int) -> Norm | None:
+    """The norm between what a layer's heads give and the stream; None where they write to it directly."""
+    return norm_of(model.block(layer).ln1_post)
+
+
+def attention_writes(run: Run, layer: int, given: Written, position: int) -> Written:
+    """What becomes of parts of what a layer's heads give at a position, on the way to the stream.
+
+    Where a norm stands there its scale is the run's own, and its bias belongs to no part.
+    """
+    return _written(run, layer, "ln1_post", given, position)
+
+
+def mlp_writes(run: Run, layer: int, given: Written, position: int) -> Written:
+    """What becomes of parts of what a layer's MLP gives at a position, on the way to the stream."""
+    return _written(run, layer, "ln2_post", given, position)
+
+
+def attention_bias(run: Run, layer: int, position: int) -> Float[Tensor, " d_model"]:
+    """What a layer's attention writes at a position whatever its heads do: b_O, and the bias of the norm behind it."""
+    block = run.model.block(layer)
+    written, bias = attention_writes(run, layer, block.attn.b_O.detach(), position), norm_bias(run, layer, "ln1_post")
+    return written if bias is None else written + bias
+
+
+def norm_bias(run: Run, layer: int, name: str) -> Float[Tensor, " d_model"] | None:
+    """What the bias of a norm behind attention or MLP writes to the stream; None where there is no such bias."""
+    norm = norm_of(run.model.block(layer).get_submodule(name))
+    return None if norm is None or norm.b is None else norm.b * run.cfg.residual_scale
+
+
+def writes_at_unit_scale(model: Transformer, layer: int, given: Written) -> Written:
+    """What becomes of what a layer's heads give on the way to the stream, at a scale of 1 of the norm behind them."""
+    norm, factor = norm_behind(model, layer), model.cfg.residual_scale
+    if norm is not None:
+        given = given - given.mean(-1, keepdim=True) if norm.centred else given
+        given = given if norm.w is None else given * norm.w
+    return given if factor == 1.0 else given * factor
+
+
+def write_scales(run: Run, layer: int) -> Float[Tensor, " pos"] | None:
+    """By what the norm behind a layer's heads divides at each position; None where there is none."""
+    return _scales(run, layer, "ln1_post")
+
+
+def _written(run: Run, layer: int, name: str, given: Written, position: int) -> Written:
+    norm, factor = norm_of(run.model.block(layer).get_submodule(name)), run.cfg.residual_scale
+    scales = _scales(run, layer, name)
+    if norm is not None and scales is not None:
+        given = (given - given.mean(-1, keepdim=True) if norm.centred else given) / scales[position]
+        given = given if norm.w is None else given * norm.w
+    return given if factor == 1.0 else given * factor
+
+
+def _scales(run: Run, layer: int, name: str) -> Float[Tensor, " pos"] | None:
+    kept = f"blocks.{layer}.{name}.hook_scale"
+    return run.cache[kept][:, 0] if kept in run.cache else None
+
+
+def embedded_tokens(model: Transformer) -> Float[Tensor, "d_vocab d_model"]:
+    """What each token begins the stream with: its row of W_E, scaled and normalised where the model does that."""
+    embed = model.embed
+    if embed.scale == 1.0 and isinstance(embed.ln, NoNorm):
+        return embed.W_E
+    return embed(torch.arange(len(embed.W_E), device=embed.W_E.device)[None])[0]
+
+
+def turning(model: Transformer, layer: int, distance: int) -> Float[Tensor, "d_head d_head"] | None:
+    """What rotary positions do to a layer's query q as a key `distance` tokens before it sees it, q R · k.
+
+    None where the layer turns nothing.
+    """
+    rotary = model.block(layer).attn.rotary
+    if rotary is None:
+        return None
+    ends = torch.tensor([[distance], [0]])
+    identity = torch.eye(model.cfg.d_head).expand(2, 1, -1, -1)
+    of_query, of_key = rotary.turn(identity, rotary.waves(ends, distance + 1))[:, 0]
+    return of_query @ of_key.T
+
+
+def no_split(model: Transformer) -> str:
+    """Why no stream of a model is the sum of what its parts wrote, where none is; a sentence for the user."""
+    if not model.cfg.post_norm:
+        return ""
+    return (
+        "This model normalises the stream itself after each addition, so that what a part wrote is rescaled by every "
+        "later layer: its stream has no split into parts that add up to it."
+    )
+
+
+def check_split(model: Transformer) -> None:
+    """Refuse a model whose streams are no sums.
+
+    Raises:
+        InputError: it says why.
+    """
+    if reason := no_split(model):
+        raise InputError(reason)

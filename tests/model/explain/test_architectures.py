@@ -1,0 +1,187 @@
+"""What explains a run, on a tiny model of each kind of architecture: parts that have to add up do, or are refused.
+
+What they have to add up to comes from a pass of its own, whose activations are taken as the model names them.
+"""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from headlight.model import Run, Transformer, run_prompt
+from headlight.model.cache import ActivationCache
+from headlight.model.errors import InputError
+from headlight.model.explain import Cell, Question, ablation_effects, explain_cell, explain_write, logit_attribution
+from headlight.model.explain.circuits import HeadCircuit, compositions
+from headlight.model.explain.lens import logit_lens
+from headlight.model.explain.logits import attribution_by_source, writes_of
+from headlight.model.explain.parts import parts_at
+from headlight.model.fields import How, attention_of, cells
+from headlight.model.head import attend, inside
+from headlight.model.roles.copying import copying
+from tests.tiny import KINDS, open_tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where interventions run side by side
+TEXT = "one two three one two three one"
+TARGET, DISTRACTOR, POSITION = 40, 90, 6
+CELLS = [Cell(layer, head, 6, key) for layer in range(3) for head, key in ((0, 5), (1, 2), (3, 6))]
+# Float32 sums of some dozen parts of size 10, taken in another order.
+CLOSE = {"rtol": 1e-4, "atol": 2e-4}
+SPLIT = [kind for kind in KINDS if not KINDS[kind].get("post_norm")]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Transformer]:
+    """A tiny model of each kind."""
+    folder: Path = tmp_path_factory.mktemp("models")
+    return {kind: open_tiny(kind, folder / kind) for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def runs(models: dict[str, Transformer]) -> dict[str, Run]:
+    """A run of each."""
+    return {kind: run_prompt(model, TEXT) for kind, model in models.items()}
+
+
+def activations(run: Run) -> ActivationCache:
+    with torch.inference_mode():
+        return run.model.run_with_cache(run.tokens[None], lambda name: True)[1]
+
+
+@torch.inference_mode()
+def uncapped(run: Run) -> Tensor:
+    """The logits before any soft cap."""
+    return activations(run)["unembed.hook_out"][0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_streams_are_those_of_a_pass(kind: str, runs: dict[str, Run]) -> None:
+    run, cache = runs[kind], activations(runs[kind])
+    passed = [cache["resid_pre", layer][0] for layer in range(run.cfg.n_layers)]
+    for ours, theirs in zip(run.streams(), passed, strict=False):
+        torch.testing.assert_close(ours, theirs, **CLOSE)
+    final = list(run.streams())[-1]
+    torch.testing.assert_close(run.model.to_logits(final[None])[0, -1], run.next_logits, **CLOSE)
+
+
+@pytest.mark.parametrize("kind", SPLIT)
+def test_what_was_written_adds_up_to_the_stream(kind: str, runs: dict[str, Run]) -> None:
+    run, cache = runs[kind], activations(runs[kind])
+    for layer in (0, 1, 2, None):
+        stream = cache["resid_post", 2] if layer is None else cache["resid_pre", layer]
+        torch.testing.assert_close(parts_at(run, POSITION, layer).vectors.sum(0), stream[0, POSITION], **CLOSE)
+    torch.testing.assert_close(sum(part for _, part in run.writes()), cache["resid_post", 2][0], **CLOSE)
+
+
+@pytest.mark.parametrize("kind", SPLIT)
+def test_a_scores_parts_add_up_to_it(kind: str, runs: dict[str, Run]) -> None:
+    run, cache = runs[kind], activations(runs[kind])
+    for cell in CELLS:
+        why = explain_cell(run, cell)
+        theirs = float(cache["attn_scores", cell.layer][0, cell.head, cell.query, cell.key])
+        if theirs == -torch.inf:  # beyond a window
+            continue
+        score = float(why.found.score.values)
+        cap = run.cfg.attn_scores_soft_cap
+        shown = score if cap is None else cap * torch.tensor(score / cap).tanh().item()
+        assert shown == pytest.approx(theirs, abs=2e-4)
+        assert (why.capped is None) == (cap is None)
+        assert float(why.found.matrix.values.sum()) == pytest.approx(score, rel=1e-4, abs=2e-4)
+        assert why.found.matrix.values.shape == (len(why.query_names), len(why.key_names))
+
+
+@pytest.mark.parametrize("kind", SPLIT)
+def test_direct_effects_add_up_to_the_difference_of_logits_before_any_cap(kind: str, runs: dict[str, Run]) -> None:
+    run = runs[kind]
+    found, logits = logit_attribution(run, Question(TARGET, DISTRACTOR, POSITION)), uncapped(run)[POSITION]
+    difference = float(logits[TARGET] - logits[DISTRACTOR])
+    assert float(found.difference.values) == pytest.approx(difference, abs=1e-3)
+    assert float(found.values.values.sum()) == pytest.approx(difference, abs=1e-3)
+    assert float(found.lens.values[-1]) == pytest.approx(difference, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", SPLIT)
+def test_what_a_head_writes_is_told_apart_by_key(kind: str, runs: dict[str, Run]) -> None:
+    """All heads' writes and the bias are what attention wrote."""
+    run, question = runs[kind], Question(TARGET, DISTRACTOR, POSITION)
+    found, effects = parts_at(run, POSITION), logit_attribution(run, question)
+    by_name = {part.name: vector for part, vector in zip(found.parts, found.vectors, strict=True)}
+    effect = dict(zip(effects.names, effects.values.values.tolist(), strict=True))
+    for layer in range(3):
+        heads = [writes_of(run, (layer, head), POSITION).sum(0) for head in range(4)]
+        whole = torch.stack(heads).sum(0) + by_name[f"L{layer} attention bias"]
+        torch.testing.assert_close(whole, run.cache["attn_out", layer][POSITION], **CLOSE)
+        by_source = float(attribution_by_source(run, (layer, 1), question).values.sum())
+        assert by_source == pytest.approx(effect[f"L{layer}H1"], abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_lengths_of_writes_are_those_of_what_is_written(kind: str, runs: dict[str, Run]) -> None:
+    run = runs[kind]
+    for layer, head in ((0, 0), (1, 2), (2, 3)):
+        shown = cells(attention_of(run, (layer, head)), How("write"))[POSITION]
+        lengths = writes_of(run, (layer, head), POSITION).norm(dim=-1)
+        seen = ~shown.isnan()
+        torch.testing.assert_close(shown[seen], lengths[seen], **CLOSE)
+        pattern = attend(run, layer, head).pattern[POSITION]
+        assert not pattern[~seen].any()
+        logsumexp = attention_of(run, (layer, head)).logsumexp[POSITION]
+        scores = attention_of(run, (layer, head)).scores[POSITION]
+        torch.testing.assert_close((scores - logsumexp).exp(), pattern, **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_heads_steps_are_those_of_the_pass(kind: str, runs: dict[str, Run]) -> None:
+    run, cache = runs[kind], activations(runs[kind])
+    for layer in range(3):
+        steps = inside(run, layer, 1, POSITION)
+        torch.testing.assert_close(steps.weights.values, cache["pattern", layer][0, 1, POSITION], **CLOSE)
+        torch.testing.assert_close(steps.z.values, cache["z", layer][0, POSITION, 1], **CLOSE)
+
+
+@pytest.mark.parametrize("kind", SPLIT)
+def test_what_an_edge_writes_and_what_ablating_does(kind: str, runs: dict[str, Run]) -> None:
+    run, cell, question = runs[kind], Cell(1, 1, 6, 5), Question(TARGET, DISTRACTOR, 6)
+    written = explain_write(run, cell, question)
+    assert float(written.norm.values) == pytest.approx(float(writes_of(run, (1, 1), 6)[5].norm()), rel=1e-4)
+    outcomes = ablation_effects(run, cell, question)
+    with torch.inference_mode():
+
+        def zeroed(z: Tensor, hook: object) -> None:
+            z[:, :, 1] = 0
+
+        logits = run.model.run_with_hooks(run.tokens[None], [("blocks.1.attn.hook_z", zeroed)])[0, 6]
+        own = run.model(run.tokens[None])[0, 6]
+    change = float((logits - own)[TARGET] - (logits - own)[DISTRACTOR])
+    assert float(outcomes.total.values[outcomes.names.index("head zero-ablated")]) == pytest.approx(change, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_lens_ends_with_the_models_own_prediction(kind: str, runs: dict[str, Run]) -> None:
+    run = runs[kind]
+    with torch.inference_mode():
+        likeliest = uncapped(run).argmax(-1)  # which no cap changes
+    assert logit_lens(run).top_tokens.values[-1, :, 0].tolist() == likeliest.tolist()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SPLIT])
+def test_a_stream_that_is_normalised_after_each_addition_is_refused_in_a_sentence(
+    kind: str, runs: dict[str, Run]
+) -> None:
+    question = Question(TARGET, DISTRACTOR, POSITION)
+    for ask in (lambda: explain_cell(runs[kind], CELLS[0]), lambda: logit_attribution(runs[kind], question)):
+        with pytest.raises(InputError, match="no split into parts"):
+            ask()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.inference_mode()
+def test_circuits_are_the_products_of_their_matrices(kind: str, models: dict[str, Transformer]) -> None:
+    """Scores and logits by the model's own layers: with norms at a scale of 1, which is what the reading leaves out."""
+    model = models[kind]
+    assert copying(model).values.isfinite().all()
+    assert compositions(model, (2, 1)).scores["value"].values.isfinite().all()
+    for circuit in (HeadCircuit(model, (1, 1), "qk", distance=2), HeadCircuit(model, (1, 1), "ov")):
+        matrix = circuit.matrix
+        assert torch.isfinite(matrix.A @ matrix.B[:, :5]).all()

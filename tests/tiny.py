@@ -1,0 +1,91 @@
+"""A tiny random model for each kind of architecture, by what tells it from GPT-2, with the embedded tokenizer."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headlight.model import Transformer, TransformerConfig, load
+from headlight.model.families.headlight import save_transformer
+from tests.places import MINI
+
+# Odd sizes, with n_heads * d_head != d_model, tell every axis from every other.
+SIZES: dict[str, Any] = {
+    "n_layers": 3,
+    "d_model": 20,
+    "n_ctx": 64,
+    "n_heads": 4,
+    "d_head": 6,
+    "d_vocab": 4096,
+    "d_mlp": 22,
+}
+ROTARY: dict[str, Any] = {"positional_embedding_type": "rotary", "normalization_type": "RMS", "gated_mlp": True}
+KINDS: dict[str, dict[str, Any]] = {
+    "gpt2-like": {},
+    "llama-like": ROTARY | {"n_key_value_heads": 2, "act_fn": "silu"},
+    "gemma2-like": ROTARY
+    | {
+        "n_key_value_heads": 2,
+        "use_normalization_before_and_after": True,
+        "attn_scores_soft_cap": 2.0,
+        "output_logits_soft_cap": 3.0,
+        "window_size": 3,
+        "attn_types": ("local", "global", "local"),
+        "embedding_scale": 4.5,
+        "tie_word_embeddings": True,
+    },
+    "neox-like": {
+        "positional_embedding_type": "rotary",
+        "rotary_dim": 4,
+        "parallel_attn_mlp": True,
+        "parallel_norms": 2,
+        "act_fn": "gelu",
+    },
+    "bloom-like": {"positional_embedding_type": "alibi", "post_embedding_ln": True, "tie_word_embeddings": True},
+    "gpt_oss-like": ROTARY
+    | {
+        "n_key_value_heads": 2,
+        "use_attention_sinks": True,
+        "num_experts": 4,
+        "experts_per_token": 2,
+        "norm_topk_prob": True,
+        "window_size": 4,
+        "attn_types": ("local", "global", "local"),
+    },
+    "olmo2-like": ROTARY | {"use_normalization_before_and_after": True, "normalize_before": False, "use_qk_norm": True},
+    "granite-like": ROTARY
+    | {
+        "n_key_value_heads": 2,
+        "embedding_scale": 3.0,
+        "residual_scale": 0.6,
+        "logits_scale": 0.3,
+        "attn_scale": 3.0,
+    },
+    "bert-like": {"attention_dir": "bidirectional", "post_norm": True, "act_fn": "gelu"},
+    "neo-like": {"window_size": 3, "attn_types": ("global", "local", "global"), "attn_scale": 1.0},
+}
+
+
+def tiny(kind: str, seed: int = 0) -> Transformer:
+    """A model in which no parameter is left at zero or one, so that each of them matters."""
+    model = Transformer(TransformerConfig(**(SIZES | KINDS[kind])))
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            is_gain = name.endswith(".w")
+            parameter.copy_(is_gain + 0.4 * torch.randn(parameter.shape, generator=generator))
+    return model
+
+
+def save_tiny(kind: str, folder: Path) -> None:
+    """Save one with the embedded model's tokenizer."""
+    save_transformer(tiny(kind), folder)
+    for file in MINI.glob("tokenizer*.json"):
+        shutil.copy(file, folder)
+
+
+def open_tiny(kind: str, folder: Path) -> Transformer:
+    """One as the page opens it."""
+    save_tiny(kind, folder)
+    return load(str(folder))
