@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import attention, head_steps
+from headlight.model.layers.parameters import widened
 from headlight.model.linear import norm_before, write_scales, writes_at_unit_scale
 from headlight.model.run import Run
 
@@ -59,7 +60,7 @@ def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
 
     Where a norm stands behind the heads, its gain is counted; its scale, which is the query's, is left out.
     """
-    v, W_O = made.values_of(layer, head)[:, None], made.model.block(layer).attn.W_O[head : head + 1]
+    v, W_O = made.values_of(layer, head)[:, None], widened(made.model.block(layer).attn.W_O[head : head + 1])
     with torch.inference_mode():
         return attention.write_norms(v, writes_at_unit_scale(made.model, layer, W_O)).values[0]
 
@@ -92,8 +93,8 @@ class HeadWeights:
 def head_weights(made: Run, layer: int, head: int) -> HeadWeights:
     """The parameters that a head computes with."""
     attn, group = made.model.block(layer).attn, made.cfg.group_of(head)
-    (W_K, W_V), (b_K, b_V) = ([each[group].detach() for each in pair] for pair in attn.keys_and_values())
-    W_Q, W_O, b_Q = (each[head].detach() for each in (attn.W_Q, attn.W_O, attn.b_Q))
+    (W_K, W_V), (b_K, b_V) = ([widened(each[group].detach()) for each in pair] for pair in attn.keys_and_values())
+    W_Q, W_O, b_Q = (widened(each[head].detach()) for each in (attn.W_Q, attn.W_O, attn.b_Q))
     norm = norm_before(made.model, layer)
     return HeadWeights(norm, W_Q, W_K, W_V, W_O, b_Q, b_K, b_V, attn.b_O.detach(), attn.attn_scale)
 

@@ -4,13 +4,17 @@ A norm takes off a mean, if it is LayerNorm, and divides by a scale. With the sc
 map, so that what each part of a stream becomes adds up to what the whole becomes.
 """
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from headlight.model.analysis.head_steps import Norm
+from headlight.model.analysis.score_parts import rescaled
 from headlight.model.errors import InputError
-from headlight.model.layers import LayerNormPre, NoNorm, RMSNormPre
+from headlight.model.layers import LayerNormPre, RMSNormPre
+from headlight.model.layers.parameters import widened
 from headlight.model.run import Run
 from headlight.model.transformer import Transformer
 
@@ -51,7 +55,8 @@ def mlp_writes(run: Run, layer: int, given: Written, position: int) -> Written:
 def attention_bias(run: Run, layer: int, position: int) -> Float[Tensor, " d_model"]:
     """What a layer's attention writes at a position whatever its heads do: b_O, and the bias of the norm behind it."""
     block = run.model.block(layer)
-    written, bias = attention_writes(run, layer, block.attn.b_O.detach(), position), norm_bias(run, layer, "ln1_post")
+    written = attention_writes(run, layer, block.attn.b_O.detach(), position)
+    bias = norm_bias(run, layer, "ln1_post")
     return written if bias is None else written + bias
 
 
@@ -64,9 +69,7 @@ def norm_bias(run: Run, layer: int, name: str) -> Float[Tensor, " d_model"] | No
 def writes_at_unit_scale(model: Transformer, layer: int, given: Written) -> Written:
     """What becomes of what a layer's heads give on the way to the stream, at a scale of 1 of the norm behind them."""
     norm, factor = norm_behind(model, layer), model.cfg.residual_scale
-    if norm is not None:
-        given = given - given.mean(-1, keepdim=True) if norm.centred else given
-        given = given if norm.w is None else given * norm.w
+    given = given if norm is None else rescaled(given, norm, 1.0)
     return given if factor == 1.0 else given * factor
 
 
@@ -76,12 +79,10 @@ def write_scales(run: Run, layer: int) -> Float[Tensor, " pos"] | None:
 
 
 def _written(run: Run, layer: int, name: str, given: Written, position: int) -> Written:
-    norm, factor = norm_of(run.model.block(layer).get_submodule(name)), run.cfg.residual_scale
-    scales = _scales(run, layer, name)
+    norm, scales = norm_of(run.model.block(layer).get_submodule(name)), _scales(run, layer, name)
     if norm is not None and scales is not None:
-        given = (given - given.mean(-1, keepdim=True) if norm.centred else given) / scales[position]
-        given = given if norm.w is None else given * norm.w
-    return given if factor == 1.0 else given * factor
+        given = rescaled(given, norm, scales[position])
+    return given if run.cfg.residual_scale == 1.0 else given * run.cfg.residual_scale
 
 
 def _scales(run: Run, layer: int, name: str) -> Float[Tensor, " pos"] | None:
@@ -89,12 +90,29 @@ def _scales(run: Run, layer: int, name: str) -> Float[Tensor, " pos"] | None:
     return run.cache[kept][:, 0] if kept in run.cache else None
 
 
+def head_norm(norm: nn.Module, head: int, d_head: int) -> Norm | None:
+    """The normalisation of one head's queries or keys, or one group's; None where there is none."""
+    found = norm_of(norm)
+    if found is None:
+        return None
+    gain, bias = (
+        each if each is None or each.shape == (d_head,) else each.reshape(-1, d_head)[head]
+        for each in (found.w, found.b)
+    )
+    return replace(found, w=gain, b=bias)
+
+
 def embedded_tokens(model: Transformer) -> Float[Tensor, "d_vocab d_model"]:
-    """What each token begins the stream with: its row of W_E, scaled and normalised where the model does that."""
-    embed = model.embed
-    if embed.scale == 1.0 and isinstance(embed.ln, NoNorm):
-        return embed.W_E
-    return embed(torch.arange(len(embed.W_E), device=embed.W_E.device)[None])[0]
+    """What each token begins the stream with: its row of W_E, scaled, normalised and widened as the model does."""
+    embed, cfg = model.embed, model.cfg
+    if (
+        cfg.embedding_scale == 1.0
+        and not cfg.post_embedding_ln
+        and not cfg.embeddings_ln
+        and cfg.d_embed == cfg.d_model
+    ):
+        return widened(embed.W_E)
+    return model.begun(embed(torch.arange(len(embed.W_E), device=embed.W_E.device)[None]))[0]
 
 
 def turning(model: Transformer, layer: int, distance: int) -> Float[Tensor, "d_head d_head"] | None:
@@ -121,6 +139,16 @@ def no_split(model: Transformer) -> str:
     )
 
 
+def no_reading(model: Transformer) -> str:
+    """Why no logit is a sum over what wrote to the final stream, where none is; a sentence for the user."""
+    if model.cfg.mlm_act_fn is None:
+        return no_split(model)
+    return (
+        "Between this model's last stream and its logits stands a layer with an activation function, so that no logit "
+        "is a sum over what was written to the stream."
+    )
+
+
 def check_split(model: Transformer) -> None:
     """Refuse a model whose streams are no sums.
 
@@ -128,4 +156,14 @@ def check_split(model: Transformer) -> None:
         InputError: it says why.
     """
     if reason := no_split(model):
+        raise InputError(reason)
+
+
+def check_reading(model: Transformer) -> None:
+    """Refuse a model whose logits are no sums over what was written.
+
+    Raises:
+        InputError: it says why.
+    """
+    if reason := no_reading(model):
         raise InputError(reason)

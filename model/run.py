@@ -30,7 +30,8 @@ from headlight.model.transformer import Transformer
 
 CPU = torch.device("cpu")
 THUMBNAIL = 64  # pixels on a side at most
-KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "hook_embed", "hook_pos_embed", "_post.hook_scale")
+KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "_embed", "_post.hook_scale", "_norm.hook_scale")
+EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
 STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")  # kept where an edit changes them
 EDITED = "edits of the stream"
 
@@ -128,13 +129,12 @@ class Run:
 
         What edits added to the stream itself comes last, all together.
         """
-        written = torch.zeros_like(self.cache["embed"])
+        *_, final = self.streams() if self.edits_stream else [torch.empty(0)]
         for name, part in self._parts():
-            written = written + part if self.edits_stream else written
+            final = final - part if self.edits_stream else final
             yield name, part
         if self.edits_stream:
-            *_, final = self.streams()
-            yield EDITED, final - written
+            yield EDITED, final
 
     def _parts(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
         yield from self.embeddings()
@@ -144,10 +144,12 @@ class Run:
                 yield f"L{layer} MLP", self.cache["mlp_out", layer]
 
     def embeddings(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
-        """What the stream begins with, by name."""
-        yield "token embedding", self.cache["embed"]
-        if "pos_embed" in self.cache:
-            yield "position embedding", self.cache["pos_embed"]
+        """What the stream begins with, by name; all of it together where the model normalises or widens the sum."""
+        found = {name: self.cache[part] for name, part in EMBEDDINGS.items() if part in self.cache}
+        if self.cfg.embeddings_ln or self.cfg.d_embed != self.cfg.d_model:
+            yield "embeddings", self.model.begun(functools.reduce(torch.add, found.values())[None])[0]
+        else:
+            yield from found.items()
 
     def streams(self, positions: slice = slice(None)) -> Iterator[Float[Tensor, "pos d_model"]]:
         """The residual stream at these positions before the first layer and after each one."""

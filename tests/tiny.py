@@ -21,6 +21,13 @@ SIZES: dict[str, Any] = {
     "d_mlp": 22,
 }
 ROTARY: dict[str, Any] = {"positional_embedding_type": "rotary", "normalization_type": "RMS", "gated_mlp": True}
+ENCODER: dict[str, Any] = {
+    "attention_dir": "bidirectional",
+    "act_fn": "gelu",
+    "embeddings_ln": True,
+    "mlm_act_fn": "gelu",
+    "tie_word_embeddings": True,
+}
 KINDS: dict[str, dict[str, Any]] = {
     "gpt2-like": {},
     "llama-like": ROTARY | {"n_key_value_heads": 2, "act_fn": "silu"},
@@ -41,6 +48,8 @@ KINDS: dict[str, dict[str, Any]] = {
         "parallel_attn_mlp": True,
         "parallel_norms": 2,
         "act_fn": "gelu",
+        "use_qk_norm": True,
+        "qk_norm_per_head": True,
     },
     "bloom-like": {"positional_embedding_type": "alibi", "post_embedding_ln": True, "tie_word_embeddings": True},
     "gpt_oss-like": ROTARY
@@ -50,10 +59,20 @@ KINDS: dict[str, dict[str, Any]] = {
         "num_experts": 4,
         "experts_per_token": 2,
         "norm_topk_prob": True,
+        "mlp_limit": 7.0,
+        "dense_layers": (1,),
         "window_size": 4,
         "attn_types": ("local", "global", "local"),
     },
-    "olmo2-like": ROTARY | {"use_normalization_before_and_after": True, "normalize_before": False, "use_qk_norm": True},
+    "olmo2-like": ROTARY
+    | {
+        "n_key_value_heads": 2,
+        "use_normalization_before_and_after": True,
+        "normalize_before": False,
+        "use_qk_norm": True,
+        "qk_norm_across_heads": True,
+    },
+    "qwen3-like": ROTARY | {"n_key_value_heads": 2, "use_qk_norm": True},
     "granite-like": ROTARY
     | {
         "n_key_value_heads": 2,
@@ -62,7 +81,15 @@ KINDS: dict[str, dict[str, Any]] = {
         "logits_scale": 0.3,
         "attn_scale": 3.0,
     },
-    "bert-like": {"attention_dir": "bidirectional", "post_norm": True, "act_fn": "gelu"},
+    "bert-like": ENCODER | {"post_norm": True, "n_token_types": 2, "d_embed": 12, "output_bias": True},
+    "modernbert-like": ENCODER
+    | {
+        "positional_embedding_type": "rotary",
+        "gated_mlp": True,
+        "no_ln1_layers": (0,),
+        "window_size": 4,
+        "attn_types": ("local", "global", "local"),
+    },
     "neo-like": {"window_size": 3, "attn_types": ("global", "local", "global"), "attn_scale": 1.0},
 }
 

@@ -28,10 +28,16 @@ def normalized(parts: Parts, stream: Float[Tensor, " d_model"], norm: Norm | Non
     parts, stream = parts.double(), stream.double()
     if norm is None:
         return parts
-    if norm.centred:
-        parts, stream = parts - parts.mean(-1, keepdim=True), stream - stream.mean()
-    scaled = parts / (stream.square().mean() + norm.eps).sqrt()
-    return scaled if norm.w is None else scaled * norm.w.double()
+    centred = stream - stream.mean() if norm.centred else stream
+    return rescaled(parts, norm, (centred.square().mean() + norm.eps).sqrt())
+
+
+def rescaled(
+    parts: Float[Tensor, "*part width"], norm: Norm, scale: float | Float[Tensor, ""]
+) -> Float[Tensor, "*part width"]:
+    """What a norm makes of each part of a vector that it divides by this scale; its bias belongs to none."""
+    scaled = (parts - parts.mean(-1, keepdim=True) if norm.centred else parts) / scale
+    return scaled if norm.w is None else scaled * norm.w.to(parts)
 
 
 def projected(

@@ -16,7 +16,16 @@ from headlight.model.analysis.composition import Baseline, Product, Through
 from headlight.model.analysis.pair_search import BLOCK_ROWS, Ends, Found, PairSearch
 from headlight.model.edits import Head
 from headlight.model.host import HERE, Host, Steps
-from headlight.model.linear import embedded_tokens, norm_before, norm_of, turning, writes_at_unit_scale
+from headlight.model.layers.parameters import widened
+from headlight.model.linear import (
+    check_reading,
+    embedded_tokens,
+    head_norm,
+    norm_before,
+    norm_of,
+    turning,
+    writes_at_unit_scale,
+)
 from headlight.model.transformer import Transformer
 
 CircuitKind = Literal["qk", "ov"]
@@ -59,15 +68,19 @@ class HeadCircuit:
             return circuits.balanced(circuits.difference(a, b))
 
     def _made(self) -> Circuit:
+        """The factors of the product, of which an OV circuit needs logits that are linear in what is written."""
+        if self.kind == "ov":
+            check_reading(self.model)
         model, (layer, index) = self.model, self.head
         with self.host.turn(), torch.inference_mode():
             W_E, norm = embedded_tokens(model), norm_before(model, layer)
-            W_Q, W_K, W_V, W_O = (each[index] for each in _matrices(model, layer))
             if self.kind == "qk":
+                W_Q, W_K = _query_and_key(model, self.head)
                 turn, scale = turning(model, layer, self.distance), model.block(layer).attn.attn_scale
                 made = circuits.qk_circuit(W_E, W_Q, W_K, scale, norm, turn)
             else:
-                W_U = model.unembed.W_U * model.cfg.logits_scale
+                W_U = widened(model.unembed.W_U) * model.cfg.logits_scale
+                W_V, W_O = (each[index] for each in _value_and_output(model, layer))
                 made = circuits.ov_circuit(W_E, W_V, W_O, W_U, norm, norm_of(model.ln_final))
             return circuits.balanced(made)
 
@@ -133,11 +146,19 @@ def _name(model: Transformer) -> str:
     return model.source.name if model.source else ""
 
 
-def _matrices(model: Transformer, layer: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """W_Q, W_K, W_V and W_O of a layer's heads, with the norms of queries and keys and what stands behind the heads."""
+def _query_and_key(model: Transformer, head: Head) -> tuple[Tensor, Tensor]:
+    """W_Q and W_K of a head, with the norms of its queries and keys."""
+    (layer, index), d_head = head, model.cfg.d_head
+    attn, group = model.block(layer).attn, model.cfg.group_of(index)
+    W_Q, W_K = widened(attn.W_Q[index]), widened(attn.keys_and_values()[0][0][group])
+    norms = head_norm(attn.q_norm, index, d_head), head_norm(attn.k_norm, group, d_head)
+    return ov.writing(W_Q, norms[0]), ov.writing(W_K, norms[1])
+
+
+def _value_and_output(model: Transformer, layer: int) -> tuple[Tensor, Tensor]:
+    """W_V and W_O of a layer's heads, with what stands between them and the stream."""
     attn = model.block(layer).attn
-    W_Q, W_K = (ov.writing(W, norm_of(norm)) for W, norm in ((attn.W_Q, attn.q_norm), (attn.W_K, attn.k_norm)))
-    return W_Q, W_K, attn.W_V, writes_at_unit_scale(model, layer, attn.W_O)
+    return widened(attn.W_V), writes_at_unit_scale(model, layer, widened(attn.W_O))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +177,7 @@ def compositions(model: Transformer, head: Head, host: Host = HERE) -> Composed:
 def _compositions(model: Transformer, head: Head, host: Host) -> Composed:
     cfg, (layer, index) = model.cfg, head
     norm, d_value = norm_before(model, layer), cfg.d_value or cfg.d_head
-    W_Q, W_K, W_V, W_O = (each[index] for each in _matrices(model, layer))
+    (W_Q, W_K), (W_V, W_O) = _query_and_key(model, head), (each[index] for each in _value_and_output(model, layer))
     scores, random, steps = {}, {}, Steps(host, layer * len(THROUGH))
     with host.turn(), torch.inference_mode():
         for through in THROUGH:
@@ -171,5 +192,5 @@ def _compositions(model: Transformer, head: Head, host: Host) -> Composed:
 
 
 def _written(model: Transformer, layer: int) -> Product:
-    _, _, W_V, W_O = _matrices(model, layer)
+    W_V, W_O = _value_and_output(model, layer)
     return Product(ov.reading(W_V, norm_before(model, layer)), W_O)

@@ -13,6 +13,7 @@ from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change
 from headlight.model.analysis.flow_shares import Summands
 from headlight.model.analysis.readout import Readout, ReadoutPair
 from headlight.model.comparison import Comparison
+from headlight.model.layers.parameters import widened
 from headlight.model.linear import attention_bias, write_scales, writes_at_unit_scale
 from headlight.model.run import Run
 
@@ -110,7 +111,7 @@ def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) 
         pre=pre,
         weights=weights if scales is None else weights / scales[positions, None],
         v=run.values(layer)[:, heads] if run.cfg.is_grouped else run.values(layer),
-        W_O=writes_at_unit_scale(run.model, layer, attn.W_O.detach()),
+        W_O=writes_at_unit_scale(run.model, layer, widened(attn.W_O.detach())),
         b_O=torch.stack([attention_bias(run, layer, position) for position in positions]),
         mid=states[depth + 1][positions],
         mlp_out=mlp_out,

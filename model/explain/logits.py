@@ -11,7 +11,8 @@ from headlight.model.analysis.head_steps import Norm
 from headlight.model.edits import Head
 from headlight.model.explain.parts import Part, parts_at
 from headlight.model.head import attend, head_weights
-from headlight.model.linear import attention_writes, check_split, norm_of
+from headlight.model.layers.parameters import widened
+from headlight.model.linear import attention_writes, check_reading, norm_of
 from headlight.model.run import Run
 
 CONSTANTS = ("final LayerNorm's bias", "unembedding's bias")
@@ -42,11 +43,11 @@ def read_of(run: Run, question: Question) -> Read:
     """The final norm, and the target's column of the unembedding, as the model scales it, less the distractor's.
 
     Raises:
-        InputError: the model's stream is no sum of parts.
+        InputError: the model's logits are no sums over what wrote to the stream.
     """
-    check_split(run.model)
+    check_reading(run.model)
     unembed, pair = run.model.unembed, [question.target, question.distractor]
-    columns, biases = unembed.W_U[:, pair].detach(), unembed.b_U[pair].detach().double()
+    columns, biases = widened(unembed.W_U[:, pair].detach()), unembed.b_U[pair].detach().double()
     direction = (columns[:, 0] - columns[:, 1]) * run.cfg.logits_scale
     return Read(final_norm(run), direction, float(biases[0] - biases[1]))
 
@@ -58,7 +59,7 @@ def final_norm(run: Run) -> Norm | None:
 
 def unembedding(run: Run) -> Float[Tensor, "d_model d_vocab"]:
     """From a normalised stream to logits, with the factor by which the model scales them."""
-    W_U, scale = run.model.unembed.W_U.detach(), run.cfg.logits_scale
+    W_U, scale = widened(run.model.unembed.W_U.detach()), run.cfg.logits_scale
     return W_U if scale == 1.0 else W_U * scale
 
 

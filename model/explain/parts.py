@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -12,6 +11,7 @@ from headlight.model.blocks import Block
 from headlight.model.edits import head_name
 from headlight.model.hooks import NO_TAP
 from headlight.model.layers import MoE
+from headlight.model.layers.parameters import widened
 from headlight.model.layers.scores import mix
 from headlight.model.linear import attention_bias, attention_writes, check_split, mlp_writes, norm_bias
 from headlight.model.run import Run
@@ -86,7 +86,8 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
     vectors = [embedding[position] for _, embedding in run.embeddings()]
     for layer in range(run.cfg.n_layers):
         parts += [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]
-        given = torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], run.model.block(layer).attn.W_O.detach())
+        W_O = widened(run.model.block(layer).attn.W_O.detach())
+        given = torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
         vectors += attention_writes(run, layer, given, position)
         parts.append(Part(f"L{layer} attention bias", layer))
         vectors.append(attention_bias(run, layer, position))
@@ -100,14 +101,14 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
 def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, " d_model"]]:
     """What a layer's MLP wrote; of experts what each did that the token chose, and the bias of a norm behind them."""
     block = run.model.block(layer)
-    if run.cfg.num_experts is None or not isinstance(block, Block):
+    if not isinstance(block, Block) or not isinstance(block.mlp, MoE):
         return {f"L{layer} MLP": run.cache["mlp_out", layer][position]}
     resid_pre = stream_at(run, position, layer)
     resid_mid = resid_pre + run.cache["attn_out", layer][position]
     read = block.mlp_in(resid_pre[None, None], resid_mid[None, None])
     found = {
         f"L{layer} expert {index}": mlp_writes(run, layer, given[0], position)
-        for index, _, _, given in cast(MoE, block.mlp).by_expert(read, NO_TAP)
+        for index, _, _, given in block.mlp.by_expert(read, NO_TAP)
     }
     bias = norm_bias(run, layer, "ln2_post")
     return found if bias is None else found | {f"L{layer} MLP's norm bias": bias}

@@ -12,7 +12,7 @@ from headlight.model.analysis.score_parts import Rows, ScoreParts
 from headlight.model.edits.interventions import check_cell, check_head
 from headlight.model.explain.parts import EDITS, parts_at
 from headlight.model.head import HeadWeights, attend, head_weights
-from headlight.model.linear import norm_of
+from headlight.model.linear import head_norm
 from headlight.model.run import Run
 
 NORM_BIAS = "LayerNorm's bias"
@@ -68,8 +68,8 @@ def _explained(run: Run, cell: Cell) -> Why:
     attn = run.model.block(cell.layer).attn
     q, k = run.queries(cell.layer)[:, cell.head], run.keys(cell.layer)[:, run.cfg.group_of(cell.head)]
     with torch.inference_mode():
-        query = _side(run, cell.layer, cell.query, weights, attn.q_norm, "query", q[cell.query])
-        key = _side(run, cell.layer, cell.key, weights, attn.k_norm, "key", k[cell.key])
+        query = _side(run, cell, weights, attn.q_norm, "query", q[cell.query])
+        key = _side(run, cell, weights, attn.k_norm, "key", k[cell.key])
         score, bias, capped = _score(run, cell, float(attended.scores[cell.query, cell.key]))
         found = score_parts.score_parts(query.rows, key.rows, weights.attn_scale, score, bias)
     names = () if bias is None else (POSITION_BIAS,)
@@ -98,13 +98,13 @@ class _Side(NamedTuple):
 
 def _side(
     run: Run,
-    layer: int,
-    position: int,
+    cell: Cell,
     weights: HeadWeights,
-    head_norm: nn.Module,
+    side_norm: nn.Module,
     what: Literal["query", "key"],
     compared: Float[Tensor, " d_head"],
 ) -> _Side:
+    layer, position = cell.layer, cell.query if what == "query" else cell.key
     W, b = (weights.W_Q, weights.b_Q) if what == "query" else (weights.W_K, weights.b_K)
     parts = parts_at(run, position, layer)
     rows = score_parts.projected(parts.vectors, parts.stream, weights.norm, W, b)
@@ -112,8 +112,10 @@ def _side(
     names = [*(part.name for part in parts.parts), NORM_BIAS, bias]
     if weights.norm is not None and not weights.norm.centred:  # RMSNorm has no bias
         names, rows = [name for name in names if name != NORM_BIAS], torch.cat([rows[:-2], rows[-1:]])
-    if (norm := norm_of(head_norm)) is not None:
-        rows = score_parts.normalized(rows, rows.sum(0), norm)
+    slot = cell.head if what == "query" else run.cfg.group_of(cell.head)
+    if (norm := head_norm(side_norm, slot, run.cfg.d_head)) is not None:
+        scale = run.cache[f"blocks.{layer}.attn.{what[0]}_norm.hook_scale"][position].flatten()
+        rows = score_parts.rescaled(rows, norm, scale[slot if len(scale) > 1 else 0].double())
         if norm.b is not None:
             names, rows = [*names, f"bias of the {what}'s norm"], torch.cat([rows, norm.b.double()[None]])
     rows = _turned(run, layer, position, rows)

@@ -4,6 +4,7 @@ import torch
 
 from headlight.model.analysis import Measure, ov
 from headlight.model.host import HERE, Host
+from headlight.model.layers.parameters import widened
 from headlight.model.linear import embedded_tokens, norm_before, norm_of, writes_at_unit_scale
 from headlight.model.transformer import Transformer
 
@@ -11,17 +12,16 @@ from headlight.model.transformer import Transformer
 def copying(model: Transformer, host: Host = HERE) -> Measure:
     """Every head's copying score from the weights alone, the centring and gain of the norms on the way included.
 
-    NaN where the model reads another vocabulary than it writes.
+    NaN where the model reads another vocabulary than it writes, and where its logits are not linear in the stream.
     """
     cfg = model.cfg
-    if cfg.d_vocab_out != cfg.d_vocab:
+    if cfg.d_vocab_out != cfg.d_vocab or cfg.mlm_act_fn is not None:
         return Measure("copying score", "share", ("layer", "head"), torch.full((cfg.n_layers, cfg.n_heads), torch.nan))
     with host.turn(), torch.inference_mode():
-        loop = ov.through_vocabulary(model.unembed.W_U, embedded_tokens(model))
+        loop = ov.through_vocabulary(widened(model.unembed.W_U), embedded_tokens(model))
         layers = []
         for layer in range(cfg.n_layers):
-            attn = model.block(layer).attn
-            W_V = ov.reading(attn.W_V, norm_before(model, layer))
-            W_O = writes_at_unit_scale(model, layer, attn.W_O)
+            W_V, W_O = (widened(each) for each in (model.block(layer).attn.W_V, model.block(layer).attn.W_O))
+            W_V, W_O = ov.reading(W_V, norm_before(model, layer)), writes_at_unit_scale(model, layer, W_O)
             layers.append(ov.copying_scores(W_V, ov.writing(W_O, norm_of(model.ln_final)), loop).values)
     return Measure("copying score", "share", ("layer", "head"), torch.stack(layers))

@@ -29,6 +29,7 @@ CELLS = [Cell(layer, head, 6, key) for layer in range(3) for head, key in ((0, 5
 # Float32 sums of some dozen parts of size 10, taken in another order.
 CLOSE = {"rtol": 1e-4, "atol": 2e-4}
 SPLIT = [kind for kind in KINDS if not KINDS[kind].get("post_norm")]
+READ = [kind for kind in SPLIT if not KINDS[kind].get("mlm_act_fn")]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_a_scores_parts_add_up_to_it(kind: str, runs: dict[str, Run]) -> None:
         assert why.found.matrix.values.shape == (len(why.query_names), len(why.key_names))
 
 
-@pytest.mark.parametrize("kind", SPLIT)
+@pytest.mark.parametrize("kind", READ)
 def test_direct_effects_add_up_to_the_difference_of_logits_before_any_cap(kind: str, runs: dict[str, Run]) -> None:
     run = runs[kind]
     found, logits = logit_attribution(run, Question(TARGET, DISTRACTOR, POSITION)), uncapped(run)[POSITION]
@@ -101,7 +102,7 @@ def test_direct_effects_add_up_to_the_difference_of_logits_before_any_cap(kind: 
     assert float(found.lens.values[-1]) == pytest.approx(difference, abs=1e-3)
 
 
-@pytest.mark.parametrize("kind", SPLIT)
+@pytest.mark.parametrize("kind", READ)
 def test_what_a_head_writes_is_told_apart_by_key(kind: str, runs: dict[str, Run]) -> None:
     """All heads' writes and the bias are what attention wrote."""
     run, question = runs[kind], Question(TARGET, DISTRACTOR, POSITION)
@@ -140,7 +141,7 @@ def test_a_heads_steps_are_those_of_the_pass(kind: str, runs: dict[str, Run]) ->
         torch.testing.assert_close(steps.z.values, cache["z", layer][0, POSITION, 1], **CLOSE)
 
 
-@pytest.mark.parametrize("kind", SPLIT)
+@pytest.mark.parametrize("kind", READ)
 def test_what_an_edge_writes_and_what_ablating_does(kind: str, runs: dict[str, Run]) -> None:
     run, cell, question = runs[kind], Cell(1, 1, 6, 5), Question(TARGET, DISTRACTOR, 6)
     written = explain_write(run, cell, question)
@@ -165,23 +166,92 @@ def test_the_lens_ends_with_the_models_own_prediction(kind: str, runs: dict[str,
     assert logit_lens(run).top_tokens.values[-1, :, 0].tolist() == likeliest.tolist()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SPLIT])
-def test_a_stream_that_is_normalised_after_each_addition_is_refused_in_a_sentence(
-    kind: str, runs: dict[str, Run]
-) -> None:
-    question = Question(TARGET, DISTRACTOR, POSITION)
-    for ask in (lambda: explain_cell(runs[kind], CELLS[0]), lambda: logit_attribution(runs[kind], question)):
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in READ])
+def test_what_is_no_sum_is_refused_in_a_sentence(kind: str, runs: dict[str, Run]) -> None:
+    run = runs[kind]
+    with pytest.raises(InputError, match="no logit is a sum"):
+        logit_attribution(run, Question(TARGET, DISTRACTOR, POSITION))
+    with pytest.raises(InputError, match="no logit is a sum"):
+        HeadCircuit(run.model, (1, 1), "ov").pairs()
+    assert copying(run.model).values.isnan().all()
+    if kind not in SPLIT:
         with pytest.raises(InputError, match="no split into parts"):
-            ask()
+            explain_cell(run, CELLS[0])
+
+
+WORDS = torch.tensor([5, 40, 90, 1234, 4000])
+
+
+def centred(x: Tensor, is_layer_norm: bool) -> Tensor:
+    return x - x.mean(-1, keepdim=True) if is_layer_norm else x
+
+
+def gain_of(model: Transformer, name: str, head: int = 0) -> Tensor | float:
+    """The gain of a norm by its parameter's name, that of a head where it has one for each; 1 where there is none."""
+    found = dict(model.named_parameters()).get(f"{name}.w")
+    if found is None:
+        return 1.0
+    width = model.cfg.d_head if "_norm" in name else model.cfg.d_model
+    return found.double() if found.shape == (width,) else found.double().reshape(-1, width)[head]
+
+
+def turned(model: Transformer, x: Tensor, position: int) -> Tensor:
+    """Rotary positions by complex numbers: component i and i + half are one, turned by its frequency."""
+    cfg = model.cfg
+    if cfg.positional_embedding_type != "rotary":
+        return x
+    half = cfg.rotary_dim // 2  # type: ignore[operator]
+    angles = position * cfg.rotary_base ** (-torch.arange(half).double() / half)
+    pairs = torch.complex(x[..., :half], x[..., half : 2 * half]) * torch.polar(torch.ones_like(angles), angles)
+    return torch.cat([pairs.real, pairs.imag, x[..., 2 * half :]], -1)
+
+
+def tokens_read(model: Transformer, layer: int) -> Tensor:
+    """What a head reads of tokens alone, every norm that it passes at a scale of 1."""
+    with torch.inference_mode():
+        embedded = model.begun(model.embed(WORDS[None]))[0].double()
+    reads = model.cfg.normalize_before and not model.cfg.post_norm and layer not in model.cfg.no_ln1_layers
+    if not reads:
+        return embedded
+    return centred(embedded, model.cfg.normalization_type == "LN") * gain_of(model, f"blocks.{layer}.ln1")
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("distance", [0, 3])
 @torch.inference_mode()
-def test_circuits_are_the_products_of_their_matrices(kind: str, models: dict[str, Transformer]) -> None:
-    """Scores and logits by the model's own layers: with norms at a scale of 1, which is what the reading leaves out."""
-    model = models[kind]
-    assert copying(model).values.isfinite().all()
-    assert compositions(model, (2, 1)).scores["value"].values.isfinite().all()
-    for circuit in (HeadCircuit(model, (1, 1), "qk", distance=2), HeadCircuit(model, (1, 1), "ov")):
-        matrix = circuit.matrix
-        assert torch.isfinite(matrix.A @ matrix.B[:, :5]).all()
+def test_a_query_key_circuit_is_the_score_of_two_tokens_so_far_apart(
+    kind: str, distance: int, models: dict[str, Transformer]
+) -> None:
+    model, (layer, head) = models[kind], (1, 2)
+    cfg, attn, x = model.cfg, model.block(layer).attn, tokens_read(model, layer)
+    layer_norm = cfg.normalization_type == "LN"
+    q, k = x @ attn.W_Q[head].double(), x @ attn.W_K[head].double()
+    if cfg.use_qk_norm:
+        q = centred(q, layer_norm) * gain_of(model, f"blocks.{layer}.attn.q_norm", head)
+        k = centred(k, layer_norm) * gain_of(model, f"blocks.{layer}.attn.k_norm", cfg.group_of(head))
+    expected = turned(model, q, 10 + distance) @ turned(model, k, 10).T / cfg.attn_scale
+    matrix = HeadCircuit(model, (layer, head), "qk", distance=distance).matrix
+    torch.testing.assert_close((matrix.A[WORDS] @ matrix.B[:, WORDS]).double(), expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", READ)
+@torch.inference_mode()
+def test_an_output_value_circuit_is_what_attending_to_a_token_adds_to_logits(
+    kind: str, models: dict[str, Transformer]
+) -> None:
+    model, (layer, head) = models[kind], (1, 2)
+    cfg, attn, layer_norm = model.cfg, model.block(layer).attn, model.cfg.normalization_type == "LN"
+    written = tokens_read(model, layer) @ attn.W_V[head].double() @ attn.W_O[head].double()
+    if cfg.use_normalization_before_and_after:
+        written = centred(written, layer_norm) * gain_of(model, f"blocks.{layer}.ln1_post")
+    written = centred(written * cfg.residual_scale, layer_norm) * gain_of(model, "ln_final") * cfg.logits_scale
+    matrix = HeadCircuit(model, (layer, head), "ov").matrix
+    found = (matrix.A[WORDS] @ matrix.B[:, WORDS]).double()
+    torch.testing.assert_close(found, written @ model.unembed.W_U[:, WORDS].double(), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_copying_and_composition_have_a_score_for_every_head(kind: str, models: dict[str, Transformer]) -> None:
+    composed = compositions(models[kind], (2, 1)).scores
+    assert all(measure.values.isfinite().all() for measure in composed.values())
+    assert kind not in READ or copying(models[kind]).values.abs().max() <= 1
