@@ -116,10 +116,8 @@ def read(
 def _translated(architecture: Architecture, config: "PreTrainedConfig") -> dict[str, Any]:
     try:
         return architecture.settings(config)
-    except ArithmeticError as error:
-        raise ConfigError(
-            f"config.json holds a number that a {architecture.model_type} model cannot have ({error})."
-        ) from error
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise ConfigError(f"config.json holds what a {architecture.model_type} model cannot have ({error}).") from error
 
 
 def read_config(kind: str, told: dict[str, Any], required: tuple[str, ...] = SIZES) -> "PreTrainedConfig":

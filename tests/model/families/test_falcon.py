@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import FalconForCausalLM
+from transformers import FalconConfig, FalconForCausalLM
 
 from headlight.model import load
+from tests.model.families.architectures import Case
 from tests.model.families.architectures.falcon import CONFIGS
 from tests.model.families.test_architectures import TOLERANCE, noisy
 
@@ -16,7 +17,8 @@ LONG = 700  # bfloat16 has 8 bits: beyond 256 the positions themselves are round
 
 @pytest.fixture(params=[name for name, config in CONFIGS.items() if config.alibi])
 def eager(request: pytest.FixtureRequest) -> Any:
-    return noisy(type(CONFIGS[request.param])(**CONFIGS[request.param].to_dict() | {"max_position_embeddings": LONG}))
+    settings = CONFIGS[request.param].to_dict() | {"max_position_embeddings": LONG}
+    return noisy(Case(FalconConfig(**settings)))
 
 
 @torch.no_grad()

@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, LlamaConfig
 
 from headlight.model import load
 from headlight.model.errors import CheckpointError, ConfigError, HeadlightError
 from tests.model.families import architectures
+from tests.model.families.architectures import Case
 from tests.model.families.test_architectures import TOLERANCE, noisy
 from tests.model.families.test_gpt2 import edit_config
 from tests.model.text.test_tokenizer import small_backend
 
 CASES = dict(architectures.every())
-FIRST = {name.partition(":")[0]: config for name, config in reversed(CASES.items())}  # one of each family
+FIRST = {name.partition(":")[0]: case for name, case in reversed(CASES.items())}  # one of each family
 INDEX = "model.safetensors.index.json"
 
 
@@ -54,7 +55,7 @@ def edit_index(folder: Path, edit: Callable[[dict[str, str]], object]) -> None:
             "not that of a llama model.*'linear': {'factor'}",
         ),
         ({"num_key_value_heads": 3}, "n_key_value_heads is 3; it has to divide n_heads, which is 4"),
-        ({"hidden_act": "quick_gelu"}, "the activation 'quick_gelu'; supported are relu"),
+        ({"hidden_act": "laplace"}, "the activation 'laplace'; supported are relu"),
         ({"num_attention_heads": 0}, "num_attention_heads is 0; it has to be a whole number of at least 1"),
         ({"hidden_size": "20"}, "hidden_size is '20'; it has to be a whole number"),
         ({"rms_norm_eps": -1.0}, "eps is -1.0; it has to be a number greater than 0"),
@@ -152,7 +153,7 @@ def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
 
 
 def test_an_embedding_with_spare_rows_is_none_of_another_model(tmp_path: Path) -> None:
-    config = type(CASES["llama: grouped"])(**CASES["llama: grouped"].to_dict() | {"vocab_size": 304})
-    noisy(config).save_pretrained(tmp_path)
+    config = LlamaConfig(**CASES["llama: grouped"].config.to_dict() | {"vocab_size": 304})
+    noisy(Case(config)).save_pretrained(tmp_path)
     small_backend().save(str(tmp_path / "tokenizer.json"))
     assert load(tmp_path).tokenizer is not None
