@@ -32,7 +32,7 @@ def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTes
     return AppTest.from_file(MAIN, default_timeout=SECONDS)
 
 
-def _buttons(options: Sequence[Option], *, key: str, lead: str = "") -> None:
+def _buttons(options: Sequence[Option], *, key: str) -> None:
     for option in options:
         st.button(option.label, key=f"{key}.{option.name}", on_click=option.change, args=(None,))
 
