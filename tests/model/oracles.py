@@ -1,19 +1,14 @@
-"""Tiny random models, and the same weights in TransformerLens and in transformers."""
+"""Tiny random models, of ours and of transformers."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from headlight.model import Transformer, TransformerConfig
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # theirs, on import
-    from transformer_lens import HookedTransformer, HookedTransformerConfig
-    from transformers import GPT2Config, GPT2LMHeadModel
 
 # Float32 sums in another order: some hundred products of size 1, each rounded to 6e-8 of itself.
 RTOL, ATOL = 1e-5, 2e-5
@@ -59,22 +54,6 @@ def random_model(seed: int = 0, **settings: Any) -> Transformer:
 def random_tokens(batch: int = 2, n_pos: int = 7, seed: int = 0, d_vocab: int = TINY["d_vocab"]) -> Tensor:
     """Token ids drawn evenly."""
     return torch.randint(d_vocab, (batch, n_pos), generator=torch.Generator().manual_seed(seed))
-
-
-def lens_twin(model: Transformer) -> HookedTransformer:
-    """The same weights in TransformerLens."""
-    cfg = model.cfg
-    names = ("n_layers", "d_model", "n_ctx", "n_heads", "d_head", "d_vocab", "d_vocab_out", "d_mlp", "act_fn", "eps")
-    names += ("attn_only", "normalization_type", "attention_dir", "attn_scale", "scale_attn_by_inverse_layer_idx")
-    settings = {name: getattr(cfg, name) for name in names}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of HookedTransformer, which is the oracle here
-        twin = HookedTransformer(HookedTransformerConfig(**settings, device="cpu", use_attn_result=True))
-    state = model.state_dict() | {"unembed.W_U": model.unembed.W_U, "unembed.b_U": model.unembed.b_U}
-    missing, unexpected = twin.load_state_dict(state, strict=False)
-    assert not unexpected
-    assert all(name.endswith((".mask", ".IGNORE")) for name in missing)
-    return twin
 
 
 def random_gpt2(seed: int = 0, **settings: Any) -> GPT2LMHeadModel:

@@ -8,7 +8,8 @@ from headlight.model import ActivationCache
 from headlight.model.cache import activation_name
 from headlight.model.errors import HookError
 from headlight.model.layers.attention import _Attended
-from tests.model.oracles import lens_twin, random_model, random_tokens
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import random_model, random_tokens
 
 SHORT = ["embed", "pos_embed", "scale", "normalized"]
 SHORT_IN_LAYER = ["resid_pre", "resid_mid", "resid_post", "attn_out", "mlp_out", "q", "k", "v", "z", "result"]

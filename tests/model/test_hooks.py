@@ -12,7 +12,8 @@ from torch import Tensor
 from headlight.model import Transformer
 from headlight.model.errors import HookError
 from headlight.model.hooks import NO_TAP, Chain, Collect, Edit, HookPoint, Look, Tap, select_names
-from tests.model.oracles import ATOL, RTOL, VARIANTS, lens_twin, random_model, random_tokens
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import ATOL, RTOL, VARIANTS, random_model, random_tokens
 
 
 @pytest.fixture(params=VARIANTS.values(), ids=VARIANTS.keys())

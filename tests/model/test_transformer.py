@@ -6,7 +6,8 @@ from torch import Tensor
 
 from headlight.model import ActivationCache, Transformer
 from headlight.model.errors import HeadlightError, InputError
-from tests.model.oracles import ATOL, RTOL, VARIANTS, lens_twin, random_model, random_tokens
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import ATOL, RTOL, VARIANTS, random_model, random_tokens
 
 
 @pytest.fixture(params=VARIANTS.values(), ids=VARIANTS.keys())

@@ -23,7 +23,8 @@ from headlight.model.analysis.score_parts import ScoreParts, normalized, project
 from headlight.model.errors import HeadlightError
 from headlight.model.hooks import NO_TAP
 from headlight.model.layers import attention_scale
-from tests.model.oracles import ATOL, RTOL, VARIANTS, lens_twin, random_model, random_tokens
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import ATOL, RTOL, VARIANTS, random_model, random_tokens
 
 # The parts are the run's float32 activations, of size 1 to 10 and rounded to 6e-8 of themselves; a score or a logit is
 # a sum of some thousand of their products. What is done with them is float64 and adds nothing.

@@ -9,7 +9,8 @@ from headlight.model import Transformer, load
 from headlight.model.analysis.composition import Product, Through, composition, random_composition, reader
 from headlight.model.analysis.head_steps import Norm
 from headlight.model.training.recipes.teaching_weights import induction_circuit
-from tests.model.oracles import lens_twin, random_model
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import random_model
 
 LETTERS: dict[Through, str] = {"query": "Q", "key": "K", "value": "V"}
 

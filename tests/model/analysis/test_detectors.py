@@ -27,7 +27,8 @@ from headlight.model.analysis.detectors import (
 from headlight.model.roles.sequences import repeated_halves
 from headlight.model.training.recipes.bpe import END_OF_TEXT_ID
 from headlight.model.training.recipes.teaching_weights import BOS, induction_circuit
-from tests.model.oracles import lens_twin, random_model, random_tokens
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import random_model, random_tokens
 
 CAUSAL = torch.ones(9, 9, dtype=torch.bool).tril()
 NONE = torch.zeros(9, dtype=torch.bool)

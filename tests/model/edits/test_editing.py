@@ -11,7 +11,8 @@ from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatter
 from headlight.model.edits.editing import run_with_edits
 from headlight.model.errors import HookError, InputError
 from tests.model.edits.lettered import HEADS, A, B, Z, by_hand, clean, edited, words
-from tests.model.oracles import ATOL, RTOL, lens_twin, random_model
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import ATOL, RTOL, random_model
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from headlight.model.decoding.key_values import KeyValueCache
 from headlight.model.edits.interventions import ablate_head, abreast, check_cell, check_head, cut_edge
 from headlight.model.errors import InputError
 from headlight.model.hooks import Chain, Tap
-from tests.model.oracles import ATOL, RTOL, VARIANTS, lens_twin, random_model, random_tokens
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import ATOL, RTOL, VARIANTS, random_model, random_tokens
 
 LAYER, HEAD, QUERY, KEY = 1, 2, 5, 3
 PATTERN, Z = f"blocks.{LAYER}.attn.hook_pattern", f"blocks.{LAYER}.attn.hook_z"

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from headlight.model import Transformer, load
 from headlight.model.errors import CheckpointError, ConfigError
-from tests.model.oracles import ATOL, RTOL, VARIANTS, assert_mapped, lens_twin, random_model, random_tokens
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import ATOL, RTOL, VARIANTS, assert_mapped, random_model, random_tokens
 
 TOLD_BY_SHAPES = {"d_vocab_out", "attn_only", "d_mlp"}
 ASKED = {"act_fn": "gelu_new", "attention_dir": "causal"}

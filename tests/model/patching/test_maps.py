@@ -10,7 +10,8 @@ from headlight.model.errors import InputError
 from headlight.model.hooks import HookPoint
 from headlight.model.patching import Kind, LogitDifference, Patching, Variant, grid, patching_map
 from headlight.model.patching.grids import operations, row_bytes
-from tests.model.oracles import VARIANTS, lens_twin, random_tokens
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import VARIANTS, random_tokens
 from tests.model.patching.cases import ASKED, N_POS, TOLERANCE, Case, case
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way

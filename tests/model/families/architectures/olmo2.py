@@ -14,7 +14,7 @@ CONFIGS = {
         rms_norm_eps=0.01,
     ),
     "linear": Olmo2Config(
-        **SIZES | {"num_key_value_heads": 5},
+        **SIZES | {"num_key_value_heads": 5, "hidden_size": 30},
         pad_token_id=None,
         rope_parameters={"rope_type": "linear", "factor": 3.0, "rope_theta": 500.0},
     ),
