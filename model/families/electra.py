@@ -1,0 +1,42 @@
+"""ELECTRA generators' folders: BERT's layers, with embeddings that may be narrower than the stream.
+
+Its discriminators tell which tokens were replaced, and have no logits.
+
+Source: transformers' ElectraConfig and modeling_electra.
+"""
+
+from typing import Any
+
+from headlight.model.config import TransformerConfig
+from headlight.model.families import bert
+from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.pieces import Pieces, linear, vector
+
+UNEMBED = "generator_lm_head"
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """ELECTRA's settings under the names of `TransformerConfig`; its head's activation is always GELU."""
+    bert.require_head(config, "MaskedLM")
+    return bert.settings(config) | {"d_embed": config.embedding_size, "mlm_act_fn": "gelu"}
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where ELECTRA's parameters lie."""
+    found = bert.embeddings(cfg) | layers(cfg, lambda at: bert.layer(cfg, at), bert.LAYER)
+    if cfg.d_embed != cfg.d_model:
+        found["embed_project.W"] = linear("embeddings_project.weight", cfg.d_embed or 0, cfg.d_model)
+        found["embed_project.b"] = vector("embeddings_project.bias", cfg.d_model)
+    found |= bert.mlm_head(cfg, "generator_predictions.dense", "generator_predictions.LayerNorm")
+    return found | bert.unembed(cfg, UNEMBED, f"{UNEMBED}.bias")
+
+
+FAMILY = Architecture(
+    "electra",
+    settings,
+    pieces,
+    prefix="electra.",
+    ignored=r"embeddings\.position_ids",
+    unembed=f"{UNEMBED}.weight",
+    renamed=bert.RENAMED,
+).family
