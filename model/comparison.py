@@ -69,10 +69,13 @@ class Comparison:
 
     @cached_property
     def default_place(self) -> int:
-        """The place that is looked at before one is chosen: the last that all runs have, or the last of all."""
+        """The place that is looked at before one is chosen: where A predicts a masked token, if all runs have that;
+        else the last that all have, or the last of all.
+        """
         places = enumerate(zip(*map(self.positions, self.runs), strict=True))
         common = [place for place, positions in places if None not in positions]
-        return common[-1] if common else len(self.labels) - 1
+        asked = [place for place in common if self.positions(self.a)[place] == self.a.asked]
+        return (asked or common or [len(self.labels) - 1])[-1]
 
     def measured(self, of: Callable[[Run], Measure]) -> dict[str, Measure]:
         """A measure of each run and, where there are two, B - A for the layers and heads that both have."""

@@ -24,7 +24,8 @@ from headlight.model.families.tensors import vectors_in_float32
 from headlight.model.families.transformer_lens import PICKLES
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.source import Source
-from headlight.model.text.tokenizer import Tokenizer, has_tokenizer
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.text.tokenizer_files import has_tokenizer
 from headlight.model.transformer import Transformer
 
 CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes

@@ -34,6 +34,7 @@ KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "_embed", "_post.hook_scale",
 EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
 STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")  # kept where an edit changes them
 EDITED = "edits of the stream"
+NORMALISED = "norms of the stream"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class Run:
 
     `cache` holds queries, keys and the activations named in `KEPT`. `thumbnails` are the patterns' maxima over bins,
     `hidden` is true where every cell of a bin is masked, in every layer or, with windows, in each [layer, 1].
-    `scores` are per layer and head. `next_logits` are those at the last position.
+    `scores` are per layer and head. `next_logits` are those at `asked`.
 
     All of these are as the `edits` have left them; `tap` does them once more. `cache` then also holds the residual
     stream where an edit changed it. The last of the `tokens` are those `written` behind the prompt, if any. What is
@@ -115,6 +116,11 @@ class Run:
         return tokenizer_of(self.model)
 
     @property
+    def asked(self) -> int:
+        """The position whose logits are the prediction: the first masked token, or the last token where none is."""
+        return asked_of(self.model, self.tokens)
+
+    @property
     def layer_labels(self) -> tuple[str, ...]:
         """What the states of the residual stream are called: the embedding, then after each layer."""
         return "embed", *(f"L{layer}" for layer in range(self.cfg.n_layers))
@@ -127,14 +133,16 @@ class Run:
     def writes(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
         """What each part of the model wrote to the residual stream, by name, in the order of writing.
 
-        What edits added to the stream itself comes last, all together.
+        What edits added to the stream itself comes last, all together. In a model that normalises its stream after each
+        addition the stream is no sum: what its norms changed is then a part too, edits of the stream included.
         """
-        *_, final = self.streams() if self.edits_stream else [torch.empty(0)]
+        rest = NORMALISED if self.cfg.post_norm else EDITED if self.edits_stream else None
+        *_, final = self.streams() if rest else [torch.empty(0)]
         for name, part in self._parts():
-            final = final - part if self.edits_stream else final
+            final = final - part if rest else final
             yield name, part
-        if self.edits_stream:
-            yield EDITED, final
+        if rest:
+            yield rest, final
 
     def _parts(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
         yield from self.embeddings()
@@ -154,15 +162,16 @@ class Run:
     def streams(self, positions: slice = slice(None)) -> Iterator[Float[Tensor, "pos d_model"]]:
         """The residual stream at these positions before the first layer and after each one."""
         embedded = functools.reduce(torch.add, (part[positions] for _, part in self.embeddings()))
-        resid = self._edited("blocks.0.hook_resid_pre", positions, embedded)
-        yield resid
+        resid = embedded
         for layer in range(self.cfg.n_layers):
+            resid = self._edited(f"blocks.{layer}.hook_resid_pre", positions, resid)
+            yield resid
             for part, state in self.cfg.written:
                 resid = resid + self.cache[part, layer][positions]
                 if state is not None:
                     resid = self._edited(f"blocks.{layer}.hook_{state}", positions, resid)
                 resid = self.model.block(layer).after(part, resid[None])[0]
-            yield resid
+        yield resid
 
     def _edited(
         self, name: str, positions: slice, summed: Float[Tensor, "pos d_model"]
@@ -215,7 +224,7 @@ def make_run(
     editing = tap(running, inputs, edits, bos, n_prompt, means)
     reduce = _Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
-    next_logits = running.to_logits(final[:, -1:])[0, 0].cpu()
+    next_logits = running.to_logits(final[:, [asked_of(model, tokens)]])[0, 0].cpu()
     check_finite(reduce.kept, final, next_logits)
     return Run(
         model=model,
@@ -241,6 +250,13 @@ def _hidden(cfg: TransformerConfig, n_pos: int) -> Bool[Tensor, "*layer rows col
         return ~attention.max_pool(positions.mask[0, 0], THUMBNAIL)
     masks = [positions.mask_within(cfg.window(layer))[0] for layer in range(cfg.n_layers)]
     return ~attention.max_pool(torch.stack(masks), THUMBNAIL)
+
+
+def asked_of(model: Transformer, tokens: Int[Tensor, " pos"]) -> int:
+    """The position at which a model predicts: the first masked token's, or the last where none is."""
+    mask = tokenizer_of(model).mask_token_id if model.cfg.mlm_act_fn else None
+    masked = [] if mask is None else (tokens == mask).nonzero().flatten().tolist()
+    return masked[0] if masked else len(tokens) - 1
 
 
 class _Reduce(Tap):

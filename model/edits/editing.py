@@ -233,7 +233,7 @@ def _put(run: _Run, name: str, there: Tensor, matches: Matches, head: int | None
         else:
             activation[:, rows] = source[:, others]
 
-    return _on(name, put)
+    return _on(run.model, name, put)
 
 
 def _steer(run: _Run, edit: Steer) -> Tap:
@@ -242,7 +242,7 @@ def _steer(run: _Run, edit: Steer) -> Tap:
     direction = toward - away
     if edit.mode == "scale" and not bool(direction.any()):
         raise InputError("The two prompts give the same stream, so there is no direction between them. Change one.")
-    return _on(name, partial(_along, edit=edit, direction=direction))
+    return _on(run.model, name, partial(_along, edit=edit, direction=direction))
 
 
 def _along(resid: Float[Tensor, "batch pos d_model"], hook: HookPoint, edit: Steer, direction: Tensor) -> None:
@@ -260,12 +260,12 @@ def _drop(model: Transformer, edit: Drop) -> Tap:
     return Hooks([(names, lambda activation, hook: activation.zero_())])
 
 
-def _on(name: str, function: HookFunction) -> Tap:
-    """The tap at one activation; of the stream between two layers, under its first name.
+def _on(model: Transformer, name: str, function: HookFunction) -> Tap:
+    """The tap at one activation; of the stream between two layers, under its first name, unless a norm stands between.
 
     What reads the stream after a layer then sees what the next layer sees.
     """
     layer = layer_of(name)
-    if layer and name.endswith("hook_resid_pre"):
+    if layer and not model.cfg.post_norm and name.endswith("hook_resid_pre"):
         name = f"blocks.{layer - 1}.hook_resid_post"
     return Hooks([((name,), function)])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headlight.model.errors import CheckpointError, ModelNotFoundError
 from headlight.model.families.tensors import weight_files
-from headlight.model.text.tokenizer import has_tokenizer
+from headlight.model.text.tokenizer_files import has_tokenizer
 
 # Each short name's repository and the commit that it stands for, so that a name means the same weights everywhere.
 # Source: huggingface_hub's documentation of resolve_revision for gpt2; for the others the snapshot folders that

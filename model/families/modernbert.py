@@ -6,6 +6,7 @@ Source: transformers' ModernBertConfig and modeling_modernbert.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
+from headlight.model.errors import ConfigError
 from headlight.model.families import bert
 from headlight.model.families.architecture import Architecture, activation, layers
 from headlight.model.families.decoder import sizes
@@ -30,10 +31,12 @@ def settings(config: Any) -> dict[str, Any]:
     """ModernBERT's settings under the names of `TransformerConfig`."""
     bert.require_head(config, "MaskedLM")
     of_all, rope = sizes(config), config.rope_parameters
+    if rope["sliding_attention"]["rope_type"] != "default":
+        raise ConfigError("config.json scales the rotary positions of layers with a window, which is not supported.")
     found = of_all | rotary(config, of_all["d_head"], rope["full_attention"]) | windows(config)
     return found | {
         "rotary_base_local": rope["sliding_attention"]["rope_theta"],
-        "window_size": config.local_attention,
+        "window_size": config.local_attention if "sliding_attention" in config.layer_types else None,
         "d_mlp": config.intermediate_size,
         "act_fn": activation(config.hidden_activation),
         "gated_mlp": True,

@@ -4,15 +4,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError, HeadlightError, InputError
-from headlight.model.files import read_json
+from headlight.model.text.chat import ChatTemplate, Message, template_of
 from headlight.model.text.labels import label
+from headlight.model.text.spelling import spelling
+from headlight.model.text.tokenizer_files import backend_of, content, settings_of
 
 if TYPE_CHECKING:
     import tokenizers
@@ -21,41 +23,41 @@ TokenIds = Int[Tensor, "..."] | Sequence[int] | int
 
 END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a sequence
 MOST_LISTED = 60  # words of a vocabulary that a message names
-SPECIAL_ROLES = ("bos_token", "eos_token", "unk_token", "pad_token")
-
-
-def _byte_of() -> dict[str, int]:
-    """The byte that each character of a byte-level vocabulary stands for: the printable ones of Latin-1 for
-    themselves, the characters from U+0100 on for the other bytes in order.
-
-    Source: Radford et al. 2019, the released GPT-2 code.
-    """
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}
-
-
-BYTE_OF = _byte_of()
+SPECIAL_ROLES = ("bos_token", "eos_token", "unk_token", "pad_token", "cls_token", "sep_token", "mask_token")
+MASKS = ("[MASK]", "<mask>")  # what BERT and RoBERTa call it, whose older folders do not say so
 
 
 class Tokenizer:
     """A model's tokenizer: ids for text, text for ids and a label for every id.
 
-    Special tokens that are typed, such as <|endoftext|>, are literal text unless `parse_special` asks otherwise, and
-    the beginning-of-sequence token is prepended only when asked for.
+    Special tokens that are typed, such as <|endoftext|>, are literal text unless `parse_special` asks otherwise, or
+    there is a token for what is masked, which could not be typed else. The beginning-of-sequence token is prepended
+    only when asked for; where the tokenizer itself puts special tokens around a text, these are then added.
     """
 
-    def __init__(self, backend: "tokenizers.Tokenizer", special: Sequence[str] = (), bos: str | None = None) -> None:
+    def __init__(
+        self,
+        backend: "tokenizers.Tokenizer",
+        special: Sequence[str] = (),
+        bos: str | None = None,
+        mask: str | None = None,
+        chat_template: ChatTemplate | None = None,
+    ) -> None:
         """Wrap a tokenizer of the `tokenizers` library; of the special tokens those that it knows become special."""
         backend.no_truncation()
         backend.no_padding()
         backend.add_special_tokens([token for token in special if backend.token_to_id(token) is not None])
-        backend.encode_special_tokens = True  # the library's name for leaving them literal
+        self.mask_token_id = None if mask is None else backend.token_to_id(mask)
+        backend.encode_special_tokens = self.mask_token_id is None  # the library's name for leaving them literal
         self._backend = backend
         self._added = backend.get_added_tokens_decoder()
-        self._byte_level = type(backend.decoder).__name__ == "ByteLevel"
+        self._bytes_of, self._chat_template = spelling(backend), chat_template
         self._of_words = type(backend.model).__name__ == "WordLevel"
+        self._of_parts = type(backend.model).__name__ == "WordPiece"
+        self.adds_special = backend.num_special_tokens_to_add(False) > 0
         self.bos_token_id = None if bos is None else backend.token_to_id(bos)
+        if self.bos_token_id is None and self.adds_special:
+            self.bos_token_id = _first_special(backend)
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> "Tokenizer":
@@ -65,15 +67,19 @@ class Tokenizer:
             CheckpointError: there is none, or it cannot be read.
         """
         folder = Path(folder)
-        settings = _settings(folder / "tokenizer_config.json")
-        special = [token for role in SPECIAL_ROLES if (token := _content(settings.get(role, END_OF_TEXT)))]
+        settings = settings_of(folder / "tokenizer_config.json")
+        roles = {role: token for role in SPECIAL_ROLES if (token := content(settings.get(role)))}
+        special = [roles.get(role, END_OF_TEXT) for role in SPECIAL_ROLES if role in roles or role not in settings]
+        template = template_of(folder, settings)
         with _refusing(
             CheckpointError,
             "The tokenizer cannot be read ({}). The folder has to hold tokenizer.json, or vocab.json and merges.txt: "
             "copy or download them again.",
         ):
-            backend = _backend(folder, settings.get("add_prefix_space") is True)
-            return cls(backend, special, _content(settings.get("bos_token", END_OF_TEXT)))
+            backend = backend_of(folder, settings.get("add_prefix_space") is True)
+            mask = next((token for token in (roles.get("mask_token"), *MASKS) if _knows(backend, token)), None)
+            chat_template = None if template is None else ChatTemplate(template, roles)
+            return cls(backend, special, content(settings.get("bos_token", END_OF_TEXT)), mask, chat_template)
 
     @classmethod
     def from_file(cls, path: Path) -> "Tokenizer":
@@ -171,7 +177,19 @@ class Tokenizer:
             InputError: as `to_tokens`.
         """
         ids = self._encode(text, prepend_bos, parse_special) if isinstance(text, str) else _ids(text)
-        return [self.to_string(token) for token in ids]
+        return [self._bytes(token).decode(errors="replace") for token in ids]
+
+    def apply_chat_template(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
+        """A conversation as the model was trained on it, by default up to where its answer begins.
+
+        What comes has its special tokens in it: give it to `to_tokens` with `parse_special`, without `prepend_bos`.
+
+        Raises:
+            InputError: the tokenizer has no chat template, or that refuses the conversation.
+        """
+        if self._chat_template is None:
+            raise InputError("This model's tokenizer has no chat template: it was not trained on conversations.")
+        return self._chat_template.apply(messages, add_generation_prompt)
 
     def labels(self, tokens: TokenIds) -> list[str]:
         """How each token is shown, every character of it visible; `<id 50300>` for an id without a token."""
@@ -179,12 +197,14 @@ class Tokenizer:
 
     def label_together(self, tokens: TokenIds) -> str:
         """How tokens in a row are shown as one: their labels, but characters that are split between them are whole."""
-        named = ((token, self._backend.id_to_token(token) or "") for token in _ids(tokens))
-        return label(b"".join(self._bytes(token, name) for token, name in named))
+        if self._of_parts:
+            return label(self.to_string(tokens).encode())
+        return label(b"".join(map(self._bytes, _ids(tokens))))
 
     def _encode(self, text: str, prepend_bos: bool, parse_special: bool) -> list[int]:
-        bos = [] if self.bos_token_id is None else [self.bos_token_id]
-        if prepend_bos and not bos:
+        around = prepend_bos and self.adds_special
+        bos = [] if self.bos_token_id is None or around else [self.bos_token_id]
+        if prepend_bos and not bos and not around:
             raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
         if not isinstance(text, str):
             raise InputError(f"One text is needed, not {type(text).__name__}; `to_batch` takes several.")
@@ -198,7 +218,7 @@ class Tokenizer:
         backend = self._parsing if parse_special else self._backend
         try:
             with _refusing(InputError, "The model's tokenizer fails on this text ({}). Try another text or model."):
-                ids = backend.encode(text, add_special_tokens=False).ids
+                ids = backend.encode(text, add_special_tokens=around).ids
         except InputError as error:
             if strange := self._strange_words(text):
                 raise InputError(self._only_these(strange)) from error
@@ -219,20 +239,15 @@ class Tokenizer:
 
     def _label(self, token: int) -> str:
         name = self._backend.id_to_token(token) if 0 <= token < 2**32 else None
-        return f"<id {token}>" if name is None else label(self._bytes(token, name))
+        return f"<id {token}>" if name is None else label(self._bytes(token))
 
-    def _bytes(self, token: int, name: str) -> bytes:
-        """The bytes that a token stands for, also where they are only part of a character."""
-        if token in self._added or self._of_words:
+    def _bytes(self, token: int) -> bytes:
+        """The bytes that a token stands for, also where they are only part of a character; none for no token."""
+        name = self._backend.id_to_token(token) or ""
+        if token in self._added:
             return name.encode()
-        if self._byte_level and all(character in BYTE_OF for character in name):
-            return bytes(BYTE_OF[character] for character in name)
-        return self.to_string(token).encode()
-
-
-def has_tokenizer(folder: Path) -> bool:
-    """Whether a folder holds the files that `Tokenizer.from_folder` reads."""
-    return (folder / "tokenizer.json").is_file() or (folder / "vocab.json").is_file()
+        found = self._bytes_of(name)
+        return self.to_string(token).encode() if found is None else found
 
 
 @contextmanager
@@ -246,25 +261,14 @@ def _refusing(kind: type[HeadlightError], message: str) -> Iterator[None]:
         raise kind(message.format(error)) from error
 
 
-def _backend(folder: Path, add_prefix_space: bool) -> "tokenizers.Tokenizer":
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    if (folder / "tokenizer.json").is_file():
-        return Tokenizer.from_file(str(folder / "tokenizer.json"))
-    backend = Tokenizer(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
-    backend.decoder = decoders.ByteLevel()
-    return backend
+def _first_special(backend: "tokenizers.Tokenizer") -> int | None:
+    """The special token that a tokenizer puts before a text."""
+    found = backend.encode("a")
+    return found.ids[0] if found.special_tokens_mask[0] else None
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.is_file() else {}
-
-
-def _content(token: object) -> str | None:
-    """A special token's text, which tokenizer_config.json gives alone or in an object."""
-    text = token.get("content") if isinstance(token, dict) else token
-    return text if isinstance(text, str) else None
+def _knows(backend: "tokenizers.Tokenizer", token: str | None) -> bool:
+    return token is not None and backend.token_to_id(token) is not None
 
 
 def _ids(tokens: TokenIds) -> list[int]:

@@ -19,6 +19,7 @@ CONFIGS = {
         classifier_bias=True,
         tie_word_embeddings=False,
     ),
+    "no windows": ModernBertConfig(**FIVE | {"num_hidden_layers": 2}, global_attn_every_n_layers=1),
     "every second layer global, no decoder bias": ModernBertConfig(
         **FIVE,
         local_attention=2,

@@ -1,0 +1,58 @@
+"""Chat templates against transformers' own."""
+
+import json
+from pathlib import Path
+
+import pytest
+from transformers import PreTrainedTokenizerFast
+
+from headlight.model import Tokenizer
+from headlight.model.errors import InputError
+from tests.model.text.small_tokenizer import sentence_piece, write
+
+TEMPLATE = (
+    "{{ bos_token }}{% for m in messages %}"
+    "{% if m.role not in ['user', 'assistant'] %}{{ raise_exception('no ' + m.role) }}{% endif %}"
+    "<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+TOLD = {"bos_token": "<s>", "eos_token": "</s>", "tokenizer_class": "PreTrainedTokenizerFast"}
+MESSAGES = [{"role": "user", "content": "the cat"}, {"role": "assistant", "content": "sat"}]
+
+
+@pytest.fixture(params=["setting", "list", "file"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    several = [{"name": "tool_use", "template": "no"}, {"name": "default", "template": TEMPLATE}]
+    told = {"setting": TEMPLATE, "list": several}
+    settings = TOLD | ({"chat_template": told[request.param]} if request.param in told else {})
+    write(tmp_path, sentence_piece(), **settings)
+    if request.param == "file":
+        (tmp_path / "chat_template.jinja").write_text(TEMPLATE)
+    return tmp_path
+
+
+@pytest.mark.parametrize("prompt", [True, False])
+def test_a_conversation_is_written_as_transformers_writes_it(folder: Path, prompt: bool) -> None:
+    ours, theirs = Tokenizer.from_folder(folder), PreTrainedTokenizerFast.from_pretrained(folder)
+    expected = theirs.apply_chat_template(MESSAGES, tokenize=False, add_generation_prompt=prompt)
+    text = ours.apply_chat_template(MESSAGES, add_generation_prompt=prompt)
+    assert text == expected
+    ids = theirs.apply_chat_template(MESSAGES, add_generation_prompt=prompt, return_dict=False)
+    assert ours.to_tokens(text, parse_special=True)[0].tolist() == ids
+
+
+def test_what_the_template_refuses_is_said(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"does not take this conversation \(no system"):
+        Tokenizer.from_folder(folder).apply_chat_template([{"role": "system", "content": "x"}])
+
+
+def test_a_template_that_is_no_template_is_said(tmp_path: Path) -> None:
+    write(tmp_path, sentence_piece(), chat_template="{% for %}")
+    with pytest.raises(InputError, match="does not take"):
+        Tokenizer.from_folder(tmp_path).apply_chat_template(MESSAGES)
+
+
+def test_where_there_is_no_template_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({}))
+    write(tmp_path, sentence_piece())
+    with pytest.raises(InputError, match="has no chat template"):
+        Tokenizer.from_folder(tmp_path).apply_chat_template(MESSAGES)
