@@ -1,12 +1,14 @@
 """What several pictures have in common: token axes, matrices with what they lack, colour bars, and where it is from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
 from headlight.app.exports.facts import Found, called, inputs, sources
+from headlight.app.exports.scales import scale, ticks
 from headlight.app.exports.style import Palette, colour_map
 
 if TYPE_CHECKING:
@@ -33,6 +35,30 @@ def matrix(
     )
     axes.tick_params(length=0)
     return image
+
+
+@dataclass(frozen=True)
+class Colours:
+    """What the colours of matrices mean; of two that are the same but for `own` each has a bar."""
+
+    title: str
+    limit: float
+    signed: bool
+    root: bool
+    own: int | None = None
+
+
+def maps(
+    figure: "Figure", drawn: "Iterable[tuple[Axes, Float[np.ndarray, 'row column'], Colours]]", palette: Palette
+) -> None:
+    """Matrices on their axes, and under those whose colours mean the same a bar."""
+    images: dict[Colours, list[AxesImage]] = {}
+    for axes, values, its in drawn:
+        image = matrix(axes, values, palette, scale(its.limit, its.signed, its.root), its.signed)
+        images.setdefault(its, []).append(image)
+    for its, found in images.items():
+        marks = ticks(its.limit, its.signed, its.root)
+        colour_bar(figure, found[0], [image.axes for image in found], its.title, marks)
 
 
 def hatched(axes: "Axes", palette: Palette) -> None:

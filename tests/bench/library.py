@@ -48,7 +48,7 @@ def tour(steps: Sequence[Any], *, key: str, asked: int) -> None:
     first()
 
 
-def option_row(options: Sequence[Option], *, key: str, lead: str = "", whole: bool = False) -> None:
+def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> None:
     _row(options, key, heard=True)
 
 

@@ -87,7 +87,7 @@ def test_keys_are_walked_and_chosen_by_the_keyboard(app: Driver) -> None:
     _step(app, "Mask").get_by_role("button", name=re.compile(r"^follow key 4\b")).first.focus()
     app.page.keyboard.press("Enter")
     expect(_step(app, "Scale").locator(".spelled")).to_contain_text("Key 4:")
-    _step(app, "Softmax").get_by_role("button", name=re.compile("^Softmax: ")).focus()
+    _step(app, "Softmax").get_by_role("button", name="What is “Softmax”?").focus()
     expect(app.page.locator(".tooltip:popover-open")).to_contain_text("add up to 1")
 
 

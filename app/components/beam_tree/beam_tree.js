@@ -237,11 +237,9 @@ class BeamTree {
   reveal(index) {
     const { box, layout } = this;
     const [left, top] = [layout.left(index), layout.top(index)];
-    /** @type {(at: number, least: number, most: number) => number} */
-    const nearest = (at, least, most) => Math.min(most, Math.max(least, at));
     const right = left + NODE_WIDTH + TREE_MARGIN - box.clientWidth;
     const bottom = top + NODE_HEIGHT + TREE_MARGIN - box.clientHeight;
-    box.scrollLeft = nearest(box.scrollLeft, right, left - LINE_ROOM);
-    box.scrollTop = nearest(box.scrollTop, bottom, top - STEPS_HEIGHT - TREE_MARGIN);
+    box.scrollLeft = clamp(box.scrollLeft, right, left - LINE_ROOM);
+    box.scrollTop = clamp(box.scrollTop, bottom, top - STEPS_HEIGHT - TREE_MARGIN);
   }
 }

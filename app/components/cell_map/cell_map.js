@@ -154,11 +154,9 @@ class CellMap {
 
   /** @param {number} down @param {number} right */
   move(down, right) {
-    /** @type {(place: number, count: number) => number} */
-    const clamp = (place, count) => Math.min(count - 1, Math.max(0, place));
     const [row, column] = this.cursor ?? this.chosen ?? [-down, -right];
     /** @type {MapCell} */
-    const cell = [clamp(row + down, this.picture.down), clamp(column + right, this.picture.across)];
+    const cell = [clamp(row + down, 0, this.picture.down - 1), clamp(column + right, 0, this.picture.across - 1)];
     const [x, y] = this.picture.corner([cell[0] + 1, cell[1] + 1]);
     const frame = this.canvas.getBoundingClientRect();
     this.point(cell, frame.left + x, frame.top + y);

@@ -60,7 +60,7 @@ class FlowGraph {
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
-    this.scroller = element("div", "scroller");
+    this.scroller = element("div", "scroller wide");
     this.sheet = element("div", "sheet");
     this.canvas = element("canvas");
     this.sheet.append(this.canvas);

@@ -83,7 +83,9 @@ class HeadSteps {
     const card = element("section", "card");
     const words = element("div", "words");
     const heading = element("h4", "", `${index + 1}  ${step.title}`);
-    heading.append(this.question(step));
+    const explanation = new Explanation(this.view.tooltip);
+    explanation.tell(step.title, step.help);
+    heading.append(explanation.mark);
     words.append(heading);
     if (step.formula) words.append(formula(step.formula));
     if (step.note) words.append(element("p", "", step.note));
@@ -98,20 +100,6 @@ class HeadSteps {
     card.append(words, numbers);
     card.ariaLabel = step.title;
     return card;
-  }
-
-  // The glossary's entry at the pointer or on focus.
-  /** @param {HeadStep} step */
-  question(step) {
-    const button = element("button", "question", "?");
-    button.ariaLabel = `${step.title}: ${step.help}`;
-    const show = () => {
-      const { right, bottom } = button.getBoundingClientRect();
-      this.view.tooltip.show(right, bottom, step.title, [], element("div", "", step.help));
-    };
-    button.onpointerenter = button.onfocus = show;
-    button.onpointerleave = button.onblur = () => this.view.tooltip.hide();
-    return button;
   }
 
   /** @param {(string | StepTerm)[]} terms */
@@ -197,15 +185,14 @@ class HeadSteps {
     const canvas = element("canvas");
     canvas.role = "img";
     canvas.ariaLabel = `${matrix.name}, ${matrix.shape} numbers`;
-    canvas.width = Math.round(width * devicePixelRatio);
-    canvas.height = Math.round(height * devicePixelRatio);
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    const context = contextOf(canvas);
+    const context = sizedContext(canvas, width, height);
     const levels = new Uint16Array(matrix.values.length);
     for (let at = 0; at < levels.length; at++) levels[at] = matrix.scale.level(matrix.values[at]);
     const painted = { codes: levels, rows, columns, colours: matrix.scale.palette(this.theme), hatch: hatching(this.theme) };
+    context.save();
+    context.resetTransform();
     paintMatrix(context, painted, 0, 0, canvas.width, canvas.height);
+    context.restore();
     this.frame(context, matrix, width, height);
     /** @type {(event: MouseEvent) => [row: number, column: number]} */
     const under = (event) => {
@@ -223,7 +210,6 @@ class HeadSteps {
   // The marked row and column in the pin's colour.
   /** @param {CanvasRenderingContext2D} context @param {StepMatrix} matrix @param {number} width @param {number} height */
   frame(context, { size: [rows, columns], rows: down, columns: across }, width, height) {
-    context.scale(devicePixelRatio, devicePixelRatio);
     context.strokeStyle = cssColour(this.theme.pin);
     context.lineWidth = 1.5;
     const [row, column] = [this.marked(down, rows), this.marked(across, columns)];

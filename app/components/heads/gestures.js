@@ -52,11 +52,10 @@ class Gestures {
   nearest(event) {
     const frame = this.panel.plot.getBoundingClientRect();
     const { left, top, width, height } = this.panel.matrix;
-    /** @type {(at: number, start: number, length: number) => number} */
-    const inside = (at, start, length) => Math.min(start + length - 0.5, Math.max(start + 0.5, at));
+    const [x, y] = [frame.left + left, frame.top + top];
     return this.panel.cellAt({
-      clientX: inside(event.clientX, frame.left + left, width),
-      clientY: inside(event.clientY, frame.top + top, height),
+      clientX: clamp(event.clientX, x + 0.5, x + width - 0.5),
+      clientY: clamp(event.clientY, y + 0.5, y + height - 0.5),
     });
   }
 

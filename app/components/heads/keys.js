@@ -48,9 +48,7 @@ class HeadKeys {
     const [top, left] = [heads.zoom.shown.query[0], heads.zoom.shown.key[0]];
     const from = heads.cursor;
     const { query, key } = from ? next(from, last) : { query: top, key: left };
-    /** @type {(place: number, side: Side) => number} */
-    const within = (place, side) => Math.min(last[side], Math.max(0, place));
-    const cell = { query: within(query, "query"), key: within(key, "key") };
+    const cell = { query: clamp(query, 0, last.query), key: clamp(key, 0, last.key) };
     heads.show(cell);
     heads.pin({ queries: [cell.query], keys: [cell.key] }, true, HELD_KEY_DELAY);
     this.say();

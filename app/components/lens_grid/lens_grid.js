@@ -46,7 +46,7 @@ class LensGrid {
   /** @param {View} view */
   constructor(view) {
     this.view = view;
-    this.scroller = element("div", "scroller");
+    this.scroller = element("div", "scroller wide");
     this.sheet = element("div", "sheet");
     this.scroller.append(this.sheet);
     view.root.append(this.scroller);

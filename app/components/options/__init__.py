@@ -17,16 +17,15 @@ from headlight.app.components.shared.packing import json_array
 _render = register(Path(__file__).parent)
 
 
-def option_row(options: Sequence[Option], *, key: str, lead: str = "", whole: bool = False) -> None:
-    """The options side by side, with what leads up to them; each hears from its `change` what the user makes of it,
-    before the script runs again.
+def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> None:
+    """The options side by side; each hears from its `change` what the user makes of it, before the script runs again.
 
     On a phone they stand behind the row's button, unless the `whole` row is to be seen there too.
 
     The browser shows a change at once, and goes on showing it until the server has heard of it. So it reports all that
     it is not sure of, each with its time (ms), and is told up to which time the server has heard.
     """
-    _row(options, key, 0, {"lead": lead, "whole": whole})
+    _row(options, key, 0, {"whole": whole})
 
 
 def form_row(options: Sequence[Option], *, key: str, epoch: int) -> Callable[[], None]:
@@ -35,7 +34,7 @@ def form_row(options: Sequence[Option], *, key: str, epoch: int) -> Callable[[],
     What is chosen and not submitted gives way when another epoch begins. Returns what has the options hear at once: the
     form's own callback may be called before the row's.
     """
-    return _row(options, key, epoch, {"lead": "", "whole": True, "inForm": True})
+    return _row(options, key, epoch, {"whole": True, "inForm": True})
 
 
 def _row(options: Sequence[Option], key: str, epoch: int, look: Mapping[str, Any]) -> Callable[[], None]:

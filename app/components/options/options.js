@@ -5,7 +5,7 @@ const PHONE = 640; // CSS pixels; up to this width of the window all options are
 /** @typedef {Look & { help: string, folded: boolean }} ToldLook */
 /** @typedef {Record<string, [value: OptionValue, time: number]>} Unheard by name: a value and when (ms) it was chosen */
 /**
- * @typedef {{ values: Record<string, OptionValue>, heard: number, lead: string, whole: boolean, inForm?: boolean }} OptionsProps
+ * @typedef {{ values: Record<string, OptionValue>, heard: number, whole: boolean, inForm?: boolean }} OptionsProps
  * of options/__init__.py
  */
 
@@ -31,7 +31,6 @@ class Options {
   constructor(view) {
     this.view = view;
     this.row = element("div", "options");
-    this.lead = element("span", "lead");
     this.more = element("div", "more");
     this.opener = this.openerOf(this.more);
     view.root.append(this.row, this.more);
@@ -68,8 +67,7 @@ class Options {
   }
 
   /** @param {OptionsProps} props @param {{ looks: Bytes }} arrays */
-  update({ values, heard, lead, whole, inForm = false }, { looks }) {
-    this.lead.textContent = lead;
+  update({ values, heard, whole, inForm = false }, { looks }) {
     this.row.classList.toggle("in-form", inForm);
     Object.assign(this, { heard, whole, inForm, told: values });
     this.setLooks(JSON.parse(new TextDecoder().decode(looks.values)));
@@ -128,8 +126,7 @@ class Options {
     /** @type {(looks: ToldLook[]) => HTMLElement[]} */
     const elements = (looks) => looks.flatMap(({ name }) => this.controls.get(name)?.element ?? []);
     setChildren(this.more, elements(folded));
-    const lead = this.lead.textContent ? [this.lead] : [];
-    setChildren(this.row, [...lead, ...elements(row), ...(folded.length > 0 ? [this.opener] : [])]);
+    setChildren(this.row, [...elements(row), ...(folded.length > 0 ? [this.opener] : [])]);
   }
 
   wraps() {

@@ -5,7 +5,7 @@ function sizedContext(canvas, width, height) {
   canvas.height = Math.round(height * devicePixelRatio);
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
-const context = contextOf(canvas);
+  const context = contextOf(canvas);
   context.scale(devicePixelRatio, devicePixelRatio);
   return context;
 }

@@ -22,5 +22,6 @@ class Explanation {
     this.help = help;
     this.mark.hidden = !help;
     this.mark.ariaLabel = `What is “${title}”?`;
+    this.mark.ariaDescription = help;
   }
 }

@@ -25,6 +25,8 @@ function setChildren(parent, children) {
 
 /** @type {(count: number) => number[]} */
 const upTo = (count) => Array.from({ length: count }, (_, index) => index);
+/** @type {(value: number, least: number, most: number) => number} */
+const clamp = (value, least, most) => Math.min(most, Math.max(least, value));
 /** @type {(head: HeadIndex) => string} */
 const headName = ([layer, head]) => `L${layer}H${head}`;
 /** @type {(text: string) => string} */

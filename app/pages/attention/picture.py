@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headlight.app.exports.picture import colour_bar, flat, hatched, label_axis, matrix, origin
-from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.picture import Colours, flat, hatched, label_axis, maps, origin
+from headlight.app.exports.scales import largest
 from headlight.app.exports.style import Palette
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.pages.attention.numbers import heads_of, how_of
@@ -21,9 +21,7 @@ from headlight.model.fields import SIGNED, How
 from headlight.model.reports.attention import cells_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 PANEL, LARGEST_PANEL = 2.5, 5.0  # inches
 PITCH = 0.1  # inches that a token's label wants
@@ -34,6 +32,7 @@ ACROSS = 3  # panels beside each other, of A alone
 class Panel:
     """One heatmap: whose it is, and which of the axes' labels stand beside it."""
 
+    slot: int
     head: int
     side: str
     left: bool
@@ -53,9 +52,10 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     size = min(LARGEST_PANEL, max(PANEL, PITCH * len(axis.labels)))
     figure = Figure(figsize=(size * columns + 0.7, size * rows + 1.1), layout="constrained")
     grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-    scales = _Scales(cells, how, chosen)
-    for panel, axes in zip(panels, grid, strict=False):
-        scales.draw(axes, panel, palette)
+    at = list(zip(panels, grid, strict=False))
+    drawn = [(axes, cells[panel.side][panel.head], _colours(panel, cells, how, chosen)) for panel, axes in at]
+    maps(figure, drawn, palette)
+    for panel, axes in at:
         hatched(axes, palette)
         flat(axes, palette, *_absent(axis, panel.side))
         axes.set_box_aspect(1)
@@ -64,7 +64,6 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         label_axis(axes, "x", axis.labels if panel.below else [], size)
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
-    scales.bars(figure)
     origin(figure, shown, palette)
     return figure
 
@@ -72,7 +71,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
 def _panels(n_heads: int, sides: list[str], columns: int) -> list[Panel]:
     places = [(head, side) for head in range(n_heads) for side in sides]
     return [
-        Panel(head, side, slot % columns == 0, slot + columns >= len(places))
+        Panel(slot, head, side, slot % columns == 0, slot + columns >= len(places))
         for slot, (head, side) in enumerate(places)
     ]
 
@@ -86,43 +85,17 @@ def _absent(axis: Axis, side: str) -> tuple[list[int], list[int]]:
     return absent, absent
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """What panels have to have in common to share a colour bar."""
-
-    difference: bool
-    signed: bool
-    limit: float
-    only: Panel | None
-
-
-class _Scales:
-    """The panels' colours: one scale for A and B and one for B - A, or one for each panel."""
-
-    def __init__(self, cells: dict[str, np.ndarray], how: How, chosen: Selection) -> None:
-        self._cells, self._how, self._own = cells, how, chosen.own_scale
-        self._root = chosen.scale == "sqrt" and how.show != "score"
-        self._drawn: dict[_Scale, list[tuple[Axes, AxesImage]]] = {}
-
-    def draw(self, axes: "Axes", panel: Panel, palette: Palette) -> None:
-        difference = panel.side == DIFFERENCE
-        signed = difference or self._how.show in SIGNED
-        its = _Scale(difference, signed, self._limit(panel), panel if self._own else None)
-        norm = scale(its.limit, signed, self._root)
-        image = matrix(axes, self._cells[panel.side][panel.head], palette, norm, signed)
-        self._drawn.setdefault(its, []).append((axes, image))
-
-    def bars(self, figure: "Figure") -> None:
-        for its, drawn in self._drawn.items():
-            title = f"{'B − A: ' if its.difference else ''}{fields.title(self._how.show)}"
-            marks = ticks(its.limit, its.signed, self._root)
-            colour_bar(figure, drawn[0][1], [axes for axes, _ in drawn], title, marks)
-
-    def _limit(self, panel: Panel) -> float:
-        if self._own:
-            return largest([self._cells[panel.side][panel.head]])
-        if panel.side == DIFFERENCE:
-            return largest([self._cells[DIFFERENCE]])
-        if self._how.show == "weight":
-            return 1.0
-        return largest(values for side, values in self._cells.items() if side != DIFFERENCE)
+def _colours(panel: Panel, cells: dict[str, np.ndarray], how: How, chosen: Selection) -> Colours:
+    """One scale for A and B and one for B - A, or one for each panel."""
+    difference, own = panel.side == DIFFERENCE, cells[panel.side][panel.head]
+    title = f"{'B − A: ' if difference else ''}{fields.title(how.show)}"
+    root = chosen.scale == "sqrt" and how.show != "score"
+    if chosen.own_scale:
+        limit = largest([own])
+    elif difference:
+        limit = largest([cells[DIFFERENCE]])
+    elif how.show == "weight":
+        limit = 1.0
+    else:
+        limit = largest(values for side, values in cells.items() if side != DIFFERENCE)
+    return Colours(title, limit, difference or how.show in SIGNED, root, panel.slot if chosen.own_scale else None)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headlight.app.components import TokenChoice, WritingStep
-from headlight.app.exports.picture import colour_bar, label_axis, matrix, origin
-from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.picture import Colours, label_axis, maps, origin
+from headlight.app.exports.scales import largest
 from headlight.app.exports.style import Palette
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.written import axis, heads_of, step_of, steps_of
@@ -68,20 +68,17 @@ def _maps(
         (head, side): fields.on_axis(found.shown, SIDES[side], head, How(), axis(found))[places].numpy()
         for head, side in wanted
     }
-    changes = [values for (_, side), values in cells.items() if side == DIFFERENCE]
-    limits = {True: largest(changes) if changes else 1.0, False: 1.0}
-    for signed in (False, True):
-        drawn = [(axes, each) for axes, each in zip(at, wanted, strict=True) if (each[1] == DIFFERENCE) is signed]
-        limit = limits[signed]
-        for axes, (head, side) in drawn:
-            image = matrix(axes, cells[head, side], palette, scale(limit, signed, root=True), signed)
-            run = "" if found.b is None else f", {side}".replace("-", "−")
-            axes.set_title(f"{head_name(head)}{run}: where it looked when each token was written")
-            label_axis(axes, "y", found.a.labels, size[1])
-            label_axis(axes, "x", found.shown.labels if axes is at[-1] else [], size[0])
-        if drawn:
-            called = "attention weight, B − A" if signed else "attention weight"
-            colour_bar(figure, image, [axes for axes, _ in drawn], called, ticks(limit, signed, root=True))
+    most = largest(values for (_, side), values in cells.items() if side == DIFFERENCE) if found.b is not None else 1.0
+    drawn = []
+    for axes, (head, side) in zip(at, wanted, strict=True):
+        signed = side == DIFFERENCE
+        called = f"attention weight{', B − A' if signed else ''}"
+        drawn.append((axes, cells[head, side], Colours(called, most if signed else 1.0, signed, root=True)))
+        run = "" if found.b is None else f", {side}".replace("-", "−")
+        axes.set_title(f"{head_name(head)}{run}: where it looked when each token was written")
+        label_axis(axes, "y", found.a.labels, size[1])
+        label_axis(axes, "x", found.shown.labels if axes is at[-1] else [], size[0])
+    maps(figure, drawn, palette)
 
 
 def _steps(figure: "Figure", where: "SubplotSpec", found: Continuations, chosen: Selection, palette: Palette) -> None:

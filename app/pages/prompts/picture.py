@@ -3,19 +3,17 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headlight.app.exports.picture import LARGEST, MOST_LEVEL, PITCH, colour_bar, label_axis, matrix, origin
-from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.picture import LARGEST, MOST_LEVEL, PITCH, Colours, label_axis, maps, origin
+from headlight.app.exports.scales import largest
 from headlight.app.exports.style import Palette
 from headlight.app.pages.prompts.choices import Choices
 from headlight.app.pages.prompts.numbers import found_of
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SMALLEST = 2.8, 1.4  # inches across and down
@@ -31,20 +29,15 @@ def draw(listed: Sequence[Listed], shown: Comparison, chosen: Selection, palette
     width, height = (min(most, max(least, PITCH * n)) for least, most, n in zip(SMALLEST, LARGEST, sizes, strict=True))
     figure = Figure(figsize=(2 * width + 0.6, height + 1.2), layout="constrained")
     figure.suptitle(f"{SCORES[chosen.of(Choices).statistic].title} {found.over}", fontsize=10, x=0.01, ha="left")
-    maps = {"mean": found.spread.mean, "standard deviation": found.spread.sd}
-    for axes, (name, measure) in zip(figure.subplots(1, 2), maps.items(), strict=True):
-        _map(figure, axes, name, measure, palette)
+    measures = {"mean": found.spread.mean, "standard deviation": found.spread.sd}
+    for axes, (name, measure) in zip(figure.subplots(1, 2), measures.items(), strict=True):
+        values = measure.values.numpy()
+        colours = Colours(f"{name} ({measure.unit})", largest([values]), signed=False, root=False)
+        maps(figure, [(axes, values, colours)], palette)
+        axes.patch.set_facecolor(palette.secondary)
+        axes.set_title(name)
         label_axis(axes, "x", [f"H{head}" for head in range(across)], width)
         label_axis(axes, "y", [f"L{layer}" for layer in range(down)], height)
         axes.tick_params(axis="x", rotation=0 if across <= MOST_LEVEL else 90)
     origin(figure, Comparison(shown.a), palette)
     return figure
-
-
-def _map(figure: "Figure", axes: "Axes", name: str, measure: Measure, palette: Palette) -> None:
-    values = measure.values.numpy()
-    limit = largest([values])
-    image = matrix(axes, values, palette, scale(limit, signed=False, root=False), signed=False)
-    axes.patch.set_facecolor(palette.secondary)
-    axes.set_title(name)
-    colour_bar(figure, image, [axes], f"{name} ({measure.unit})", ticks(limit, signed=False, root=False))

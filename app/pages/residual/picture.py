@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headlight.app.exports.picture import colour_bar, label_axis, matrix, origin
+from headlight.app.exports.picture import Colours, colour_bar, label_axis, maps, matrix, origin
 from headlight.app.exports.scales import largest, scale, ticks
 from headlight.app.exports.style import Palette
 from headlight.app.pages.residual.numbers import place_of
@@ -99,8 +99,8 @@ def _cosines(
 ) -> None:
     values = measure.values.numpy()
     limit = largest([values]) if signed else 1.0
-    image = matrix(axes, values, palette, scale(limit, signed, root=False), signed)
+    called = "change of cosine" if signed else "cosine"
+    maps(figure, [(axes, values, Colours(called, limit, signed, root=False))], palette)
     axes.set_box_aspect(1)
     for which in "xy":
         label_axis(axes, which, layers, HEIGHTS[3] / 2)
-    colour_bar(figure, image, [axes], "change of cosine" if signed else "cosine", ticks(limit, signed, root=False))

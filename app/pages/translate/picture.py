@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from headlight.app.exports.picture import colour_bar, hatched, label_axis, matrix, origin
-from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.picture import Colours, hatched, label_axis, maps, origin
+from headlight.app.exports.scales import largest
 from headlight.app.exports.style import Palette
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.pages.translate.heads import FIRST_HEADS, chosen_of
@@ -35,24 +35,18 @@ def draw(found: Translations, chosen: Selection, palette: Palette) -> "Figure":
     width, height = (min(LARGEST_PANEL, max(PANEL, PITCH * len(labels))) for labels in (across, down))
     figure = Figure(figsize=(width * columns + 0.9, height * rows + 1.1), layout="constrained")
     grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-    root = chosen.scale == "sqrt"
-    for signed in (False, True):
-        slots = [slot for slot, (_, side) in enumerate(wanted) if (side == DIFFERENCE) is signed]
-        values = {slot: cells[wanted[slot][1]][wanted[slot][0]] for slot in slots}
-        common = largest(values.values()) if signed and values else 1.0
-        called = "attention weight, B − A" if signed else "attention weight"
-        for slot in slots:
-            (layer, head), side = wanted[slot]
-            at, limit = grid[slot], largest([values[slot]]) if chosen.own_scale else common
-            image = matrix(at, values[slot], palette, scale(limit, signed, root=root), signed)
-            hatched(at, palette)
-            at.set_title(f"{head_name((layer, head))}{'' if found.b is None else f', {side}'}".replace("-", "−"))
-            label_axis(at, "y", down if slot % columns == 0 else [], height)
-            label_axis(at, "x", across if slot + columns >= len(wanted) else [], width)
-            if chosen.own_scale:
-                colour_bar(figure, image, [at], called, ticks(limit, signed, root=root))
-        if slots and not chosen.own_scale:
-            colour_bar(figure, image, [grid[slot] for slot in slots], called, ticks(common, signed, root=root))
+    differences = [cells[side][head] for head, side in wanted if side == DIFFERENCE]
+    drawn = []
+    for slot, (at, (head, side)) in enumerate(zip(grid, wanted, strict=False)):
+        signed, values = side == DIFFERENCE, cells[side][head]
+        limit = largest([values]) if chosen.own_scale else largest(differences) if signed else 1.0
+        called, alone = f"attention weight{', B − A' if signed else ''}", slot if chosen.own_scale else None
+        drawn.append((at, values, Colours(called, limit, signed, chosen.scale == "sqrt", alone)))
+        hatched(at, palette)
+        at.set_title(f"{head_name(head)}{'' if found.b is None else f', {side}'}".replace("-", "−"))
+        label_axis(at, "y", down if slot % columns == 0 else [], height)
+        label_axis(at, "x", across if slot + columns >= len(wanted) else [], width)
+    maps(figure, drawn, palette)
     for at in grid[len(wanted) :]:
         at.set_axis_off()
     origin(figure, found, palette)

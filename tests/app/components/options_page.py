@@ -56,6 +56,6 @@ option_row(
     ],
     key="row",
 )
-option_row([Link("also", f"After {now['press']}", None, press)], key="line", lead="More")
+option_row([Link("also", f"After {now['press']}", None, press)], key="line")
 st.button("Call it Joe", on_click=lambda: now.update(name="Joe"))
 st.text(" ".join(f"{name}={value!r}" for name, value in now.items()))
