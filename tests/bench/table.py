@@ -29,9 +29,9 @@ def markdown(found: Mapping[str, Any]) -> str:
     return "\n".join([on, "", "| figure | median (least – most) | goal | |", "|---|---|---|---|", *rows])
 
 
-def put_into(readme: Path, table: str) -> None:
+def put_into(readme: Path, table: str, begin: str = BEGIN, end: str = END) -> None:
     """Put the table in place of what stands between the marks; without them leave the file alone."""
-    before, begin, rest = readme.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if end:
+    before, _, rest = readme.read_text().partition(begin)
+    _, found, after = rest.partition(end)
+    if found:
         readme.write_text(f"{before}{begin}\n{table}\n{end}{after}")

@@ -8,30 +8,15 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from headlight.model import Transformer, load
 from headlight.model.decoding import greedy
 from tests.model.families import architectures
 from tests.model.families.architectures import Case
+from tests.model.families.twins import N_POS, TOLERANCE, difference, differences, noisy, tokens_of
 
-# Of the largest value: float32 sums in another order, over three layers.
-TOLERANCE = 2e-5
-N_POS = 14  # longer than every window, and than every context that is stretched
 CASES = dict(architectures.every())
 WRITING = [name for name, case in CASES.items() if case.writes]
-
-
-def noisy(case: Case) -> Any:
-    """transformers' model of a case, with noise on every parameter."""
-    torch.manual_seed(0)
-    how = {"attn_implementation": "eager", "experts_implementation": "eager"}
-    model = case.model.from_config(case.config, **how).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.3 * torch.randn(parameter.shape)
-    architectures.repair(model)
-    return model
 
 
 @pytest.fixture(params=CASES, scope="module")
@@ -47,29 +32,13 @@ def both(case: Case, tmp_path_factory: pytest.TempPathFactory) -> tuple[Transfor
     return load(folder), theirs
 
 
-def tokens_of(case: Case, batch: int = 2) -> Tensor:
-    tokens = torch.randint(1, case.config.vocab_size, (batch, N_POS), generator=torch.Generator().manual_seed(1))
-    if case.config.pad_token_id is not None:
-        tokens[tokens == case.config.pad_token_id] -= 1  # of padding some models have positions that no other token has
-    return tokens
-
-
-def assert_same(ours: Tensor, theirs: Tensor, what: str) -> None:
-    difference = float((ours - theirs).abs().max() / theirs.abs().max())
+def assert_same(difference: float, what: str) -> None:
     assert difference <= TOLERANCE, f"{what} differs by {difference:.1e} of the largest"
 
 
-@torch.no_grad()
 def test_logits_streams_and_patterns_are_those_of_transformers(case: Case, both: tuple[Transformer, Any]) -> None:
-    model, reference = both
-    tokens = tokens_of(case)
-    expected = reference(tokens, output_hidden_states=True, output_attentions=True)
-    logits, cache = model.run_with_cache(tokens)
-    assert len(expected.attentions) == model.cfg.n_layers
-    for layer, (stream, pattern) in enumerate(zip(expected.hidden_states, expected.attentions, strict=False)):
-        assert_same(cache["resid_pre", layer], stream, f"the stream before layer {layer}")
-        assert_same(cache["pattern", layer], pattern, f"the pattern of layer {layer}")
-    assert_same(logits, expected.logits, "a logit")
+    for what, found in differences(case, *both):
+        assert_same(found, what)
 
 
 @torch.no_grad()
@@ -81,7 +50,7 @@ def test_padding_changes_nothing_for_real_tokens(case: Case, both: tuple[Transfo
     mask[1, padding] = 0
     positions = (mask.cumsum(-1) - 1).clamp(min=0) + case.first_position(case.config)
     expected = reference(tokens, attention_mask=mask, position_ids=positions).logits
-    assert_same(model(tokens, mask)[mask.bool()], expected[mask.bool()], "a logit")
+    assert_same(difference(model(tokens, mask)[mask.bool()], expected[mask.bool()]), "a logit")
 
 
 @torch.no_grad()

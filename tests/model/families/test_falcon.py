@@ -10,7 +10,7 @@ from transformers import FalconConfig, FalconForCausalLM
 from headlight.model import load
 from tests.model.families.architectures import Case
 from tests.model.families.architectures.falcon import CONFIGS
-from tests.model.families.test_architectures import TOLERANCE, noisy
+from tests.model.families.twins import TOLERANCE, noisy
 
 LONG = 700  # bfloat16 has 8 bits: beyond 256 the positions themselves are rounded
 

@@ -14,8 +14,8 @@ from headlight.model import load
 from headlight.model.errors import CheckpointError, ConfigError, HeadlightError
 from tests.model.families import architectures
 from tests.model.families.architectures import Case
-from tests.model.families.test_architectures import TOLERANCE, noisy
 from tests.model.families.test_gpt2 import edit_config
+from tests.model.families.twins import TOLERANCE, noisy
 from tests.model.text.test_tokenizer import small_backend
 
 CASES = dict(architectures.every())

@@ -1,0 +1,62 @@
+"""The README's table of architectures: how far each is from transformers' own models. `make architectures` writes it.
+
+An architecture has a row if it has a module of configs in `architectures`. The differences are of this machine's
+sums: on another they come out a little different, but as small.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from headlight.model import load
+from tests.bench.table import README, put_into
+from tests.model.families import architectures
+from tests.model.families.architectures import Case
+from tests.model.families.twins import differences, noisy
+
+BEGIN, END = "<!-- architectures: make architectures -->", "<!-- end of architectures -->"
+KINDS = ("logit", "stream", "pattern")
+
+
+@dataclass(frozen=True)
+class Row:
+    """An architecture, how many of its variants were compared, and the largest difference of each kind over them."""
+
+    name: str
+    n_variants: int
+    largest: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return " | ".join([f"| {self.name}", str(self.n_variants), *(f"{each:.0e}" for each in self.largest)]) + " |"
+
+
+def largest(case: Case) -> tuple[float, ...]:
+    """The largest difference of each kind between a case's model and transformers'."""
+    theirs = noisy(case)
+    with tempfile.TemporaryDirectory() as folder:
+        theirs.save_pretrained(folder)
+        found = list(differences(case, load(folder), theirs))
+    return tuple(max(difference for what, difference in found if kind in what) for kind in KINDS)
+
+
+def rows() -> Iterator[Row]:
+    """A row for each architecture, in the order of their names."""
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for name, case in architectures.every():
+        found.setdefault(name.partition(":")[0], []).append(largest(case))
+    for name in sorted(found):
+        yield Row(name, len(found[name]), tuple(max(of_kind) for of_kind in zip(*found[name], strict=True)))
+
+
+def markdown() -> str:
+    head = ["| architecture | variants | logits | residual streams | patterns |", "|---|---|---|---|---|"]
+    return "\n".join([*head, *map(str, rows())])
+
+
+def main(readme: Path = README) -> None:
+    put_into(readme, markdown(), BEGIN, END)
+
+
+if __name__ == "__main__":
+    main()
