@@ -20,7 +20,8 @@ from headlight.model.families import (
     seq2seq_skeleton,
     skeleton,
 )
-from headlight.model.families.tensors import vectors_in_float32
+from headlight.model.families.resemblance import resembled
+from headlight.model.families.tensors import model_type, vectors_in_float32
 from headlight.model.families.transformer_lens import PICKLES
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.source import Source
@@ -204,6 +205,11 @@ def _locate(source: str | Path, revision: str | None) -> tuple[Path, str | None]
 def _family(path: Path, called: str) -> str:
     if family := _recognised(path, FAMILIES):
         return family
+    if alike := resembled(path, FAMILIES):
+        raise CheckpointError(
+            f"{called} is a {model_type(path)!r}, which is no kind that is known; its tensors have the names of a "
+            f"{' or '.join(alike)}. If it computes what that does, write that as model_type in its config.json."
+        )
     kinds = " or ".join(family.description for family in FAMILIES.values())
     raise CheckpointError(f"{called} is not a model of a kind that is known: it can be {kinds}.")
 

@@ -6,7 +6,7 @@ config.json, with its defaults and the spellings of older versions.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, DType, Family, skeleton
 from headlight.model.families.multimodal import KINDS, text_part, text_tensors
 from headlight.model.families.pieces import Pieces, parameters
+from headlight.model.families.resemblance import likeness
 from headlight.model.families.tensors import (
     check_depth,
     check_experts,
@@ -70,12 +71,23 @@ class Architecture:
     def family(self) -> Family[TransformerConfig]:
         """The family of this architecture's folders."""
         description = f"a Hugging Face {self.model_type} folder (config.json and safetensors)"
-        return Family(description, self._recognises, partial(read, self))
+        return Family(description, self._recognises, partial(read, self), self._likeness)
 
     def _recognises(self, path: Path) -> bool:
         kind = model_type(path)
         part = text_part(read_json(path / "config.json")) if kind in KINDS else None
         return self.model_type == (kind if part is None else part.get("model_type"))
+
+    def _likeness(self, names: Iterable[str]) -> float:
+        from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
+
+        config = CONFIG_MAPPING[self.model_type]()
+        cfg = TransformerConfig(**self.settings(config))
+        shallow = replace(cfg, n_layers=2, attn_types=cfg.attn_types and cfg.attn_types[:2])
+        pieces = self.pieces(shallow, config)
+        known = {name for piece in pieces.values() for name in piece.shapes}
+        plain = (name.removeprefix(self.prefix) for name in names)
+        return likeness({*plain} - {self.unembed}, known - {self.unembed})  # whether tied or not
 
 
 def read(

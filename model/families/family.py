@@ -1,6 +1,6 @@
 """What a family of checkpoints has to say: whether it knows a path, and how to read it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -38,12 +38,14 @@ class Family(Generic[Config]):
 
     `read(path, settings, dtype)` lets the caller's settings (names of the config's fields) override and complete what
     the checkpoint says. It raises CheckpointError if the files are damaged or their tensors are not those that the
-    config asks for, and ConfigError if settings are missing, contradictory or not supported.
+    config asks for, and ConfigError if settings are missing, contradictory or not supported. `likeness(names)` is how
+    much the names of some folder's tensors are those of this kind, from 0 to 1.
     """
 
     description: str
     recognises: Callable[[Path], bool]
     read: Callable[[Path, dict[str, Any], DType], Checkpoint[Config]]
+    likeness: Callable[[Iterable[str]], float] = lambda names: 0.0
 
 
 def skeleton(cfg: TransformerConfig) -> Transformer:

@@ -7,6 +7,7 @@ Source: transformers' GPT2Config and modeling_gpt2 for the names, the defaults a
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch import Tensor
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, DType, Family
+from headlight.model.families.resemblance import likeness
 from headlight.model.families.tensors import (
     check_depth,
     check_tensors,
@@ -98,7 +100,15 @@ def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Tra
     return Checkpoint(cfg, _views(cfg, in_dtype(tensors, dtype)), weight_files(folder))
 
 
-FAMILY = Family("a Hugging Face GPT-2 folder (config.json and safetensors)", recognises, read)
+def _likeness(names: Iterable[str]) -> float:
+    smallest = TransformerConfig(
+        n_layers=1, d_model=1, n_ctx=1, n_heads=1, d_head=1, d_vocab=1, tie_word_embeddings=True
+    )
+    known = tensor_shapes(smallest)
+    return likeness({name.removeprefix("transformer.") for name in names} - {"lm_head.weight"}, known)
+
+
+FAMILY = Family("a Hugging Face GPT-2 folder (config.json and safetensors)", recognises, read, _likeness)
 
 
 def require_gpt2(cfg: TransformerConfig) -> None:
