@@ -4,6 +4,7 @@ The models are tiny, random, off the defaults, and have noise on every parameter
 one that is forgotten.
 """
 
+import re
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from headlight.model.decoding import greedy
 from tests.model.families import architectures
 from tests.model.families.architectures import Case
 from tests.model.families.twins import N_POS, TOLERANCE, difference, differences, noisy, tokens_of
+from tests.model.oracles import assert_mapped
 
 CASES = dict(architectures.every())
+MATRIX = re.compile(r"(.*\.)?_?W_\w+")
 WRITING = [name for name, case in CASES.items() if case.writes]
 
 
@@ -39,6 +42,14 @@ def assert_same(difference: float, what: str) -> None:
 def test_logits_streams_and_patterns_are_those_of_transformers(case: Case, both: tuple[Transformer, Any]) -> None:
     for what, found in differences(case, *both):
         assert_same(found, what)
+
+
+def test_matrices_are_views_of_the_files(case: Case, both: tuple[Transformer, Any]) -> None:
+    model, _ = both
+    matrices = {name: each for name, each in model.named_parameters() if MATRIX.fullmatch(name)}
+    viewed = {name: each for name, each in matrices.items() if not re.fullmatch(case.copied, name)}
+    assert len(viewed) >= 4 * model.cfg.n_layers
+    assert_mapped(viewed, model.source.path)
 
 
 @torch.no_grad()

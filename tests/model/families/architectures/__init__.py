@@ -1,6 +1,7 @@
 """Small configs of each of transformers' architectures, off the defaults: a module a family, with its `CONFIGS`.
 
-A module may say which of transformers' classes opens them (`MODEL`), and where its positions begin (`first_position`).
+A module may say which of transformers' classes opens them (`MODEL`), where its positions begin (`first_position`), and
+which matrices are no views of the file (`COPIED`, a pattern of names).
 """
 
 import importlib
@@ -18,6 +19,7 @@ class Case(NamedTuple):
     config: PreTrainedConfig
     model: Any = AutoModelForCausalLM
     first_position: Callable[[Any], int] = lambda config: 0
+    copied: str = ""
 
     @property
     def writes(self) -> bool:
@@ -28,7 +30,11 @@ class Case(NamedTuple):
 def every() -> Iterator[tuple[str, Case]]:
     """Each family's configs, by what tells them apart."""
     for module in _modules():
-        told = {name.lower(): getattr(module, name) for name in ("MODEL", "first_position") if hasattr(module, name)}
+        told = {
+            name.lower(): getattr(module, name)
+            for name in ("MODEL", "first_position", "COPIED")
+            if hasattr(module, name)
+        }
         for name, config in module.CONFIGS.items():
             yield f"{module.__name__.rpartition('.')[2]}: {name}", Case(config, **told)
 

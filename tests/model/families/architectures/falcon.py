@@ -14,6 +14,8 @@ SIZES = {
     "max_position_embeddings": 32,
 }
 
+COPIED = r"blocks\.\d+\.attn\.W_Q"  # the queries of a group lie behind those of another's keys and values
+
 CONFIGS = {
     "multi-query": FalconConfig(**SIZES, layer_norm_epsilon=0.01),
     "multi-query, one after the other, untied": FalconConfig(

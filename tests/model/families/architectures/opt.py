@@ -11,6 +11,8 @@ SIZES = {
     "max_position_embeddings": 32,
 }
 
+COPIED = r"embed\.W_E|unembed\.W_U"  # where they are narrow, they are products
+
 CONFIGS = {
     "norms before": OPTConfig(**SIZES),
     "norms after": OPTConfig(**SIZES, do_layer_norm_before=False, activation_function="gelu"),
