@@ -11,7 +11,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-parts architectures check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
+.PHONY: run setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts architectures check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -39,6 +39,9 @@ bench-sessions: .venv/installed-dev
 
 bench-ui: .venv/installed-dev
 	$(PY) -m tests.bench.ui $(ARGS)
+
+bench-large: .venv/installed-dev
+	$(PY) -m tests.bench.large
 
 bench-parts: .venv/installed-dev
 	$(PY) -m tests.bench.parts $(ARGS)

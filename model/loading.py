@@ -23,6 +23,7 @@ from headlight.model.families import (
 from headlight.model.families.resemblance import resembled
 from headlight.model.families.tensors import model_type, vectors_in_float32
 from headlight.model.families.transformer_lens import PICKLES
+from headlight.model.read_ahead import is_large
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import Tokenizer
@@ -163,6 +164,7 @@ def build(checkpoint: Checkpoint[TransformerConfig]) -> Transformer:
     """The model whose parameters are the checkpoint's own tensors; nothing is initialised or copied."""
     model = skeleton(checkpoint.cfg)
     model.load_state_dict(vectors_in_float32(checkpoint.state), assign=True)
+    model.reads_ahead = is_large(model)
     return model
 
 

@@ -29,6 +29,7 @@ from headlight.model.layers import (
     build_unembed,
     place,
 )
+from headlight.model.read_ahead import will_need
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import TokenIds, Tokenizer
 
@@ -45,6 +46,7 @@ class Transformer(HookedModel):
         self.cfg = cfg
         self.tokenizer: Tokenizer | None = None
         self.source: Source | None = None
+        self.reads_ahead = False  # set where the parameters are mapped from files and large
         self.embed = Embed(cfg)
         self.pos_embed = PosEmbed(cfg) if cfg.positional_embedding_type == "standard" else None
         self.token_type_embed = TokenTypeEmbed(cfg) if cfg.n_token_types else None
@@ -82,6 +84,7 @@ class Transformer(HookedModel):
         positions = place(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
         resid = self._embedded(tokens, positions, tap)
         for layer, block in enumerate(self.blocks[:stop_at_layer]):
+            self._read_ahead(layer)
             resid = block(resid, positions, tap.within(f"blocks.{layer}"))
         return resid if stop_at_layer is not None else self.to_logits(resid, tap)
 
@@ -101,6 +104,12 @@ class Transformer(HookedModel):
     ) -> Float[Tensor, "batch pos d_model"]:
         """The stream before the first layer, of the sum of all embeddings; some normalise or widen it."""
         return self.embed_project(self.embed_ln(embedded, tap.within("embed_ln")))
+
+    def _read_ahead(self, layer: int) -> None:
+        """Have the system read what follows a layer, where the model is too large to stay in memory."""
+        if self.reads_ahead:
+            is_last = layer + 1 == self.cfg.n_layers
+            will_need([self.unembed.W_U] if is_last else self.blocks[layer + 1].parameters())
 
     def block(self, layer: int) -> AttnOnlyBlock:
         """A layer, from 0."""
