@@ -66,7 +66,7 @@ def load(
     revision: str | None = None,
     *,
     allow_pickle: bool = True,
-    dtype: DType = "float32",
+    dtype: DType = "stored",
     **config_overrides: Any,
 ) -> Transformer:
     """Open an embedded model by name, a folder or file by path, or a hub name; names are looked up in this order.

@@ -90,6 +90,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "window_size": 4,
         "attn_types": ("local", "global", "local"),
     },
+    "llama in halves": ROTARY | {"n_key_value_heads": 2, "act_fn": "silu", "tie_word_embeddings": True},
     "neo-like": {"window_size": 3, "attn_types": ("global", "local", "global"), "attn_scale": 1.0},
 }
 
@@ -106,8 +107,9 @@ def tiny(kind: str, seed: int = 0) -> Transformer:
 
 
 def save_tiny(kind: str, folder: Path) -> None:
-    """Save one with the embedded model's tokenizer."""
-    save_transformer(tiny(kind), folder)
+    """Save one with the embedded model's tokenizer, its matrices in bfloat16 if it is one in halves."""
+    model = tiny(kind)
+    save_transformer(model.bfloat16() if kind.endswith("in halves") else model, folder)
     for file in MINI.glob("tokenizer*.json"):
         shutil.copy(file, folder)
 

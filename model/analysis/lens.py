@@ -188,7 +188,7 @@ class _Unembed(NamedTuple):
         self, normalized: Float[Tensor, "layer pos d_model"], ids: Int[Tensor, "pos chosen"]
     ) -> Float[Tensor, "layer pos chosen"]:
         """The logits of each position's own words."""
-        return torch.einsum("lpd,dpc->lpc", normalized, self.W_U[:, ids]) + self.b_U[ids]
+        return torch.einsum("lpd,dpc->lpc", normalized, self.W_U[:, ids].to(normalized.dtype)) + self.b_U[ids]
 
 
 def _check_chosen(d_vocab: int, chosen: Int[Tensor, "pos chosen"]) -> None:

@@ -7,7 +7,7 @@ from headlight.model.config import TransformerConfig
 from headlight.model.hooks import NO_TAP, Tap
 from headlight.model.kernels import product
 from headlight.model.layers.embeddings import Embed
-from headlight.model.layers.parameters import normal, zeros
+from headlight.model.layers.parameters import normal, widened, zeros
 
 Logits = Float[Tensor, "_ pos d_vocab_out"]  # an edit may make a larger batch of one
 
@@ -59,7 +59,7 @@ class TiedUnembed(_Transposed):
     @property
     def b_U(self) -> Float[Tensor, " d_vocab"]:
         """Zeros: a tied unembedding has no bias."""
-        return self.W_U.new_zeros(self.W_U.shape[1])
+        return widened(self.W_U.new_zeros(self.W_U.shape[1]))
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
         return self._logits(normalized, self.W_U, None, tap)

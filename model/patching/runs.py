@@ -18,6 +18,7 @@ from headlight.model.cache import ActivationCache
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Collect, Tap
 from headlight.model.layers import place
+from headlight.model.layers.parameters import widened
 from headlight.model.linear import norm_behind
 from headlight.model.patching.grids import Part, Variant, check_variant, row_bytes
 from headlight.model.patching.joining import Growing, Later, Put
@@ -106,7 +107,7 @@ class Patching:
         model = model or self.model
         resid = resid[:, [self.position if resid.shape[1] > 1 else 0]]
         pair = [self.asked.target, self.asked.distractor]
-        W_U, b_U = model.unembed.W_U[:, pair], model.unembed.b_U[pair]
+        W_U, b_U = widened(model.unembed.W_U[:, pair]), model.unembed.b_U[pair]
         target, distractor = (model.to_unembed(resid)[:, 0] @ W_U + b_U).unbind(-1)
         return target - distractor
 
