@@ -137,11 +137,11 @@ def test_an_index_that_names_what_its_shard_lacks_is_refused(shards: Path) -> No
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @torch.no_grad()
-def test_half_precision_is_converted_to_float32(dtype: torch.dtype, tmp_path: Path) -> None:
+def test_half_precision_is_computed_with_in_float32(dtype: torch.dtype, tmp_path: Path) -> None:
     noisy(CASES["llama: grouped"]).to(dtype).save_pretrained(tmp_path)
     theirs = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32, attn_implementation="eager").eval()
     model, tokens = load(tmp_path), torch.arange(14)[None]
-    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert {parameter.dtype for parameter in model.parameters()} == {dtype, torch.float32}
     expected = theirs(tokens).logits
     assert float((model(tokens) - expected).abs().max() / expected.abs().max()) <= TOLERANCE
 

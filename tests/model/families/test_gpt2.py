@@ -121,9 +121,9 @@ def test_a_head_equal_to_the_embedding_is_tied_and_another_is_not(tmp_path: Path
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_is_converted_to_float32(dtype: torch.dtype, tmp_path: Path) -> None:
+def test_half_precision_is_converted_to_float32_where_that_is_asked_for(dtype: torch.dtype, tmp_path: Path) -> None:
     theirs = random_gpt2().to(dtype)
-    ours = load(saved(theirs, tmp_path))
+    ours = load(saved(theirs, tmp_path), dtype="float32")
     assert {parameter.dtype for parameter in ours.parameters()} == {torch.float32}
     assert_same(ours, theirs.float())
 
