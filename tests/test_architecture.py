@@ -19,7 +19,7 @@ LEVELS = [
     "model.config model.hooks model.cache model.files model.source model.kernels.backend model.text.labels",
     "model.kernels model.analysis",
     "model.layers model.text model.inputs model.hooked model.seq2seq_config",
-    "model.edits model.blocks model.overflow",
+    "model.edits model.blocks model.overflow model.read_ahead",
     "model.transformer model.seq2seq",
     "model.edits.cone",
     "model.edits.editing",
