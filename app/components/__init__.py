@@ -25,10 +25,10 @@ several pages that which changes most). Ours stay for 100 ms of a page change or
     signed_bars    275                   345 → 1582   in a page's file, which has 0.1 MB instead of 4.8
 """
 
-from headlight.app.components.beam_tree import BeamNode, BeamState, beam_tree
+from headlight.app.components.beam_tree import BeamNode, beam_tree
 from headlight.app.components.cell_map import CellAxis, MapCell, cell_map, chosen_cell
 from headlight.app.components.flow_graph import FlowChoice, GraphEdge, GraphNode, flow_choice, flow_graph
-from headlight.app.components.head_grid import HeadIndex, head_grid
+from headlight.app.components.head_grid import head_grid
 from headlight.app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
 from headlight.app.components.heading import heading
 from headlight.app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
@@ -57,7 +57,6 @@ from headlight.app.components.tour import Step, tour
 
 __all__ = [
     "BeamNode",
-    "BeamState",
     "Beside",
     "Button",
     "CellAxis",
@@ -68,7 +67,6 @@ __all__ = [
     "Followed",
     "GraphEdge",
     "GraphNode",
-    "HeadIndex",
     "HeadPanel",
     "HeadPattern",
     "HeadStep",

@@ -94,9 +94,7 @@ class Bars:
     hatched: bool = False
 
 
-def bars(
-    series: Sequence[Bars], places: Sequence[str], *, title: str, unit: str, along: str = "layer", share: float = 1.0
-) -> Plot:
+def bars(series: Sequence[Bars], places: Sequence[str], *, title: str, unit: str, along: str = "layer") -> Plot:
     """Bars from zero, side by side at each place in the order given."""
     traces = [
         {
@@ -116,7 +114,7 @@ def bars(
         for each in series
         if np.isfinite(each.values).any()
     ]
-    return Plot(title, Axis(along, places), Axis(unit), traces, share=share)
+    return Plot(title, Axis(along, places), Axis(unit), traces)
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,6 @@ def rows(
     what: str = "",
     series: Sequence[str] = ("",),
     reach: float = 0.0,
-    share: float = 1.0,
 ) -> Plot:
     """A list of bars from the top down, blue to the right and orange to the left; of two series the first is hollow.
 
@@ -155,13 +152,14 @@ def rows(
     traces.append({"type": "scatter", "x": far, "y": [0, 0], **unseen})
     kind: Literal["linear", "percent"] = "percent" if unit == "probability" else "linear"
     x = Axis(f"{what} ({unit})" if what else unit, kind=kind, from_zero=True)
-    return Plot(title, x, y, traces, height=max(120, BAR * len(series) * len(listed)), share=share)
+    return Plot(title, x, y, traces, height=max(120, BAR * len(series) * len(listed)))
 
 
 def _bars_of(listed: Sequence[Row], slot: int, name: str, hollow: bool, unit: str, beside: bool) -> dict[str, Any]:
     spans = [row.spans[slot] for row in listed]
     sizes = [end - start for start, end in spans]
-    colours = [_of_row(row, size) for row, size in zip(listed, sizes, strict=True)]
+    named = zip(listed, sizes, strict=True)
+    colours = [GREY if row.kind else BLUE if size >= 0 else ORANGE for row, size in named]
     called = f"{name}: " if name else ""
     return {
         "type": "bar",
@@ -185,12 +183,6 @@ def _bars_of(listed: Sequence[Row], slot: int, name: str, hollow: bool, unit: st
     }
 
 
-def _of_row(row: Row, size: float) -> str:
-    if row.kind:
-        return GREY
-    return BLUE if size >= 0 else ORANGE
-
-
 def cells(
     values: np.ndarray,
     rows: Axis,
@@ -203,7 +195,6 @@ def cells(
     ends: tuple[float, float] | None = None,
     words: Sequence[Sequence[str]] | None = None,
     written: bool = False,
-    share: float = 1.0,
     height: int = 0,
 ) -> Plot:
     """A map [row, column] of colours; `words` tell more of a cell, and with `written` they stand in it.
@@ -235,10 +226,10 @@ def cells(
     colours = Colours(name, (low, high), scale == "diverging")
     if scale == "log":
         marks = np.geomspace(low, high, 5)
-        colours = Colours(name, (float(np.log10(low)), float(np.log10(high))), False, np.log10(marks).tolist())
-        colours = Colours(name, colours.ends, False, colours.ticks, [f"{mark:.3g}" for mark in marks])
+        at = np.log10(marks).tolist()
+        colours = Colours(name, (at[0], at[-1]), False, at, [f"{mark:.3g}" for mark in marks])
     own = min(420, max(120, 24 * values.shape[0]))
-    return Plot(title, columns, rows, [trace], colours, height or own, share)
+    return Plot(title, columns, rows, [trace], colours, height or own)
 
 
 def points(
@@ -261,7 +252,11 @@ def points(
         symbol = {"A": "circle", "B": "square"}.get(name, "diamond" if name else "circle")
         told = [
             hover(
-                [f"L{layer}H{head} {name}", quantity(float(values[layer, head]), unit), _word(words, name, layer, head)]
+                [
+                    f"L{layer}H{head} {name}",
+                    quantity(float(values[layer, head]), unit),
+                    words[name][layer][head] if words else "",
+                ]
             )
             for layer, head in np.ndindex(*values.shape)
         ]
@@ -270,21 +265,12 @@ def points(
         trace |= {"marker": {"color": colour, "symbol": symbol, "size": 7}}
         if low and high:
             above, below = high[name] - values, values - low[name]
-            error = {
-                "type": "data",
-                "symmetric": False,
-                "array": plain(above.ravel()),
-                "arrayminus": plain(below.ravel()),
-            }
-            trace["error_y"] = {**error, "thickness": 1, "width": 2}
+            ends = {"array": plain(above.ravel()), "arrayminus": plain(below.ravel())}
+            trace["error_y"] = {"type": "data", "symmetric": False, "thickness": 1, "width": 2, **ends}
         traces.append(trace)
     n_layers = max(len(values) for values in scores.values())
     y = Axis(f"{what} ({unit})" if what else unit)
     return Plot(title, Axis("layer", [f"L{layer}" for layer in range(n_layers)]), y, traces)
-
-
-def _word(words: Mapping[str, Sequence[Sequence[str]]] | None, name: str, layer: int, head: int) -> str:
-    return words[name][layer][head] if words else ""
 
 
 def counts(values: np.ndarray, *, title: str, unit: str, of: str, share: float = 1.0) -> Plot:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,6 +13,7 @@ from headlight.app.frame import tour
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models
 from headlight.app.runs.prompts import Example, SourceExample
+from headlight.app.selection import BarFields
 from headlight.model.analysis.alignment import Align
 
 ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
@@ -24,32 +25,19 @@ Kind = TypeVar("Kind", Choice, Listed, Number, Suggested, Switch)
 
 
 @dataclass(frozen=True)
-class SideB:
-    """How the B of a bar is opened with what `adds` says, closed, and swapped with A; `key` ends its buttons' keys."""
-
-    opened: bool
-    adds: str
-    open: Callable[[], None]
-    close: Callable[[], None]
-    swap: Callable[[], None]
-    key: str = ""
-
-
-@dataclass(frozen=True)
 class Bar:
-    """What a bar asks for on each side: texts and a model. Once it asks for `own` and how A and B are aligned.
+    """How a bar asks for its `fields`: texts and a model on each side, and once for `own` and how A and B are aligned.
 
     `texts` and `model` are drawn for a side's name (` A`, ` B` or nothing) and for the end of its fields' names (`_b`
-    or nothing). `fields` are those in which A and B differ once there is a B worth running.
+    or nothing). `adds` says what B is good for.
     """
 
+    fields: BarFields
+    adds: str
     texts: Callable[[str, str], None]
     model: Callable[[str, str], Option]
     own: Callable[[], Option]
-    align: Literal["align", "pair_align"]
     run: Callable[[], None]
-    fields: tuple[str, ...]
-    b: SideB
 
 
 def draw(bar: Bar) -> None:
@@ -57,16 +45,17 @@ def draw(bar: Bar) -> None:
     selection.fill_bars()
     with st.form("headlight.bar", border=False), st.container(key="headlight-bar"):
         rows: list[Callable[[], None]] = []
-        for side in "AB" if bar.b.opened else [""]:
+        opened = selection.comparing(bar.fields)
+        for side in "AB" if opened else [""]:
             name, field = f" {side}".rstrip(), "_b" if side == "B" else ""
             with st.container(horizontal=True, vertical_alignment="top", key=f"headlight-line{side}"):
                 bar.texts(name, field)
-                other = _alignment(bar.align) if side == "A" else bar.own()
-                rows.append(_row(f"chosen{bar.b.key}{side}", bar.model(name, field), other))
+                other = _alignment(bar.fields.align) if side == "A" else bar.own()
+                rows.append(_row(f"chosen{bar.fields.key}{side}", bar.model(name, field), other))
                 if side != "A":
                     _run_button(bar.run, rows)
-        if bar.b.opened:
-            _hint(bar.fields)
+        if opened:
+            _hint(bar.fields.of_a)
     selection.submit_late()
 
 
@@ -117,7 +106,7 @@ def model_list(field: str, label: str, offered: Sequence[str], help: str) -> Sug
     return option(Listed, field, label, help=help, options={name: name for name in names}, width=MODEL_WIDTH)
 
 
-def _alignment(field: Literal["align", "pair_align"]) -> Choice:
+def _alignment(field: str) -> Choice:
     """How A and B are laid side by side."""
     return option(Choice, field, "Lay side by side", help=TERMS["align"], options=ALIGN)
 
@@ -129,30 +118,30 @@ def _hint(fields: Sequence[str]) -> None:
         st.caption("Change B and press Run.", width="content")
 
 
-def menus(examples: Sequence[AnyExample], show: Callable[[AnyExample], None], b: SideB, *more: Link) -> DeltaGenerator:
+def menus(bar: Bar, examples: Sequence[AnyExample], show: Callable[[AnyExample], None], *more: Link) -> DeltaGenerator:
     """The examples, what there is to do with a B, and the tour, in a row whose beginning, which is returned, is left
     for what was run.
     """
     with st.container(horizontal=True, key="headlight-menus"):
         beginning = st.container(key="headlight-run")
-        key, titles = selection.widget_key(f"examples{b.key}"), {each.title: each for each in examples}
+        key, titles = selection.widget_key(f"examples{bar.fields.key}"), {each.title: each for each in examples}
 
         def open_chosen() -> None:
             show(titles[st.session_state[key]])
 
         st.menu_button("Examples", list(titles), key=key, type="tertiary", on_click=open_chosen)
-        option_row([*_links(b), *more, tour.link()], key=selection.widget_key(f"compare{b.key}"))
+        option_row([*_links(bar), *more, tour.link()], key=selection.widget_key(f"compare{bar.fields.key}"))
     tour.draw()
     return beginning
 
 
-def _links(b: SideB) -> Iterator[Link]:
+def _links(bar: Bar) -> Iterator[Link]:
     """One opens B and closes it again, so that the keyboard's focus stays on it."""
-    if not b.opened:
-        yield link("compare", "Compare A | B", b.open, b.adds)
+    if not selection.comparing(bar.fields):
+        yield link("compare", "Compare A | B", lambda: selection.compare(bar.fields), bar.adds)
         return
-    yield link("compare", "Close B", b.close, "Go on with A alone.")
-    yield link("swap", "Swap A and B", b.swap)
+    yield link("compare", "Close B", lambda: selection.compare_no_more(bar.fields), "Go on with A alone.")
+    yield link("swap", "Swap A and B", lambda: selection.swap(bar.fields))
 
 
 def link(name: str, label: str, do: Callable[[], None], help: str = "", opened: bool | None = None) -> Link:

@@ -11,29 +11,19 @@ from headlight.app.frame import bars
 from headlight.app.frame.edits import drawer
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models, prompts
-from headlight.app.selection import Selection
+from headlight.app.selection import PROMPT_BAR, Selection
 from headlight.app.selection.choices import Change
 from headlight.app.server.settings import settings
 
 
 def draw() -> None:
     """The prompt bar: one line, or one for A and one for B."""
-    bars.draw(bars.Bar(_prompt, _model, _bos, "align", _submit, ("model", "prompt"), _side_b()))
+    bars.draw(_BAR)
 
 
 def menus() -> DeltaGenerator:
     """The row of menus under the bar; returns its beginning, for what was run."""
-    return bars.menus(prompts.examples(), _open, _side_b(), drawer.link())
-
-
-def _side_b() -> bars.SideB:
-    return bars.SideB(
-        selection.comparing(),
-        "Add a second prompt or model: every page then shows A, B and the difference.",
-        selection.compare,
-        selection.compare_no_more,
-        selection.swap,
-    )
+    return bars.menus(_BAR, prompts.examples(), _open, drawer.link())
 
 
 def _prompt(side: str, field: str) -> None:
@@ -58,15 +48,25 @@ def _submit() -> None:
     """Ask for what stands in the bar; a model chosen without another prompt brings its own, if it has one."""
     if not selection.forgotten():
         _bring_prompt()
-    selection.submit()
+    selection.submit(PROMPT_BAR)
 
 
 def _bring_prompt() -> None:
     now, held, prompt = selection.current(), st.session_state, selection.widget_key("prompt")
     model = held[selection.widget_key("model")]
     own = prompts.own_prompt(model)
-    if own and model != now.model and held[prompt] == now.prompt and not selection.comparing():
+    if own and model != now.model and held[prompt] == now.prompt and not selection.comparing(PROMPT_BAR):
         held[prompt] = own
+
+
+_BAR = bars.Bar(
+    PROMPT_BAR,
+    "Add a second prompt or model: every page then shows A, B and the difference.",
+    _prompt,
+    _model,
+    _bos,
+    _submit,
+)
 
 
 def look_at(prompt: str) -> str:

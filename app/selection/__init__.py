@@ -1,9 +1,10 @@
 """All that the user has chosen: one frozen value, the page's URL for it, and the widgets that change it."""
 
 from headlight.app.selection.address import arrive, write_url
+from headlight.app.selection.asking import compare, compare_no_more, comparing, submit, swap
+from headlight.app.selection.bars import PROMPT_BAR, SOURCE_BAR, BarFields
 from headlight.app.selection.chosen import Selection
 from headlight.app.selection.links import from_query, to_query, too_long_for_url
-from headlight.app.selection.prompts import compare, compare_no_more, comparing, submit, swap
 from headlight.app.selection.session import (
     accept,
     arrived,
@@ -29,15 +30,11 @@ from headlight.app.selection.session import (
     update,
     widget_key,
 )
-from headlight.app.selection.sources import (
-    compare_sources,
-    compare_sources_no_more,
-    comparing_sources,
-    submit_source,
-    swap_sources,
-)
 
 __all__ = [
+    "PROMPT_BAR",
+    "SOURCE_BAR",
+    "BarFields",
     "Selection",
     "accept",
     "arrive",
@@ -50,10 +47,7 @@ __all__ = [
     "choose",
     "compare",
     "compare_no_more",
-    "compare_sources",
-    "compare_sources_no_more",
     "comparing",
-    "comparing_sources",
     "current",
     "epoch",
     "fill_bars",
@@ -66,9 +60,7 @@ __all__ = [
     "shown",
     "submit",
     "submit_late",
-    "submit_source",
     "swap",
-    "swap_sources",
     "tie",
     "to_query",
     "too_long_for_url",

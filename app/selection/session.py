@@ -10,29 +10,15 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.app.selection.bars import BARS, PROMPT_BAR, SOURCE_BAR, BarFields, in_b
 from headlight.app.selection.choices import Change, PageChoices
 from headlight.app.selection.chosen import Selection
 from headlight.app.selection.links import changed
 
 _KEYS = "headlight."
-_TYPED = ("prompt", "prompt_b", "source", "translation", "source_b", "translation_b")
-READ = ("prompt", "prompt_b", "source", "source_b")
-IN_PROMPT_BAR = ("model", "prompt", "bos", "model_b", "prompt_b", "align")
-IN_SOURCE_BAR = (
-    "translator",
-    "source",
-    "translation",
-    "beams",
-    "translator_b",
-    "source_b",
-    "translation_b",
-    "pair_align",
-)
-# What a bar holds beside each text. Streamlit forgets a text with a page that lacks its box, and these go with it.
-_BESIDE = {
-    "prompt": ("model", "bos", "model_b", "align"),
-    "source": ("translator", "beams", "translator_b", "pair_align"),
-}
+_TYPED = tuple(name for bar in BARS for name in bar.typed)
+_ASKED = tuple(name for bar in BARS for name in bar.names)
+READ = tuple(name for bar in BARS for name in (bar.text, in_b(bar.text)))
 
 
 @dataclass
@@ -43,8 +29,7 @@ class _Session:
     refusal: str = ""
     linked: bool = False
     unread: tuple[str, ...] = ()
-    comparing: bool = False
-    comparing_sources: bool = False
+    comparing: set[BarFields] = field(default_factory=set)
     late: bool = False
     epoch: int = 0
     asks: int = 0
@@ -81,9 +66,8 @@ def ask(selection: Selection, page: str = "") -> None:
     session.epoch += 1
     session.asks += 1
     session.tied.clear()
-    session.comparing = selection.prompt_b is not None
-    session.comparing_sources = selection.source_b is not None
-    for name in (*IN_PROMPT_BAR, *IN_SOURCE_BAR):
+    session.comparing = {bar for bar in BARS if bar.has_b(selection)}
+    for name in _ASKED:
         st.session_state.pop(widget_key(name), None)
     fill_bars()
 
@@ -93,13 +77,13 @@ def fill_bars() -> None:
 
     What an encoder-decoder reads is left to its page until something was chosen.
     """
-    for text, beside in _BESIDE.items():
-        for name in beside if widget_key(text) not in st.session_state else ():
+    for bar in BARS:  # Streamlit forgets a text with a page that lacks its box, and what stands beside it goes with it
+        for name in bar.beside if widget_key(bar.text) not in st.session_state else ():
             st.session_state.pop(widget_key(name), None)
     now = _session().asked or current()
-    held = {name: getattr(now, name) for name in (*IN_PROMPT_BAR, *IN_SOURCE_BAR)}
-    held |= {"model_b": now.model_b or now.model, "translator_b": now.translator_b or now.translator}
-    held |= {name: held[name] or "" for name in ("prompt_b", "translation", "source_b", "translation_b")}
+    held = {name: getattr(now, name) for name in _ASKED}
+    held |= {in_b(bar.model): held[in_b(bar.model)] or held[bar.model] for bar in BARS}
+    held |= {name: held[name] or "" for name in _TYPED if name != "source"}
     for name, value in held.items():
         left_open = value == getattr(Selection, name) and name in ("translator", "source", "translator_b")
         if widget_key(name) not in st.session_state and not left_open and not (_session().late and name in _TYPED):
@@ -117,10 +101,9 @@ def submit_late() -> None:
     if session.asked is not None:
         keys = {name: widget_key(name) for name in (*_TYPED, "model", "bos")}
         drawn = {name: st.session_state[key] for name, key in keys.items() if key in st.session_state}
-        if not session.comparing:
-            drawn.pop("prompt_b", None)
-        if not session.comparing_sources:
-            drawn.pop("source_b", None)
+        for bar in BARS:
+            if bar not in session.comparing:
+                drawn.pop(in_b(bar.text), None)
         drawn |= {name: drawn[name] or None for name in ("translation", "translation_b") if name in drawn}
         session.asked = replace(session.asked, **drawn)
     session.late = False
@@ -132,9 +115,9 @@ def ask_instead(asked: Selection, page: str = "") -> None:
     now = current()
     change = Change(
         model=asked.model != now.model,
-        prompt=_differ(asked, now, IN_PROMPT_BAR),
+        prompt=_differ(asked, now, PROMPT_BAR.names),
         translator=asked.translator != now.translator,
-        source=_differ(asked, now, IN_SOURCE_BAR),
+        source=_differ(asked, now, SOURCE_BAR.names),
     )
     asked = asked.after(change)
     if change.model:

@@ -13,7 +13,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from headlight.app.components.shared.packing import unpack
+from tests.unpacking import unpack
 
 PATIENCE = 60  # seconds that anything may take on a busy machine
 LARGEST = 25 * 2**20  # bytes of a message, as app/server/.streamlit/config.toml has it

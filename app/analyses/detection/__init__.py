@@ -16,28 +16,18 @@ from headlight.app.analyses.detection.ablating import (
     supported_labels,
 )
 from headlight.app.analyses.detection.looking import detected, differences, look, looking_seconds, seen
-from headlight.app.analyses.detection.sequences import (
-    Input,
-    Repeats,
-    half_of,
-    most_half,
-    repeats,
-)
+from headlight.app.analyses.detection.sequences import Input, Repeats, half_of, most_half, repeats
 from headlight.app.analyses.detection.weights import copying
-from headlight.model.roles import ABLATIONS, Detected, Effects, Losses, Seen, edits_anywhere
+from headlight.model.roles import ABLATIONS, Detected, Effects, edits_anywhere
 from headlight.model.roles.ablating import verdict
-from headlight.model.roles.sequences import SHORTEST
 
 __all__ = [
     "ABLATIONS",
-    "SHORTEST",
     "AblationJob",
     "Detected",
     "Effects",
     "Input",
-    "Losses",
     "Repeats",
-    "Seen",
     "ablate",
     "ablating_seconds",
     "ablation_jobs",

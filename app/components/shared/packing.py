@@ -22,16 +22,3 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
 def json_array(value: Any) -> UInt8[np.ndarray, " byte"]:
     """What is no array as one, because the browser holds arrays: it is sent again only when it has changed."""
     return np.frombuffer(json.dumps(value, allow_nan=False).encode(), np.uint8)
-
-
-def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What `pack` was given, as the browser's `unpack` reads it."""
-    start = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
-    header = json.loads(data[_LENGTH_BYTES:start])
-    arrays = {}
-    for described in header.pop("arrays"):
-        dtype = np.dtype(described["dtype"]).newbyteorder("<")
-        count = int(np.prod(described["shape"]))
-        arrays[described["name"]] = np.frombuffer(data, dtype, count, start).reshape(described["shape"])
-        start += count * dtype.itemsize
-    return header, arrays

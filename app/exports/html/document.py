@@ -17,11 +17,11 @@ from headlight.app.components.shared.mount import SHARED, Mounted, bare, entry, 
 from headlight.app.components.shared.packing import pack
 from headlight.app.exports.facts import Found, Input, called, inputs, sources
 from headlight.app.exports.style import DARK, LIGHT, Palette
+from headlight.app.figures.layout import FONT
 from headlight.app.parts.grid import CHOICES
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'DejaVu Sans', sans-serif"
 CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 

@@ -25,6 +25,7 @@ from headlight.app.components.heads import Kind
 from headlight.app.glossary import TERMS
 from headlight.app.pages.attention import cell_tables, head_tables
 from headlight.app.pages.attention.choices import Choices
+from headlight.app.pages.attention.numbers import how_of
 from headlight.app.parts import grid, labels, options
 from headlight.app.parts.first_heads import FIRST_HEADS, clearest
 from headlight.app.parts.labels import drawn
@@ -36,7 +37,6 @@ from headlight.model import fields
 from headlight.model.axis import Axis, axis_of
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
-from headlight.model.fields import How
 
 GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
@@ -50,7 +50,7 @@ def render(shown: Comparison) -> None:
     axis = shown.keep(("axis", own.unit), lambda: axis_of(shown, own.unit, now.align))
     if now.table:
         chosen = now.heads or clearest(shown.a)
-        cell_tables.draw(shown, chosen, how(), axis)
+        cell_tables.draw(shown, chosen, how_of(now), axis)
         head_tables.draw(shown, chosen, axis)
         return
     all_heads, strip, large = grid.places(shown.b is not None)
@@ -69,7 +69,7 @@ def render(shown: Comparison) -> None:
             panels[0],
             key=selection.widget_key("strip"),
             group=GROUP,
-            show=how().show,
+            show=how_of(now).show,
             sink=own.sink,
             scale=now.scale,
         )
@@ -79,13 +79,6 @@ def render(shown: Comparison) -> None:
     if numbers.open:  # tables take the browser longer than the pictures that they would hold up
         with numbers:
             head_tables.draw(shown, chosen, axis)
-
-
-def how() -> How:
-    """What the cells hold; words and sentences have weights alone."""
-    now = selection.current()
-    own = now.of(Choices)
-    return How(own.show if own.unit == "token" else "weight", own.sink)
 
 
 def _options() -> None:
@@ -108,7 +101,7 @@ def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, f
         options.row(*grid.side_options(shown.b is not None), *_sorting(shown), name="grid")
     now, side, order = selection.current(), grid.side_of(shown.b is not None), _order(shown, axis)
     before = clearest(shown.a) if now.heads is None else now.heads
-    drawn_as = how()
+    drawn_as = how_of(now)
     pictures = shown.keep(
         ("pictures", side, drawn_as, now.of(Choices).unit),
         lambda: grid.pictures(thumbnails.thumbnails(shown, side, drawn_as, axis)),
@@ -200,7 +193,7 @@ def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], other
         epoch=selection.epoch(),
         key=selection.widget_key("heads"),
         group=GROUP,
-        show=how().show,
+        show=how_of(now).show,
         sink=now.of(Choices).sink,
         scale=now.scale,
         own_scale=now.own_scale,

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from headlight.app.figures import Bars, Plot, cosines, plots
 from headlight.app.parts import tables
 from headlight.app.parts.charts import Rows
+from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import DIFFERENCE, by_side, named
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
@@ -20,7 +21,7 @@ KINDS: dict[str, plots.Colour] = {"attention": "blue", "MLP": "orange"}
 
 def rows(shown: Comparison, chosen: Selection) -> Rows:
     """Two by two for A; with a B the bars of both in rows of their own, and B − A beside or under them."""
-    place = shown.default_place if chosen.position is None else chosen.position
+    place = place_of(shown, chosen)
     at = shown.labels[place]
     growth = _growth(shown, by_side(stream_norms(shown)), place)
     added = _written(shown, by_side(component_norms(shown)), place, f"Component norms at {at}", "L2 norm")

@@ -1,7 +1,7 @@
 """The script of the residual page."""
 
 from headlight.app.exports.script import report
-from headlight.app.pages.residual.numbers import place_of
+from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 

@@ -5,7 +5,7 @@ from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.html.document import document
 from headlight.app.exports.html.signed_bars import bars_by_place
 from headlight.app.pages.residual.maps import GROUP, cosine_map, norm_map
-from headlight.app.pages.residual.numbers import place_of
+from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import by_side
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison

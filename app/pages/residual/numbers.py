@@ -2,6 +2,7 @@
 
 from headlight.app.exports.data import Data
 from headlight.app.exports.sides import named
+from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.reports.residual import (
@@ -21,8 +22,3 @@ def data(shown: Comparison, chosen: Selection) -> Data:
     arrays |= named("component norms", component_norms(shown)) | named("component shares", component_shares(shown))
     shows = {"components are at place": place, "components": component_names(shown), "layers": shown.layer_labels}
     return Data("residual", shows, residual_tables(shown, place), arrays)
-
-
-def place_of(shown: Comparison, chosen: Selection) -> int:
-    """The place looked at: the last that all runs have, unless another was chosen."""
-    return shown.default_place if chosen.position is None else chosen.position

@@ -7,7 +7,7 @@ import numpy as np
 from headlight.app.exports.picture import Colours, colour_bar, label_axis, maps, matrix, origin
 from headlight.app.exports.scales import largest, scale, ticks
 from headlight.app.exports.style import Palette
-from headlight.app.pages.residual.numbers import place_of
+from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.difference import DIFFERENCE

@@ -13,7 +13,7 @@ from headlight.app.frame.about import details, line
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models, prompts
 from headlight.app.runs.translation import MOST_BEAMS
-from headlight.app.selection import Selection
+from headlight.app.selection import SOURCE_BAR, Selection
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations
 
@@ -21,24 +21,12 @@ from headlight.model.decoding.translations import Translations
 def draw() -> None:
     """The bar: one line, or one for A and one for B."""
     _begin()
-    fields = ("translator", "source", "translation")
-    bars.draw(bars.Bar(_texts, _model, _beams, "pair_align", selection.submit_source, fields, _side_b()))
+    bars.draw(_BAR)
 
 
 def menus() -> DeltaGenerator:
     """The row of menus under the bar; returns its beginning, for what was run."""
-    return bars.menus(prompts.source_examples(), _open, _side_b())
-
-
-def _side_b() -> bars.SideB:
-    return bars.SideB(
-        selection.comparing_sources(),
-        "Add a second source, target or model: the page then shows A, B and the difference.",
-        selection.compare_sources,
-        selection.compare_sources_no_more,
-        selection.swap_sources,
-        key="_sources",
-    )
+    return bars.menus(_BAR, prompts.source_examples(), _open)
 
 
 def _texts(side: str, field: str) -> None:
@@ -64,6 +52,16 @@ def _model(side: str, field: str) -> Option:
 
 def _beams() -> Option:
     return bars.option(Number, "beams", "Beams", help=TERMS["beams"], least=1, most=MOST_BEAMS, width=64)
+
+
+_BAR = bars.Bar(
+    SOURCE_BAR,
+    "Add a second source, target or model: the page then shows A, B and the difference.",
+    _texts,
+    _model,
+    _beams,
+    partial(selection.submit, SOURCE_BAR),
+)
 
 
 def _begin() -> None:

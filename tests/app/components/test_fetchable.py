@@ -4,7 +4,7 @@ import numpy as np
 
 from headlight.app.components.shared.fetchable import Content, Fetchable, fetch
 from headlight.app.components.shared.mount import digest
-from headlight.app.components.shared.packing import unpack
+from tests.unpacking import unpack
 
 WEIGHTS = np.eye(3, dtype=np.float32)
 

@@ -9,7 +9,7 @@ import pytest
 import streamlit
 
 from headlight.app.components.shared import mount as mounting
-from headlight.app.components.shared.packing import unpack
+from tests.unpacking import unpack
 
 ARRAYS: dict[str, np.ndarray] = {"pattern": np.eye(3, dtype=np.float32), "scores": np.arange(4)}
 SCRIPT = np.frombuffer(b"export default () => {};", np.uint8)

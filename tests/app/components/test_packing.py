@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from headlight.app.components.shared.packing import pack, unpack
+from headlight.app.components.shared.packing import pack
+from tests.unpacking import unpack
 
 ARRAYS = {
     "odd": np.arange(7, dtype=np.uint8),  # makes the next array start off its alignment

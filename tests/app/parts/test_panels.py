@@ -8,12 +8,12 @@ import streamlit
 
 from headlight.app.components.heads import panel_arrays, panel_props
 from headlight.app.components.shared.fetchable import fetch
-from headlight.app.components.shared.packing import unpack
 from headlight.app.parts.panels import fetchable, panel
 from headlight.app.runs import runs, shown
 from headlight.app.selection import Selection
 from headlight.model.axis import Unit, axis_of
 from headlight.model.comparison import Comparison
+from tests.unpacking import unpack
 
 PROMPT, OTHER = "The cat sat on the mat. It ran.", "The dog sat on the mat."
 
