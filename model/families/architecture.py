@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 UNEMBED = "lm_head.weight"
 SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+OLD_SIZES = {"hidden_size": "n_embed"}  # BLOOM's and Falcon's first configs
 ACTIVATIONS = {
     "relu": "relu",
     "gelu": "gelu",
@@ -150,9 +151,10 @@ def read_config(kind: str, told: dict[str, Any], required: tuple[str, ...] = SIZ
     config_class = CONFIG_MAPPING[kind]
     for size in required:
         theirs = config_class.attribute_map.get(size, size)
-        if size not in told and theirs not in told:
+        spelled = next((name for name in (theirs, size, OLD_SIZES.get(size)) if name in told), None)
+        if spelled is None:
             raise ConfigError(f"config.json lacks {theirs}, which a {kind} model has.")
-        check_size(f"config.json's {theirs}", told.get(theirs, told.get(size)))
+        check_size(f"config.json's {spelled}", told[spelled])
     try:
         config = config_class.from_dict(told)
     except Exception as error:  # whatever a strict config class finds fault with

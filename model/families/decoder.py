@@ -39,10 +39,10 @@ def norm(ours: str, theirs: str, width: int) -> Pieces:
     return {f"{ours}.w": vector(f"{theirs}.weight", width), f"{ours}.b": vector(f"{theirs}.bias", width)}
 
 
-def embedding(cfg: TransformerConfig, name: str, unembed: str = UNEMBED) -> Pieces:
+def embedding(cfg: TransformerConfig, name: str) -> Pieces:
     """The token embedding, and the unembedding if that is a matrix of its own."""
     found = {"embed.W_E": table(name, cfg.d_vocab, cfg.d_model)}
-    return found if cfg.tie_word_embeddings else found | {"unembed.W_U": linear(unembed, cfg.d_model, cfg.d_vocab)}
+    return found if cfg.tie_word_embeddings else found | {"unembed.W_U": linear(UNEMBED, cfg.d_model, cfg.d_vocab)}
 
 
 def biased_unembedding(cfg: TransformerConfig) -> Pieces:

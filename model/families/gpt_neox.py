@@ -11,8 +11,6 @@ from headlight.model.families.decoder import embedding, fused_heads, mlp, norm, 
 from headlight.model.families.pieces import Pieces
 from headlight.model.families.rope import rotary
 
-UNEMBED = "embed_out.weight"
-
 
 def settings(config: Any) -> dict[str, Any]:
     """GPT-NeoX's settings under the names of `TransformerConfig`."""
@@ -32,7 +30,7 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     return (
         layers(cfg, lambda layer: _layer(cfg, config, layer))
         | norm("ln_final", "final_layer_norm", cfg.d_model)
-        | embedding(cfg, "embed_in.weight", UNEMBED)
+        | embedding(cfg, "embed_in.weight")
     )
 
 
@@ -51,5 +49,5 @@ FAMILY = Architecture(
     pieces,
     prefix="gpt_neox.",
     ignored=r".*\.(rotary_emb\.inv_freq|attention\.(bias|masked_bias))",
-    unembed=UNEMBED,
+    renamed=((r"^embed_out\.", "lm_head."),),  # which save_pretrained still writes
 ).family

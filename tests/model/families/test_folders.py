@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from headlight.model import load
@@ -106,6 +107,35 @@ def test_whatever_a_config_holds_is_refused_in_words_or_opens(family: str, value
         (tmp_path / "config.json").write_text(json.dumps(told | {setting: value}))
         with suppress(HeadlightError):
             load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "once"),
+    [
+        ("llama: linear", "rope_parameters", {"rope_theta": 500.0, "rope_scaling": {"type": "linear", "factor": 3.0}}),
+        ("gpt_neox: one after the other", "rope_parameters", {"rotary_pct": 0.5, "rotary_emb_base": 500}),
+        ("phi: grouped, tied", "rope_parameters", {"partial_rotary_factor": 0.25, "rope_theta": 500.0}),
+        ("stablelm: not grouped", "rope_parameters", {"partial_rotary_factor": 1.0, "rope_theta": 500.0}),
+        ("bloom: a power of two of heads", "hidden_size", {"n_embed": 24}),
+        ("falcon: multi-query", "hidden_size", {"n_embed": 24}),
+    ],
+)
+def test_configs_of_older_versions_say_the_same(name: str, now: str, once: dict[str, Any], tmp_path: Path) -> None:
+    noisy(CASES[name]).save_pretrained(tmp_path)
+    expected, told = load(tmp_path).cfg, json.loads((tmp_path / "config.json").read_text())
+    del told[now]
+    (tmp_path / "config.json").write_text(json.dumps(told | once))
+    assert load(tmp_path).cfg == expected
+
+
+@pytest.mark.parametrize("name", ["embed_out.weight", "lm_head.weight"])
+def test_gpt_neox_s_unembedding_is_read_under_both_its_names(name: str, tmp_path: Path) -> None:
+    theirs = noisy(CASES["gpt_neox: parallel"])
+    theirs.save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    tensors[name] = tensors.pop("embed_out.weight")
+    save_file(tensors, tmp_path / "model.safetensors")
+    assert torch.equal(load(tmp_path).unembed.W_U, theirs.lm_head.weight.T)
 
 
 def test_a_shard_that_is_missing_is_named(shards: Path) -> None:
