@@ -1,13 +1,23 @@
 """The blocks that a transformer is stacked from: what is normalised when, and what is added to the stream."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from headlight.model.config import TransformerConfig
 from headlight.model.hooks import NO_TAP, Tap
-from headlight.model.layers import Dropout, NoNorm, Positions, build_attention, build_mlp, build_norm
+from headlight.model.layers import (
+    Dropout,
+    NoNorm,
+    Positions,
+    SharedBias,
+    build_attention,
+    build_mlp,
+    build_norm,
+)
 
 Stream = Float[Tensor, "batch pos d_model"]
 
@@ -134,7 +144,8 @@ class CrossBlock(Block):
     """
 
     def _build_between(self, cfg: TransformerConfig, layer: int) -> None:
-        self.cross_attn, self.ln3 = build_attention(cfg, layer), build_norm(cfg)
+        without_positions = replace(cfg, positional_embedding_type="none")
+        self.cross_attn, self.ln3 = build_attention(without_positions, layer), build_norm(cfg)
 
     def forward(  # type: ignore[override]
         self,
@@ -195,4 +206,9 @@ def block_kind(cfg: TransformerConfig) -> Callable[[TransformerConfig, int], nn.
 
 def build_blocks(kind: Callable[[TransformerConfig, int], nn.Module], cfg: TransformerConfig) -> nn.ModuleList:
     """One block of a kind for each layer."""
-    return nn.ModuleList(kind(cfg, layer) for layer in range(cfg.n_layers))
+    blocks = nn.ModuleList(kind(cfg, layer) for layer in range(cfg.n_layers))
+    if cfg.positional_embedding_type == "relative_positional_bias":  # all layers have the first one's
+        first, *others = (cast(AttnOnlyBlock, block).attn for block in blocks)
+        for attn in others:
+            attn.rel_pos_bias = SharedBias(cast(nn.Module, first.rel_pos_bias))
+    return blocks

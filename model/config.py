@@ -9,7 +9,7 @@ from headlight.model.errors import ConfigError
 Activation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu"]
 Normalization = Literal["LN", "LNPre", "RMS", "RMSPre"]
 AttentionDirection = Literal["causal", "bidirectional"]
-PositionalEmbedding = Literal["standard", "rotary", "alibi", "none"]
+PositionalEmbedding = Literal["standard", "rotary", "alibi", "relative_positional_bias", "none"]
 AttentionType = Literal["global", "local"]
 Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
 
@@ -68,6 +68,9 @@ class TransformerConfig:
     if that is given, unscaled. "alibi" takes from each score the distance times a slope of the head's own, and times
     `alibi_scale`; with `alibi_in_bfloat16` slopes, and their products with positions, are rounded to bfloat16.
 
+    "relative_positional_bias" adds to each score a number of the head's own that is learned for the distance, one for
+    each of `relative_attention_num_buckets` ranges of distances, the last from `relative_attention_max_distance` on.
+
     Attention: groups of heads share keys and values where `n_key_value_heads` is less than `n_heads`. Layers whose
     `attn_types` is "local", or all without it, see `window_size` tokens back, themselves included (bidirectional:
     half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned, with gains
@@ -123,6 +126,8 @@ class TransformerConfig:
     rotary_base_local: float | None = None
     rotary_adjacent_pairs: bool = False
     rotary_scaling: RotaryScaling | None = None
+    relative_attention_num_buckets: int = 32
+    relative_attention_max_distance: int = 128
     no_rope_layers: tuple[int, ...] = ()
     alibi_scale: float = 1.0
     alibi_in_bfloat16: bool = False
@@ -224,6 +229,7 @@ class TransformerConfig:
                 raise ConfigError(
                     f"rotary_dim is {self.rotary_dim}; it has to be even, and at most d_head, which is {self.d_head}."
                 )
+        self._check_sizes("relative_attention_num_buckets", "relative_attention_max_distance")
         if isinstance(self.rotary_scaling, dict):  # as it is read from JSON
             object.__setattr__(self, "rotary_scaling", _rotary_scaling(self.rotary_scaling))
         for name in ("no_rope_layers", "no_ln1_layers"):

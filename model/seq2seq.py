@@ -1,6 +1,6 @@
 """The encoder-decoder transformer of "Attention Is All You Need" and the ways to run it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
@@ -37,41 +37,52 @@ SourceTokens = Int[Tensor, "batch source"]
 TargetTokens = Int[Tensor, "batch target"]
 EncoderOut = Float[Tensor, "batch source d_model"]
 Logits = Float[Tensor, "batch target d_vocab_out"]
+Kind = Callable[[TransformerConfig, int], nn.Module]
 
 
-class Encoder(nn.Module):
-    """The source's embedding, blocks in which every token sees every other, and a final norm if there is one."""
+class _Stack(nn.Module):
+    """Embeddings, blocks, and a final norm if there is one."""
 
-    def __init__(self, cfg: Seq2SeqConfig, embed: Embed | TiedEmbed) -> None:
+    def __init__(self, cfg: Seq2SeqConfig, stack: TransformerConfig, embed: Embed | TiedEmbed, kind: Kind) -> None:
         super().__init__()
-        stack = cfg.encoder
         self.embed, self.pos_embed = embed, _build_positions(cfg, stack)
         self.embed_scale = _embed_scale(cfg)
+        self.embed_ln = build_norm(stack) if cfg.embeddings_ln else NoNorm()
         self.dropout = Dropout(cfg.dropout)
-        self.blocks = build_blocks(Block if cfg.norm_first else PostNormBlock, stack)
+        self.blocks = build_blocks(kind, stack)
         self.ln_final = build_norm(stack) if cfg.final_norm else NoNorm()
+
+    def begun(
+        self, tokens: Int[Tensor, "batch pos"], positions: Positions, tap: Tap
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The stream before the first layer."""
+        embedded = tap("hook_embed", self.embed(tokens) * self.embed_scale)
+        if self.pos_embed is not None:
+            embedded = embedded + tap("hook_pos_embed", self.pos_embed(positions.query.expand_as(tokens)))
+        return self.dropout(self.embed_ln(embedded, tap.within("embed_ln")))
+
+
+class Encoder(_Stack):
+    """The source's stack, in which every token sees every other."""
+
+    def __init__(self, cfg: Seq2SeqConfig, embed: Embed | TiedEmbed) -> None:
+        super().__init__(cfg, cfg.encoder, embed, Block if cfg.norm_first else PostNormBlock)
 
     def forward(self, source: SourceTokens, real: Bool[Tensor, "batch source"] | None, tap: Tap) -> EncoderOut:
         positions = place("bidirectional", real, source.shape[1], source.device)
-        embedded = tap("hook_embed", self.embed(source) * self.embed_scale)
-        pos_embed = self.pos_embed(positions.query.expand_as(source))
-        resid = self.dropout(embedded + tap("hook_pos_embed", pos_embed))
+        resid = self.begun(source, positions, tap)
         for layer, block in enumerate(self.blocks):
             resid = block(resid, positions, tap.within(f"blocks.{layer}"))
         return self.ln_final(resid, tap.within("ln_final"))
 
 
-class Decoder(nn.Module):
-    """The target's embedding, causal blocks that also attend to the source, and a final norm if there is one."""
+class Decoder(_Stack):
+    """The target's stack, whose blocks are causal and also attend to the source."""
+
+    embed: Embed
 
     def __init__(self, cfg: Seq2SeqConfig) -> None:
-        super().__init__()
-        stack = cfg.decoder
-        self.embed, self.pos_embed = Embed(stack), _build_positions(cfg, stack)
-        self.embed_scale = _embed_scale(cfg)
-        self.dropout = Dropout(cfg.dropout)
-        self.blocks = build_blocks(CrossBlock if cfg.norm_first else PostNormCrossBlock, stack)
-        self.ln_final = build_norm(stack) if cfg.final_norm else NoNorm()
+        super().__init__(cfg, cfg.decoder, Embed(cfg.decoder), CrossBlock if cfg.norm_first else PostNormCrossBlock)
 
     def forward(
         self,
@@ -84,9 +95,7 @@ class Decoder(nn.Module):
     ) -> Float[Tensor, "batch target d_model"]:
         n_pos = target.shape[1]
         positions = place("causal", real, n_past + n_pos, target.device, n_pos)
-        embedded = tap("hook_embed", self.embed(target) * self.embed_scale)
-        pos_embed = self.pos_embed(positions.query.expand_as(target))
-        resid = self.dropout(embedded + tap("hook_pos_embed", pos_embed))
+        resid = self.begun(target, positions, tap)
         for layer, block in enumerate(self.blocks):
             resid = block(resid, positions, encoder_out, to_memory, tap.within(f"blocks.{layer}"))
         return self.ln_final(resid, tap.within("ln_final"))
@@ -108,7 +117,7 @@ class Seq2SeqTransformer(HookedModel):
         self.target_tokenizer: Tokenizer | None = None
         self.source: Source | None = None
         self.decoder = Decoder(cfg)
-        shared = cfg.shared_embeddings == "all"
+        shared = cfg.shared_embeddings in ("inputs", "all")
         self.encoder = Encoder(cfg, TiedEmbed(self.decoder.embed) if shared else Embed(cfg.encoder))
         self.unembed = _build_unembed(cfg, self.decoder.embed)
 
@@ -168,7 +177,8 @@ class Seq2SeqTransformer(HookedModel):
         to_memory = place_beside(_real(source_mask), n_target, n_source, target.device)
         memory = encoder_out[:, :0] if n_past else encoder_out
         resid = self.decoder(target, _real(target_mask), memory, to_memory, tap.within("decoder"), n_past)
-        return self.unembed(resid, tap.within("unembed"))
+        scaled = resid if self.cfg.logits_scale == 1.0 else resid * self.cfg.logits_scale
+        return self.unembed(scaled, tap.within("unembed"))
 
     def run_with_cache(
         self,
@@ -243,12 +253,14 @@ class Seq2SeqTransformer(HookedModel):
         return self(token, token, tap=tap)
 
 
-def _build_positions(cfg: Seq2SeqConfig, stack: TransformerConfig) -> nn.Module:
+def _build_positions(cfg: Seq2SeqConfig, stack: TransformerConfig) -> nn.Module | None:
+    if cfg.positions == "relative":
+        return None
     return SinusoidalPosEmbed(stack) if cfg.positions == "sinusoidal" else PosEmbed(stack)
 
 
 def _build_unembed(cfg: Seq2SeqConfig, embed: Embed) -> nn.Module:
-    if cfg.shared_embeddings == "none":
+    if not cfg.decoder.tie_word_embeddings:
         return Unembed(cfg.decoder)
     return BiasedTiedUnembed(embed) if cfg.output_bias else TiedUnembed(embed)
 

@@ -2,6 +2,7 @@
 
 from headlight.model.config import TransformerConfig
 from headlight.model.families import (
+    bart,
     bert,
     bloom,
     cohere,
@@ -37,6 +38,7 @@ from headlight.model.families import (
     smollm3,
     stablelm,
     starcoder2,
+    t5,
     transformer_lens,
 )
 from headlight.model.families.family import Checkpoint, DType, Family, seq2seq_skeleton, skeleton
@@ -82,6 +84,8 @@ OWN = ("headlight", "transformer_lens")  # what transformers does not open
 SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {
     "headlight_seq2seq": seq2seq.FAMILY,
     "marian": marian.FAMILY,
+    "t5": t5.FAMILY,
+    "bart": bart.FAMILY,
 }
 
 __all__ = ["FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "Checkpoint", "DType", "Family", "seq2seq_skeleton", "skeleton"]

@@ -105,7 +105,7 @@ def read(
     if part is not None:
         raw = text_tensors(raw, architecture.unembed)
     config = read_config(architecture.model_type, told if part is None else part, required=() if part else SIZES)
-    tensors = _plain_names(architecture, raw)
+    tensors = plain_names(raw, architecture.prefix, architecture.renamed)
     translated = _translated(architecture, config)
     if translated.get("tie_word_embeddings"):
         translated["tie_word_embeddings"] = _is_tied(architecture, tensors)
@@ -118,7 +118,7 @@ def read(
     check_experts(tensors, cfg.num_experts)
     pieces = architecture.pieces(cfg, config)
     needed = {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
-    tensors = _without_ignored(architecture, tensors, needed)
+    tensors = without_ignored(tensors, architecture.ignored, needed)
     check_tensors(tensors, needed)
     shapes = {name: tensor.shape for name, tensor in skeleton(cfg).state_dict().items()}
     state = parameters(pieces, in_dtype(tensors, dtype), shapes)
@@ -188,12 +188,16 @@ def layers(
     }
 
 
-def _plain_names(architecture: Architecture, raw: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors without the prefix that a model with a head gives them, and as they are named today."""
-    prefix, tensors = architecture.prefix, {}
+def plain_names(raw: dict[str, Tensor], prefix: str, renamed: tuple[tuple[str, str], ...] = ()) -> dict[str, Tensor]:
+    """The tensors without the prefix that a model with a head gives them, and as they are named today.
+
+    Raises:
+        CheckpointError: a tensor is there twice.
+    """
+    tensors: dict[str, Tensor] = {}
     for name, tensor in raw.items():
         plain = name.removeprefix(prefix)
-        for old, new in architecture.renamed:
+        for old, new in renamed:
             plain = re.sub(old, new, plain)
         if plain in tensors:
             raise CheckpointError(f"The checkpoint holds {plain} with and without the prefix {prefix!r}.")
@@ -201,11 +205,9 @@ def _plain_names(architecture: Architecture, raw: dict[str, Tensor]) -> dict[str
     return tensors
 
 
-def _without_ignored(
-    architecture: Architecture, tensors: dict[str, Tensor], needed: Mapping[str, object]
-) -> dict[str, Tensor]:
-    ignored = re.compile(architecture.ignored)
-    return {name: tensor for name, tensor in tensors.items() if name in needed or not ignored.fullmatch(name)}
+def without_ignored(tensors: dict[str, Tensor], ignored: str, needed: Mapping[str, object]) -> dict[str, Tensor]:
+    """The tensors without those whose names match `ignored`, unless they are needed."""
+    return {name: tensor for name, tensor in tensors.items() if name in needed or not re.fullmatch(ignored, name)}
 
 
 def _is_tied(architecture: Architecture, tensors: dict[str, Tensor]) -> bool:

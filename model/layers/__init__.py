@@ -5,6 +5,7 @@ so that the einsum over all heads is one plain matrix product without a copy; `p
 """
 
 from headlight.model.layers.attention import Attention, GroupedQueryAttention, attention_scale, build_attention
+from headlight.model.layers.biases import SharedBias
 from headlight.model.layers.dropout import Dropout
 from headlight.model.layers.embeddings import (
     Embed,
@@ -43,6 +44,7 @@ __all__ = [
     "RMSNorm",
     "RMSNormPre",
     "ScoreRule",
+    "SharedBias",
     "SinusoidalPosEmbed",
     "TiedEmbed",
     "TiedUnembed",

@@ -49,7 +49,7 @@ class Attention(nn.Module):
         self._store("b_V", zeros(n_shared, cfg.d_value))
         self.b_O = zeros(cfg.d_model)
         self.attn_scale, self.soft_cap = attention_scale(cfg, layer), cfg.attn_scores_soft_cap
-        self.window, self.rotary, self.bias = cfg.window(layer), build_rotary(cfg, layer), build_bias(cfg)
+        self.window, self.rotary, self.rel_pos_bias = cfg.window(layer), build_rotary(cfg, layer), build_bias(cfg)
         self.q_norm, self.k_norm = (build_head_norm(cfg, heads) for heads in (n_heads, n_shared))
         self.sinks = zeros(cfg.n_heads) if cfg.use_attention_sinks else None
         self.dropout = Dropout(cfg.dropout)
@@ -116,7 +116,7 @@ class Attention(nn.Module):
 
     def rule(self, positions: Positions) -> ScoreRule:
         """How scores are made here of queries and keys as they are compared."""
-        bias = None if self.bias is None else self.bias(positions)
+        bias = None if self.rel_pos_bias is None else self.rel_pos_bias(positions)
         return ScoreRule(positions.mask_within(self.window), self.attn_scale, bias, self.soft_cap, self.sinks)
 
     def _attend(

@@ -1,6 +1,8 @@
 """Where the queries and keys of a pass stand, and which keys each query sees."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Int
@@ -8,6 +10,7 @@ from torch import Tensor
 
 from headlight.model.layers.rotary import Rotary, Waves
 
+Made = TypeVar("Made")
 Mask = Bool[Tensor, "#batch 1 query key"]  # true where the query sees the key
 
 
@@ -23,17 +26,23 @@ class Positions:
     query: Int[Tensor, "#batch query"]
     key: Int[Tensor, "#batch key"]
     causal: bool = True
-    _made: dict[object, Tensor | Waves] = field(default_factory=dict)
+    _made: dict[object, Any] = field(default_factory=dict)
+
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """What layers share, made when the first of them asks."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def mask_within(self, window: int | None) -> Mask:
         """The mask of a layer whose queries see so many tokens back, or half of them to both sides."""
         if window is None or self.key.shape[-1] <= (window if self.causal else window // 2):
             return self.mask
-        if window not in self._made:
-            distance = self.distances()
-            near = distance < window if self.causal else distance.abs() <= window // 2
-            self._made[window] = self.mask & near
-        return self._made[window]  # type: ignore[return-value]
+        return self.once(window, lambda: self.mask & self._near(window))
+
+    def _near(self, window: int) -> Mask:
+        distance = self.distances()
+        return distance < window if self.causal else distance.abs() <= window // 2
 
     def distances(self) -> Int[Tensor, "#batch 1 query key"]:
         """How far before its query each key stands; negative behind it."""
@@ -41,9 +50,7 @@ class Positions:
 
     def waves(self, rotary: Rotary) -> Waves:
         """The cosines and sines by which the queries' positions turn what is read there."""
-        if rotary not in self._made:
-            self._made[rotary] = rotary.waves(self.query, int(self.key.max()) + 1)
-        return self._made[rotary]  # type: ignore[return-value]
+        return self.once(rotary, lambda: rotary.waves(self.query, int(self.key.max()) + 1))
 
 
 def place(

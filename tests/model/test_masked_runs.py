@@ -15,9 +15,10 @@ from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.explain.lens import logit_lens
 from headlight.model.hooks import Collect
 from headlight.model.run import Run, once_more, run_prompt
+from tests.model.families.architectures import Case
 from tests.model.families.architectures.bert import SIZES
 from tests.model.families.architectures.modernbert import FIVE
-from tests.model.families.test_architectures import TOLERANCE, Case, noisy
+from tests.model.families.twins import TOLERANCE, noisy
 from tests.model.text.small_tokenizer import word_piece, write
 
 PROMPT, OTHER = "the [MASK] sat on the mat", "them cat [MASK] on def mat"

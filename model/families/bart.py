@@ -1,0 +1,84 @@
+"""BART folders: a norm behind each sum, that of the embeddings included, learned positions and a bias on the logits.
+
+Source: transformers' BartConfig and modeling_bart.
+"""
+
+from typing import Any
+
+from headlight.model.errors import ConfigError
+from headlight.model.families.architecture import UNEMBED, activation
+from headlight.model.families.decoder import heads, mlp, norm
+from headlight.model.families.encoder_decoder import SHARED, EncoderDecoder
+from headlight.model.families.pieces import Piece, Pieces, linear, table
+from headlight.model.seq2seq_config import Seq2SeqConfig
+
+FIRST = 2  # the row of the first position
+ENCODER_PARTS = {"attn": "self_attn"}
+DECODER_PARTS = {"attn": "self_attn", "cross_attn": "encoder_attn"}
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """BART's settings under the names of `Seq2SeqConfig`."""
+    _require_equal(config, "attention_heads")
+    _require_equal(config, "ffn_dim")
+    return {
+        "n_encoder_layers": config.encoder_layers,
+        "n_decoder_layers": config.decoder_layers,
+        "d_model": config.d_model,
+        "n_ctx": config.max_position_embeddings,
+        "n_heads": config.encoder_attention_heads,
+        "d_head": config.d_model // config.encoder_attention_heads,
+        "d_vocab": config.vocab_size,
+        "d_mlp": config.encoder_ffn_dim,
+        "start_token": config.decoder_start_token_id,
+        "end_token": config.eos_token_id,
+        "source_end_token": config.eos_token_id,
+        "act_fn": activation(config.activation_function),
+        "norm_first": False,
+        "embeddings_ln": True,
+        "positions": "learned",
+        "scale_embed": bool(config.scale_embedding),
+        "output_bias": True,
+    }
+
+
+def _require_equal(config: Any, size: str) -> None:
+    encoder, decoder = getattr(config, f"encoder_{size}"), getattr(config, f"decoder_{size}")
+    if encoder != decoder:
+        raise ConfigError(
+            f"config.json sets encoder_{size} to {encoder!r} and decoder_{size} to {decoder!r}; they have to be equal."
+        )
+
+
+def pieces(cfg: Seq2SeqConfig, config: Any) -> Pieces:
+    """Where BART's parameters lie."""
+    found = {
+        "decoder.embed.W_E": table(SHARED, cfg.d_vocab, cfg.d_model),
+        "unembed.b_U": Piece("final_logits_bias", (1, cfg.d_vocab), lambda tensor: tensor[0]),
+    }
+    if cfg.shared_embeddings == "inputs":
+        found["unembed.W_U"] = linear(UNEMBED, cfg.d_model, cfg.d_vocab)
+    for side, n_layers, parts in (
+        ("encoder", cfg.n_encoder_layers, ENCODER_PARTS),
+        ("decoder", cfg.n_decoder_layers, DECODER_PARTS),
+    ):
+        positions = table(f"{side}.embed_positions.weight", FIRST + cfg.n_ctx, cfg.d_model)
+        found[f"{side}.pos_embed.W_pos"] = positions.then(lambda tensor: tensor[FIRST:])
+        found |= norm(f"{side}.embed_ln", f"{side}.layernorm_embedding", cfg.d_model)
+        for layer in range(n_layers):
+            of_layer = _layer(cfg, f"{side}.layers.{layer}.", parts)
+            found |= {f"{side}.blocks.{layer}.{name}": piece for name, piece in of_layer.items()}
+    return found
+
+
+def _layer(cfg: Seq2SeqConfig, at: str, parts: dict[str, str]) -> Pieces:
+    """A layer's attentions, by our names and theirs, each with its norm, and behind them its MLP."""
+    found = mlp(cfg.decoder, f"{at}fc1", f"{at}fc2")
+    for place, (ours, theirs) in enumerate(parts.items()):
+        read = heads(cfg.decoder, f"{at}{theirs}.", "out_proj")
+        found |= {name.replace("attn.", f"{ours}."): piece for name, piece in read.items()}
+        found |= norm(f"ln{place + 1}", f"{at}{theirs}_layer_norm", cfg.d_model)
+    return found | norm(f"ln{len(parts) + 1}", f"{at}final_layer_norm", cfg.d_model)
+
+
+FAMILY = EncoderDecoder("bart", settings, pieces, prefix="model.").family

@@ -1,0 +1,162 @@
+"""T5 and BART folders against transformers' own eager models: logits, streams, patterns, padding and generation.
+
+The models are tiny, random, off the defaults, and have noise on every parameter: gains of 1 and biases of 0 would hide
+one that is forgotten.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import AutoModelForSeq2SeqLM, BartConfig, PreTrainedConfig, T5Config
+
+from headlight.model import load_seq2seq
+from headlight.model.decoding import greedy
+from headlight.model.errors import CheckpointError, ConfigError
+from headlight.model.seq2seq import Seq2SeqTransformer
+from tests.model.families.twins import TOLERANCE, difference
+
+T5 = {
+    "vocab_size": 23,
+    "d_model": 20,
+    "d_kv": 3,  # five heads of it are not as wide as the stream
+    "d_ff": 31,
+    "num_layers": 2,
+    "num_decoder_layers": 3,
+    "num_heads": 5,
+    "relative_attention_num_buckets": 8,
+    "relative_attention_max_distance": 10,
+    "layer_norm_epsilon": 0.01,
+    "decoder_start_token_id": 0,
+}
+BART = {
+    "vocab_size": 23,
+    "d_model": 20,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 5,
+    "decoder_attention_heads": 5,
+    "encoder_ffn_dim": 31,
+    "decoder_ffn_dim": 31,
+    "max_position_embeddings": 20,
+    "forced_eos_token_id": None,
+}
+CONFIGS: dict[str, PreTrainedConfig] = {
+    "t5: tied": T5Config(**T5),
+    "t5: version 1.1, not scaled": T5Config(**T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
+    "t5: untied, other ranges": T5Config(
+        **T5 | {"relative_attention_num_buckets": 12, "relative_attention_max_distance": 7, "d_kv": 6},
+        feed_forward_proj="gated-silu",
+    ),
+    "bart: tied": BartConfig(**BART),
+    "bart: scaled embedding, another start": BartConfig(**BART, scale_embedding=True, decoder_start_token_id=4),
+    "bart: untied, relu": BartConfig(**BART | {"encoder_layers": 3}, activation_function="relu"),
+}
+N_SOURCE, N_TARGET = 14, 12  # longer than the ranges of distances
+NOISE = 0.2  # at 0.3 what float32 rounds off grows to 9e-5 of a pattern in T5, which does not scale its scores
+
+
+def noisy(config: PreTrainedConfig, untied: bool = False) -> Any:
+    """transformers' model of a config, with noise on every parameter and on BART's bias of logits."""
+    torch.manual_seed(0)
+    model = AutoModelForSeq2SeqLM.from_config(config, attn_implementation="eager").eval()
+    if untied:
+        model.lm_head.weight = nn.Parameter(torch.randn(model.lm_head.weight.shape))
+    with torch.no_grad():
+        for parameter in (*model.parameters(), *(b for n, b in model.named_buffers() if n == "final_logits_bias")):
+            parameter += NOISE * torch.randn(parameter.shape)
+    return model
+
+
+@pytest.fixture(params=CONFIGS, scope="module")
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Seq2SeqTransformer, Any]:
+    """A model as we open it, and as transformers has it."""
+    theirs, folder = noisy(CONFIGS[request.param], "untied" in request.param), tmp_path_factory.mktemp("saved")
+    theirs.save_pretrained(folder)
+    return load_seq2seq(folder), theirs
+
+
+def assert_same(ours: Tensor, theirs: Tensor, what: str) -> None:
+    found = difference(ours, theirs)
+    assert found <= TOLERANCE, f"{what} differs by {found:.1e} of the largest"
+
+
+def drawn(rows: int, n_pos: int, seed: int) -> Tensor:
+    return torch.randint(3, 23, (rows, n_pos), generator=torch.Generator().manual_seed(seed))
+
+
+@torch.no_grad()
+def test_logits_streams_and_patterns_are_those_of_transformers(both: tuple[Seq2SeqTransformer, Any]) -> None:
+    model, theirs = both
+    source, target = drawn(2, N_SOURCE, 1), drawn(2, N_TARGET, 2)
+    expected = theirs(source, decoder_input_ids=target, output_hidden_states=True, output_attentions=True)
+    logits, cache = model.run_with_cache(source, target)
+    for side, streams, patterns in (
+        ("encoder", expected.encoder_hidden_states, expected.encoder_attentions),
+        ("decoder", expected.decoder_hidden_states, expected.decoder_attentions),
+    ):
+        for layer, pattern in enumerate(patterns):
+            name = f"{side}.blocks.{layer}"
+            assert_same(cache[f"{name}.hook_resid_pre"], streams[layer], f"the stream before {name}")
+            assert_same(cache[f"{name}.attn.hook_pattern"], pattern, f"the pattern of {name}")
+    assert len(expected.cross_attentions) == model.cfg.n_decoder_layers
+    for layer, pattern in enumerate(expected.cross_attentions):
+        assert_same(cache[f"decoder.blocks.{layer}.cross_attn.hook_pattern"], pattern, f"cross-attention of {layer}")
+    assert_same(logits, expected.logits, "a logit")
+
+
+@torch.no_grad()
+def test_padding_changes_nothing_for_real_tokens(both: tuple[Seq2SeqTransformer, Any]) -> None:
+    model, theirs = both
+    source, target = drawn(3, N_SOURCE, 1), drawn(3, N_TARGET, 2)
+    source_mask, target_mask = torch.ones_like(source), torch.ones_like(target)
+    source_mask[1, -3:], target_mask[2, -4:] = 0, 0
+    expected = theirs(
+        source, attention_mask=source_mask, decoder_input_ids=target, decoder_attention_mask=target_mask
+    ).logits
+    ours = model(source, target, source_mask, target_mask)
+    assert_same(ours[target_mask.bool()], expected[target_mask.bool()], "a logit")
+
+
+@torch.no_grad()
+def test_a_row_that_is_padded_on_the_left_gets_what_it_gets_alone(both: tuple[Seq2SeqTransformer, Any]) -> None:
+    model, theirs = both
+    source, target, mask = drawn(1, N_SOURCE, 1), drawn(1, N_TARGET, 2), torch.ones(1, N_SOURCE, dtype=torch.long)
+    mask[:, :4] = 0
+    expected = theirs(source[:, 4:], decoder_input_ids=target).logits
+    assert_same(model(source, target, mask), expected, "a logit")
+
+
+@torch.no_grad()
+def test_generation_with_the_cache_is_that_of_transformers(both: tuple[Seq2SeqTransformer, Any]) -> None:
+    model, theirs = both
+    source = drawn(3, N_SOURCE, 3)
+    how: dict[str, Any] = {"do_sample": False, "num_beams": 1, "max_new_tokens": 9, "eos_token_id": None}
+    how["use_cache"] = False  # transformers' own fails for a T5 with more layers in the decoder
+    expected = theirs.generate(source, attention_mask=torch.ones_like(source), pad_token_id=0, **how)[:, 1:]
+    written = greedy(model, source, max_new_tokens=9, stop_tokens=())
+    assert [row.tokens.tolist() for row in written] == expected.tolist()
+
+
+def test_a_layers_bias_is_the_first_ones_and_stored_once(both: tuple[Seq2SeqTransformer, Any]) -> None:
+    model, _ = both
+    names = [name for name in model.state_dict() if "rel_pos_bias" in name]
+    relative = model.cfg.positions == "relative"
+    expected = [f"{side}.blocks.0.attn.rel_pos_bias.weight" for side in ("decoder", "encoder")]
+    assert names == (expected if relative else [])
+
+
+def test_unequal_sides_and_missing_tensors_are_refused(tmp_path: Path) -> None:
+    noisy(BartConfig(**BART | {"decoder_attention_heads": 4})).save_pretrained(tmp_path / "bart")
+    with pytest.raises(ConfigError, match="encoder_attention_heads to 5 and decoder_attention_heads to 4"):
+        load_seq2seq(tmp_path / "bart")
+    noisy(CONFIGS["t5: tied"]).save_pretrained(tmp_path / "t5")
+    file = tmp_path / "t5" / "model.safetensors"
+    tensors = load_file(file)
+    del tensors["decoder.block.1.layer.1.EncDecAttention.v.weight"]
+    save_file(tensors, file, metadata={"format": "pt"})
+    with pytest.raises(CheckpointError, match=r"lacks the tensors decoder\.block\.1\.layer\.1\.EncDecAttention\.v"):
+        load_seq2seq(tmp_path / "t5")
