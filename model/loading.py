@@ -20,6 +20,7 @@ from headlight.model.families import (
     seq2seq_skeleton,
     skeleton,
 )
+from headlight.model.families.lora import base_folder, is_adapter
 from headlight.model.families.resemblance import resembled
 from headlight.model.families.tensors import model_type, vectors_in_float32
 from headlight.model.families.transformer_lens import PICKLES
@@ -101,9 +102,13 @@ def load(
     with _no_collection():
         checkpoint = FAMILIES[family].read(path, config_overrides, dtype)
         model = build(checkpoint)
-    model.source = Source(str(source), path, family, checkpoint.files, commit, checkpoint.note)
-    model.tokenizer = _tokenizer(path, model.cfg.d_vocab)
+    model.source = Source(str(source), path, family, checkpoint.files, commit, checkpoint.note or _merged(path))
+    model.tokenizer = _tokenizer(path if has_tokenizer(path) else base_folder(path), model.cfg.d_vocab)
     return model
+
+
+def _merged(path: Path) -> str:
+    return f"a LoRA, merged into {base_folder(path).name}" if is_adapter(path) else ""
 
 
 def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:

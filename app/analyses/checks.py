@@ -17,6 +17,7 @@ from headlight.model.analysis.residual import decomposition_residual
 from headlight.model.edits.kinds import layer_of
 from headlight.model.errors import InputError
 from headlight.model.families import OWN
+from headlight.model.families.lora import is_adapter
 from headlight.model.families.reference import Reference, reference
 from headlight.model.hooks import Chain, Collect, Look, Tap
 from headlight.model.kernels.backend import Backend, backend, default, measure
@@ -163,7 +164,7 @@ def differences_from_transformers(made: Run) -> Differences:
     """
     if made.edits:
         raise InputError("transformers knows no edits. Check run A, which has none: the weights are the same.")
-    if made.source.family in OWN or not made.source.path.is_dir():
+    if made.source.family in OWN or not made.source.path.is_dir() or is_adapter(made.source.path):
         raise InputError("transformers can check folders of its own alone, and this model is of another kind.")
     cfg, n_tokens = made.cfg, len(made.tokens)
     patterns = FLOAT * cfg.n_layers * cfg.n_heads * n_tokens**2 <= MOST_PATTERNS

@@ -27,10 +27,10 @@ from headlight.model.families.tensors import (
     check_tensors,
     in_dtype,
     model_type,
+    read_config_file,
     read_folder,
     weight_files,
 )
-from headlight.model.files import read_json
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -76,7 +76,7 @@ class Architecture:
 
     def _recognises(self, path: Path) -> bool:
         kind = model_type(path)
-        part = text_part(read_json(path / "config.json")) if kind in KINDS else None
+        part = text_part(read_config_file(path)) if kind in KINDS else None
         return self.model_type == (kind if part is None else part.get("model_type"))
 
     def _likeness(self, names: Iterable[str]) -> float:
@@ -100,7 +100,7 @@ def read(
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
         ConfigError: settings in config.json that are not supported.
     """
-    told, raw = read_json(folder / "config.json"), read_folder(folder)
+    told, raw = read_config_file(folder), read_folder(folder)
     part = text_part(told)
     if part is not None:
         raw = text_tensors(raw, architecture.unembed)

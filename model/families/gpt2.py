@@ -24,10 +24,10 @@ from headlight.model.families.tensors import (
     in_dtype,
     listed,
     model_type,
+    read_config_file,
     read_folder,
     weight_files,
 )
-from headlight.model.files import read_json
 
 DEFAULTS: dict[str, object] = {
     "vocab_size": 50257,
@@ -89,7 +89,7 @@ def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Tra
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
         ConfigError: settings in config.json that are not supported.
     """
-    hf_config = DEFAULTS | read_json(folder / "config.json")
+    hf_config = DEFAULTS | read_config_file(folder)
     tensors = _plain_names(read_folder(folder))
     cfg = TransformerConfig(**(_translated(hf_config) | {"tie_word_embeddings": _tied(hf_config, tensors)} | settings))
     require_gpt2(cfg)

@@ -1,12 +1,13 @@
 """Reading a checkpoint's tensors without copying them, and checking every one.
 
-A checkpoint is somebody else's file: nothing is allocated on its word, no file outside its folder is opened, and no
-code in it is run.
+A checkpoint is somebody else's file: nothing is allocated on its word, no file outside its folder is opened, but for
+the base of a LoRA, and no code in it is run.
 """
 
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from headlight.model.errors import CheckpointError
 from headlight.model.families.family import DType
+from headlight.model.families.lora import WEIGHTS, base_folder, is_adapter, merge
 from headlight.model.files import read_json, reason
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -39,12 +41,12 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
 
 
 def weight_files(folder: Path) -> tuple[Path, ...]:
-    """The safetensors files of a Hugging Face folder, one or the shards that its index names.
+    """The safetensors files of a Hugging Face folder, one or the shards that its index names, and a LoRA's own.
 
     Raises:
         CheckpointError: there are none, one is missing, or the index is damaged or names a file outside the folder.
     """
-    return tuple(_shards(folder))
+    return (*_shards(base_folder(folder)), *([folder / WEIGHTS] if is_adapter(folder) else []))
 
 
 def _shards(folder: Path) -> dict[Path, list[str]]:
@@ -72,28 +74,37 @@ def _shards(folder: Path) -> dict[Path, list[str]]:
 
 
 def read_folder(folder: Path) -> dict[str, Tensor]:
-    """The tensors of a Hugging Face folder, in one file or sharded.
+    """The tensors of a Hugging Face folder, in one file or sharded; a LoRA's merged into its base's.
 
     Raises:
         CheckpointError: a file is missing or damaged, two shards hold a tensor of the same name, or one lacks a tensor
             that the index says it holds.
     """
     tensors: dict[str, Tensor] = {}
-    for file, names in _shards(folder).items():
+    for file, names in _shards(base_folder(folder)).items():
         shard = read_safetensors(file)
         _refuse(f"lacks in {file.name} what its index says is there:", (name for name in names if name not in shard))
         _refuse("has in several files the tensors", tensors.keys() & shard.keys())
         tensors |= shard
-    return tensors
+    return merge(folder, tensors, read_safetensors(folder / WEIGHTS)) if is_adapter(folder) else tensors
+
+
+def read_config_file(folder: Path) -> dict[str, Any]:
+    """What config.json of a Hugging Face folder says, or of a LoRA's base.
+
+    Raises:
+        CheckpointError: it is missing or no JSON object.
+    """
+    return read_json(base_folder(folder) / "config.json")
 
 
 def model_type(folder: Path) -> str | None:
     """What a Hugging Face folder's config.json calls its architecture; None where there is no config.json.
 
     Raises:
-        CheckpointError: config.json is no JSON object.
+        CheckpointError: config.json is no JSON object, or the folder is a LoRA whose base is not there.
     """
-    config = folder / "config.json"
+    config = base_folder(folder) / "config.json"
     return str(read_json(config).get("model_type")) if config.is_file() else None
 
 
