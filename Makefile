@@ -11,7 +11,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts architectures check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
+.PHONY: run setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -48,6 +48,9 @@ bench-parts: .venv/installed-dev
 
 architectures: .venv/installed-dev
 	$(PY) -m tests.model.families.table
+
+pages: .venv/installed-dev
+	HEADLIGHT_WRITE_README=1 $(PY) -m pytest -q tests/app/pages/test_architectures.py
 
 check: .venv/installed-dev node_modules/installed
 	$(PY) -m ruff check .

@@ -114,6 +114,16 @@ TERMS = {
         "Subtracts the vector's mean, divides by its standard deviation, then multiplies by a gain and adds a bias, "
         "entry by entry. So the head reads the vector's direction, hardly its norm."
     ),
+    "rms_norm": (
+        "Divides by the root of the vector's mean square, then multiplies by a gain, entry by entry. Nothing is "
+        "subtracted. So the head reads the vector's direction, hardly its norm."
+    ),
+    "compared": (
+        "Rotary positions turn pairs of components by an angle that grows with the position, so that a dot product "
+        "depends on how far apart query and key stand. Some models normalise each query and key before that."
+    ),
+    "position_bias": "What the model adds to a score for how far away the key stands; with ALiBi, less the farther.",
+    "soft_cap": "c tanh(score / c): small scores stay as they are, and none gets beyond c.",
     "query": "A short vector computed from the residual stream by W_Q of this head: what the token is looking for.",
     "key": "A short vector computed from each token's residual stream by W_K: what it can be found by.",
     "dot_product": (

@@ -109,4 +109,15 @@ def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps
     stream, mask = next(islice(made.streams(), layer, None)), rule.mask[0, 0, 0]
     with torch.inference_mode():
         given = stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale
-        return head_steps.head_steps(*given, bias, rule.soft_cap, sink)
+        first = _first(made, layer, weights, stream, query)
+        return head_steps.head_steps(*given, bias, rule.soft_cap, sink, first)
+
+
+def _first(
+    made: Run, layer: int, weights: HeadWeights, stream: Float[Tensor, "pos d_model"], query: int
+) -> tuple[Float[Tensor, " d_head"], Float[Tensor, "pos d_head"]] | None:
+    """The query and the keys as they are read, where the layer goes on to normalise or turn them."""
+    if made.model.block(layer).attn.rotary is None and not made.cfg.use_qk_norm:
+        return None
+    read = stream if weights.norm is None else head_steps.normalize(stream, weights.norm).values.values
+    return read[query] @ weights.W_Q + weights.b_Q, read @ weights.W_K + weights.b_K

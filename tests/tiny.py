@@ -94,6 +94,22 @@ KINDS: dict[str, dict[str, Any]] = {
     "neo-like": {"window_size": 3, "attn_types": ("global", "local", "global"), "attn_scale": 1.0},
 }
 
+# Whose architecture each kind has, in what matters to the pages.
+FAMILIES: dict[str, str] = {
+    "gpt2-like": "gpt2, gpt_bigcode, opt",
+    "llama-like": "llama, mistral, qwen2, phi3, gemma, olmo, smollm3, starcoder2",
+    "gemma2-like": "gemma2, gemma3",
+    "neox-like": "gpt_neox, gptj, phi, stablelm, cohere",
+    "bloom-like": "bloom, falcon",
+    "gpt_oss-like": "gpt_oss, mixtral, qwen3_moe",
+    "olmo2-like": "olmo2",
+    "qwen3-like": "qwen3",
+    "granite-like": "granite",
+    "bert-like": "bert, roberta, distilbert, electra",
+    "modernbert-like": "modernbert",
+    "neo-like": "gpt_neo",
+}
+
 
 def tiny(kind: str, seed: int = 0) -> Transformer:
     """A model in which no parameter is left at zero or one, so that each of them matters."""

@@ -70,8 +70,8 @@ def drawn(shown: Comparison, chosen: Selection) -> Repeats:
 
 def number(value: float) -> str:
     """Four digits, written as the attention page writes them."""
-    if np.isneginf(value):
-        return "−∞"
+    if not np.isfinite(value):
+        return {-np.inf: "−∞", np.inf: "∞"}.get(value, "no number")
     if value == 0:
         return "0"
     digits, _, power = f"{value:.{DIGITS - 1}e}".partition("e")

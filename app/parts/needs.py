@@ -1,6 +1,7 @@
 """What a page cannot do without, as a sentence for the user where it is lacking."""
 
 from headlight.model.comparison import Comparison
+from headlight.model.linear import no_reading, no_split
 
 
 def language_model(shown: Comparison) -> str:
@@ -22,3 +23,13 @@ def two_tokens(shown: Comparison) -> str:
         ),
         "",
     )
+
+
+def sums(shown: Comparison) -> str:
+    """Two tokens, and logits that are sums over what was written to the stream."""
+    return two_tokens(shown) or next(filter(None, (no_reading(run.model) for run in shown.runs)), "")
+
+
+def split(shown: Comparison) -> str:
+    """Streams that are sums of what was written to them."""
+    return next(filter(None, (no_split(run.model) for run in shown.runs)), "")

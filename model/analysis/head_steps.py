@@ -41,7 +41,8 @@ class HeadSteps:
     """One head at one query, step by step; keys are all positions.
 
     - stream [pos, d_model]: what enters the layer; `normalized` is it after the norm, None where the layer has none.
-    - q [d_head], k [key, d_head], v [key, d_value]: the query's own, and those of every key.
+    - q [d_head], k [key, d_head], v [key, d_value]: the query's own, and those of every key, as they are compared.
+      first_q, first_k: before they were normalised or turned; None where the model does neither.
     - dots [key]: q · k. scores: dots divided by the scale. biased, capped: with what the model adds for the distance,
       and behind its soft cap; None where it has neither. masked: scores, -inf where the query may not look.
     - largest []: the largest masked score, that of the `sink` [] included, which stands for no key.
@@ -68,6 +69,8 @@ class HeadSteps:
     biased: Measure | None = None
     capped: Measure | None = None
     sink: Measure | None = None
+    first_q: Measure | None = None
+    first_k: Measure | None = None
 
     @property
     def read(self) -> Measure:
@@ -109,11 +112,13 @@ def head_steps(
     bias: Float[Tensor, " pos"] | None = None,
     soft_cap: float | None = None,
     sink: float | None = None,
+    first: tuple[Float[Tensor, " d_head"], Float[Tensor, "pos d_head"]] | None = None,
 ) -> HeadSteps:
     """All steps from the run's own activations: the stream, the query's q, every key's k and v.
 
     `mask` is true for the keys that the query may look at, of which there is at least one. `bias`, `soft_cap` and
-    `sink` are what the model has between dot products and weights beside the scale.
+    `sink` are what the model has between dot products and weights beside the scale, `first` the query and the keys
+    before they were normalised or turned.
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
@@ -145,6 +150,8 @@ def head_steps(
         biased=None if bias is None else Measure("score with the position's bias", "nats", ("key",), biased),
         capped=None if soft_cap is None else Measure("score behind the soft cap", "nats", ("key",), capped),
         sink=None if sink is None else Measure("sink's score", "nats", (), of_sink[0]),
+        first_q=None if first is None else _activation("query as it is read", first[0], "d_head"),
+        first_k=None if first is None else _activation("keys as they are read", first[1], "key", "d_head"),
     )
 
 

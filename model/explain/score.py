@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from headlight.model.analysis import score_parts
 from headlight.model.analysis.score_parts import Rows, ScoreParts
 from headlight.model.edits.interventions import check_cell, check_head
+from headlight.model.errors import InputError
 from headlight.model.explain.parts import EDITS, parts_at
 from headlight.model.head import HeadWeights, attend, head_weights
 from headlight.model.linear import head_norm
@@ -37,6 +38,11 @@ def check(run: Run, cell: Cell) -> None:
     """
     check_head(run.cfg, cell.layer, cell.head)
     check_cell(run.cfg, len(run.tokens), cell.query, cell.key)
+    if not run.rule(cell.layer).mask[0, 0, cell.query, cell.key]:
+        raise InputError(
+            f"In layer {cell.layer} query {cell.query} cannot look at key {cell.key}: it sees no farther than its "
+            f"window of {run.cfg.window(cell.layer)} tokens. Choose a nearer key, or a head of another layer."
+        )
 
 
 @dataclass(frozen=True, eq=False)

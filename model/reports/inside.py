@@ -98,12 +98,12 @@ def _components(at: HeadAt) -> Columns:
 
 
 def by_entry(sides: Mapping[str, HeadAt]) -> dict[str, Columns]:
-    """The query's stream, the same vector after LayerNorm, and what the head adds to the stream. With B - A."""
+    """The query's stream, the same vector as the head reads it, and what the head adds to the stream. With B - A."""
     return _compared(
         {
             side: {
                 "stream": at.steps.stream.values[at.query],
-                "after LayerNorm": at.steps.read.values[at.query],
+                "as it is read": at.steps.read.values[at.query],
                 "output": at.steps.output.values,
             }
             for side, at in sides.items()

@@ -1,11 +1,13 @@
 """The residual stream: its norm at every layer, how far its direction turns, and what each part of the model adds."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 
 from headlight.model.analysis import Measure, residual
 from headlight.model.comparison import Comparison
+from headlight.model.linear import no_split
 from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, number, tokens_of
 from headlight.model.run import Run
 
@@ -47,11 +49,15 @@ def component_names(shown: Comparison) -> tuple[str, ...]:
 
 
 def decomposition(run: Run) -> residual.Decomposition:
-    """Every component's norm and share, in the order of writing."""
+    """Every component's norm and share, in the order of writing; no shares where the stream is no sum of them."""
 
     def decompose() -> residual.Decomposition:
         *_, final = run.streams()
-        return residual.decompose(dict(run.writes()), final)
+        found = residual.decompose(dict(run.writes()), final)
+        if not no_split(run.model):
+            return found
+        shares = found.shares.values
+        return replace(found, shares=replace(found.shares, values=torch.full_like(shares, torch.nan)))
 
     return run.keep("decomposition", decompose)
 

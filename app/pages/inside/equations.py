@@ -1,7 +1,7 @@
 """The steps of a head as equations of matrices, one token a row (q = x̂ W_Q) or one token a column (q = W_Qᵀ x̂)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -9,74 +9,20 @@ from jaxtyping import Float
 
 from headlight.app.components import HeadStep, StepMatrix
 from headlight.app.components.head_steps import Axis, Term
-from headlight.app.glossary import TERMS
-from headlight.app.pages.inside import spelled
+from headlight.app.pages.inside.attending import attending
 from headlight.app.pages.inside.choices import Convention
 from headlight.app.pages.inside.chosen import Inside
+from headlight.app.pages.inside.writer import Writer, row, scalar
 from headlight.app.parts.labels import number
 from headlight.model.analysis.difference import subtract
 
 Cells = Float[np.ndarray, "row column"]
 
 
-@dataclass(frozen=True, eq=False)
-class Writer:
-    """Writes equations about one run's head in one convention."""
-
-    at: Inside
-    convention: Convention
-
-    def step(
-        self, title: str, term: str, formula: tuple[str, str], note: str, *equations: tuple[Term, ...]
-    ) -> HeadStep:
-        """A step whose numbers `spelled` has under its term; `formula` is for rows and for columns."""
-        chosen = formula[self.convention == "column"]
-        return HeadStep(title, term, TERMS[term], chosen, note, equations, tuple(SPELLED[term](self.at)))
-
-    def line(self, *terms: Term) -> tuple[Term, ...]:
-        """Element by element: in either convention in the same order."""
-        if self.convention == "row":
-            return terms
-        return tuple(replace(term.turned, name=term.name) if isinstance(term, StepMatrix) else term for term in terms)
-
-    def product(self, left: StepMatrix, right: StepMatrix, *rest: Term) -> tuple[Term, ...]:
-        """A product of matrices and what follows it."""
-        if self.convention == "row":
-            return left, "·", right, *rest
-        return right.turned, "·", left.turned, *self.line(*rest)
-
-
-SPELLED = {
-    "residual": spelled.stream,
-    "layer_norm": spelled.norm,
-    "query": spelled.query,
-    "key": spelled.key,
-    "dot_product": spelled.dots,
-    "attn_scale": spelled.scale,
-    "mask": spelled.mask,
-    "softmax": spelled.softmax,
-    "value": spelled.value,
-    "weighted_sum": spelled.weighted,
-    "head_output": spelled.output,
-}
-
-
 def steps_of(at: Inside, convention: Convention) -> list[HeadStep]:
     """All steps of one head at one query, in the order in which the model takes them."""
     write = Writer(at, convention)
-    return [*_reading(write), *_projecting(write), *_attending(write), *_writing(write)]
-
-
-def row(
-    name: str, columns: Axis, values: Float[np.ndarray, " column"], rows: Axis = "query", cells: bool = False
-) -> StepMatrix:
-    """A vector as a matrix of one row."""
-    return StepMatrix(name, rows, columns, values[None], cells)
-
-
-def scalar(name: str, value: float) -> StepMatrix:
-    """A number as a matrix of one cell."""
-    return StepMatrix(name, "one", "one", np.array([[value]], np.float32), cells=True)
+    return [*_reading(write), *_projecting(write), *attending(write), *_writing(write)]
 
 
 def _reading(write: Writer) -> Iterator[HeadStep]:
@@ -87,31 +33,44 @@ def _reading(write: Writer) -> Iterator[HeadStep]:
         "Residual stream",
         "residual",
         ("X: a row for each token", "X: a column for each token"),
-        f"What layer {at.head[0]} reads: the sum of the token's embedding and its position's{below}. x is the "
-        "query's part of X.",
+        f"What layer {at.head[0]} reads: {_begun(at)}{below}. x is the query's part of X.",
         write.line(row("x", "d_model", stream[at.query]), "in", StepMatrix("X", "key", "d_model", stream[window])),
     )
     if steps.normalized is None or at.weights.norm is None:
         return
     mean, sd = (float(each.values[at.query]) for each in (steps.normalized.mean, steps.normalized.sd))
     normalized, norm = steps.normalized.values.values.numpy(), at.weights.norm
-    terms: list[Term] = ["(", row("x", "d_model", stream[at.query]), "−", scalar("mean", mean), ") /", scalar("sd", sd)]
-    if norm.w is not None and norm.b is not None:
-        terms += ["⊙", row("w", "d_model", norm.w.numpy(), "one"), "+", row("b", "d_model", norm.b.numpy(), "one")]
+    x = row("x", "d_model", stream[at.query])
+    terms: list[Term] = ["(", x, "−", scalar("mean", mean), ") /", scalar("sd", sd)]
+    formula, of = "x̂ = (x − mean) / sd", "sd is the root of the mean square of x − mean"
+    if not norm.centred:
+        terms, formula, of = [x, "/", scalar("rms", sd)], "x̂ = x / rms", "rms is the root of the mean square of x"
+    for name, symbol, own in (("w", "⊙", norm.w), ("b", "+", norm.b)):
+        if own is not None:
+            terms += [symbol, row(name, "d_model", own.numpy(), "one")]
+            formula += f" {symbol} {name}"
     yield write.step(
-        "LayerNorm",
-        "layer_norm",
-        ("x̂ = (x − mean) / sd" + (" ⊙ w + b" if norm.w is not None else ""),) * 2,
-        f"sd is the root of the mean square of x − mean, with {norm.eps:g} added under the root. Every token's x "
-        "is treated alike, which gives X̂.",
+        norm.name,
+        "layer_norm" if norm.centred else "rms_norm",
+        (formula,) * 2,
+        f"{of}, with {norm.eps:g} added under the root. Every token's x is treated alike, which gives X̂.",
         write.line(*terms, "=", row("x̂", "d_model", normalized[at.query])),
         write.line(StepMatrix("X̂", "key", "d_model", normalized[window])),
     )
 
 
+def _begun(at: Inside) -> str:
+    """What the stream begins with, in words."""
+    names = ["embedding" if name == "token embedding" else name for name, _ in at.run.embeddings()]
+    if names == ["embedding", "position embedding"]:
+        return "the sum of the token's embedding and its position's"
+    return f"the token's {names[0]}" if len(names) == 1 else f"the sum of {', '.join(names)}"
+
+
 def _projecting(write: Writer) -> Iterator[HeadStep]:
     at, steps, weights = write.at, write.at.steps, write.at.weights
     read = steps.read.values.numpy()
+    q, k = steps.first_q or steps.q, steps.first_k or steps.k
     yield write.step(
         "Query",
         "query",
@@ -123,10 +82,33 @@ def _projecting(write: Writer) -> Iterator[HeadStep]:
             "+",
             row("b_Q", "d_head", weights.b_Q.numpy(), "one"),
             "=",
-            row("q", "d_head", steps.q.values.numpy()),
+            row("q", "d_head", q.values.numpy()),
         ),
     )
-    yield _projected(write, "Keys", "key", "K", weights.W_K.numpy(), weights.b_K.numpy(), steps.k.values.numpy())
+    yield _projected(write, "Keys", "key", "K", weights.W_K.numpy(), weights.b_K.numpy(), k.values.numpy())
+    if steps.first_q is not None:
+        yield _compared(write)
+
+
+def _compared(write: Writer) -> HeadStep:
+    """What becomes of query and keys between being read and being compared."""
+    at, steps, window = write.at, write.at.steps, list(write.at.window)
+    turns = at.run.model.block(at.head[0]).attn.rotary is not None
+    done = [name for name, does in (("normalised", at.run.cfg.use_qk_norm), ("turned", turns)) if does]
+    return write.step(
+        f"{' and '.join(done).capitalize()}",
+        "compared",
+        (f"q and K, {' and '.join(done)}",) * 2,
+        "What is compared: every query and key "
+        + ("by its own norm" if not turns else "by the angles of its own position")
+        + ". From here on q and k are these.",
+        write.line(
+            row("q", "d_head", steps.first_q.values.numpy() if steps.first_q else steps.q.values.numpy()),
+            "→",
+            row("q", "d_head", steps.q.values.numpy()),
+        ),
+        write.line(StepMatrix("K", "key", "d_head", steps.k.values.numpy()[window])),
+    )
 
 
 def _projected(
@@ -158,59 +140,6 @@ def _projected(
     )
 
 
-def _attending(write: Writer) -> Iterator[HeadStep]:
-    at, steps, window = write.at, write.at.steps, list(write.at.window)
-
-    def over_keys(name: str, values: Float[np.ndarray, " key"]) -> StepMatrix:
-        return row(name, "key", values[window], cells=True)
-
-    dots, scores, masked = (
-        over_keys(name, each.values.numpy())
-        for name, each in (("q · k", steps.dots), ("score", steps.scores), ("masked", steps.masked))
-    )
-    yield write.step(
-        "Dot products",
-        "dot_product",
-        ("q Kᵀ: q · k for each key", "Kᵀ q: q · k for each key"),
-        "How well each key answers the query.",
-        write.product(
-            row("q", "d_head", steps.q.values.numpy()),
-            StepMatrix("Kᵀ", "d_head", "key", steps.k.values.numpy()[window].T),
-            "=",
-            dots,
-        ),
-    )
-    d_head, divisor = len(steps.q.values), at.weights.attn_scale
-    why = f"√d_head = √{d_head}" if abs(divisor - d_head**0.5) < 1e-6 else "this model's own attn_scale"
-    yield write.step(
-        "Scale",
-        "attn_scale",
-        (f"score = q · k / {number(divisor)}",) * 2,
-        f"Divided by {number(divisor)}, {why}, so that wide heads do not saturate the softmax.",
-        write.line(dots, "/", scalar("scale", divisor), "=", scores),
-    )
-    causal = at.run.cfg.attention_dir == "causal"
-    yield write.step(
-        "Mask",
-        "mask",
-        ("score = −∞ where key > query" if causal else "no mask",) * 2,
-        "A token may look at itself and at what came before it." if causal else "This model looks both ways.",
-        write.line(scores, "→", masked),
-    )
-    largest, total = float(steps.largest.values), float(steps.total.values)
-    exponentials = over_keys("exp(score − max)", steps.exponentials.values.numpy())
-    weights = over_keys("a", steps.weights.values.numpy())
-    yield write.step(
-        "Softmax",
-        "softmax",
-        ("a = exp(score − max) / Σ exp(score − max)",) * 2,
-        "Taking the largest score off every score changes no weight, and keeps exp from overflowing. The sum is over "
-        "all keys.",
-        write.line("exp (", masked, "−", scalar("max", largest), ") =", exponentials),
-        write.line("divided by", scalar("Σ", total), "=", weights),
-    )
-
-
 def _writing(write: Writer) -> Iterator[HeadStep]:
     at, steps, weights = write.at, write.at.steps, write.at.weights
     window, v = list(at.window), steps.v.values.numpy()
@@ -231,13 +160,29 @@ def _writing(write: Writer) -> Iterator[HeadStep]:
         "Output",
         "head_output",
         ("out = z W_O", "out = W_Oᵀ z"),
-        "What this head adds to the query's residual stream. The bias b_O belongs to all heads of the layer together.",
+        _written(at),
         write.product(
             row("z", "d_value", steps.z.values.numpy()),
             StepMatrix("W_O", "d_value", "d_model", weights.W_O.numpy(), transposed="W_Oᵀ"),
             "=",
             row("out", "d_model", steps.output.values.numpy()),
         ),
+    )
+
+
+def _written(at: Inside) -> str:
+    """What becomes of a head's output, in words."""
+    cfg = at.run.cfg
+    scaled = "" if cfg.residual_scale == 1.0 else f", times {number(cfg.residual_scale)},"
+    if cfg.use_normalization_before_and_after:
+        return (
+            "What this head gives. All heads of the layer and the bias b_O are added up and normalised together"
+            f"{scaled} before they join the query's residual stream."
+        )
+    after = ", which is normalised then" if cfg.post_norm else ""
+    return (
+        f"What this head adds{scaled} to the query's residual stream{after}. The bias b_O belongs to all heads of the "
+        "layer together."
     )
 
 

@@ -1,5 +1,6 @@
 """One number followed through a head: each step's arithmetic, written out with the model's own numbers."""
 
+import math
 from typing import SupportsFloat
 
 import numpy as np
@@ -38,23 +39,26 @@ def norm(at: Inside) -> list[str]:
     x, mean, sd = (
         float(each[at.query]) for each in (at.steps.stream.values[:, m], normalized.mean.values, normalized.sd.values)
     )
-    text = f"x̂[{m}] = ({number(x)} − {_factor(mean)}) / {number(sd)}"
     parameters = at.weights.norm
-    if parameters is not None and parameters.w is not None and parameters.b is not None:
-        text += f" × {_factor(float(parameters.w[m]))} + {_factor(float(parameters.b[m]))}"
+    assert parameters is not None  # what was normalised was normalised by it
+    text = f"x̂[{m}] = ({number(x)} − {_factor(mean)})" if parameters.centred else f"x̂[{m}] = {number(x)}"
+    text += f" / {number(sd)}"
+    for symbol, own in (("×", parameters.w), ("+", parameters.b)):
+        text += "" if own is None else f" {symbol} {_factor(float(own[m]))}"
     return [f"{text} = {number(float(normalized.values.values[at.query, m]))}"]
 
 
 def query(at: Inside) -> list[str]:
     """A component of the query's vector."""
     products = terms(at.steps.read.values[at.query], at.weights.W_Q[:, at.component], TERMS_SHOWN)
-    return [_projected("q", at.component, products, "Q", at.weights.b_Q.numpy(), at.steps.q.values[at.component])]
+    q = at.steps.first_q or at.steps.q
+    return [_projected("q", at.component, products, "Q", at.weights.b_Q.numpy(), q.values[at.component])]
 
 
 def key(at: Inside) -> list[str]:
     """That component of the followed key's vector."""
     products = terms(at.steps.read.values[at.key], at.weights.W_K[:, at.component], TERMS_SHOWN)
-    value = at.steps.k.values[at.key, at.component]
+    value = (at.steps.first_k or at.steps.k).values[at.key, at.component]
     return [f"Key {at.key}: " + _projected("k", at.component, products, "K", at.weights.b_K.numpy(), value)]
 
 
@@ -71,6 +75,37 @@ def _projected(
     head = f"{name}[{i}] = Σ x̂[m] W_{matrix}[m, {i}] + b_{matrix}[{i}]"
     added = f"{_factor(float(bias[i]))} (b_{matrix})"
     return f"{head} = {summed(products, 'm')} + {added} = {number(float(result))}"
+
+
+def compared(at: Inside) -> list[str]:
+    """What becomes of that component of query and key before they are compared."""
+    steps, i = at.steps, at.component
+    if steps.first_q is None or steps.first_k is None:
+        return []
+    q, k = (number(float(each[i])) for each in (steps.first_q.values, steps.first_k.values[at.key]))
+    return [
+        f"q[{i}] = {q} becomes {number(float(steps.q.values[i]))} at position {at.query}",
+        f"k[{i}] = {k} of key {at.key} becomes {number(float(steps.k.values[at.key, i]))} at its position",
+    ]
+
+
+def bias(at: Inside) -> list[str]:
+    """What is added to the followed key's score."""
+    steps = at.steps
+    if steps.biased is None:
+        return []
+    before, after = (float(each.values[at.key]) for each in (steps.scores, steps.biased))
+    return [f"Key {at.key}: {number(before)} + {_factor(after - before)} = {number(after)}"]
+
+
+def cap(at: Inside) -> list[str]:
+    """What the soft cap makes of the followed key's score."""
+    steps, at_most = at.steps, at.run.cfg.attn_scores_soft_cap
+    if steps.capped is None or at_most is None:
+        return []
+    before, after = (float(each.values[at.key]) for each in (steps.biased or steps.scores, steps.capped))
+    of = number(at_most)
+    return [f"Key {at.key}: {of} tanh({number(before)} / {of}) = {number(after)}"]
 
 
 def dots(at: Inside) -> list[str]:
@@ -97,7 +132,9 @@ def scale(at: Inside) -> list[str]:
 
 def mask(at: Inside) -> list[str]:
     """What becomes of the score of a key that may not be looked at."""
-    score = number(float(at.steps.masked.values[at.key]))
+    score, window = number(float(at.steps.masked.values[at.key])), at.run.cfg.window(at.head[0])
+    if at.steps.masked.values[at.key].isneginf() and (at.key <= at.query or at.run.cfg.attention_dir != "causal"):
+        return [f"Key {at.key} is outside the window of {window} tokens around query {at.query}: its score becomes −∞"]
     if at.run.cfg.attention_dir != "causal":
         return [f"Key {at.key}: this model looks both ways, so the score stays {score}"]
     if at.key > at.query:
@@ -115,7 +152,18 @@ def softmax(at: Inside) -> list[str]:
     return [
         f"Key {at.key}: exp({number(score)} − {_factor(largest)}) = {number(exponential)}",
         f"{number(exponential)} / {number(total)} = {number(weight)}, the attention weight",
+        *_sink(at, largest, total),
     ]
+
+
+def _sink(at: Inside, largest: float, total: float) -> list[str]:
+    """What of the row goes to the head's sink, if it has one."""
+    if at.steps.sink is None:
+        return []
+    score = float(at.steps.sink.values)
+    share = number(math.exp(score - largest) / total)
+    told = f"exp({number(score)} − {_factor(largest)}) / {number(total)} = {share}"
+    return [f"The sink takes {told}, so that the weights of all keys sum to 1 less that"]
 
 
 def weighted(at: Inside) -> list[str]:

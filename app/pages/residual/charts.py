@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.app.figures import Bars, Plot, cosines, plots
-from headlight.app.parts import tables
+from headlight.app.parts import needs, tables
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import DIFFERENCE, by_side, named
@@ -16,6 +16,7 @@ from headlight.model.reports.residual import component_norms, component_shares, 
 
 Norms = Mapping[str, Float[np.ndarray, "layer place"]]
 Parts = Mapping[str, Float[np.ndarray, "component place"]]
+EMBEDDINGS: tuple[plots.Colour, ...] = ("light grey", "grey", "purple")
 KINDS: dict[str, plots.Colour] = {"attention": "blue", "MLP": "orange"}
 
 
@@ -25,7 +26,9 @@ def rows(shown: Comparison, chosen: Selection) -> Rows:
     at = shown.labels[place]
     growth = _growth(shown, by_side(stream_norms(shown)), place)
     added = _written(shown, by_side(component_norms(shown)), place, f"Component norms at {at}", "L2 norm")
-    shares = _written(shown, by_side(component_shares(shown)), place, f"Share of the final stream at {at}", "share")
+    shares = []
+    if not needs.split(shown):
+        shares = _written(shown, by_side(component_shares(shown)), place, f"Share of the final stream at {at}", "share")
     turns = [
         cosines(values, shown.layer_labels, side)
         for side, values in named(shown, by_side(layer_cosines(shown)), "").items()
@@ -38,7 +41,7 @@ def rows(shown: Comparison, chosen: Selection) -> Rows:
 def written(shown: Comparison, parts: Parts, place: int) -> dict[str, Float[np.ndarray, " component"]]:
     """What each component writes at a place, for the runs that have it."""
     of_runs = {side: parts[side][:, place] for side in shown.sides}
-    return {side: values for side, values in of_runs.items() if not np.isnan(values).any()}
+    return {side: values for side, values in of_runs.items() if np.isfinite(values).any()}
 
 
 def _growth(shown: Comparison, norms: Norms, place: int) -> list[Plot]:
@@ -74,8 +77,9 @@ def _written(shown: Comparison, parts: Parts, place: int, title: str, unit: str)
 
 def _bars(shown: Comparison, side: str, values: Float[np.ndarray, " component"]) -> list[Bars]:
     """A run's embeddings at the first place, and what the parts of each layer write at that layer's."""
-    cfg, n_places = shown.sides[side].cfg, len(shown.layer_labels)
-    token, position, *others = values
+    run, n_places = shown.sides[side], len(shown.layer_labels)
+    cfg, begun = run.cfg, [name for name, _ in run.embeddings()]
+    others = values.tolist()[len(begun) :]
     n_kinds = 1 if cfg.attn_only else 2
     end = n_kinds * cfg.n_layers  # behind it is what edits of the stream add
 
@@ -85,8 +89,10 @@ def _bars(shown: Comparison, side: str, values: Float[np.ndarray, " component"])
         return Bars(kind if shown.b is None else f"{kind}, {side}", at, colour, hatched=side == "B")
 
     return [
-        bars("token embedding", "light grey", 0, [token]),
-        bars("position embedding", "grey", 0, [position]),
+        *(
+            bars(name, colour, 0, [value])
+            for name, value, colour in zip(begun, values.tolist(), EMBEDDINGS, strict=False)
+        ),
         *(
             bars(kind, colour, 1, others[slot:end:n_kinds] if slot < n_kinds else [])
             for slot, (kind, colour) in enumerate(KINDS.items())

@@ -10,7 +10,7 @@ from headlight.app import selection
 from headlight.app.components import Listed
 from headlight.app.pages.residual import charts as own
 from headlight.app.pages.residual.maps import norm_map
-from headlight.app.parts import charts, options, tables
+from headlight.app.parts import charts, needs, options, tables
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import (
     DIFFERENCE,
@@ -34,7 +34,11 @@ def render(shown: Comparison) -> None:
     norms = by_side(stream_norms(shown))
     _norm_maps(shown, norms)
     say_what_is_missing(shown, place)
-    parts = {"L2 norm": by_side(component_norms(shown)), "share": by_side(component_shares(shown))}
+    parts = {"L2 norm": by_side(component_norms(shown))}
+    if no_shares := needs.split(shown):
+        st.info(f"{no_shares} So no component has a share of it.")
+    else:
+        parts["share"] = by_side(component_shares(shown))
     _say_what_edits_add(shown, parts, place)
     heading("By layer, at the token", "norm", "share", "cosine")
     if selection.current().table:

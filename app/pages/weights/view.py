@@ -33,7 +33,7 @@ from headlight.app.pages.weights.weight_tables import (
     unchanged,
     weights_of,
 )
-from headlight.app.parts import options, tables
+from headlight.app.parts import needs, options, tables
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES
 from headlight.app.runs import jobs
@@ -55,6 +55,8 @@ NOTHING = 1e-9  # of a circuit's strength; what is below is rounding
 def is_complete(shown: Comparison) -> bool:
     """Whether all that the page shows is there to be taken along."""
     of = weights_of(shown, selection.current())
+    if of.kind == "ov" and needs.sums(shown):
+        return False
     if weights.known_pairs(of.key) is not None:
         return True
     return not progress.is_stopped(DIRECTIONS, of.key) and is_nothing(of, weights.directions_of(of.asked))
@@ -67,6 +69,10 @@ def render(shown: Comparison) -> None:
         _options(shown, of)
     if said := unchanged(shown):
         st.info(said)
+    if of.kind == "ov" and (lacking := needs.sums(shown)):
+        st.info(f"{lacking} So no head has an OV circuit from tokens to tokens.")
+        _composition(of)
+        return
     said, done = "taking the circuit apart", "circuits taken apart"
     found = progress.watched(said, done, DIRECTIONS, of.key, lambda: weights.directions_of(of.asked))
     if found is not None:

@@ -112,14 +112,19 @@ def token_of(run: Run, chosen: Selection) -> int | None:
 def folded(of: Weights) -> str:
     """What is counted in the reading, and what is not."""
     left_out = "Token embeddings alone: without positions, biases and what earlier layers write"
+    if of.kind == "qk" and any(run.cfg.positional_embedding_type == "rotary" for run in of.models.values()):
+        left_out = "Token embeddings alone, a key that many tokens before its query: without biases and earlier layers"
     with_norm = [side for side, run in of.models.items() if run.cfg.normalization_type is not None]
     if not with_norm:
-        return f"{left_out}. {'These models have' if of.compares else 'This model has'} no LayerNorm."
-    norms = "the LayerNorm before the head" if of.kind == "qk" else "the LayerNorms before the head and at the end"
+        return f"{left_out}. {'These models have' if of.compares else 'This model has'} no norms."
+    layer_norm = all((run.cfg.normalization_type or "LN").startswith("LN") for run in of.models.values())
+    norm = "LayerNorm" if layer_norm else "norm"
+    norms = f"the {norm} before the head" if of.kind == "qk" else f"the {norm}s before the head and at the end"
+    folded_in = "the centring and the gain" if layer_norm else "gains, and centring where there is any,"
     where = "the model runs" if not of.compares else "the models run"
     lacking = "" if len(with_norm) == len(of.models) else f" ({with_norm[0]} alone has them)"
     return (
-        f"{left_out}, at a LayerNorm scale of 1. For this reading only, the centring and the gain of {norms} are "
+        f"{left_out}, at a {norm} scale of 1. For this reading only, {folded_in} of {norms} are "
         f"folded into the weights{lacking}; {where} without that."
     )
 

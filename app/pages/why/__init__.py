@@ -7,4 +7,4 @@ from headlight.app.parts import needs
 
 EXPORT = Export("why", code.script, numbers.data, picture.draw, document.page, charts.of)
 
-VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.two_tokens, group=EXPLAIN)
+VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.sums, group=EXPLAIN)

@@ -19,10 +19,21 @@ def score(at: Explained) -> str:
     """The score, the weight that it becomes, and how exactly its parts add up to it."""
     found = at.why.found
     names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
+    cap, value = at.run.cfg.attn_scores_soft_cap, number(float(found.score.values))
+    told = f"score {value} nats"
+    if cap is not None and at.why.capped is not None:
+        told = f"score {value} nats, which the soft cap of {number(cap)} makes {number(at.why.capped)}"
     return (
-        f"{' looks at '.join(names)}:  score {number(float(found.score.values))} nats, weight {number(at.why.weight)}. "
-        f"The parts' sum is off by {_rounding(float(found.residual.values))}."
+        f"{' looks at '.join(names)}:  {told}, weight {number(at.why.weight)}. "
+        f"The parts' sum is off by {_rounding(float(found.residual.values))}.{_shared(at)}"
     )
+
+
+def _shared(at: Explained) -> str:
+    """With which heads this one shares its keys and values, if with any."""
+    cfg, (_, head) = at.run.cfg, at.head
+    others = [f"H{each}" for each in range(cfg.n_heads) if each != head and cfg.group_of(each) == cfg.group_of(head)]
+    return f" Keys and values are those of {', '.join(others)} too." if others else ""
 
 
 def write(at: Explained) -> str:
@@ -81,9 +92,10 @@ def write_apart(sides: Mapping[str, Explained]) -> str:
 
 def effects(at: Explained) -> str:
     """How exactly the effects add up, and at which scale."""
-    effects = at.effects
+    effects, cap = at.effects, at.run.cfg.output_logits_soft_cap
+    capped = f" Logits are those before the soft cap of {number(cap)}, behind which nothing adds up." if cap else ""
     return (
         f"All parts together: {number(float(effects.values.values.sum()))} logits; the model's own difference: "
         f"{number(float(effects.difference.values))}; off by {_rounding(float(effects.residual.values))}. "
-        "At the final LayerNorm scale of this run."
+        f"At the final norm's scale in this run.{capped}"
     )

@@ -192,7 +192,7 @@ def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
     if side != DIFFERENCE:
         st.text(spelled.score(sides[side]))
-    st.caption("Rows: the query's parts. Columns: the key's. All at this run's LayerNorm scale.")
+    st.caption("Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.")
     if side != DIFFERENCE:
         follow.draw(shown, sides[side])
 
@@ -232,7 +232,7 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
         ("", "after layer"),
         selection.widget_key("by_layer"),
         "target − distractor (logits)",
-        "Accumulated over the layers at the final LayerNorm scale, beside each layer's logit lens at its own scale.",
+        "Accumulated over the layers at the final norm's scale, beside each layer's logit lens at its own scale.",
     )
 
 

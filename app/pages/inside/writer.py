@@ -1,0 +1,71 @@
+"""How a head's steps are written: their formulas and matrices, one token a row or one token a column."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.components import HeadStep, StepMatrix
+from headlight.app.components.head_steps import Axis, Term
+from headlight.app.glossary import TERMS
+from headlight.app.pages.inside import spelled
+from headlight.app.pages.inside.choices import Convention
+from headlight.app.pages.inside.chosen import Inside
+
+
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """Writes equations about one run's head in one convention."""
+
+    at: Inside
+    convention: Convention
+
+    def step(
+        self, title: str, term: str, formula: tuple[str, str], note: str, *equations: tuple[Term, ...]
+    ) -> HeadStep:
+        """A step whose numbers `spelled` has under its term; `formula` is for rows and for columns."""
+        chosen = formula[self.convention == "column"]
+        return HeadStep(title, term, TERMS[term], chosen, note, equations, tuple(SPELLED[term](self.at)))
+
+    def line(self, *terms: Term) -> tuple[Term, ...]:
+        """Element by element: in either convention in the same order."""
+        if self.convention == "row":
+            return terms
+        return tuple(replace(term.turned, name=term.name) if isinstance(term, StepMatrix) else term for term in terms)
+
+    def product(self, left: StepMatrix, right: StepMatrix, *rest: Term) -> tuple[Term, ...]:
+        """A product of matrices and what follows it."""
+        if self.convention == "row":
+            return left, "·", right, *rest
+        return right.turned, "·", left.turned, *self.line(*rest)
+
+
+SPELLED = {
+    "residual": spelled.stream,
+    "layer_norm": spelled.norm,
+    "rms_norm": spelled.norm,
+    "query": spelled.query,
+    "key": spelled.key,
+    "compared": spelled.compared,
+    "dot_product": spelled.dots,
+    "attn_scale": spelled.scale,
+    "position_bias": spelled.bias,
+    "soft_cap": spelled.cap,
+    "mask": spelled.mask,
+    "softmax": spelled.softmax,
+    "value": spelled.value,
+    "weighted_sum": spelled.weighted,
+    "head_output": spelled.output,
+}
+
+
+def row(
+    name: str, columns: Axis, values: Float[np.ndarray, " column"], rows: Axis = "query", cells: bool = False
+) -> StepMatrix:
+    """A vector as a matrix of one row."""
+    return StepMatrix(name, rows, columns, values[None], cells)
+
+
+def scalar(name: str, value: float) -> StepMatrix:
+    """A number as a matrix of one cell."""
+    return StepMatrix(name, "one", "one", np.array([[value]], np.float32), cells=True)

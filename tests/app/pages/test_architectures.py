@@ -1,0 +1,123 @@
+"""Every page on a tiny model of each kind of architecture: what it shows, or the sentence that says why it does not.
+
+`make pages` writes what is found into the README; numbers themselves are held against other computations in
+`tests/model`.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from headlight.app.exports.data import archive
+from headlight.app.exports.style import LIGHT
+from headlight.app.registry import VIEWS
+from headlight.app.runs import shown
+from headlight.app.server import boundary
+from headlight.model.errors import HeadlightError
+from tests.app.choosing import selection_of
+from tests.bench.table import README, put_into
+from tests.places import MAIN
+from tests.tiny import FAMILIES, KINDS, save_tiny
+
+SECONDS = 120  # for one script run on a busy machine
+PROMPT, OTHER = "one two three one two three one", "one two four one two four one"
+TITLES = {view.slug: view.title for view in VIEWS if view.slug != "translate"}  # which is of encoder-decoders
+EXPORTED = [slug for slug in TITLES if slug not in ("prompts", "heads")]  # those need a list of prompts
+MORE: dict[str, list[dict[str, str]]] = {  # what else is asked of a page
+    "weights": [{"heads": "L1H2"}, {"heads": "L1H2", "circuit": "ov"}],
+    "patching": [{"prompt_b": OTHER}],
+    "why": [{"table": "1"}],
+    "residual": [{"table": "1"}],
+}
+BEGIN, END = "<!-- pages: make pages -->", "<!-- end of pages -->"
+WORKS, NOT = "✓", "–"
+
+found: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where variants of a run travel side by side
+
+
+def _sentences(page: AppTest, refused: Sequence[str], name: str) -> tuple[str, ...]:
+    """What a page says that it does not show."""
+    said = [*(each.value for each in (*page.info, *page.error)), *refused]
+    return tuple(dict.fromkeys(each.replace(name, "This model") for each in said))
+
+
+@pytest.mark.parametrize("slug", TITLES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_shows_its_numbers_or_says_why_not(
+    kind: str, slug: str, tmp_path: Path, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
+
+    @contextmanager
+    def strict(report: Callable[[str], None]) -> Iterator[None]:
+        """What is meant for the user goes to the page; anything else fails the test."""
+        try:
+            yield
+        except HeadlightError as error:
+            refused.append(str(error))
+            report(str(error))
+
+    monkeypatch.setattr(boundary, "guard", strict)
+    save_tiny(kind, tmp_path / kind)
+    settings["model"] = str(tmp_path / kind)
+    view = next(view for view in VIEWS if view.slug == slug)
+    said: list[str] = []
+    for query in [{}, *MORE.get(slug, [])]:
+        page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+        for name, value in {"page": slug, "prompt": PROMPT, **query}.items():
+            page.query_params[name] = value
+        page.run()
+        assert not page.exception
+        said += _sentences(page, refused, str(tmp_path / kind))
+    assert not refused, "what cannot be had is said by the page, and not found out by an error"
+    lacking = view.needs(shown.of(selection_of(model=str(tmp_path / kind), prompt=PROMPT)))
+    found[kind, slug] = not lacking, tuple(dict.fromkeys(said))
+
+
+@pytest.mark.parametrize("slug", EXPORTED)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_page_shows_can_be_taken_along(
+    kind: str, slug: str, tmp_path: Path, settings: dict[str, object]
+) -> None:
+    save_tiny(kind, tmp_path / kind)
+    view = next(view for view in VIEWS if view.slug == slug)
+    export: Any = import_module(f"headlight.app.pages.{slug}").EXPORT
+    for fields in [{"prompt_b": OTHER}] if slug == "patching" else [{}, {"prompt_b": OTHER}]:
+        chosen = selection_of(model=str(tmp_path / kind), prompt=PROMPT, heads=((1, 2),), **fields)
+        runs = shown.of(chosen)
+        if not view.needs(runs):
+            assert archive(runs, export.data(runs, chosen))
+            assert export.draw(runs, chosen, LIGHT)
+            assert export.page(runs, chosen)
+            assert export.script(runs, chosen)
+
+
+def markdown() -> str:
+    """A row for each kind, a column for each page; what gpt2-like models are told too is no word about a kind."""
+    notes: dict[str, int] = {}
+
+    def cell(kind: str, slug: str) -> str:
+        works, said = found[kind, slug]
+        usual = found["gpt2-like", slug][1]
+        numbers = [str(notes.setdefault(each, len(notes) + 1)) for each in said if each not in usual]
+        return " ".join([WORKS if works else NOT, *(f"[{number}]" for number in numbers)])
+
+    rows = [f"| {FAMILIES[kind]} | {' | '.join(cell(kind, slug) for slug in TITLES)} |" for kind in FAMILIES]
+    head = [f"| architectures | {' | '.join(TITLES.values())} |", "|---" * (len(TITLES) + 1) + "|"]
+    return "\n".join([*head, *rows, "", *(f"{number}. {note}" for note, number in notes.items())])
+
+
+def test_the_readme_says_which_pages_work_with_which_architectures() -> None:
+    if len(found) < len(KINDS) * len(TITLES):
+        pytest.skip("not every page was looked at")
+    if os.environ.get("HEADLIGHT_WRITE_README"):
+        put_into(README, markdown(), BEGIN, END)
+    assert markdown() in README.read_text(encoding="utf-8")
