@@ -77,10 +77,11 @@ def _model(run: Run) -> dict[str, str]:
 
 
 def _machine(run: Run) -> dict[str, str]:
-    dtypes = sorted({str(parameter.dtype).removeprefix("torch.") for parameter in run.model.parameters()})
+    matrices = (parameter for parameter in run.model.parameters() if parameter.ndim > 1)
+    dtypes = sorted({str(matrix.dtype).removeprefix("torch.") for matrix in matrices})
     product, precision = checks.product(), checks.precision()
     return {
-        "computed in": ", ".join(dtypes),
+        "matrices kept in, computed in": f"{', '.join(dtypes)}; float32",
         "device, threads": f"{settings().device}, {checks.n_threads()}",
         "matrix product": f"{product.name}, float32 at {precision} precision",
         "its exactness, its speed": f"relative error {product.error:.1e}, {product.gflops:.0f} GFLOP/s",

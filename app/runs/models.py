@@ -119,7 +119,7 @@ def _opened() -> ByteCache:
 
 def _open(name: str) -> Transformer:
     lies_at = {} if name in _embedded() else _in_folder()
-    model = load(lies_at.get(name, name), allow_pickle=False)
+    model = load(lies_at.get(name, name), allow_pickle=False, dtype=settings().dtype)  # type: ignore[arg-type]  # one of its choices
     assert model.source is not None  # set by load
     model.source = replace(model.source, name=name)
     return model

@@ -41,6 +41,13 @@ class Settings:
     device: str = field(
         default="cpu", metadata=_about("where models run: cpu, or cuda where there is one", one_of=("cpu", "cuda"))
     )
+    dtype: str = field(
+        default="stored",
+        metadata=_about(
+            "what matrices are kept in: as files hold them, float32, or bfloat16; the arithmetic is float32's",
+            one_of=("stored", "float32", "bfloat16"),
+        ),
+    )
     threads: int = field(
         default=0, metadata=_about("processor threads of a run; 0 leaves them to torch", between=(0, 1024))
     )

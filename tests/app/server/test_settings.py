@@ -22,6 +22,7 @@ OTHER = {
     "models_folder": (".", "."),
     "any_model": ("0", False),
     "device": ("cuda", "cuda"),
+    "dtype": ("bfloat16", "bfloat16"),
     "threads": ("3", 3),
     "models_gib": ("0.5", 0.5),
     "cache_gib": ("2", 2.0),
