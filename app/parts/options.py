@@ -6,13 +6,13 @@ from itertools import product
 from typing import Any, TypeVar
 
 from headlight.app import selection
-from headlight.app.components import Button, Choice, Listed, Number, Option, Slider, Switch, Text, option_row
+from headlight.app.components import Button, Choice, Listed, Number, Option, Several, Slider, Switch, Text, option_row
 from headlight.app.glossary import TERMS
 from headlight.app.selection.choices import PageChoices
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 
-Kind = TypeVar("Kind", Choice, Listed, Number, Slider, Switch, Text)
+Kind = TypeVar("Kind", Choice, Listed, Number, Several, Slider, Switch, Text)
 
 
 def row(*options: Option | None, name: str = "options", whole: bool = False) -> None:

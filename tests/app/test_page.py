@@ -380,10 +380,10 @@ def test_tables_stand_for_the_pictures(page: AppTest, folder: str) -> None:
     assert cells.iloc[:, 1:].sum(axis=1).to_numpy() == pytest.approx(1)
 
 
-def test_the_difference_of_two_heads_is_opened_from_a_link(page: AppTest, folder: str) -> None:
+def test_the_difference_of_two_heads_is_opened_from_a_link(page: AppTest, folder: str, options: Options) -> None:
     _open(page, model=folder, prompt=PROMPT, heads="0.1 1.2", pair="0.1 1.2", numbers="1")
     assert page.query_params["pair"] == "0.1 1.2"
-    assert any(box.value == ((0, 1), (1, 2)) for box in page.selectbox)
+    assert options.drawn["pair"].value == ((0, 1), (1, 2))
 
 
 def _press(page: AppTest, label: str) -> None:

@@ -6,7 +6,9 @@ from jaxtyping import Float
 from streamlit.elements.lib.column_types import ColumnConfig
 
 from headlight.app import selection
+from headlight.app.components import Several
 from headlight.app.pages.attention.head_tables import draw_scores
+from headlight.app.parts import options
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import SIDES
 from headlight.app.parts.tables import CELL_WIDTH
@@ -25,15 +27,19 @@ Columns = dict[str, list[str] | Float[np.ndarray, " row"]]
 def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> None:
     """The tables that stand for the grid and for the heads beside it."""
     heading("All heads", "attention", "head")
-    everyone = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
+    everyone = options.heads(range(shown.n_layers), shown.n_heads)
     draw_scores(shown, tuple(everyone), axis, "Scores of all heads on this prompt")
-    st.multiselect(
+    choice = options.tie(
+        Several,
+        "table_heads",
         "Chosen heads",
-        everyone,
-        format_func=head_name,
+        chosen,
+        lambda heads: selection.update(heads=heads),
+        options=everyone,
         placeholder="Choose heads to see their cells",
-        **selection.tie("table_heads", list(chosen), lambda heads: selection.update(heads=tuple(heads))),
+        width=260,
     )
+    options.row(choice, name="table heads", whole=True)
     now = selection.current()
     sides: list[tuple[Side, str]] = [("a", "")] if shown.b is None else list(SIDES.items())
     for head in chosen:

@@ -1,12 +1,15 @@
 """Numbers under the heads: the chosen ones' scores, how they differ from each other, and which heads are like them."""
 
+from itertools import combinations
+
 import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import HeadPanel, TokenAxis, heads
+from headlight.app.components import HeadPanel, Listed, TokenAxis, heads
 from headlight.app.glossary import TERMS
 from headlight.app.pages.attention.choices import Choices
+from headlight.app.parts import options
 from headlight.app.parts.panels import panel
 from headlight.app.parts.parts import heading
 from headlight.app.parts.scores import SCORES, score
@@ -83,18 +86,22 @@ def _apart(shown: Comparison, chosen: tuple[Head, ...]) -> None:
 
 def _pair(shown: Comparison, chosen: tuple[Head, ...]) -> None:
     """Two of the chosen heads and the difference of their patterns."""
-    options = [(one, other) for slot, one in enumerate(chosen) for other in chosen[slot + 1 :]]
+    named: dict[tuple[Head, ...], str] = {(): "two heads, to see the difference of their patterns"}
+    named |= {(one, other): f"{head_name(other)} − {head_name(one)}" for one, other in combinations(chosen, 2)}
     now = selection.current().of(Choices).pair
-    pair = st.selectbox(
+    pair = now if now in named else ()
+    if pair != now:
+        selection.update(Choices, pair=pair)
+    difference = options.tie(
+        Listed,
+        "pair",
         "Difference of",
-        options,
-        index=options.index(now) if now in options else None,
-        format_func=lambda pair: f"{head_name(pair[1])} − {head_name(pair[0])}",
-        placeholder="Choose two heads to see the difference of their patterns",
-        key=selection.widget_key("pair"),
+        pair,
+        lambda new: selection.update(Choices, pair=new),
+        options=named,
+        width=320,
     )
-    if (pair or ()) != now:
-        selection.update(Choices, pair=pair or ())
+    options.row(difference, name="pair", whole=True)
     if pair:
         _difference(shown, pair)
 
@@ -117,14 +124,16 @@ def _difference(shown: Comparison, pair: tuple[Head, ...]) -> None:
 
 
 def _alike(shown: Comparison, chosen: tuple[Head, ...]) -> None:
-    head = st.selectbox(
-        "Like",
-        chosen,
-        index=None,  # all heads' patterns are computed for it, so not before somebody asks
-        format_func=head_name,
-        placeholder="Choose one of the heads to find those like it",
-        key=selection.widget_key("alike"),
-    )
+    key = selection.widget_key("alike")
+    held = st.session_state.get(key)
+    head = held if held in chosen else None  # all heads' patterns are computed for it, so not before somebody asks
+    named: dict[Head | None, str] = {None: "one of the heads, to find those like it"}
+    named |= {each: head_name(each) for each in chosen}
+
+    def hold(new: Head | None) -> None:
+        st.session_state[key] = new
+
+    options.row(options.tie(Listed, "alike", "Like", head, hold, options=named, width=320), name="alike", whole=True)
     if head is None:
         return
     apart = shown.keep(("alike", head), lambda: fields.alike(shown.a, head).values.numpy())

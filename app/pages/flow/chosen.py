@@ -1,8 +1,10 @@
 """What the flow page shows: the start, each run's graph, the change between them, and the node or edge chosen."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from headlight.app.pages.flow.choices import Choices
+from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import positions_at
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import flow_change
@@ -11,21 +13,18 @@ from headlight.model.analysis.flow_change import EdgePair, FlowChange
 from headlight.model.comparison import Comparison
 from headlight.model.explain.flow import flow_change_of, flow_of
 
-
-def start_of(shown: Comparison, chosen: Selection) -> int:
-    """The place that is started from: the one chosen, or the last that all runs have."""
-    return shown.default_place if chosen.position is None else chosen.position
+AnyEdge = TypeVar("AnyEdge", Edge, EdgePair)
 
 
 def found_in(shown: Comparison, side: str, chosen: Selection) -> Flow:
     """A run's graph from the start, which it has to have."""
-    start = positions_at(shown, start_of(shown, chosen))[side]
+    start = positions_at(shown, place_of(shown, chosen))[side]
     return flow_of(shown.sides[side], start, chosen.of(Choices).flow_threshold)
 
 
 def change_in(shown: Comparison, chosen: Selection) -> FlowChange | None:
     """How the flow differs between A and B; nothing where there is no B, or B lacks A's states."""
-    return flow_change_of(shown, start_of(shown, chosen), chosen.of(Choices).flow_threshold)
+    return flow_change_of(shown, place_of(shown, chosen), chosen.of(Choices).flow_threshold)
 
 
 def lacks_change(shown: Comparison) -> str:
@@ -41,21 +40,10 @@ def chosen_in(shown: Comparison, side: str, chosen: Selection) -> tuple[int, ...
     return () if not places or None in positions else (depth, *(each for each in positions if each is not None))
 
 
-def edge_of(found: Flow, chosen: Sequence[int]) -> Edge | None:
-    """The chosen attention edge, where it is in the graph."""
+def edge_of(edges: Iterable[AnyEdge], chosen: Sequence[int]) -> AnyEdge | None:
+    """The chosen attention edge, where it is among these."""
     if len(chosen) != 3:
         return None
     depth, target, source = chosen
     ends = (Place(depth - 1, source), Place(depth, target))
-    return next((each for each in found.edges if each.kind == "attention" and (each.source, each.target) == ends), None)
-
-
-def edge_pair_of(change: FlowChange, chosen: Sequence[int]) -> EdgePair | None:
-    """The chosen attention edge, where both runs have its target."""
-    if len(chosen) != 3:
-        return None
-    depth, target, source = chosen
-    ends = (Place(depth - 1, source), Place(depth, target))
-    return next(
-        (each for each in change.edges if each.kind == "attention" and (each.source, each.target) == ends), None
-    )
+    return next((each for each in edges if each.kind == "attention" and (each.source, each.target) == ends), None)

@@ -4,7 +4,8 @@ import torch
 
 from headlight.app.exports.data import Data
 from headlight.app.pages.flow.choices import Choices
-from headlight.app.pages.flow.chosen import change_in, start_of
+from headlight.app.pages.flow.chosen import change_in
+from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.flow import Flow
@@ -16,12 +17,12 @@ from headlight.model.reports import flow_tables
 
 def graphs(shown: Comparison, chosen: Selection) -> dict[str, Flow]:
     """The graph of each run that has the start."""
-    return flows_of(shown, start_of(shown, chosen), chosen.of(Choices).flow_threshold)
+    return flows_of(shown, place_of(shown, chosen), chosen.of(Choices).flow_threshold)
 
 
 def data(shown: Comparison, chosen: Selection) -> Data:
     """The tables, and how much flows through each node and edge; with a B also the change."""
-    start, threshold = start_of(shown, chosen), chosen.of(Choices).flow_threshold
+    start, threshold = place_of(shown, chosen), chosen.of(Choices).flow_threshold
     found, change = graphs(shown, chosen), change_in(shown, chosen)
     arrays = {f"{side} {name}": measure for side, graph in found.items() for name, measure in _arrays(graph).items()}
     if change is not None:

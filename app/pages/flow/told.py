@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.pages.flow import figures as numbers
 from headlight.app.pages.flow.choices import Choices
-from headlight.app.pages.flow.chosen import chosen_in, edge_of, edge_pair_of, found_in
+from headlight.app.pages.flow.chosen import chosen_in, edge_of, found_in
 from headlight.app.parts import needs
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE
@@ -26,7 +26,7 @@ def of_both(shown: Comparison, change: FlowChange) -> None:
     if node is not None and node.a and node.b:
         _node_of_both(shown, node.place)
         return
-    if edge := edge_pair_of(change, chosen):
+    if edge := edge_of(change.edges, chosen):
         _edge_of_both(shown, edge)
         return
     for side in shown.sides:
@@ -38,7 +38,7 @@ def of_both(shown: Comparison, change: FlowChange) -> None:
 
 
 def _in_graph(found: Flow, chosen: tuple[int, ...]) -> bool:
-    return any(node.place == chosen for node in found.nodes) or edge_of(found, chosen) is not None
+    return any(node.place == chosen for node in found.nodes) or edge_of(found.edges, chosen) is not None
 
 
 def _told_of_none(chosen: tuple[int, ...]) -> None:
@@ -71,7 +71,7 @@ def of_one(shown: Comparison, side: str, found: Flow) -> None:
     run, chosen = shown.sides[side], chosen_in(shown, side, selection.current())
     if len(chosen) == 2 and any(node.place == chosen for node in found.nodes):
         _node(shown, side, Place(*chosen))
-    elif edge := edge_of(found, chosen):
+    elif edge := edge_of(found.edges, chosen):
         _edge(shown, side, run, edge)
     else:
         _told_of_none(chosen)

@@ -8,9 +8,10 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.flow import figures as numbers
 from headlight.app.pages.flow import told
 from headlight.app.pages.flow.choices import THRESHOLDS, Choices
-from headlight.app.pages.flow.chosen import change_in, chosen_in, found_in, lacks_change, start_of
+from headlight.app.pages.flow.chosen import change_in, chosen_in, found_in, lacks_change
 from headlight.app.pages.flow.graph import draw, draw_change
 from headlight.app.parts import options, tables
+from headlight.app.parts.pair import place_of
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, positions_at, say_what_is_common, say_what_is_missing
 from headlight.model.analysis.flow import Flow
@@ -22,7 +23,7 @@ from headlight.model.run import Run
 def render(shown: Comparison) -> None:
     """The choices, the graph of each run and of the change, and what is told of the node or edge chosen."""
     _take_click(shown)
-    place = start_of(shown, selection.current())
+    place = place_of(shown, selection.current())
     with title_row("What flows into a token", "flow"):
         _options(shown, place)
     say_what_is_common(shown)
@@ -70,7 +71,7 @@ def _key(side: str) -> str:
 def _choice(shown: Comparison, graph: str) -> FlowChoice:
     """What is chosen, in a run's positions or, for the change, in places."""
     now = selection.current()
-    start = start_of(shown, now)
+    start = place_of(shown, now)
     if graph == DIFFERENCE:
         return FlowChoice(start, now.of(Choices).flow_chosen)
     return FlowChoice(positions_at(shown, start)[graph], chosen_in(shown, graph, now))
@@ -79,7 +80,7 @@ def _choice(shown: Comparison, graph: str) -> FlowChoice:
 def _take_click(shown: Comparison) -> None:
     """What was clicked in a graph, before anything is drawn from it."""
     places = {
-        side: shown.positions(shown.sides[side]) for side in positions_at(shown, start_of(shown, selection.current()))
+        side: shown.positions(shown.sides[side]) for side in positions_at(shown, place_of(shown, selection.current()))
     }
     if len(places) == 2:
         places[DIFFERENCE] = tuple(range(len(shown.labels)))

@@ -11,6 +11,7 @@ from headlight.app.components import Listed
 from headlight.app.pages.residual import charts as own
 from headlight.app.pages.residual.maps import norm_map
 from headlight.app.parts import charts, needs, options, tables
+from headlight.app.parts.pair import place_of
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import (
     DIFFERENCE,
@@ -26,8 +27,7 @@ from headlight.model.reports.residual import component_norms, component_shares, 
 
 def render(shown: Comparison) -> None:
     """Norms by layer and place, what each part of the model adds, and how the direction changes."""
-    chosen = selection.current().position
-    place = shown.default_place if chosen is None else chosen
+    place = place_of(shown, selection.current())
     with title_row("Residual stream norm", "residual", "norm"):
         options.row(_token(shown, place), options.as_tables())
     say_what_is_common(shown)

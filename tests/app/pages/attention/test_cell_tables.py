@@ -9,19 +9,19 @@ from headlight.model.axis import axis_of
 from headlight.model.comparison import Comparison
 from headlight.model.fields import How, Show
 from headlight.model.run import Run
+from tests.app.conftest import Options
 from tests.app.pages.test_sides import page
 
 HEAD = (1, 2)
 
 
-def test_heads_are_chosen_among_all(run: Run, headings: list[str]) -> None:
+def test_heads_are_chosen_among_all(run: Run, headings: list[str], options: Options) -> None:
     at = page("attention", Comparison(run), table=True, heads=(HEAD,))
-    chosen = at.multiselect[0]
-    assert chosen.value == [HEAD]
-    assert len(chosen.options) == run.cfg.n_layers * run.cfg.n_heads
+    chosen = options.drawn["table_heads"]
+    assert chosen.value == (HEAD,)
+    assert len(chosen.look()["options"]) == run.cfg.n_layers * run.cfg.n_heads
     headings.clear()
-    at = chosen.set_value([HEAD, (0, 3)]).run()
-    assert not at.exception
+    options.change(at, "table_heads", ["L1H2", "L0H3"])
     assert [heading.strip() for heading in headings if heading.startswith("L")] == ["L1H2", "L0H3"]
 
 

@@ -10,10 +10,8 @@ from headlight.app.pages.flow.chosen import (
     change_in,
     chosen_in,
     edge_of,
-    edge_pair_of,
     found_in,
     lacks_change,
-    start_of,
 )
 from headlight.app.pages.flow.figures import (
     changed_edges_of,
@@ -27,6 +25,7 @@ from headlight.app.pages.flow.figures import (
     tokens_of,
     tokens_of_both,
 )
+from headlight.app.parts.pair import place_of
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import Alignment
@@ -104,7 +103,7 @@ def test_what_edits_added_to_the_stream_is_told(run: Run, folder: str) -> None:
 
 def test_places_and_positions_are_told_apart(both: Comparison) -> None:
     assert both.b is not None
-    last = start_of(both, Selection())
+    last = place_of(both, Selection())
     assert None not in [both.positions(run)[last] for run in both.runs]
     only_b = both.presence.index("b")
     assert chosen_in(both, "A", selection_of(flow_chosen=(2, only_b))) == ()
@@ -120,12 +119,12 @@ def test_tables_hold_the_graph(run: Run) -> None:
     assert {len(column) for column in nodes.values()} == {len(found.nodes)}
     attended = [edge for edge in found.edges if edge.kind == "attention"]
     ends = (attended[0].target.depth, attended[0].target.position, attended[0].source.position)
-    edge = edge_of(found, ends)
+    edge = edge_of(found.edges, ends)
     assert isinstance(edge, Edge)
     heads = heads_of(run, edge)
     assert sum(heads["Share of the line"]) == pytest.approx(1, abs=SAME)
     assert sum(heads["Share of the node"]) == pytest.approx(edge.share, abs=SAME)
-    assert edge_of(found, (1, 0)) is None
+    assert edge_of(found.edges, (1, 0)) is None
     assert f"{found.traced:.1%} of the start down to the embeddings" in spelled(found)
 
 
@@ -145,7 +144,7 @@ def test_the_change_is_between_the_runs_own_shares(both: Comparison) -> None:
             assert getattr(pair, side.lower()) == pytest.approx(edge.share, abs=SAME)
             assert dict(getattr(pair, f"heads_{side.lower()}")) == pytest.approx(dict(edge.heads), abs=SAME)
             if edge.kind == "attention":
-                assert edge_pair_of(change, (target.depth, target.position, source.position)) == pair
+                assert edge_of(change.edges, (target.depth, target.position, source.position)) == pair
 
 
 def test_the_change_of_a_run_that_edits_left_alone_is_none(run: Run, folder: str) -> None:
