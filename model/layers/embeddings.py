@@ -23,9 +23,7 @@ class Embed(nn.Module):
 
     def forward(self, tokens: Int[Tensor, "batch pos"], tap: Tap = NO_TAP) -> Float[Tensor, "batch pos d_embed"]:
         rows = widened(self.W_E[tokens])
-        if self.scale != 1.0:
-            rows = rows * torch.tensor(self.scale, dtype=rows.dtype)  # rounded as Gemma was trained with it
-        return self.ln(rows, tap.within("ln"))
+        return self.ln(rows if self.scale == 1.0 else rows * self.scale, tap.within("ln"))
 
 
 class TiedEmbed(nn.Module):

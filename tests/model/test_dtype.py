@@ -12,6 +12,8 @@ from headlight.model.decoding import greedy
 from headlight.model.kernels import product
 from headlight.model.kernels import weights as taken
 from tests.model.families.architectures.llama import SIZES
+from tests.model.families.test_folders import FIRST
+from tests.model.families.twins import difference, noisy, tokens_of
 from tests.model.oracles import assert_mapped, random_tokens
 
 TOLERANCE = 2e-5  # of the largest: float32 sums of the same numbers in another order
@@ -45,6 +47,15 @@ def test_stored_matrices_are_the_files_own_and_give_float32s_logits(folder: Path
     assert [row.tokens.tolist() for row in greedy(stored, tokens[:, :6], max_new_tokens=8)] == [
         row.tokens.tolist() for row in greedy(widened, tokens[:, :6], max_new_tokens=8)
     ]
+
+
+@pytest.mark.parametrize("family", FIRST)
+@torch.no_grad()
+def test_every_architecture_computes_with_stored_matrices(family: str, tmp_path: Path) -> None:
+    noisy(FIRST[family]).bfloat16().save_pretrained(tmp_path)
+    stored, widened = load(tmp_path, dtype="stored"), load(tmp_path)
+    tokens = tokens_of(FIRST[family])
+    assert difference(stored(tokens), widened(tokens)) <= TOLERANCE
 
 
 def test_every_activation_of_a_stored_model_is_float32(folder: Path) -> None:

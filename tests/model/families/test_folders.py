@@ -70,6 +70,32 @@ def test_settings_that_are_not_supported_are_refused_by_name(
         load(folder)
 
 
+@pytest.mark.parametrize(
+    ("family", "changes", "message"),
+    [
+        ("olmo", {"clip_qkv": 8.0}, r"clips queries, keys and values at 8\.0 \(clip_qkv\), which is not supported"),
+        ("gemma", {"use_bidirectional_attention": True}, "a gemma that attends in both directions is not supported"),
+        (
+            "gemma3",
+            {"rope_parameters": {"sliding_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 20.0}}},
+            "scales the rotary positions of sliding_attention by 'linear'; only those of full_attention can be",
+        ),
+        ("gpt_oss", {"swiglu_alpha": 1.0}, r"swiglu_alpha to 1\.0; only 1\.702 is supported"),
+        ("gpt_oss", {"quantization_config": {"quant_method": "mxfp4"}}, r"quantised \(mxfp4\).*model\.dequantize\(\)"),
+        ("gpt_oss", {"num_local_experts": 99}, "asks for 99 experts; no tensor of the checkpoint has as many rows"),
+        ("mixtral", {"num_local_experts": 2**30}, "asks for 1073741824 experts"),
+        ("mixtral", {"num_experts_per_tok": 4}, "experts_per_token is 4; it can be at most num_experts, which is 3"),
+    ],
+)
+def test_what_a_family_alone_has_and_is_not_supported_is_refused(
+    family: str, changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    noisy(FIRST[family]).save_pretrained(tmp_path)
+    edit_config(tmp_path, **changes)
+    with pytest.raises(HeadlightError, match=message):
+        load(tmp_path)
+
+
 def test_a_size_that_is_left_out_is_asked_for(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     del config["hidden_size"]

@@ -18,7 +18,7 @@ CONFIGS = {
     "longrope, part of a head turned": Phi3Config(
         **PHI3 | {"hidden_size": 40, "num_key_value_heads": 5},
         partial_rotary_factor=0.75,
-        original_max_position_embeddings=4,
+        original_max_position_embeddings=4,  # less than a prompt: transformers begins anew where a text outgrows it
         rope_scaling={"type": "longrope", "short_factor": [1.0, 1.5, 2.0], "long_factor": [2.0, 3.0, 5.0]},
     ),
 }
