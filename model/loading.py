@@ -128,7 +128,7 @@ def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
 
 
 def load_seq2seq(source: str | Path) -> Seq2SeqTransformer:
-    """Open an encoder-decoder: an embedded one by name, or a folder that `save_seq2seq` or transformers' Marian wrote.
+    """Open an encoder-decoder: an embedded one by name, or a folder that `save_seq2seq` or transformers wrote.
 
     The parameters are float32 and take no gradient. The model's `source` says where they came from; a tokenizer is None
     where the folder holds none that can be read, as Marian's cannot.
@@ -162,7 +162,9 @@ def load_seq2seq(source: str | Path) -> Seq2SeqTransformer:
 
 def _side(folder: Path, side: str) -> Tokenizer | None:
     path = folder / f"{side}_tokenizer.json"
-    return Tokenizer.from_file(path) if path.is_file() else None
+    if path.is_file():
+        return Tokenizer.from_file(path)
+    return Tokenizer.from_folder(folder) if (folder / "tokenizer.json").is_file() else None  # one for both sides
 
 
 def build(checkpoint: Checkpoint[TransformerConfig]) -> Transformer:

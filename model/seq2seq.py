@@ -222,8 +222,11 @@ class Seq2SeqTransformer(HookedModel):
         Raises:
             InputError: no text, a word that the vocabulary lacks, or a model without a tokenizer.
         """
-        end = [] if self.cfg.source_end_token is None else [self.cfg.source_end_token]
-        return self._ids("source", self.source_tokenizer, text, (), end)
+        end = self.cfg.source_end_token
+        ids = self._ids("source", self.source_tokenizer, text, end)
+        if not ids or not text.strip():
+            raise InputError("The source is empty. Write at least one word.")
+        return self._row(ids if end is None else [*ids, end])
 
     def to_target_tokens(self, text: str) -> TargetTokens:
         """The ids of the token that begins a target and of a target text, which may be empty, as a batch of one row.
@@ -231,22 +234,24 @@ class Seq2SeqTransformer(HookedModel):
         Raises:
             InputError: as `to_source_tokens`.
         """
-        return self._ids("target", self.target_tokenizer, text, [self.cfg.start_token], ())
+        ids = self._ids("target", self.target_tokenizer, text, self.cfg.end_token)
+        return self._row([self.cfg.start_token, *ids])
 
-    def _ids(
-        self, side: str, tokenizer: Tokenizer | None, text: str, start: Sequence[int], end: Sequence[int]
-    ) -> Int[Tensor, "1 pos"]:
+    def _ids(self, side: str, tokenizer: Tokenizer | None, text: str, end: int | None) -> list[int]:
+        """A text's ids, and those that the tokenizer puts around it, but for an end token."""
         if tokenizer is None:
             raise InputError(f"This model came without a tokenizer of the {side}: give token ids.")
-        if unknown := tokenizer.unknown_words(text):
+        around = tokenizer.adds_special
+        if not around and (unknown := tokenizer.unknown_words(text)):
             raise InputError(
                 f"The model does not know {', '.join(map(repr, dict.fromkeys(unknown)))}. It knows "
                 f"{tokenizer.n_words} words of the {side}: use these."
             )
-        ids = tokenizer.to_tokens(text)[0].tolist()
-        if not ids and not start:
-            raise InputError(f"The {side} is empty. Write at least one word.")
-        return torch.tensor([[*start, *ids, *end]], device=self.decoder.embed.W_E.device)
+        ids: list[int] = tokenizer.to_tokens(text, prepend_bos=around, parse_special=around)[0].tolist()
+        return ids[:-1] if around and ids[-1:] == [end] else ids
+
+    def _row(self, ids: list[int]) -> Int[Tensor, "1 pos"]:
+        return torch.tensor([ids], device=self.decoder.embed.W_E.device)
 
     def _shortest_run(self, tap: Tap) -> Tensor:
         token = torch.zeros(1, 1, dtype=torch.long, device=self.decoder.embed.W_E.device)

@@ -92,9 +92,9 @@ class Translation:
     @property
     def text(self) -> str:
         """The target as text, without special tokens."""
-        ends = {self.model.cfg.start_token, self.model.cfg.end_token}
-        plain = [token for token in self.written.tolist() if token not in ends]
         tokenizer = self.model.target_tokenizer
+        ends = {self.model.cfg.start_token, self.model.cfg.end_token, tokenizer.bos_token_id if tokenizer else None}
+        plain = [token for token in self.written.tolist() if token not in ends]
         return " ".join(map(str, plain)) if tokenizer is None else tokenizer.to_string(plain)
 
 

@@ -4,20 +4,26 @@ The models are tiny, random, off the defaults, and have noise on every parameter
 one that is forgotten.
 """
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer as Backend
+from tokenizers import processors
 from torch import Tensor, nn
-from transformers import AutoModelForSeq2SeqLM, BartConfig, PreTrainedConfig, T5Config
+from transformers import AutoModelForSeq2SeqLM, BartConfig, PreTrainedConfig, PreTrainedTokenizerFast, T5Config
 
 from headlight.model import load_seq2seq
 from headlight.model.decoding import greedy
-from headlight.model.errors import CheckpointError, ConfigError
+from headlight.model.decoding.translation import translate
+from headlight.model.errors import CheckpointError, ConfigError, InputError
 from headlight.model.seq2seq import Seq2SeqTransformer
 from tests.model.families.twins import TOLERANCE, difference
+from tests.model.text.small_tokenizer import small_backend, unigram, write
 
 T5 = {
     "vocab_size": 23,
@@ -57,6 +63,27 @@ CONFIGS: dict[str, PreTrainedConfig] = {
 }
 N_SOURCE, N_TARGET = 14, 12  # longer than the ranges of distances
 NOISE = 0.2  # at 0.3 what float32 rounds off grows to 9e-5 of a pattern in T5, which does not scale its scores
+
+
+def t5_pieces() -> Backend:
+    """T5's kind, with a sentinel that stands for what is left out."""
+    backend = unigram()
+    backend.add_special_tokens(["<extra>"])
+    return backend
+
+
+def bart_bytes() -> Backend:
+    """BART's kind: GPT-2's bytes, between special tokens of its own."""
+    backend = small_backend()
+    told = json.loads(backend.to_str())
+    named = {"<s>": 0, "<pad>": 1, "</s>": 2}  # in the places of what nobody types
+    kept = {token: number for token, number in told["model"]["vocab"].items() if number not in named.values()}
+    told["model"] |= {"vocab": named | kept, "merges": [pair for pair in told["model"]["merges"] if "!" not in pair]}
+    told["added_tokens"] = []
+    backend = Backend.from_str(json.dumps(told))
+    backend.add_special_tokens([*named, "<mask>"])
+    backend.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    return backend
 
 
 def noisy(config: PreTrainedConfig, untied: bool = False) -> Any:
@@ -160,3 +187,41 @@ def test_unequal_sides_and_missing_tensors_are_refused(tmp_path: Path) -> None:
     save_file(tensors, file, metadata={"format": "pt"})
     with pytest.raises(CheckpointError, match=r"lacks the tensors decoder\.block\.1\.layer\.1\.EncDecAttention\.v"):
         load_seq2seq(tmp_path / "t5")
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("config", "make", "text", "source", "target"),
+    [
+        (T5Config(**T5 | {"vocab_size": 91}), t5_pieces, "the <extra>", ["␣the", "␣", "<extra>", "</s>"], "the"),
+        (BartConfig(**BART | {"vocab_size": 301}), bart_bytes, "the<mask>", ["<s>", "the", "<mask>", "</s>"], "the"),
+    ],
+    ids=["t5", "bart"],
+)
+def test_a_text_is_read_as_transformers_reads_it_and_translated(
+    config: PreTrainedConfig, make: Callable[[], Backend], text: str, source: list[str], target: str, tmp_path: Path
+) -> None:
+    theirs = noisy(config)
+    theirs.save_pretrained(tmp_path)
+    told = {"mask_token": "<mask>"} if config.model_type == "bart" else {}
+    write(tmp_path, make(), tokenizer_class="PreTrainedTokenizerFast", **told)
+    model, tokenizer = load_seq2seq(tmp_path), PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    ids = tokenizer(text).input_ids
+    assert model.to_source_tokens(text)[0].tolist() == ids
+    framed = tokenizer(target).input_ids
+    assert model.to_target_tokens(target)[0].tolist() == [model.cfg.start_token, *framed[:-1]]
+    found = translate(model, text, beams=2)
+    assert list(found.source_labels) == source
+    assert found.attention["cross"].pattern.shape[-1] == len(ids)
+    given = translate(model, text, target)
+    expected = theirs(torch.tensor([ids]), decoder_input_ids=torch.tensor([given.read])).logits[0].log_softmax(-1)
+    assert_same(given.log_probs, expected.gather(-1, given.written[:, None])[:, 0], "a log probability")
+    assert given.text == target
+
+
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_empty_source_is_refused(tmp_path: Path, text: str) -> None:
+    noisy(BartConfig(**BART | {"vocab_size": 301})).save_pretrained(tmp_path)
+    write(tmp_path, bart_bytes())
+    with pytest.raises(InputError, match="The source is empty"):
+        load_seq2seq(tmp_path).to_source_tokens(text)
