@@ -27,7 +27,7 @@ def draw(shown: Comparison) -> None:
             bos = "with BOS" if run.bos else "without BOS"
             edits = f"{_edits(run)} · " if run.edits else ""
             st.text(f"{named}{run.source.name} · {edits}{count} {bos}", width="content")
-            st.text(f"most likely next:  {_next_tokens(run)}", width="content")
+            st.text(f"most likely {_where(run)}:  {_next_tokens(run)}", width="content")
             if side == "A":
                 _ask_why()
             details(side, partial(trust.draw, run, side))
@@ -60,6 +60,12 @@ def _ask_why() -> None:
 def _edits(run: Run) -> str:
     """Which edits were made, or how many where they would not fit the line."""
     return f"{len(run.edits)} edits" if len(run.edits) > MOST_NAMED else ", ".join(map(describe, run.edits))
+
+
+def _where(run: Run) -> str:
+    """Of which token the model tells what is likely: the next one, or the first that is masked."""
+    masked = int(run.tokens[run.asked]) == run.tokenizer.mask_token_id
+    return f"for {run.labels[run.asked]}" if run.cfg.mlm_act_fn and masked else "next"
 
 
 def _next_tokens(run: Run) -> str:
