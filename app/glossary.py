@@ -296,6 +296,10 @@ TERMS = {
         "QK: the score that a token as query gives to a token as key. OV: what attending to a token adds to every "
         "token's logit. Each is a matrix of vocabulary × vocabulary that is never made: its two thin factors hold it."
     ),
+    "distance": (
+        "With rotary positions a head scores the same two tokens differently at each distance: this is how many tokens "
+        "the key stands before its query."
+    ),
     "circuit_token": "Type one token. Inside a sentence most begin with a space: type the space too.",
     "circuit_side": "Whose strongest pairs and directions are listed; every pair has its value in A, in B, and B − A.",
     "circuit_pairs": "The outermost entries of the whole matrix, found exactly: what cannot be among them is left out.",

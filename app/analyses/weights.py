@@ -14,12 +14,16 @@ from headlight.model.host import Steps
 
 @dataclass(frozen=True)
 class Asked:
-    """One circuit of one head of a model; that of the model `less`, if one is named, is taken away from it."""
+    """One circuit of one head of a model; that of the model `less`, if one is named, is taken away from it.
+
+    With rotary positions a QK circuit is that of a key `distance` tokens before its query.
+    """
 
     model: str
     head: Head
     kind: CircuitKind
     less: str = ""
+    distance: int = 0
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Piece:
 def circuit_of(asked: Asked) -> HeadCircuit:
     """The circuit that is asked for; what is found of it is kept."""
     less = models.open_model(asked.less) if asked.less else None
-    return HeadCircuit(models.open_model(asked.model), asked.head, asked.kind, less, runs.HOST)
+    return HeadCircuit(models.open_model(asked.model), asked.head, asked.kind, less, runs.HOST, asked.distance)
 
 
 def directions_of(asked: Mapping[str, Asked]) -> dict[str, Directions]:

@@ -7,6 +7,7 @@ from headlight.model.edits.checks import MOST_FACTOR, check
 from headlight.model.edits.kinds import (
     KINDS,
     MOST_EDITS,
+    SHARED,
     AblateHeads,
     Ablation,
     CutEdge,
@@ -23,6 +24,7 @@ from headlight.model.edits.kinds import (
     head_name,
     layer_of,
     sources,
+    told_sharing,
     touches,
 )
 from headlight.model.edits.texts import MOST_PROMPTS, from_text, prompts_from_text, prompts_to_text, to_text
@@ -32,6 +34,7 @@ __all__ = [
     "MOST_EDITS",
     "MOST_FACTOR",
     "MOST_PROMPTS",
+    "SHARED",
     "AblateHeads",
     "Ablation",
     "CutEdge",
@@ -53,5 +56,6 @@ __all__ = [
     "prompts_to_text",
     "sources",
     "to_text",
+    "told_sharing",
     "touches",
 ]

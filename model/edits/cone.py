@@ -8,6 +8,7 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.edits import (
+    SHARED,
     AblateHeads,
     CutEdge,
     Drop,
@@ -21,7 +22,10 @@ from headlight.model.edits import (
 
 Cone = Bool[Tensor, "state pos"]
 Positions = Bool[Tensor, " pos"]
-_EVERY_QUERY_READS = ("hook_k", "hook_v", "ln1.hook_scale", "ln1.hook_normalized")
+_EVERY_QUERY_READS = (
+    *SHARED,
+    *(f"{norm}.hook_{what}" for norm in ("ln1", "k_norm") for what in ("scale", "normalized")),
+)
 
 
 def cone(edits: Sequence[Edit], cfg: TransformerConfig, n_tokens: int) -> Cone:

@@ -9,7 +9,18 @@ from torch import Tensor
 
 from headlight.model.analysis.alignment import Align, Matches, match_positions
 from headlight.model.cache import ActivationCache
-from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, check, layer_of
+from headlight.model.edits import (
+    SHARED,
+    AblateHeads,
+    CutEdge,
+    Drop,
+    Edit,
+    FreezePatterns,
+    Patch,
+    Steer,
+    check,
+    layer_of,
+)
 from headlight.model.edits.interventions import ablate_head, cut_edge
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, NamesFilter, Tap, select_names
@@ -20,7 +31,7 @@ from headlight.model.transformer import Transformer
 Tokens = Int[Tensor, "1 pos"]
 Heads = Float[Tensor, "layer head d_value"]
 Means = Mapping[tuple[str, ...], Heads]
-BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_z", "hook_result")  # [batch, pos, head, ...]
+BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_rot_q", "hook_rot_k", "hook_z", "hook_result")  # [batch, pos, head, ...]
 BY_CELL = ("hook_attn_scores", "hook_pattern")  # [batch, head, query, key]
 
 
@@ -221,7 +232,8 @@ def _patch(run: _Run, edit: Patch) -> Tap:
 def _put(run: _Run, name: str, there: Tensor, matches: Matches, head: int | None) -> Tap:
     """The tap that puts another run's activation, of one head or of all, at the positions that are matched."""
     last = name.rpartition(".")[2]
-    heads = slice(None) if head is None else slice(head, head + 1)
+    slot = run.model.cfg.group_of(head) if head is not None and last in SHARED else head
+    heads = slice(None) if slot is None else slice(slot, slot + 1)
     rows, others = (list(positions) for positions in zip(*matches, strict=True))
 
     def put(activation: Tensor, hook: HookPoint) -> None:

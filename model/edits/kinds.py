@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headlight.model.analysis.alignment import Align
+from headlight.model.config import TransformerConfig
 
 Head = tuple[int, int]
 Ablation = Literal["zero", "mean", "resample"]
 Steering = Literal["add", "scale"]
 Part = Literal["layer", "attention", "MLP"]
 
+SHARED = ("hook_k", "hook_v", "hook_rot_k")  # of a group of heads, where these share keys and values
 MOST_EDITS = 20  # of a run
 
 
@@ -139,7 +141,27 @@ def _places(positions: tuple[int, ...]) -> str:
     return ", ".join(map(str, positions)) or "every position"
 
 
-def touches(edit: Edit, head: Head) -> bool:
+def patched_heads(edit: Edit, cfg: TransformerConfig) -> tuple[int, ...]:
+    """The heads of the layer that a patch of one head changes: all of its group, where that shares keys and values.
+
+    None of them where the edit patches no head by itself.
+    """
+    if not isinstance(edit, Patch) or edit.one_head is None:
+        return ()
+    if not edit.name.endswith(SHARED):
+        return (edit.one_head,)
+    return tuple(head for head in range(cfg.n_heads) if cfg.group_of(head) == cfg.group_of(edit.one_head))
+
+
+def told_sharing(edit: Edit, cfg: TransformerConfig) -> str:
+    """With which heads a patched head shares what is patched, in a sentence; nothing where it shares it with none."""
+    heads = patched_heads(edit, cfg)
+    if len(heads) < 2:
+        return ""
+    return f"This is one key or value of {', '.join(f'H{head}' for head in heads)} together, so it changes all of them."
+
+
+def touches(edit: Edit, head: Head, cfg: TransformerConfig) -> bool:
     """Whether an edit changes something between what a head reads and what it gives."""
     match edit:
         case AblateHeads(heads=heads):
@@ -150,7 +172,7 @@ def touches(edit: Edit, head: Head) -> bool:
             return not layers or head[0] in layers
         case Patch(name=name, one_head=one_head):
             inside = name.startswith((f"blocks.{head[0]}.attn.", f"blocks.{head[0]}.ln1."))
-            return inside and one_head in (None, head[1])
+            return inside and (one_head is None or head[1] in patched_heads(edit, cfg))
     return False
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure, circuits, composition, ov, pair_search
@@ -123,6 +124,13 @@ class HeadCircuit:
         with torch.inference_mode():
             return circuits.entries(self.matrix, found.rows.values, found.columns.values)
 
+    def over_distances(self, found: Pairs, n: int) -> Measure:
+        """The scores of pairs of tokens at each distance from 0 to n - 1 [pair, distance], by the QK circuit."""
+        values = _scores_apart(self.model, self.head, found, n)
+        if self.less is not None:
+            values = values - _scores_apart(self.less, self.head, found, n)
+        return Measure("score by the QK circuit", "nats", ("pair", "distance"), values)
+
     def partners(self, token: int) -> tuple[Ends, Ends]:
         """One token's highest and lowest entries, as the row of the circuit and as its column."""
         with torch.inference_mode():
@@ -153,6 +161,16 @@ def _query_and_key(model: Transformer, head: Head) -> tuple[Tensor, Tensor]:
     W_Q, W_K = widened(attn.W_Q[index]), widened(attn.keys_and_values()[0][0][group])
     norms = head_norm(attn.q_norm, index, d_head), head_norm(attn.k_norm, group, d_head)
     return ov.writing(W_Q, norms[0]), ov.writing(W_K, norms[1])
+
+
+@torch.inference_mode()
+def _scores_apart(model: Transformer, head: Head, found: Pairs, n: int) -> Float[Tensor, "pair distance"]:
+    (W_Q, W_K), norm = _query_and_key(model, head), norm_before(model, head[0])
+    tokens = torch.stack([found.rows.values, found.columns.values]).to(model.embed.W_E.device)
+    queries, keys = model.begun(model.embed(tokens))
+    q, k = queries @ ov.reading(W_Q, norm) / model.block(head[0]).attn.attn_scale, keys @ ov.reading(W_K, norm)
+    turns = (turning(model, head[0], distance) for distance in range(n))
+    return torch.stack([((q if turn is None else q @ turn) * k).sum(-1) for turn in turns], -1).cpu()
 
 
 def _value_and_output(model: Transformer, layer: int) -> tuple[Tensor, Tensor]:

@@ -33,11 +33,13 @@ def circuit_tables(
     listed: str = DIFFERENCE,
     token: int | None = None,
     host: Host = HERE,
+    distance: int = 0,
 ) -> Tables:
     """What the weights of a head do with tokens, by its QK or its OV circuit; with a second model of both, and B - A.
 
     Of two models the outermost pairs and the directions are those of the one that is `listed`: A, B or B - A. A `token`
-    (id) is looked up as the circuit's row and as its column.
+    (id) is looked up as the circuit's row and as its column. With rotary positions a QK circuit is that of a key
+    `distance` tokens before its query.
 
     Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
 
@@ -45,9 +47,9 @@ def circuit_tables(
         InputError: what is to be listed is none of these.
     """
     models = {"A": model} if model_b is None else {"A": model, "B": model_b}
-    made = {side: HeadCircuit(each, head, kind, host=host) for side, each in models.items()}
+    made = {side: HeadCircuit(each, head, kind, host=host, distance=distance) for side, each in models.items()}
     if model_b is not None:
-        made[DIFFERENCE] = HeadCircuit(model_b, head, kind, model, host)
+        made[DIFFERENCE] = HeadCircuit(model_b, head, kind, model, host, distance)
     which = listed if len(made) > 1 else "A"
     if which not in made:
         raise InputError(f"There is no “{listed}” to list: it can be {', '.join(made)}.")

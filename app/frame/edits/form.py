@@ -32,6 +32,7 @@ from headlight.model.edits import (
     Steering,
     follows_stream,
     layer_of,
+    told_sharing,
 )
 from headlight.model.run import Run
 
@@ -47,7 +48,7 @@ BY: dict[str, str] = {"zero": "zero", "mean": "mean over this prompt", "resample
 LISTED = "listed"  # a mean too, over the prompts of the session's list
 MEAN = "of_edit"
 MODES: dict[Steering, str] = {"add": "add it, times", "scale": "scale the part along it, by"}
-WITH_HEADS = ("q", "k", "v", "z", "result", "attn_scores", "pattern")
+WITH_HEADS = ("q", "k", "v", "rot_q", "rot_k", "z", "result", "attn_scores", "pattern")
 
 
 def key(field: str) -> str:
@@ -100,7 +101,7 @@ def draw(run: Run, now: Selection) -> Edit | None:
     options.row(*form.options, add, name="edit", whole=True)
     if unready:
         means.work(MEAN, unready)
-    if told := _matching(run, edit):
+    for told in filter(None, (_matching(run, edit), edit and told_sharing(edit, run.cfg))):
         st.caption(told)
     if _full(now):
         st.caption(f"{MOST_EDITS} edits are as many as a run takes. Remove one to add another.")

@@ -34,7 +34,7 @@ def render(shown: Comparison) -> None:
         lacking = " and ".join(sorted(set(shown.sides) - set(sides)))
         st.info(f"{lacking} has no token at the query's place. Choose another query, or show the other run.")
         return
-    if any(touches(edit, head_of(shown, selection.current())) for each in sides.values() for edit in each.run.edits):
+    if any(touches(edit, each.head, each.run.cfg) for each in sides.values() for edit in each.run.edits):
         st.caption(
             "B has edits inside this head. Below are the steps with the queries, keys and values that they leave; what "
             "they put in place of scores, pattern or output is not one of these steps."

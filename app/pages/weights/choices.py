@@ -1,14 +1,22 @@
 """What can be chosen on the page *Weights* alone."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from headlight.app.selection.choices import PageChoices
+from headlight.app.selection.codecs import count
 from headlight.model.explain.circuits import CircuitKind
+
+MOST_DISTANCE = 4096  # tokens between a query and its key
 
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """Which circuit of a head is read from its weights, and the text of the token that is looked up in it."""
+    """Which circuit of a head is read from its weights, and the text of the token that is looked up in it.
+
+    With rotary positions the QK circuit is that of a key `distance` tokens before its query.
+    """
 
     circuit: CircuitKind = "qk"
     circuit_token: str = ""
+    distance: Annotated[int, count(0, MOST_DISTANCE)] = 1

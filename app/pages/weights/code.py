@@ -17,6 +17,7 @@ def script(shown: Comparison, chosen: Selection) -> str:
     if of.compares:
         lines.append(f"model_b = {loading(of.models['B'])}")
         options |= {"model_b": "model_b", "listed": repr(listed(of))}
+    options |= {"distance": repr(of.key.distance)} if of.key.distance else {}
     options |= {} if token is None else {"token": repr(token)}
     purpose = f"What the weights of {head_name(of.head)} do with tokens, by its {of.kind.upper()} circuit."
     imports = {"headlight.model": {"load"}, "headlight.model.reports": {"circuit_tables", "print_tables"}}

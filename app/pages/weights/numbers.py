@@ -19,7 +19,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
     """All tables and arrays; pairs that have not been looked for are looked for."""
     of, token = weights_of(shown, chosen), looked_up(shown.a, chosen)
     model_b = of.models["B"].model if of.compares else None
-    tables = circuit_tables(of.run.model, of.head, of.kind, model_b, listed(of), token, of.run.host)
+    tables = circuit_tables(of.run.model, of.head, of.kind, model_b, listed(of), token, of.run.host, of.key.distance)
     circuit, composed = circuit_of(of.key), compositions_of(of)
     pairs, directions = circuit.pairs(), circuit.directions()
     arrays: dict[str, Measure] = {"strengths": directions.strengths, "shares": directions.shares}
@@ -38,6 +38,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "weights of": {side: run.source.name for side, run in of.models.items()} if of.compares else of.key.model,
         "strongest in": listed(of),
         "reading": folded(of),
+        "tokens between query and key": of.key.distance,
         "token looked up": None if token is None else of.run.tokenizer.labels([token])[0],
     }
     return Data("weights", shows, tables, arrays)

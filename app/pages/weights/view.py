@@ -9,10 +9,11 @@ from jaxtyping import Float
 
 from headlight.app import selection
 from headlight.app.analyses import weights
-from headlight.app.components import CellAxis, Choice, Column, Text, cell_map, row_table
+from headlight.app.components import CellAxis, Choice, Column, Number, Text, cell_map, row_table
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
-from headlight.app.pages.weights.choices import Choices
+from headlight.app.pages.weights.choices import MOST_DISTANCE, Choices
+from headlight.app.pages.weights.distances import over_distances, turning
 from headlight.app.pages.weights.weight_tables import (
     AXES,
     COMPOSITION,
@@ -33,7 +34,7 @@ from headlight.app.pages.weights.weight_tables import (
     unchanged,
     weights_of,
 )
-from headlight.app.parts import needs, options, tables
+from headlight.app.parts import charts, needs, options, tables
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES
 from headlight.app.runs import jobs
@@ -109,10 +110,27 @@ def _options(shown: Comparison, of: Weights) -> None:
     options.row(
         options.first_head("weights_head", shown, of.head),
         options.bind(Choice, "circuit", "Circuit", page=Choices, options=CIRCUITS),
+        _distance(of),
         options.bind(Text, "circuit_token", "Look up a token", page=Choices, placeholder="one token"),
         side if of.compares else None,
         replace(options.as_tables(), folded=of.compares),
     )
+
+
+def _distance(of: Weights) -> Number | None:
+    """How far the key stands before its query, where that counts."""
+    if not turning(of):
+        return None
+    return options.bind(
+        Number, "distance", "Key before query", page=Choices, least=0, most=MOST_DISTANCE, help=TERMS["distance"]
+    )
+
+
+def _over_distances(of: Weights, found: Ends) -> None:
+    """What becomes of the strongest pairs as their tokens stand farther apart."""
+    if turning(of):
+        heading("Over distances", "distance")
+        charts.draw([[over_distances(of, found.highest)]], "The scores of the strongest pairs over distances")
 
 
 def _strengths(of: Weights) -> None:
@@ -130,6 +148,7 @@ def _pairs(of: Weights, work: Jobs) -> None:
     _working(of, work, n_pairs)
     if (found := weights.known_pairs(of.key)) is not None:
         draw_pairs(of, found, n_pairs)
+        _over_distances(of, found)
 
 
 def _working(of: Weights, work: Jobs, n_pairs: int) -> None:

@@ -81,10 +81,17 @@ def weights_of(shown: Comparison, chosen: Selection) -> Weights:
     two = shown.b is not None and not shown.b.same_model(shown.a)
     sides = shown.sides if two else {"A": shown.a}
     head, kind = head_of(shown, chosen), chosen.of(Choices).circuit
-    asked = {side: weights.Asked(run.source.name, head, kind) for side, run in sides.items()}
+    apart = chosen.of(Choices).distance if kind == "qk" and any(turns(run, head) for run in sides.values()) else 0
+    asked = {side: weights.Asked(run.source.name, head, kind, distance=apart) for side, run in sides.items()}
     if two:
-        asked[DIFFERENCE] = weights.Asked(asked["B"].model, head, kind, less=asked["A"].model)
+        asked[DIFFERENCE] = weights.Asked(asked["B"].model, head, kind, asked["A"].model, apart)
     return Weights(sides, asked, SIDES[chosen.side or "difference"] if two else "A")
+
+
+def turns(run: Run, head: Head) -> bool:
+    """Whether rotary positions turn a head's queries and keys, so that its QK circuit depends on their distance."""
+    cfg = run.cfg
+    return cfg.positional_embedding_type == "rotary" and head[0] not in cfg.no_rope_layers
 
 
 def unchanged(shown: Comparison) -> str:
@@ -112,8 +119,9 @@ def token_of(run: Run, chosen: Selection) -> int | None:
 def folded(of: Weights) -> str:
     """What is counted in the reading, and what is not."""
     left_out = "Token embeddings alone: without positions, biases and what earlier layers write"
-    if of.kind == "qk" and any(run.cfg.positional_embedding_type == "rotary" for run in of.models.values()):
-        left_out = "Token embeddings alone, a key that many tokens before its query: without biases and earlier layers"
+    if of.kind == "qk" and any(turns(run, of.head) for run in of.models.values()):
+        apart = f"{of.key.distance} token{'' if of.key.distance == 1 else 's'}"
+        left_out = f"Token embeddings alone, keys {apart} before their query: without biases and earlier layers"
     with_norm = [side for side, run in of.models.items() if run.cfg.normalization_type is not None]
     if not with_norm:
         return f"{left_out}. {'These models have' if of.compares else 'This model has'} no norms."

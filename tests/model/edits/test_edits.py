@@ -184,7 +184,7 @@ TOUCHED: list[tuple[Edit, list[bool]]] = [  # L0H1, L1H1, L1H2
 
 @pytest.mark.parametrize(("edit", "expected"), TOUCHED)
 def test_which_heads_an_edit_reaches_into(edit: Edit, expected: list[bool]) -> None:
-    assert [touches(edit, head) for head in ((0, 1), (1, 1), (1, 2))] == expected
+    assert [touches(edit, head, CFG) for head in ((0, 1), (1, 1), (1, 2))] == expected
 
 
 def test_the_prompts_that_an_edit_takes_from_are_named() -> None:

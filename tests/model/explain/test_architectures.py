@@ -234,6 +234,14 @@ def test_a_query_key_circuit_is_the_score_of_two_tokens_so_far_apart(
     torch.testing.assert_close((matrix.A[WORDS] @ matrix.B[:, WORDS]).double(), expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_have_a_score_at_each_distance(kind: str, models: dict[str, Transformer]) -> None:
+    at = [HeadCircuit(models[kind], (1, 2), "qk", distance=distance) for distance in range(4)]
+    pairs = at[2].partners(40)[0].highest
+    expected = torch.stack([each.entries(pairs).values for each in at], -1)
+    torch.testing.assert_close(at[0].over_distances(pairs, 4).values, expected, rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("kind", READ)
 @torch.inference_mode()
 def test_an_output_value_circuit_is_what_attending_to_a_token_adds_to_logits(
