@@ -81,11 +81,15 @@ def products(
     equation: str,
     biases: Sequence[Float[Tensor, "..."]],
 ) -> tuple[Float[Tensor, "..."], ...]:
-    """The `product` with each of several; one product where they lie one behind the other, as in GPT-2's files."""
+    """The `product` with each of several; one product where they lie one behind the other.
+
+    All heads' may, as in GPT-2's files, or each head's, as in GPT-NeoX's.
+    """
     if torch.is_inference_mode_enabled():
-        joined, bias = _joined(matrices), _joined(biases)
-        if joined is not None and bias is not None:
-            return product(x, joined, equation, bias).chunk(len(matrices), dim=x.ndim - _axes(equation)[1])
+        for join, axis in ((_joined, x.ndim - _axes(equation)[1]), (_woven, -1)):
+            joined, bias = join(matrices), join(biases)
+            if joined is not None and bias is not None:
+                return product(x, joined, equation, bias).chunk(len(matrices), dim=axis)
     return tuple(product(x, W, equation, b) for W, b in zip(matrices, biases, strict=True))
 
 
@@ -129,14 +133,32 @@ def _few_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"]) -> F
 def _joined(parts: Sequence[Float[Tensor, "..."]]) -> Float[Tensor, "heads ..."] | None:
     """`torch.cat(parts)`, if without a copy they are slices of such a tensor, in this order."""
     first = parts[0]
-    shape, strides, begin = first.shape, first.stride(), first.data_ptr()
-    step = shape[0] * strides[0] * first.element_size()
+    if not _follow(parts, first.shape[0] * first.stride(0)):
+        return None
+    return first.as_strided((len(parts) * first.shape[0], *first.shape[1:]), first.stride())
+
+
+def _woven(parts: Sequence[Float[Tensor, "..."]]) -> Float[Tensor, "heads ..."] | None:
+    """`torch.cat(parts, -1)`, if without a copy each head's are slices of such a tensor, in this order."""
+    first = parts[0]
+    step = first.shape[-1] * first.stride(-1)
+    if first.stride(0) != len(parts) * step or not _follow(parts, step):
+        return None
+    return first.as_strided((*first.shape[:-1], len(parts) * first.shape[-1]), first.stride())
+
+
+def _follow(parts: Sequence[Float[Tensor, "..."]], step: int) -> bool:
+    """Whether they are alike, and each begins so many elements after the one before it in the same memory."""
+    first = parts[0]
+    memory, begin = first.untyped_storage().data_ptr(), first.data_ptr()
     for index, part in enumerate(parts[1:], 1):
-        if part.data_ptr() != begin + index * step or part.shape != shape or part.stride() != strides:
-            return None
-        if part.dtype != first.dtype or part.untyped_storage().data_ptr() != first.untyped_storage().data_ptr():
-            return None
-    return first.as_strided((len(parts) * shape[0], *shape[1:]), strides)
+        if part.data_ptr() != begin + index * step * first.element_size() or part.dtype != first.dtype:
+            return False
+        if part.shape != first.shape or part.stride() != first.stride():
+            return False
+        if part.untyped_storage().data_ptr() != memory:
+            return False
+    return True
 
 
 def _weighted_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"]) -> Float[Tensor, "few d_out"]:

@@ -12,6 +12,9 @@ from headlight.model.kernels import weights as taken
 from headlight.model.kernels.backend import force, measured
 from headlight.model.kernels.weights import FEW, product, products
 from headlight.model.layers import Attention
+from tests.model.families.architectures import Case
+from tests.model.families.architectures.gpt_neox import CONFIGS
+from tests.model.families.twins import noisy
 from tests.model.oracles import random_model
 
 TO_HEADS = "batch pos d_model, head d_model d_head -> batch pos head d_head"
@@ -87,6 +90,38 @@ def test_matrices_are_joined_only_in_the_order_in_which_they_lie(order: tuple[in
             assert_is_einsum(given, x, W, TO_HEADS, b)
 
 
+def woven(n_heads: int, d_model: int, d_head: int) -> tuple[list[Tensor], list[Tensor]]:
+    """Weights and biases of queries, keys and values as GPT-NeoX's files hold them: those of a head side by side."""
+    rows = normal(n_heads * 3 * d_head, d_model).unflatten(0, (n_heads, 3, d_head))
+    return [each.transpose(1, 2) for each in rows.unbind(1)], list(normal(n_heads, 3, d_head).unbind(1))
+
+
+@pytest.mark.usefixtures("however_small")
+def test_matrices_of_a_head_side_by_side_are_joined() -> None:
+    x, (matrices, biases) = normal(2, 2, 64), woven(3, 64, 8)
+    with torch.inference_mode():
+        for given, W, b in zip(products(x, matrices, TO_HEADS, biases), matrices, biases, strict=True):
+            assert_is_einsum(given, x, W, TO_HEADS, b)
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0), (0, 0, 1), (0, 1), (1, 2)])
+def test_matrices_of_a_head_are_not_joined_in_another_order_or_without_one(order: tuple[int, ...]) -> None:
+    x, of_all = normal(2, 2, 64), woven(3, 64, 8)
+    matrices, biases = ([parts[index] for index in order] for parts in of_all)
+    assert taken._woven(matrices) is None
+    with torch.inference_mode():
+        for given, W, b in zip(products(x, matrices, TO_HEADS, biases), matrices, biases, strict=True):
+            assert_is_einsum(given, x, W, TO_HEADS, b)
+
+
+def test_a_group_s_matrices_beside_those_of_all_heads_are_not_joined() -> None:
+    x, (matrices, biases) = normal(2, 2, 64), woven(3, 64, 8)
+    grouped = [matrices[0], *(W[:1] for W in matrices[1:])], [biases[0], *(b[:1] for b in biases[1:])]
+    with torch.inference_mode():
+        for given, W, b in zip(products(x, grouped[0], TO_HEADS, grouped[1]), *grouped, strict=True):
+            assert_is_einsum(given, x, W, TO_HEADS, b)
+
+
 @pytest.mark.usefixtures("however_small")
 def test_matrices_of_other_widths_or_in_other_memory_are_not_joined() -> None:
     x, (W_Q, W_K, _), other = normal(1, 1, 64), slices(3, 64, 8), normal(64, 3, 4).transpose(0, 1)
@@ -104,6 +139,17 @@ def test_queries_keys_and_values_of_a_gpt2_folder_are_read_as_one(tmp_path: Path
     joined = taken._joined((attn.W_Q, attn.W_K, attn.W_V))
     assert joined is not None
     assert torch.equal(joined, torch.cat((attn.W_Q, attn.W_K, attn.W_V)))
+
+
+def test_queries_keys_and_values_of_a_gpt_neox_folder_are_read_as_one(tmp_path: Path) -> None:
+    noisy(Case(CONFIGS["parallel"])).save_pretrained(tmp_path)
+    attn = load(tmp_path).blocks[0].attn
+    assert isinstance(attn, Attention)
+    for parts in ((attn.W_Q, attn.W_K, attn.W_V), (attn.b_Q, attn.b_K, attn.b_V)):
+        joined = taken._woven(parts)
+        assert joined is not None
+        assert joined.data_ptr() == parts[0].data_ptr()
+        assert torch.equal(joined, torch.cat(parts, -1))
 
 
 def test_all_else_is_the_einsum_itself(monkeypatch: pytest.MonkeyPatch) -> None:
