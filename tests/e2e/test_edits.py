@@ -91,7 +91,7 @@ def test_an_edit_is_switched_off_and_on(app: Driver) -> None:
     app.open(prompt=PROMPT, heads="1.0", edits="ablate:1.0,1.1:zero:")
     expect(app.fed).to_have_count(2)
     _open_drawer(app)
-    app.page.locator(".st-key-headlight-edit-0").locator("label").first.click()
+    app.page.locator(".st-key-headlight-edits").get_by_role("switch").click()
     expect(app.fed).to_have_count(1)
     app.page.wait_for_url(re.compile("edits_off=0"))
     app.settle()
@@ -101,7 +101,7 @@ def test_an_edit_is_switched_off_and_on(app: Driver) -> None:
     expect(app.fed).to_have_count(1)
     app.settle()
     assert "edits_off=0" in app.page.url
-    app.page.locator(".st-key-headlight-edit-0").locator("label").first.click()
+    app.page.locator(".st-key-headlight-edits").get_by_role("switch").click()
     expect(app.fed).to_have_count(2)
     app.page.wait_for_url(re.compile(r"^(?!.*edits_off)"))
     app.settle()
@@ -109,7 +109,7 @@ def test_an_edit_is_switched_off_and_on(app: Driver) -> None:
     expect(app.fed).to_have_count(1)
     app.settle()
     assert "edits_off=0" in app.page.url
-    switch = app.page.locator(".st-key-headlight-edit-0").get_by_role("switch")
+    switch = app.page.locator(".st-key-headlight-edits").get_by_role("switch")
     expect(switch).not_to_be_checked()
 
 

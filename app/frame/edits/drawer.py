@@ -5,10 +5,11 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Link
+from headlight.app.components import Link, Switch
 from headlight.app.frame import bars, means
 from headlight.app.frame.edits import effect, form
 from headlight.app.glossary import TERMS
+from headlight.app.parts import options
 from headlight.app.runs import shown as pages
 from headlight.app.selection import Selection
 from headlight.model.edits import Edit, describe, sources
@@ -63,23 +64,13 @@ def _content(seen: Selection) -> None:
 
 def _row(place: int, edit: Edit, seen: Selection) -> None:
     on = place not in seen.edits_off and seen.prompt_b is None
-    with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-edit-{place}"):
-        st.toggle(
-            f"Edit {place + 1}",
-            label_visibility="collapsed",
-            **selection.tie(f"edit_on_{place}", on, lambda to: _switch(place, to)),
-        )
-        from_where = " from " + " − ".join(f"“{prompt}”" for prompt in sources(edit)) if sources(edit) else ""
-        st.text(f"{describe(edit)}{from_where}")
-        st.button(
-            "Remove",
-            key=form.key(f"remove_{place}"),
-            type="tertiary",
-            icon=":material/close:",
-            help=f"Remove edit {place + 1}",
-            on_click=_remove,
-            args=(place,),
-        )
+    from_where = " from " + " − ".join(f"“{prompt}”" for prompt in sources(edit)) if sources(edit) else ""
+    options.row(
+        Switch(f"edit_on_{place}", f"{describe(edit)}{from_where}", on, lambda to: _switch(place, to)),
+        bars.link(f"remove_{place}", "Remove", lambda: _remove(place), f"Remove edit {place + 1}"),
+        name=f"edit {place}",
+        whole=True,
+    )
 
 
 def _switch(place: int, on: bool) -> None:

@@ -12,6 +12,7 @@ from headlight.app.runs import runs
 from headlight.app.runs.prompts import examples
 from headlight.app.selection import from_query
 from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, describe, to_text
+from tests.app.conftest import Options
 from tests.places import MAIN
 
 PROMPT, OTHER = "one two three one two three", "one three two three two one"
@@ -78,7 +79,7 @@ MADE: list[tuple[dict[str, object], Edit]] = [
 @pytest.mark.parametrize(
     ("filled", "edit"), MADE, ids=lambda each: describe(each) if not isinstance(each, dict) else ""
 )
-def test_every_kind_is_made_by_its_form(page: AppTest, filled: dict[str, object], edit: Edit) -> None:
+def test_every_kind_is_made_by_its_form(page: AppTest, filled: dict[str, object], edit: Edit, options: Options) -> None:
     _run(page)
     before = [text for text in _texts(page) if "most likely next" in text]
     for field, value in filled.items():
@@ -86,25 +87,22 @@ def test_every_kind_is_made_by_its_form(page: AppTest, filled: dict[str, object]
         _run(page)
     _add(page)
     assert _edits(page) == (edit,)
-    assert any(text.startswith(describe(edit)) for text in _texts(page))
+    assert options.drawn["edit_on_0"].label.startswith(describe(edit))
     likely = [text for text in _texts(page) if "most likely next" in text]
     assert likely[:1] == before
     assert len(likely) == 2
     assert any("KL(A ‖ B)" in text for text in _texts(page))
 
 
-def test_an_edit_is_switched_off_and_another_removed(page: AppTest) -> None:
+def test_an_edit_is_switched_off_and_another_removed(page: AppTest, options: Options) -> None:
     edits = (Drop(0), Drop(1), FreezePatterns())
     page.query_params["edits"] = " ".join(map(to_text, edits))
     page.query_params["edits_off"] = "2"
     _run(page)
-    switches = [toggle for toggle in page.toggle if toggle.label.startswith("Edit ")]
-    assert [toggle.value for toggle in switches] == [True, True, False]
-    switches[1].set_value(False)
-    _run(page)
+    assert [options.drawn[f"edit_on_{place}"].value for place in range(3)] == [True, True, False]
+    options.change(page, "edit_on_1", False)
     assert page.query_params["edits_off"] == "1 2"
-    page.button("edits.remove_0").click()
-    _run(page)
+    options.change(page, "remove_0", None)
     assert _edits(page) == edits[1:]
     assert page.query_params["edits_off"] == "0 1"
     assert not any("KL(A" in text for text in _texts(page))
