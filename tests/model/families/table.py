@@ -5,13 +5,13 @@ sums: on another they come out a little different, but as small.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headlight.model import load
+from headlight.model import load, load_seq2seq
 from tests.bench.table import README, put_into
-from tests.model.families import architectures
+from tests.model.families import architectures, seq2seq_twins
 from tests.model.families.architectures import Case
 from tests.model.families.twins import differences, noisy
 
@@ -36,7 +36,19 @@ def largest(case: Case) -> tuple[float, ...]:
     theirs = noisy(case)
     with tempfile.TemporaryDirectory() as folder:
         theirs.save_pretrained(folder)
-        found = list(differences(case, load(folder), theirs))
+        return _by_kind(differences(case, load(folder), theirs))
+
+
+def largest_of_seq2seq(name: str) -> tuple[float, ...]:
+    """The same of an encoder-decoder, by the name of its config."""
+    theirs = seq2seq_twins.noisy(seq2seq_twins.CONFIGS[name], "untied" in name)
+    with tempfile.TemporaryDirectory() as folder:
+        theirs.save_pretrained(folder)
+        return _by_kind(seq2seq_twins.differences(load_seq2seq(folder), theirs))
+
+
+def _by_kind(differences: Iterable[tuple[str, float]]) -> tuple[float, ...]:
+    found = list(differences)
     return tuple(max(difference for what, difference in found if kind in what) for kind in KINDS)
 
 
@@ -45,6 +57,8 @@ def rows() -> Iterator[Row]:
     found: dict[str, list[tuple[float, ...]]] = {}
     for name, case in architectures.every():
         found.setdefault(name.partition(":")[0], []).append(largest(case))
+    for name in seq2seq_twins.CONFIGS:
+        found.setdefault(name.partition(":")[0], []).append(largest_of_seq2seq(name))
     for name in sorted(found):
         yield Row(name, len(found[name]), tuple(max(of_kind) for of_kind in zip(*found[name], strict=True)))
 
