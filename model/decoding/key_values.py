@@ -29,6 +29,10 @@ class KeyValueCache(Tap):
     def within(self, prefix: str) -> Tap:
         return _Within(self, prefix)
 
+    def clear(self) -> None:
+        """Forget all, before a run of the whole text anew."""
+        self._kept.clear()
+
     def select(self, rows: Int[Tensor, " chosen"]) -> None:
         """Go on with these rows of the batch, in this order; a row can be chosen more than once."""
         for kept in self._kept.values():

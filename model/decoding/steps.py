@@ -63,17 +63,29 @@ class _PromptSteps(Steps):
         cfg = model.cfg
         check_tokens("prompt", prompt, mask, n_ctx=cfg.n_ctx, d_vocab=cfg.d_vocab)
         self.prompt, self.n_free, self.d_vocab = prompt, cfg.n_ctx - prompt.shape[1], cfg.d_vocab
-        self._model, self._mask = model, mask
+        self._model, self._mask, self._so_far = model, mask, prompt[:, :0]
 
     def _run(self, tokens: Int[Tensor, "row new"]) -> Float[Tensor, "row d_vocab"]:
         last = self._last_real(tokens)
-        resid = self._model(
-            tokens, self._mask, tap=self._tap, stop_at_layer=self._model.cfg.n_layers, n_past=self._n_past
-        )
+        self._so_far, n_past = torch.cat([self._so_far, tokens], dim=1), self._n_past
+        if self._outgrows(tokens.shape[1]):
+            self._cache.clear()
+            tokens, n_past = self._so_far, 0
+        resid = self._model(tokens, self._mask, tap=self._tap, stop_at_layer=self._model.cfg.n_layers, n_past=n_past)
         normalized = self._model.to_unembed(resid, self._tap)
         rows = torch.arange(len(tokens), device=tokens.device)
         # The logits of all positions of a long prompt would be larger than the model.
         return self._model.unembed(normalized[rows, last].unsqueeze(1), self._tap.within("unembed")).squeeze(1)
+
+    def _outgrows(self, n_new: int) -> bool:
+        """Whether with the new tokens the text is longer than the context beyond which all positions turn otherwise.
+
+        Source: Phi3ForCausalLM in transformers, which runs the text anew there as well.
+        """
+        scaling = self._model.cfg.rotary_scaling
+        if scaling is None or scaling.kind != "longrope" or scaling.original_n_ctx is None:
+            return False
+        return 0 < self._n_past <= scaling.original_n_ctx < self._n_past + n_new
 
     def _last_real(self, tokens: Int[Tensor, "row new"]) -> Int[Tensor, " row"] | int:
         """The index of each row's last token that is not padding; the mask grows along with the tokens."""
@@ -86,6 +98,7 @@ class _PromptSteps(Steps):
 
     def select(self, rows: Int[Tensor, " chosen"]) -> None:
         super().select(rows)
+        self._so_far = self._so_far[rows]
         self._mask = None if self._mask is None else self._mask[rows]
 
 

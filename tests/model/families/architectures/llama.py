@@ -49,7 +49,7 @@ CONFIGS = {
         rope_parameters={
             "rope_type": "longrope",
             "rope_theta": 500.0,
-            "original_max_position_embeddings": 8,
+            "original_max_position_embeddings": 4,  # a Llama's old keys transformers turns no more
             "short_factor": [1.0, 1.5, 2.0],
             "long_factor": [2.0, 3.0, 5.0],
         },

@@ -7,6 +7,13 @@ from tests.model.families.architectures.llama import SIZES
 SPECIAL = {"pad_token_id": None, "bos_token_id": 1, "eos_token_id": 2}
 PHI3 = {name: value for name, value in SIZES.items() if name != "head_dim"} | SPECIAL
 
+LONGROPE = PHI3 | {
+    "hidden_size": 40,
+    "num_key_value_heads": 5,
+    "partial_rotary_factor": 0.75,
+    "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5, 2.0], "long_factor": [2.0, 3.0, 5.0]},
+}
+
 CONFIGS = {
     "grouped": Phi3Config(**SIZES | SPECIAL),
     "part of a head turned, window, tied": Phi3Config(
@@ -15,10 +22,6 @@ CONFIGS = {
         sliding_window=5,
         tie_word_embeddings=True,
     ),
-    "longrope, part of a head turned": Phi3Config(
-        **PHI3 | {"hidden_size": 40, "num_key_value_heads": 5},
-        partial_rotary_factor=0.75,
-        original_max_position_embeddings=4,  # less than a prompt: transformers begins anew where a text outgrows it
-        rope_scaling={"type": "longrope", "short_factor": [1.0, 1.5, 2.0], "long_factor": [2.0, 3.0, 5.0]},
-    ),
+    "longrope, part of a head turned": Phi3Config(**LONGROPE, original_max_position_embeddings=4),
+    "longrope, outgrown while it writes": Phi3Config(**LONGROPE, original_max_position_embeddings=8),
 }
