@@ -98,6 +98,11 @@ def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
     return Attention(weights, nothing.masked_fill(masked, -torch.inf), nothing[0])
 
 
+def to_sink(run: Run, head: Head) -> Float[Tensor, " query"] | None:
+    """What of each query's weight goes to the head's sink, which stands for no key; None where heads have none."""
+    return attend(run, *head).to_sink if run.cfg.use_attention_sinks else None
+
+
 def cells(attended: Attention, how: How) -> Cells:
     """The chosen measure on the run's own units."""
     weights = attended.weights

@@ -67,6 +67,8 @@ class AttentionReport:
             tables["apart"] = _apart(self.heads, self.apart)
         if self.cells and with_cells:
             tables["cells"] = _cells(self.heads, self.cells)
+        if sinks := _sinks(shown, self.heads):
+            tables["sinks"] = columns(["head", "run", "position", "share that goes to the sink"], sinks)
         if self.divergence:
             tables["divergence"] = _divergence(self.divergence)
         return tables
@@ -126,6 +128,17 @@ def _cells(heads: Sequence[Head], cells: Mapping[str, Measure]) -> Table:
         for (query, key), value in finite(measure.values[slot])
     ]
     return columns(["head", "run", "query", "key", next(iter(cells.values())).name], rows)
+
+
+def _sinks(shown: Comparison, heads: Sequence[Head]) -> list[tuple[Cell, ...]]:
+    """What of each query's weight goes to no key; nothing where heads have no sinks."""
+    return [
+        (head_name(head), side, position, share)
+        for head in heads
+        for side, run in shown.sides.items()
+        if (shares := fields.to_sink(run, head)) is not None
+        for position, share in enumerate(shares.tolist())
+    ]
 
 
 def _apart(heads: Sequence[Head], apart: Measure) -> Table:

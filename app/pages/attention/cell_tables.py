@@ -7,7 +7,7 @@ from streamlit.elements.lib.column_types import ColumnConfig
 
 from headlight.app import selection
 from headlight.app.components import Several
-from headlight.app.pages.attention.head_tables import draw_scores
+from headlight.app.pages.attention.head_tables import SINK, draw_scores
 from headlight.app.parts import options
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import SIDES
@@ -47,7 +47,7 @@ def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> N
             heading(f"{head_name(head)} {caption}")
             st.caption(said_of_cells(how))
             cells = fields.on_axis(shown, side, head, how, axis).numpy()
-            columns = with_sums(cells, axis, how, now.queries, now.keys)
+            columns = with_sums(cells, axis, how, now.queries, now.keys) | _to_sink(shown, side, head, how, axis)
             st.dataframe(
                 columns,
                 column_config={key: _column(key) for key in columns if key},
@@ -56,6 +56,14 @@ def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> N
                 alt=f"{fields.title(how.show)} of {head_name(head)} {caption}: "
                 "row the one that looks, column the one seen",
             )
+
+
+def _to_sink(shown: Comparison, side: Side, head: Head, how: How, axis: Axis) -> Columns:
+    """A column of what of each query's weight goes to the head's sink, beside the weights on the run's own tokens."""
+    if how != How() or shown.b is not None or axis.groups != (None,) or len(selection.current().queries) > 1:
+        return {}
+    shares = fields.to_sink(shown.a, head)
+    return {} if shares is None else {SINK: shares.numpy()}
 
 
 def said_of_cells(how: How) -> str:

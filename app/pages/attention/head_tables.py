@@ -20,6 +20,7 @@ from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 
 MOST_ALIKE = 8
+SINK = "To the sink"  # the share of the weights that goes to no key
 
 
 def draw(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> None:
@@ -62,7 +63,18 @@ def scores_table(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> dic
         elif shown.b is not None:
             values = score(shown, key, axis)
             table[each.title] = [float(values[head]) if side == DIFFERENCE else float("nan") for head, side in rows]
+    if any(run.cfg.use_attention_sinks for run in shown.runs):
+        table[SINK] = [_to_sink(shown, head, side) for head, side in rows]
     return table
+
+
+def _to_sink(shown: Comparison, head: Head, side: str) -> float:
+    """The mean share of a head's weights that goes to its sink; none where it has none."""
+    means = {}
+    for name, run in shown.sides.items():
+        shares = fields.to_sink(run, head)
+        means[name] = 0.0 if shares is None else float(shares.mean())
+    return means["B"] - means["A"] if side == DIFFERENCE else means[side]
 
 
 def _of_side(shown: Comparison, key: str, head: Head, side: str) -> float:

@@ -17,7 +17,7 @@ from headlight.model.explain.circuits import HeadCircuit, compositions
 from headlight.model.explain.lens import logit_lens
 from headlight.model.explain.logits import attribution_by_source, writes_of
 from headlight.model.explain.parts import parts_at
-from headlight.model.fields import How, attention_of, cells
+from headlight.model.fields import How, attention_of, cells, to_sink
 from headlight.model.head import attend, inside
 from headlight.model.roles.copying import copying
 from tests.tiny import KINDS, open_tiny
@@ -130,6 +130,15 @@ def test_the_lengths_of_writes_are_those_of_what_is_written(kind: str, runs: dic
         logsumexp = attention_of(run, (layer, head)).logsumexp[POSITION]
         scores = attention_of(run, (layer, head)).scores[POSITION]
         torch.testing.assert_close((scores - logsumexp).exp(), pattern, **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_and_what_goes_to_the_sink_sum_to_one(kind: str, runs: dict[str, Run]) -> None:
+    run = runs[kind]
+    shares, sums = to_sink(run, (1, 2)), attend(run, 1, 2).pattern.sum(-1)
+    assert (shares is not None) == run.cfg.use_attention_sinks
+    torch.testing.assert_close(sums if shares is None else sums + shares, torch.ones_like(sums), **CLOSE)
+    assert shares is None or shares.min() > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
