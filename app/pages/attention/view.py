@@ -45,6 +45,7 @@ UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
 def render(shown: Comparison) -> None:
     """The token strip, the grid of all heads and the chosen ones."""
     _options()
+    _say_before_norm(shown)
     now = selection.current()
     own = now.of(Choices)
     axis = shown.keep(("axis", own.unit), lambda: axis_of(shown, own.unit, now.align))
@@ -93,6 +94,16 @@ def _options() -> None:
     )
     if own.unit != "token" and own.show != "weight":
         st.caption("Words and sentences show weights only: a score or a value-weighted cell belongs to single tokens.")
+
+
+def _say_before_norm(shown: Comparison) -> None:
+    """How the enlarged heads' writes differ from the grid's, where a norm stands behind the heads."""
+    own = selection.current().of(Choices)
+    if own.show == "write" and any(run.cfg.use_normalization_before_and_after for run in shown.runs):
+        st.caption(
+            "This model normalises what the heads of a layer give together. The grid and the tables divide each write "
+            "by that norm's scale at the query; the enlarged heads show it before that."
+        )
 
 
 def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:

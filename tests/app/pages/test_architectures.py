@@ -34,7 +34,7 @@ MORE: dict[str, list[dict[str, str]]] = {  # what else is asked of a page
     "patching": [{"prompt_b": OTHER}],
     "why": [{"table": "1"}],
     "residual": [{"table": "1"}],
-    "attention": [{"table": "1", "heads": "L1H2"}],
+    "attention": [{"table": "1", "heads": "L1H2"}, {"show": "write", "heads": "L1H2"}],
 }
 BEGIN, END = "<!-- pages: make pages -->", "<!-- end of pages -->"
 WORKS, NOT = "✓", "–"
