@@ -83,6 +83,7 @@ def test_a_page_shows_its_numbers_or_says_why_not(
     found[kind, slug] = not lacking, tuple(dict.fromkeys(said))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("slug", EXPORTED)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_page_shows_can_be_taken_along(

@@ -41,6 +41,7 @@ FAMILIES = (
 OF_EXPERTS = {"hook_gate": "hook_pre", "hook_pre": "hook_pre_linear"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in CASES if name.partition(":")[0] in FAMILIES])
 @torch.no_grad()
 def test_every_activation_is_that_of_transformer_lens(name: str, tmp_path: Path) -> None:
