@@ -97,7 +97,7 @@ KINDS: dict[str, dict[str, Any]] = {
 # Whose architecture each kind has, in what matters to the pages.
 FAMILIES: dict[str, str] = {
     "gpt2-like": "gpt2, gpt_bigcode, opt",
-    "llama-like": "llama, mistral, qwen2, phi3, gemma, olmo, smollm3, starcoder2",
+    "llama-like": "llama, mistral, qwen2, phi3, gemma, olmo, seed_oss, smollm3, starcoder2",
     "gemma2-like": "gemma2, gemma3",
     "neox-like": "gpt_neox, gptj, phi, stablelm, cohere",
     "bloom-like": "bloom, falcon",
