@@ -49,6 +49,7 @@ def test_stored_matrices_are_the_files_own_and_give_float32s_logits(folder: Path
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", FIRST)
 @torch.no_grad()
 def test_every_architecture_computes_with_stored_matrices(family: str, tmp_path: Path) -> None:

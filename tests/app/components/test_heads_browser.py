@@ -100,6 +100,7 @@ def test_the_legend_names_measure_unit_and_symmetric_limits(open_heads: Open) ->
     assert ticks[-1] >= largest - 1e-3
     assert ticks[2] == 0
     own = open_heads("b=1&heads=2&show=score&own=1")
+    expect(own.locator(".range", has_text="±")).to_have_count(6)  # written as the panels come
     ranges = [number(text.replace("±", "")) for text in own.locator(".range").all_inner_texts()]
     for head in (0, 1):
         assert ranges[3 * head] == ranges[3 * head + 1] == pytest.approx(largest_score(head), rel=0.1)

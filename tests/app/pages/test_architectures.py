@@ -42,6 +42,9 @@ MORE: dict[str, list[dict[str, str]]] = {  # what else is asked of a page
 BEGIN, END = "<!-- pages: make pages -->", "<!-- end of pages -->"
 WORKS, NOT = "✓", "–"
 
+# Most of what tells architectures from GPT-2 is in these; `make test-all` has the others too.
+TELLING, THOROUGH = ("gemma2-like", "gpt_oss-like", "bert-like"), pytest.mark.thorough
+
 found: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where variants of a run travel side by side
@@ -54,7 +57,7 @@ def _sentences(page: AppTest, refused: Sequence[str], name: str) -> tuple[str, .
 
 
 @pytest.mark.parametrize("slug", TITLES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind if kind in TELLING else pytest.param(kind, marks=THOROUGH) for kind in KINDS])
 def test_a_page_shows_its_numbers_or_says_why_not(
     kind: str, slug: str, tmp_path: Path, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
