@@ -32,6 +32,10 @@ class TrainingError(HeadlightError):
     """Training data that cannot be used, or a run that cannot begin or go on."""
 
 
+class ScanError(HeadlightError):
+    """A scan of a corpus that cannot be read, begun or gone on with."""
+
+
 class HookError(HeadlightError):
     """An activation name that the model does not have, or a hook function that returns the wrong thing."""
 

@@ -17,7 +17,8 @@ from tests.places import ROOT
 LEVELS = [
     "model.errors",
     "model.config model.hooks model.cache model.files model.source model.kernels.backend model.text.labels",
-    "model.kernels model.analysis",
+    "model.kernels model.analysis model.corpus.checked model.corpus.tree",
+    "model.corpus.reading",
     "model.layers model.text model.inputs model.hooked model.seq2seq_config",
     "model.edits model.blocks model.overflow model.read_ahead",
     "model.transformer model.seq2seq",
@@ -32,6 +33,7 @@ LEVELS = [
     "model.fields",
     "model.families model.decoding model.patching model.roles",
     "model.loading",
+    "model.corpus",
     "model.reports",
     "model",
     "model.training",
@@ -80,7 +82,7 @@ PAGES_MAY_NAME |= {
     "model.axis",
     "model.fields",
 }
-PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles"}
+PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles", "model.corpus.tree"}
 MAY_RUN_MODELS = {"app.runs", "app.analyses"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
@@ -88,6 +90,7 @@ THIRD_PARTY = {
     "model": {"torch", "einops", "jaxtyping"},
     "model.analysis": {"torch", "einops", "jaxtyping", "rapidfuzz"},
     "model.roles": {"torch", "jaxtyping", "numpy"},
+    "model.corpus": {"torch", "jaxtyping", "numpy"},
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
     "model.text": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
     "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm", "matplotlib lazily"},
