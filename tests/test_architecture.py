@@ -31,7 +31,7 @@ LEVELS = [
     "model.comparison",
     "model.axis model.explain",
     "model.fields",
-    "model.families model.decoding model.patching model.roles",
+    "model.families model.decoding model.patching model.roles model.parallel",
     "model.loading",
     "model.corpus",
     "model.reports",

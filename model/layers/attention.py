@@ -128,7 +128,7 @@ class Attention(nn.Module):
         tap: Tap,
     ) -> Float[Tensor, "_ query head d_value"]:
         """Every head's mixture of values, weighted by its pattern."""
-        _Attended(q, k, rule).leave(tap)
+        Attended(q, k, rule).leave(tap)
         drops = self.training and self.dropout.p
         if not drops and rule.is_plain and (z := kernels.attend(q, k, v, rule.mask, rule.attn_scale, tap)) is not None:
             return z
@@ -193,7 +193,7 @@ def build_attention(cfg: TransformerConfig, layer: int) -> Attention:
     return (GroupedQueryAttention if cfg.is_grouped else Attention)(cfg, layer)
 
 
-class _Attended:
+class Attended:
     """What a layer's scores and pattern are computed from when they are read after the pass, in the pass's own steps.
 
     Scores that were read are kept for the pattern: both together take one product and no more memory than they are.

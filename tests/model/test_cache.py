@@ -7,7 +7,7 @@ from transformer_lens.utilities import get_act_name
 from headlight.model import ActivationCache
 from headlight.model.cache import activation_name
 from headlight.model.errors import HookError
-from headlight.model.layers.attention import _Attended
+from headlight.model.layers.attention import Attended
 from tests.model.lens_twin import lens_twin
 from tests.model.oracles import random_model, random_tokens
 
@@ -70,8 +70,8 @@ def test_patterns_are_computed_when_first_read_and_are_those_of_the_pass(
     model, tokens = random_model(n_ctx=300), random_tokens(n_pos=n_tokens)
     names = [name for name in model.hook_names if not name.endswith("result")]
     seen: list[str] = []
-    for name, see in (("scores", _Attended.scores), ("pattern", _Attended.pattern)):
-        monkeypatch.setattr(_Attended, name, lambda self, name=name, see=see: seen.append(name) or see(self))
+    for name, see in (("scores", Attended.scores), ("pattern", Attended.pattern)):
+        monkeypatch.setattr(Attended, name, lambda self, name=name, see=see: seen.append(name) or see(self))
     with torch.inference_mode():
         _, kept = model.run_with_cache(tokens, lambda name: name.endswith(("attn_scores", "pattern")))
         _, cache = model.run_with_cache(tokens)
