@@ -90,7 +90,7 @@ THIRD_PARTY = {
     "model": {"torch", "einops", "jaxtyping"},
     "model.analysis": {"torch", "einops", "jaxtyping", "rapidfuzz"},
     "model.roles": {"torch", "jaxtyping", "numpy"},
-    "model.corpus": {"torch", "jaxtyping", "numpy"},
+    "model.corpus": {"torch", "jaxtyping", "numpy", "pyarrow lazily", "datasets lazily", "ray lazily"},
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
     "model.text": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
     "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm", "matplotlib lazily"},

@@ -1,0 +1,79 @@
+"""Documents cut into sequences, and sequences put together into batches."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+SHORTEST = 2  # tokens, of which the second has something to look at
+MOST_CUT = 2**20  # sequences of one document, which a sequence's number has room for
+
+
+@dataclass(frozen=True)
+class CutSequence:
+    """Some tokens of a document, a beginning-of-sequence token before them if asked for; `start` is the first one's
+    place in the document.
+    """
+
+    document: int
+    name: str
+    number: int
+    start: int
+    tokens: tuple[int, ...]
+
+    @property
+    def identity(self) -> int:
+        """A number that no other sequence of the corpus has, small enough for a float64 to hold it exactly."""
+        return self.document * MOST_CUT + self.number
+
+    def lot(self, seed: int) -> int:
+        """The number that this sequence draws: 62 bits that only the seed and its identity decide."""
+        return lot(seed, self.identity)
+
+
+def lot(seed: int, identity: int) -> int:
+    """62 bits drawn for something by its number and the seed: the same whoever asks, and whenever."""
+    digest = hashlib.blake2b(f"{seed}:{identity}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 2
+
+
+def cut(document: int, name: str, tokens: Sequence[int], length: int, bos: int | None) -> list[CutSequence]:
+    """A document's tokens in sequences of one length, the last as long as what is left.
+
+    The rest is left out where it is too short to look at anything.
+    """
+    before = () if bos is None else (bos,)
+    step = length - len(before)
+    cuts = [(start, (*before, *tokens[start : start + step])) for start in range(0, len(tokens), step)][:MOST_CUT]
+    whole = [(start, row) for start, row in cuts if len(row) >= SHORTEST]
+    return [CutSequence(document, name, number, start, row) for number, (start, row) in enumerate(whole)]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sequences side by side, padded on the right; `mask` is 1 for real tokens, None where all are."""
+
+    sequences: Sequence[CutSequence]
+    tokens: Int[Tensor, "batch pos"]
+    lengths: Int[Tensor, " batch"]
+    mask: Int[Tensor, "batch pos"] | None
+
+
+def batches(sequences: Sequence[CutSequence], size: int) -> Iterator[Batch]:
+    """The sequences in batches of so many, long ones first, so that little is padded."""
+    in_order = sorted(sequences, key=lambda sequence: -len(sequence.tokens))
+    for first in range(0, len(in_order), size):
+        yield batch(in_order[first : first + size])
+
+
+def batch(sequences: Sequence[CutSequence]) -> Batch:
+    """Sequences as one batch."""
+    lengths = torch.tensor([len(sequence.tokens) for sequence in sequences])
+    tokens = torch.zeros(len(sequences), int(lengths.max()), dtype=torch.long)
+    for row, sequence in zip(tokens, sequences, strict=True):
+        row[: len(sequence.tokens)] = torch.tensor(sequence.tokens)
+    real = torch.arange(tokens.shape[1]) < lengths[:, None]
+    return Batch(sequences, tokens, lengths, None if real.all() else real.long())
