@@ -20,6 +20,10 @@ class ModelNotFoundError(HeadlightError):
     """No model of that name is embedded, on the disk or to be had from the hub."""
 
 
+class TooLargeError(HeadlightError):
+    """A model that would take more memory than there is."""
+
+
 class InputError(HeadlightError):
     """A prompt, or token ids, that the model cannot take."""
 

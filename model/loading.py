@@ -20,10 +20,14 @@ from headlight.model.families import (
     seq2seq_skeleton,
     skeleton,
 )
+from headlight.model.families.family import Opening
 from headlight.model.families.lora import base_folder, is_adapter
 from headlight.model.families.resemblance import resembled
-from headlight.model.families.tensors import model_type, vectors_in_float32
-from headlight.model.families.transformer_lens import PICKLES
+from headlight.model.families.room import Estimate
+from headlight.model.families.room import estimate as estimate_of
+from headlight.model.families.tensors import model_type, read_safetensors, vectors_in_float32, weight_files
+from headlight.model.families.transformer_lens import PICKLES, read_pickle
+from headlight.model.host import HERE, Host
 from headlight.model.read_ahead import is_large
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.source import Source
@@ -62,12 +66,29 @@ def _classifiers() -> dict[str, Path]:
     return {head.parent.name: head.parent for head in EMBEDDED.glob(f"*/{CLASSIFIER}")}
 
 
+def estimate(source: str | Path, dtype: DType = "stored", revision: str | None = None) -> Estimate:
+    """What `load` will take, and a pass through the model: bytes of memory and seconds, of which its text tells.
+
+    Next to nothing of the weights is read for it; but a hub name is fetched, if it was not before.
+
+    Raises:
+        CheckpointError: the files are damaged or of no kind that is known.
+        ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
+    """
+    path, _ = _locate(source, revision)
+    if path.suffix in PICKLES:
+        return estimate_of([path], list(read_pickle(path).values()), dtype)
+    files = weight_files(path) if path.is_dir() else (path,)
+    return estimate_of(files, [tensor for file in files for tensor in read_safetensors(file).values()], dtype)
+
+
 def load(
     source: str | Path,
     revision: str | None = None,
     *,
     allow_pickle: bool = True,
     dtype: DType = "stored",
+    host: Host = HERE,
     **config_overrides: Any,
 ) -> Transformer:
     """Open an embedded model by name, a folder or file by path, or a hub name; names are looked up in this order.
@@ -79,13 +100,15 @@ def load(
 
     The parameters are views of the memory-mapped files and take no gradient. `dtype` is what matrices are kept in:
     "float32", to which others are converted, "stored", whatever the files hold, of which nothing is copied, or
-    "bfloat16"; everything is computed in float32. The model's `source` says where
-    they came from, and its `tokenizer` is None if none lies beside them.
+    "bfloat16"; everything is computed in float32. What is larger than memory opens as it is stored, and each pass reads
+    it layer by layer; that a large model holds NaN or infinite values, only a pass tells. `host` hears how many bytes
+    are done. The model's `source` says where they came from, and its `tokenizer` is None if none lies beside them.
 
     Raises:
         CheckpointError: the files are damaged or of no kind that is known, or a tensor is not what it should be.
         ConfigError: settings that are missing, contradictory or not supported.
         ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
+        TooLargeError: what has to be converted to `dtype` does not fit in memory.
     """
     _check_names(config_overrides)
     path, commit = _locate(source, revision)
@@ -100,7 +123,7 @@ def load(
         raise CheckpointError(f"{path.name} is a pickle, which is not opened here. Save the tensors as safetensors.")
     family = _family(path, path.name)
     with _no_collection():
-        checkpoint = FAMILIES[family].read(path, config_overrides, dtype)
+        checkpoint = FAMILIES[family].read(path, config_overrides, Opening(dtype, host))
         model = build(checkpoint)
     model.source = Source(str(source), path, family, checkpoint.files, commit, checkpoint.note or _merged(path))
     model.tokenizer = _tokenizer(path if has_tokenizer(path) else base_folder(path), model.cfg.d_vocab)
@@ -127,16 +150,17 @@ def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
     return tokenizer
 
 
-def load_seq2seq(source: str | Path) -> Seq2SeqTransformer:
+def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer:
     """Open an encoder-decoder: an embedded one by name, or a folder that `save_seq2seq` or transformers wrote.
 
-    The parameters are float32 and take no gradient. The model's `source` says where they came from; a tokenizer is None
-    where the folder holds none that can be read, as Marian's cannot.
+    The parameters are float32 and take no gradient. `host` hears how many bytes are done. The model's `source` says
+    where they came from; a tokenizer is None where the folder holds none that can be read, as Marian's cannot.
 
     Raises:
         CheckpointError: the files are damaged or of no kind that is known, or a tensor is not what it should be.
         ConfigError: settings that are missing, contradictory or not supported.
         ModelNotFoundError: nothing of that name is embedded or on the disk.
+        TooLargeError: it does not fit in memory.
     """
     path = _embedded().get(str(source), Path(os.path.expanduser(source)).absolute())
     if not os.path.exists(path):
@@ -152,7 +176,7 @@ def load_seq2seq(source: str | Path) -> Seq2SeqTransformer:
         kinds = " or ".join(family.description for family in SEQ2SEQ_FAMILIES.values())
         raise CheckpointError(f"{path.name} is not an encoder-decoder of a kind that is known: it can be {kinds}.")
     with _no_collection():
-        checkpoint = SEQ2SEQ_FAMILIES[family].read(path, {}, "float32")
+        checkpoint = SEQ2SEQ_FAMILIES[family].read(path, {}, Opening("float32", host))
         model = seq2seq_skeleton(checkpoint.cfg)
         model.load_state_dict(checkpoint.state, assign=True)
     model.source = Source(str(source), path, family, checkpoint.files)

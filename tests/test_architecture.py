@@ -15,7 +15,7 @@ from tests.places import ROOT
 
 # A unit, a file or a folder of `model` or `app`, may import from the lines above its own, never from its own or below.
 LEVELS = [
-    "model.errors",
+    "model.errors model.memory",
     "model.config model.hooks model.cache model.files model.source model.kernels.backend model.text.labels",
     "model.kernels model.analysis model.corpus.checked model.corpus.tree",
     "model.corpus.reading",

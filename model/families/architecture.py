@@ -17,18 +17,17 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig, check_size
 from headlight.model.errors import CheckpointError, ConfigError
-from headlight.model.families.family import Checkpoint, DType, Family, skeleton
+from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
 from headlight.model.families.multimodal import KINDS, text_part, text_tensors
 from headlight.model.families.pieces import Pieces, parameters
 from headlight.model.families.resemblance import likeness
 from headlight.model.families.tensors import (
     check_depth,
     check_experts,
-    check_tensors,
-    in_dtype,
     model_type,
     read_config_file,
     read_folder,
+    taken,
     weight_files,
 )
 
@@ -92,7 +91,7 @@ class Architecture:
 
 
 def read(
-    architecture: Architecture, folder: Path, settings: dict[str, Any], dtype: DType
+    architecture: Architecture, folder: Path, settings: dict[str, Any], how: Opening
 ) -> Checkpoint[TransformerConfig]:
     """A folder's config and parameters, the latter as views of its files.
 
@@ -119,9 +118,9 @@ def read(
     pieces = architecture.pieces(cfg, config)
     needed = {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
     tensors = without_ignored(tensors, architecture.ignored, needed)
-    check_tensors(tensors, needed)
+    tensors = taken(tensors, needed, how)
     shapes = {name: tensor.shape for name, tensor in skeleton(cfg).state_dict().items()}
-    state = parameters(pieces, in_dtype(tensors, dtype), shapes)
+    state = parameters(pieces, tensors, shapes)
     note = f"the text's part of a {told['model_type']}, which reads images as well" if part else ""
     return Checkpoint(cfg, state, weight_files(folder), note)
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from headlight.model.families.architecture import UNEMBED, plain_names, read_config, without_ignored
-from headlight.model.families.family import Checkpoint, DType, Family, seq2seq_skeleton
+from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton
 from headlight.model.families.pieces import Pieces, parameters
-from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_folder, weight_files
+from headlight.model.families.tensors import check_depth, model_type, read_folder, taken, weight_files
 from headlight.model.files import read_json
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
@@ -41,9 +41,9 @@ class EncoderDecoder:
 
 
 def read(
-    architecture: EncoderDecoder, folder: Path, settings: dict[str, Any], dtype: DType
+    architecture: EncoderDecoder, folder: Path, settings: dict[str, Any], how: Opening
 ) -> Checkpoint[Seq2SeqConfig]:
-    """A folder's config and parameters in float32, the latter as views of its files where these hold that.
+    """A folder's config and parameters, the latter as views of its files where these hold that.
 
     Raises:
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
@@ -57,9 +57,9 @@ def read(
     pieces = architecture.pieces(cfg, config)
     needed = {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
     tensors = without_ignored(tensors, architecture.ignored, needed)
-    check_tensors(tensors, needed)
+    tensors = taken(tensors, needed, how)
     shapes = {name: tensor.shape for name, tensor in seq2seq_skeleton(cfg).state_dict().items()}
-    state = parameters(pieces, {name: tensor.float() for name, tensor in tensors.items()}, shapes)
+    state = parameters(pieces, tensors, shapes)
     return Checkpoint(cfg, state, weight_files(folder))
 
 

@@ -9,14 +9,25 @@ import torch
 from torch import Tensor
 
 from headlight.model.config import TransformerConfig
+from headlight.model.host import HERE, Host
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.transformer import Transformer
 
 Config = TypeVar("Config", TransformerConfig, Seq2SeqConfig)
 
-
 DType = Literal["float32", "stored", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a checkpoint is opened: what its matrices are to be kept in, and the host that hears how many bytes are done.
+
+    "stored" keeps them as the files do.
+    """
+
+    dtype: DType = "stored"
+    host: Host = HERE
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Checkpoint(Generic[Config]):
 class Family(Generic[Config]):
     """One kind of checkpoint.
 
-    `read(path, settings, dtype)` lets the caller's settings (names of the config's fields) override and complete what
+    `read(path, settings, how)` lets the caller's settings (names of the config's fields) override and complete what
     the checkpoint says. It raises CheckpointError if the files are damaged or their tensors are not those that the
     config asks for, and ConfigError if settings are missing, contradictory or not supported. `likeness(names)` is how
     much the names of some folder's tensors are those of this kind, from 0 to 1.
@@ -44,7 +55,7 @@ class Family(Generic[Config]):
 
     description: str
     recognises: Callable[[Path], bool]
-    read: Callable[[Path, dict[str, Any], DType], Checkpoint[Config]]
+    read: Callable[[Path, dict[str, Any], Opening], Checkpoint[Config]]
     likeness: Callable[[Iterable[str]], float] = lambda names: 0.0
 
 

@@ -16,16 +16,15 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
-from headlight.model.families.family import Checkpoint, DType, Family
+from headlight.model.families.family import Checkpoint, Family, Opening
 from headlight.model.families.resemblance import likeness
 from headlight.model.families.tensors import (
     check_depth,
-    check_tensors,
-    in_dtype,
     listed,
     model_type,
     read_config_file,
     read_folder,
+    taken,
     weight_files,
 )
 
@@ -82,7 +81,7 @@ def recognises(path: Path) -> bool:
     return model_type(path) == "gpt2"
 
 
-def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[TransformerConfig]:
+def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
     """A GPT-2 folder's config and parameters, the latter as views of its files.
 
     Raises:
@@ -96,8 +95,7 @@ def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Tra
     if cfg.tie_word_embeddings:
         tensors.pop("lm_head.weight", None)
     check_depth(tensors, cfg.n_layers)
-    check_tensors(tensors, tensor_shapes(cfg))
-    return Checkpoint(cfg, _views(cfg, in_dtype(tensors, dtype)), weight_files(folder))
+    return Checkpoint(cfg, _views(cfg, taken(tensors, tensor_shapes(cfg), how)), weight_files(folder))
 
 
 def _likeness(names: Iterable[str]) -> float:

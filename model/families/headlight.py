@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.families.family import Checkpoint, DType, Family, skeleton
+from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
 from headlight.model.families.own import WEIGHTS, config_of, save
-from headlight.model.families.tensors import check_depth, check_tensors, in_dtype, model_type, read_safetensors
+from headlight.model.families.tensors import check_depth, model_type, read_safetensors, taken
 from headlight.model.files import read_json
 from headlight.model.transformer import Transformer
 
@@ -19,7 +19,7 @@ def recognises(path: Path) -> bool:
     return model_type(path) == MODEL_TYPE
 
 
-def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[TransformerConfig]:
+def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
     """The folder's config and parameters, the latter as views of its file.
 
     Raises:
@@ -29,8 +29,8 @@ def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Tra
     cfg = config_of(TransformerConfig, read_json(folder / "config.json") | settings)
     tensors = read_safetensors(folder / WEIGHTS)
     check_depth(tensors, cfg.n_layers)
-    check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in skeleton(cfg).state_dict().items()})
-    return Checkpoint(cfg, in_dtype(tensors, dtype), (folder / WEIGHTS,))
+    shapes = {name: tuple(tensor.shape) for name, tensor in skeleton(cfg).state_dict().items()}
+    return Checkpoint(cfg, taken(tensors, shapes, how), (folder / WEIGHTS,))
 
 
 FAMILY = Family("a folder that save_transformer wrote", recognises, read)

@@ -15,9 +15,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.errors import ConfigError
-from headlight.model.families.family import Checkpoint, DType, Family
+from headlight.model.families.family import Checkpoint, Family, Opening
 from headlight.model.families.gpt2 import ACTIVATIONS
-from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_folder, weight_files
+from headlight.model.families.tensors import check_depth, model_type, read_folder, taken, weight_files
 from headlight.model.files import read_json
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
@@ -56,7 +56,7 @@ def recognises(path: Path) -> bool:
     return model_type(path) == "marian"
 
 
-def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Seq2SeqConfig]:
+def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Seq2SeqConfig]:
     """A Marian folder's config and parameters, the matrices views of its files.
 
     Raises:
@@ -66,9 +66,7 @@ def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Seq
     cfg = Seq2SeqConfig(**(_translated(DEFAULTS | read_json(folder / "config.json")) | settings))
     raw = {name: tensor for name, tensor in read_folder(folder).items() if name not in (*IGNORED, *COPIES)}
     check_depth(raw, cfg.n_encoder_layers, cfg.n_decoder_layers)
-    check_tensors(raw, _shapes(cfg))
-    tensors = {name: tensor.float() for name, tensor in raw.items()}
-    return Checkpoint(cfg, _views(cfg, tensors), weight_files(folder))
+    return Checkpoint(cfg, _views(cfg, taken(raw, _shapes(cfg), how)), weight_files(folder))
 
 
 FAMILY = Family("a Hugging Face Marian folder (config.json and safetensors)", recognises, read)

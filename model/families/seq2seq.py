@@ -5,9 +5,9 @@ from typing import Any
 
 from torch import Tensor
 
-from headlight.model.families.family import Checkpoint, DType, Family, seq2seq_skeleton
+from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton
 from headlight.model.families.own import WEIGHTS, config_of, save
-from headlight.model.families.tensors import check_depth, check_tensors, model_type, read_safetensors
+from headlight.model.families.tensors import check_depth, model_type, read_safetensors, taken
 from headlight.model.files import read_json
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
@@ -20,7 +20,7 @@ def recognises(path: Path) -> bool:
     return model_type(path) == MODEL_TYPE
 
 
-def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Seq2SeqConfig]:
+def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Seq2SeqConfig]:
     """The folder's config and parameters, in the layout in which a product over all heads needs no copy.
 
     Raises:
@@ -31,8 +31,8 @@ def read(folder: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Seq
     tensors = read_safetensors(folder / WEIGHTS)
     check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
     skeleton = seq2seq_skeleton(cfg).state_dict()
-    check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in skeleton.items()})
-    state = {name: laid_out(name, tensor.float()) for name, tensor in tensors.items()}
+    shapes = {name: tuple(tensor.shape) for name, tensor in skeleton.items()}
+    state = {name: laid_out(name, tensor) for name, tensor in taken(tensors, shapes, how).items()}
     return Checkpoint(cfg, state, (folder / WEIGHTS,))
 
 

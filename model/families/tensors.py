@@ -14,9 +14,12 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
-from headlight.model.families.family import DType
+from headlight.model.families.family import Opening
 from headlight.model.families.lora import WEIGHTS, base_folder, is_adapter, merge
+from headlight.model.families.room import check_room, kept_in
 from headlight.model.files import read_json, reason
+from headlight.model.host import Steps
+from headlight.model.read_ahead import LARGE
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 SHOWN = 5  # how many offending tensors a message names
@@ -131,12 +134,35 @@ def check_experts(tensors: Mapping[str, Tensor], n_experts: int | None) -> None:
         )
 
 
-def check_tensors(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Hold a checkpoint's tensors against the shapes that its config asks for, and read every value once.
+def taken(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], how: Opening) -> dict[str, Tensor]:
+    """A checkpoint's tensors as the model is to keep them, held against the shapes that its config asks for.
+
+    Every value is looked at; but of what is large and stays in its files only when a pass comes to it, for looking
+    would read it all.
 
     Raises:
         CheckpointError: missing or unexpected names, a wrong shape or dtype, or a NaN or infinite value.
+        TooLargeError: what has to be converted does not fit in memory.
     """
+    _check_named(tensors, shapes)
+    check_room(tensors.values(), how.dtype)
+    nbytes = sum(tensor.nbytes for tensor in tensors.values())
+    found, damaged, steps = dict[str, Tensor](), list[str](), Steps(how.host, nbytes)
+    for name, tensor in tensors.items():
+        found[name] = tensor.to(kept_in(tensor, how.dtype))
+        if (nbytes < LARGE or found[name] is not tensor) and not _finite(tensor):
+            damaged.append(name)
+        steps.add(tensor.nbytes)
+    _refuse(
+        "has NaN or infinite values in",
+        damaged,
+        "Nothing computed with them would mean anything: take an earlier checkpoint of that training, or copy or "
+        "download the file again.",
+    )
+    return found
+
+
+def _check_named(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:
     _refuse("lacks the tensors", (name for name in shapes if name not in tensors))
     _refuse("has unexpected tensors", (name for name in tensors if name not in shapes))
     _refuse(
@@ -151,26 +177,6 @@ def check_tensors(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int,
         "has tensors that are not float32, float16 or bfloat16:",
         (f"{name} is {_dtype(tensor)}" for name, tensor in tensors.items() if tensor.dtype not in FLOATS),
     )
-    _refuse(
-        "has NaN or infinite values in",
-        (name for name, tensor in tensors.items() if not _finite(tensor)),
-        "Nothing computed with them would mean anything: take an earlier checkpoint of that training, or copy or "
-        "download the file again.",
-    )
-
-
-def in_dtype(tensors: Mapping[str, Tensor], dtype: DType) -> dict[str, Tensor]:
-    """A checkpoint's tensors in the dtype in which the model is to keep its matrices.
-
-    "stored" leaves them as they are, and "bfloat16" what is no matrix. What is in its dtype already is not copied.
-    """
-    match dtype:
-        case "float32":
-            return {name: tensor.float() for name, tensor in tensors.items()}
-        case "bfloat16":
-            return {name: tensor.bfloat16() if tensor.ndim > 1 else tensor for name, tensor in tensors.items()}
-        case "stored":
-            return dict(tensors)
 
 
 def vectors_in_float32(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

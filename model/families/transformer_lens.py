@@ -13,8 +13,8 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
-from headlight.model.families.family import Checkpoint, DType, Family, skeleton
-from headlight.model.families.tensors import check_tensors, in_dtype, listed, read_safetensors
+from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
+from headlight.model.families.tensors import listed, read_safetensors, taken
 
 PICKLES = (".pt", ".pth")
 BUFFERS = re.compile(r"blocks\.\d+\.attn\.(mask|IGNORE)")
@@ -25,7 +25,7 @@ def recognises(path: Path) -> bool:
     return path.is_file() and path.suffix in (".safetensors", *PICKLES)
 
 
-def read(path: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[TransformerConfig]:
+def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
     """A state dict's config, inferred and completed by the caller's settings, and its tensors as they are.
 
     `eps` is 1e-5 and `attn_scale`
@@ -42,8 +42,7 @@ def read(path: Path, settings: dict[str, Any], dtype: DType) -> Checkpoint[Trans
     _ask(path, inferred | settings)
     cfg = TransformerConfig(**(inferred | settings))
     shapes = {name: tuple(tensor.shape) for name, tensor in skeleton(cfg).state_dict().items()}
-    check_tensors(tensors, shapes)
-    return Checkpoint(cfg, in_dtype(tensors, dtype), (path,))
+    return Checkpoint(cfg, taken(tensors, shapes, how), (path,))
 
 
 FAMILY = Family("a TransformerLens state dict (.safetensors or .pt)", recognises, read)

@@ -21,7 +21,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.model.errors import CheckpointError, TrainingError
-from headlight.model.families.tensors import check_tensors, read_safetensors
+from headlight.model.families.family import Opening
+from headlight.model.families.tensors import read_safetensors, taken
 from headlight.model.source import Source
 from headlight.model.training.buckets import Indices, random_batches
 from headlight.model.training.labelled import Example
@@ -233,8 +234,8 @@ def load_classifier(folder: Path, body: Transformer) -> tuple[Transformer, tuple
     classifier = classifier_from(body, len(classes), freeze=True)
     shapes = {name: tuple(tensor.shape) for name, tensor in classifier.state_dict().items()}
     head_alone = all(name.startswith(HEAD) for name in tensors)
-    check_tensors(tensors, {name: s for name, s in shapes.items() if name.startswith(HEAD) or not head_alone})
-    classifier.load_state_dict(tensors, strict=False)
+    wanted = {name: shape for name, shape in shapes.items() if name.startswith(HEAD) or not head_alone}
+    classifier.load_state_dict(taken(tensors, wanted, Opening()), strict=False)
     classifier.source = Source(folder.name, folder, FAMILY, (folder / FILE,))
     return classifier.requires_grad_(False).eval(), classes
 

@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
-from headlight.model.families.tensors import check_tensors
+from headlight.model.families.family import Opening
+from headlight.model.families.tensors import taken
 
 LARGEST = torch.finfo(torch.float32).max
 
@@ -18,7 +19,7 @@ LARGEST = torch.finfo(torch.float32).max
 def test_nan_and_infinite_values_are_refused_whatever_stands_beside_them(bad: list[float], dtype: torch.dtype) -> None:
     tensor = torch.tensor(bad).to(dtype)
     with pytest.raises(CheckpointError, match="NaN or infinite values in W"):
-        check_tensors({"W": tensor}, {"W": tuple(tensor.shape)})
+        taken({"W": tensor}, {"W": tuple(tensor.shape)}, Opening())
 
 
 @pytest.mark.parametrize(
@@ -26,4 +27,4 @@ def test_nan_and_infinite_values_are_refused_whatever_stands_beside_them(bad: li
 )
 def test_finite_values_whose_sum_is_too_large_are_not(fine: Tensor) -> None:
     assert not torch.isfinite(fine.sum())
-    check_tensors({"W": fine}, {"W": tuple(fine.shape)})
+    taken({"W": fine}, {"W": tuple(fine.shape)}, Opening())
