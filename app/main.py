@@ -55,7 +55,7 @@ def _shown(kind: Kind) -> Any:
     place = st.container()  # of its own, empty or not, so that what is below it is not made anew
     if (asked := selection.asked()) is not None:
         with boundary.guard(selection.refuse), place:
-            with progress.of_steps("Running the model…", lambda: selection.refuse(STOPPED)):
+            with progress.of_steps(kind.awaited(asked), lambda: selection.refuse(STOPPED)):
                 found = kind.of(asked)
             selection.accept(kind.within(asked, found))
     before = selection.shown()

@@ -94,14 +94,14 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
     """
     place, bars, begun = st.empty(), list[DeltaGenerator](), 0.0
 
-    def hear(done: int, total: int) -> None:
+    def hear(done: int, total: int, told: str) -> None:
         nonlocal begun
         begun = begun if done else time.monotonic()
         took = time.monotonic() - begun
         if not bars and took < PATIENCE:
             return
         left = took / done * (total - done) if done else None
-        text = f"{done:,} of {total:,} {steps}{_said_left(left)}"
+        text = f"{done:,} of {total:,} {told or steps}{_said_left(left)}"
         if bars:
             bars[0].progress(done / total, text)
             return

@@ -22,6 +22,7 @@ class Kind:
     shows, and `within` takes out of the selection what is not there. `about` says in a line what was run, `inputs` are
     the texts that it was run on, `look_at` says what to look at on the page that is shown, if what was run is an
     example. `on_default` is the same selection on the server's own model. `drawer` is what one of the menus opens.
+    `awaited` is what is told while `of` takes long.
     """
 
     bar: Callable[[], None]
@@ -33,6 +34,7 @@ class Kind:
     look_at: Callable[[Any], str]
     on_default: Callable[[Selection], Selection]
     drawer: Callable[[], None] = lambda: None
+    awaited: Callable[[Selection], str] = lambda chosen: "Running the model…"
 
 
 PROMPTED = Kind(
@@ -45,6 +47,7 @@ PROMPTED = Kind(
     lambda found: prompt_bar.look_at(found.a.prompt),
     prompt_bar.on_default,
     drawer.draw,
+    shown.awaited,
 )
 EXPLAIN, MODEL, WRITE = "Why & patching", "Roles & weights", "Generate & translate"
 

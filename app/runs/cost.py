@@ -1,17 +1,51 @@
-"""What a run is estimated to take, before it is made."""
+"""What a run is estimated to take, before it is made, and what it may take."""
 
-from headlight.app.runs.limits import Cost
-from headlight.model import TransformerConfig
+from collections.abc import Callable
+from dataclasses import replace
+
+from headlight.app.runs.limits import GIB, Cost
+from headlight.app.server.settings import settings
+from headlight.model import Seq2SeqTransformer, Transformer, TransformerConfig, memory
+from headlight.model.families.room import ASSUMED
 
 FLOPS = 4e10  # operations a second that one core of today reaches, so that the estimate errs on the slow side
 
 
 def cost(cfg: TransformerConfig, n_tokens: int) -> Cost:
     """What a run is estimated to take, kept or passing, from its shapes alone."""
-    heads, d_mlp = cfg.n_heads * cfg.d_head, cfg.d_mlp or 0
+    heads, d_mlp = cfg.n_heads * cfg.d_head, (cfg.d_mlp or 0) * (cfg.experts_per_token or 1)
+    shared = cfg.d_head * (cfg.n_key_value_heads or cfg.n_heads)
     writes = cfg.d_model * (1 if cfg.attn_only else 2)
     kept = cfg.n_layers * n_tokens * (3 * heads + writes)
     passing = 4 * cfg.n_heads * n_tokens**2 + 3 * n_tokens * (d_mlp + cfg.d_model)
-    weights = cfg.n_layers * cfg.d_model * (4 * heads + 2 * d_mlp)
+    weights = cfg.n_layers * cfg.d_model * (2 * heads + 2 * shared + (3 if cfg.gated_mlp else 2) * d_mlp)
     operations = 2 * weights * n_tokens + 4 * cfg.n_layers * heads * n_tokens**2
     return Cost(4 * (kept + passing), operations / FLOPS)
+
+
+def cost_of(model: Transformer) -> Callable[[int], Cost]:
+    """What a model's runs are estimated to take, by their number of tokens: the disk's time or the processor's."""
+    reading = reading_seconds(model)
+
+    def of(n_tokens: int) -> Cost:
+        once = cost(model.cfg, n_tokens)
+        return replace(once, seconds=max(once.seconds, reading))
+
+    return of
+
+
+def reading_seconds(model: Transformer) -> float:
+    """About how long each pass waits for the disk; not at all where the weights stay in memory."""
+    free = memory.free() if model.reads_ahead else None
+    return 0.0 if free is None or weights_bytes(model) <= free else weights_bytes(model) / ASSUMED
+
+
+def budget() -> Cost:
+    """What a run may take here: as it is set, but no more memory than there is."""
+    most, free = settings().run_gib * GIB, memory.free()
+    return Cost(most if free is None else min(most, free), settings().run_seconds)
+
+
+def weights_bytes(model: Transformer | Seq2SeqTransformer) -> int:
+    """Bytes of the parameters, mapped or not; memory that two share, as GPT-2's two embeddings do, counts once."""
+    return sum({parameter.data_ptr(): parameter.nbytes for parameter in model.parameters()}.values())

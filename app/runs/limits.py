@@ -148,6 +148,6 @@ def check_cost(n_tokens: int, cost: Callable[[int], Cost], budget: Cost) -> None
     most = next((fewer for fewer in range(n_tokens - 1, 0, -1) if cost(fewer).within(budget)), 0)
     raise HeadlightError(
         f"{n_tokens:,} tokens of this model would take about {estimate.nbytes / GIB:.1f} GiB and "
-        f"{estimate.seconds:.0f} s; a run may take {budget.nbytes / GIB:g} GiB and {budget.seconds:g} s here. "
+        f"{estimate.seconds:.0f} s; a run may take {budget.nbytes / GIB:.3g} GiB and {budget.seconds:g} s here. "
         + (f"At most {most:,} tokens fit." if most else "Not one token fits: choose a smaller model.")
     )

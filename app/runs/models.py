@@ -10,6 +10,8 @@ from pathlib import Path
 
 import torch
 
+from headlight.app.runs import passes
+from headlight.app.runs.cost import weights_bytes
 from headlight.app.runs.limits import GIB, ByteCache
 from headlight.app.server.settings import only_this_machine, settings
 from headlight.model import (
@@ -20,11 +22,14 @@ from headlight.model import (
     load,
     load_seq2seq,
 )
-from headlight.model.errors import ConfigError, InputError, ModelNotFoundError
-from headlight.model.loading import is_seq2seq
+from headlight.model.errors import ConfigError, HeadlightError, InputError, ModelNotFoundError
+from headlight.model.families import DType
+from headlight.model.host import Host
+from headlight.model.loading import estimate, is_seq2seq
 from headlight.model.source import Source
 from headlight.model.training.recipes.teaching_weights import HEADS
 
+MB = 10**6
 HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
 PICKLES = (".pt", ".pth", ".bin")
@@ -65,6 +70,11 @@ def open_model(name: str) -> Transformer:
     Raises:
         HeadlightError: the model is not offered here, or cannot be opened.
     """
+    _check_offered(name)
+    return _opened().get(name, lambda: _open(name))
+
+
+def _check_offered(name: str) -> None:
     if name not in (offered := offered_models()):
         if not any_model_allowed():
             raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
@@ -72,7 +82,29 @@ def open_model(name: str) -> Transformer:
             raise InputError(
                 "The page opens folders and .safetensors files only. Save the weights as .safetensors first."
             )
-    return _opened().get(name, lambda: _open(name))
+
+
+def told_of_opening(*names: str) -> str:
+    """What opening those of these models will take that are large and not open yet; nothing where there are none."""
+    return "; ".join(filter(None, map(_told_of_opening, dict.fromkeys(names))))
+
+
+def _told_of_opening(name: str) -> str:
+    if is_open(name):
+        return ""
+    try:
+        _check_offered(name)
+        takes = estimate(_source(name), _dtype())
+    except HeadlightError:  # which opening it will tell
+        return ""
+    return str(takes) if takes.is_large else ""
+
+
+class _Opening(Host):
+    """Tells whoever waits for a model how many of its bytes are done."""
+
+    def tell(self, done: int, total: int) -> None:
+        passes.tell(done // MB, max(1, total // MB), "MB of the weights done")
 
 
 def open_seq2seq(name: str) -> Seq2SeqTransformer:
@@ -89,7 +121,7 @@ def open_seq2seq(name: str) -> Seq2SeqTransformer:
 
 def _open_seq2seq(name: str) -> Seq2SeqTransformer:
     lies_at = {} if name in _embedded_seq2seq() else _in_folder()
-    model = load_seq2seq(lies_at.get(name, name))
+    model = load_seq2seq(lies_at.get(name, name), host=_Opening())
     assert model.source is not None  # set by load_seq2seq
     model.source = replace(model.source, name=name)
     return model
@@ -114,15 +146,24 @@ def is_open(name: str) -> bool:
 
 @cache
 def _opened() -> ByteCache:
-    return ByteCache(int(settings().models_gib * GIB), _weights_bytes)
+    return ByteCache(int(settings().models_gib * GIB), weights_bytes)
 
 
 def _open(name: str) -> Transformer:
-    lies_at = {} if name in _embedded() else _in_folder()
-    model = load(lies_at.get(name, name), allow_pickle=False, dtype=settings().dtype)  # type: ignore[arg-type]  # one of its choices
+    model = load(_source(name), allow_pickle=False, dtype=_dtype(), host=_Opening())
     assert model.source is not None  # set by load
     model.source = replace(model.source, name=name)
     return model
+
+
+def _source(name: str) -> str | Path:
+    """What a model is opened by."""
+    lies_at = {} if name in _embedded() else _in_folder()
+    return lies_at.get(name, name)
+
+
+def _dtype() -> DType:
+    return settings().dtype  # type: ignore[return-value]  # one of its choices
 
 
 def on_device(model: Transformer) -> Transformer:
@@ -136,8 +177,3 @@ def on_device(model: Transformer) -> Transformer:
     if not torch.cuda.is_available():
         raise ConfigError("The server is set to run on cuda, but torch finds none here. Start it without --device.")
     return _opened().get((model, "cuda"), lambda: deepcopy(model).to("cuda"))
-
-
-def _weights_bytes(model: Transformer | Seq2SeqTransformer) -> int:
-    """Bytes of the parameters, mapped or not; memory that two share, as GPT-2's two embeddings do, counts once."""
-    return sum({parameter.data_ptr(): parameter.nbytes for parameter in model.parameters()}.values())

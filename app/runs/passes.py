@@ -9,8 +9,10 @@ from torch import Tensor
 from headlight.model.hooks import Look, Tap
 
 BEGINS = ".hook_resid_pre"  # the name at which a layer begins
-Listener = Callable[[int, int], None]
-"""Is told how many steps are done, and of how many; what it raises ends the computation, of which nothing is kept."""
+Listener = Callable[[int, int, str], None]
+"""Is told how many steps are done, of how many, and what they are, if that is not what whoever asked expects.
+
+What it raises ends the computation, of which nothing is kept."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
@@ -25,10 +27,10 @@ def heard_by(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def tell(done: int, total: int) -> None:
+def tell(done: int, total: int, steps: str = "") -> None:
     """Tell whoever listens that so many steps are done."""
     if (listener := _listener.get()) is not None:
-        listener(done, total)
+        listener(done, total, steps)
 
 
 class Layers(Tap):
@@ -39,7 +41,7 @@ class Layers(Tap):
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         if self._hear is not None and name.endswith(BEGINS):
-            self._hear(int(name.split(".")[1]), self._n_layers)
+            self._hear(int(name.split(".")[1]), self._n_layers, "")
         return activation
 
     def look(self, name: str) -> Look:

@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.app.runs import limits, models, passes, prompts
-from headlight.app.runs.cost import cost
-from headlight.app.runs.limits import GIB, ByteCache, Cost, Gate
+from headlight.app.runs.cost import budget, cost_of
+from headlight.app.runs.limits import GIB, ByteCache, Gate
 from headlight.app.runs.passes import Layers
 from headlight.app.server import memory
 from headlight.app.server.settings import settings
@@ -181,7 +181,8 @@ def _checked(number: int, edit: Edit, model_name: str, bos: bool) -> list[int]:
 
 
 def _check_seconds(model: Transformer, counts: Sequence[int]) -> None:
-    seconds = sum(cost(model.cfg, n_tokens).seconds for n_tokens in counts)
+    cost = cost_of(model)
+    seconds = sum(cost(n_tokens).seconds for n_tokens in counts)
     if seconds > settings().run_seconds:
         raise HeadlightError(
             f"This run and the {len(counts) - 1} that its edits take from would take about {seconds:.0f} s; a run may "
@@ -202,8 +203,7 @@ def tokens_of(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int
     bos = bos and tokenizer.bos_token_id is not None
     tokens = tokenizer.to_tokens(prompt, prepend_bos=bos)[0]
     prompts.check_length(len(tokens), model.cfg.n_ctx, bos)
-    budget = Cost(settings().run_gib * GIB, settings().run_seconds)
-    limits.check_cost(len(tokens), lambda n_tokens: cost(model.cfg, n_tokens), budget)
+    limits.check_cost(len(tokens), cost_of(model), budget())
     return model, tokens, bos
 
 

@@ -1,6 +1,6 @@
 """What a page draws: the runs that a selection asks for, and what of the selection they have."""
 
-from headlight.app.runs import runs
+from headlight.app.runs import models, runs
 from headlight.app.selection import Selection
 from headlight.app.selection.choices import Extent
 from headlight.model.comparison import Comparison, compare
@@ -22,6 +22,12 @@ def of(chosen: Selection) -> Comparison:
     except HeadlightError as error:
         raise type(error)(f"B: {error}") from error
     return compare(a, b, chosen.align)
+
+
+def awaited(chosen: Selection) -> str:
+    """What is told while a selection's runs are made: what a large model takes that has to be opened for them."""
+    takes = models.told_of_opening(chosen.model, *filter(None, [chosen.model_b]))
+    return f"Opening the model: {takes}…" if takes else "Running the model…"
 
 
 def _b(chosen: Selection) -> Run:

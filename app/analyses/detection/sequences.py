@@ -6,9 +6,7 @@ A name says everything, so that what comes of a sequence is in the cache of runs
 from dataclasses import dataclass
 
 from headlight.app.runs import limits, models, runs
-from headlight.app.runs.cost import cost
-from headlight.app.runs.limits import GIB, Cost
-from headlight.app.server.settings import settings
+from headlight.app.runs.cost import budget, cost_of
 from headlight.model import Transformer
 from headlight.model.edits import Edit
 from headlight.model.roles import sequences
@@ -63,6 +61,5 @@ def sequence_of(given: Input) -> Sequence:
         return Sequence(model, tokens, given.bos, 0, given.edits, runs.HOST)
     model = models.open_model(given.model)
     found = sequences.random_repeat(model, given.bos, given.seed, given.number, given.half, given.edits, runs.HOST)
-    budget = Cost(settings().run_gib * GIB, settings().run_seconds)
-    limits.check_cost(len(found.tokens), lambda n_tokens: cost(model.cfg, n_tokens), budget)
+    limits.check_cost(len(found.tokens), cost_of(model), budget())
     return found

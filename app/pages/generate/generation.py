@@ -2,10 +2,9 @@
 
 from headlight.app.pages.generate.choices import MOST_NEW, Choices
 from headlight.app.runs import limits
-from headlight.app.runs.cost import cost
-from headlight.app.runs.limits import GIB, Cost
+from headlight.app.runs.cost import budget, cost, reading_seconds
+from headlight.app.runs.limits import Cost
 from headlight.app.selection import Selection
-from headlight.app.server.settings import settings
 from headlight.model.comparison import Comparison
 from headlight.model.decoding import Sampling
 from headlight.model.decoding.compared import Continuations, generate_steps
@@ -52,11 +51,15 @@ def both(shown: Comparison, chosen: Selection) -> Continuations:
 
 
 def _check_cost(run: Run, how: Writing) -> None:
-    """With edits every step runs the whole text anew, and so the prompts that they take from."""
+    """With edits every step runs the whole text anew, and so the prompts that they take from.
+
+    Without them a step takes one token's arithmetic, but reads what does not stay in memory as a whole pass does.
+    """
+    reading = reading_seconds(run.model)
     passes = how.n_new * sum(1 + len(sources(edit)) for edit in run.edits) + 1
 
     def of_all(n_tokens: int) -> Cost:
         once = cost(run.cfg, n_tokens)
-        return Cost(once.nbytes, once.seconds * passes)
+        return Cost(once.nbytes, max(once.seconds * passes, max(passes, how.n_new) * reading))
 
-    limits.check_cost(len(run.tokens) + how.n_new, of_all, Cost(settings().run_gib * GIB, settings().run_seconds))
+    limits.check_cost(len(run.tokens) + how.n_new, of_all, budget())

@@ -35,8 +35,8 @@ def ending(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> set[
         return of_steps(said, stop, steps, key)
 
     def until_pressed(hear: Listener):
-        def hear_and_end(done: int, total: int) -> None:
-            hear(done, total)
+        def hear_and_end(done: int, total: int, told: str) -> None:
+            hear(done, total, told)
             if begun[-1] in ending and done:
                 raise StopException
 

@@ -9,9 +9,12 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from headlight.app.runs import limits, models, runs
+from headlight.app.runs import cost, limits, models, passes, runs, shown
+from headlight.app.selection import Selection
 from headlight.app.server.settings import settings as server_settings
-from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
+from headlight.model import memory
+from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError, TooLargeError
+from headlight.model.families import room
 
 PROMPT = "one two three"
 
@@ -171,4 +174,68 @@ def test_a_device_that_is_not_there_is_said(folder: str, settings: dict[str, obj
         pytest.skip("there is one")
     settings["device"] = "cuda"
     with pytest.raises(ConfigError, match=r"torch finds none here\. Start it without --device"):
+        runs.run(folder, PROMPT, True)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]) -> None:
+    """Every model is large, on a disk that gives 1,000 bytes a second."""
+    monkeypatch.setattr(room, "LARGE", 1)
+    monkeypatch.setattr(room, "_rate", lambda files: 1e3)
+
+
+@pytest.mark.usefixtures("large")
+def test_what_opening_a_large_model_takes_is_told_while_it_is_awaited(folder: str, tmp_path: Path) -> None:
+    stored = sum(file.stat().st_size for file in Path(folder).glob("*.safetensors"))
+    seconds = int(models.told_of_opening(folder).rpartition("about ")[2].removesuffix(" s").replace(",", ""))
+    assert 0.9 * stored <= 1e3 * seconds <= stored  # less the file's header
+    told = shown.awaited(Selection(folder, PROMPT, model_b="mini"))
+    assert told.startswith("Opening the model: 0.0 GB of float32, which the first pass reads, about ")
+    models.open_model(folder)
+    models.open_model("mini")
+    for name in (folder, str(tmp_path), "no such model"):  # open, or refused when it is asked for
+        assert models.told_of_opening(name) == ""
+    assert shown.awaited(Selection(folder, PROMPT, model_b="mini")) == "Running the model…"
+
+
+def test_of_a_small_model_nothing_is_told(folder: str, settings: dict[str, object]) -> None:
+    assert shown.awaited(Selection(folder, PROMPT)) == "Running the model…"
+
+
+def test_a_model_that_is_converted_is_refused_where_memory_does_not_hold_it(
+    folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings["dtype"] = "bfloat16"
+    monkeypatch.setattr(memory, "free", lambda: 1000)
+    with pytest.raises(TooLargeError, match="a server: --dtype stored"):
+        models.open_model(folder)
+
+
+def test_opening_is_stopped_and_begun_again(folder: str, settings: dict[str, object]) -> None:
+    class Ended(BaseException):
+        """What Streamlit raises in a script's run that is to end."""
+
+    def end(done: int, total: int, steps: str) -> None:
+        raise Ended
+
+    with passes.heard_by(end), pytest.raises(Ended):
+        models.open_model(folder)
+    assert not models.is_open(folder)
+    assert models.open_model(folder).cfg.n_layers == 3
+
+
+def test_a_run_may_take_no_more_memory_than_there_is_and_waits_for_the_disk(
+    folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, quick = models.open_model(folder), cost.cost_of(models.open_model(folder))(3)
+    size = cost.weights_bytes(model)
+    assert cost.reading_seconds(model) == 0
+    monkeypatch.setattr(model, "reads_ahead", True)
+    monkeypatch.setattr(memory, "free", lambda: size)
+    assert cost.reading_seconds(model) == 0  # all of it stays
+    monkeypatch.setattr(memory, "free", lambda: size - 1)
+    assert cost.cost_of(model)(3) == limits.Cost(quick.nbytes, size / room.ASSUMED)
+    assert cost.budget().nbytes == size - 1
+    monkeypatch.setattr(memory, "free", lambda: 1)
+    with pytest.raises(HeadlightError, match="choose a smaller model"):
         runs.run(folder, PROMPT, True)

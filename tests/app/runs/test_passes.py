@@ -2,7 +2,7 @@
 
 import pytest
 
-from headlight.app.runs import passes, runs
+from headlight.app.runs import models, passes, runs
 
 
 class _Ended(BaseException):
@@ -10,22 +10,26 @@ class _Ended(BaseException):
 
 
 def test_each_layer_is_told_once(settings: dict[str, object], folder: str) -> None:
-    heard: list[tuple[int, int]] = []
+    heard: list[tuple[int, int, str]] = []
     with passes.heard_by(lambda *told: heard.append(told)):
+        models.open_model(folder)
+        opening = len(heard)
         runs.run(folder, "one two three", True)
         runs.run(folder, "one two three", True)  # from the cache
     runs.run(folder, "one two", True)
-    assert heard == [(0, 3), (1, 3), (2, 3)]
+    assert heard[opening:] == [(0, 3, ""), (1, 3, ""), (2, 3, "")]
+    assert {steps for *_, steps in heard[:opening]} == {"MB of the weights done"}
 
 
 def test_a_pass_that_was_ended_leaves_nothing_and_is_made_anew(settings: dict[str, object], folder: str) -> None:
     settings.update(runs_at_once=1, runs_waiting=0)
     heard: list[int] = []
 
-    def end(done: int, total: int) -> None:
-        heard.append(done)
-        if done == 1:
-            raise _Ended
+    def end(done: int, total: int, steps: str) -> None:
+        if not steps:
+            heard.append(done)
+            if done == 1:
+                raise _Ended
 
     with passes.heard_by(end), pytest.raises(_Ended):
         runs.run(folder, "one two three", True)
