@@ -368,4 +368,27 @@ TERMS = {
         "output; then the model runs on with the query, key or value that this makes (Goldowsky-Dill et al. 2023)."
     ),
     "patch_mlps": "MLPs between sender and receiver are recomputed, as Wang et al. (2022) do, and not held.",
+    "corpus": (
+        "A scan runs a model over a whole corpus and keeps what every head does there: figures over all its positions, "
+        "and a few sequences from each bucket of how strongly the head is active (HeadVis, Luger, Kamath et al. 2026)."
+    ),
+    "scan": "A folder that the scan has written, or any tree of HeadVis, such as Neuronpedia's exports.",
+    "scan_b": "Another scan, of another model or of the same one before training: B − A of each head's figure.",
+    "corpus_head": (
+        "The figures are means over every position of the corpus, with 95% intervals over documents. A head on one "
+        "prompt may do what it hardly does elsewhere."
+    ),
+    "corpus_sequences": (
+        "Sampled by the largest attention weight outside the first row and column. At rest a token's colour is the "
+        "largest weight that looks at it, and the query of the largest weight is framed. Click one to choose it: the "
+        "links open it, or else the strongest, as prompt A with this head and that cell chosen."
+    ),
+    "corpus_matters": (
+        "The mean change of the next token's loss when the head's output is replaced by its mean over the corpus, on "
+        "tokens where it is active and where it is not; and its direct effect on the right token's logit."
+    ),
+    "corpus_top": (
+        "The tokens between which most of the head's attention flows, summed over the corpus (attention weight)."
+    ),
+    "corpus_steps": "The figure of the chosen heads in the scans of this model's training steps, with 95% intervals.",
 }

@@ -2,6 +2,7 @@
 
 from headlight.app.pages import (
     attention,
+    corpus,
     flow,
     generate,
     heads,
@@ -25,6 +26,7 @@ VIEWS = (
     patching.VIEW,
     flow.VIEW,
     heads.VIEW,
+    corpus.VIEW,
     weights.VIEW,
     generate.VIEW,
     translate.VIEW,

@@ -18,7 +18,7 @@ LEVELS = [
     "model.errors model.memory",
     "model.config model.hooks model.cache model.files model.source model.kernels.backend model.text.labels",
     "model.kernels model.analysis model.corpus.checked model.corpus.tree",
-    "model.corpus.reading",
+    "model.corpus.reading model.corpus.titles",
     "model.layers model.text model.inputs model.hooked model.seq2seq_config",
     "model.edits model.blocks model.overflow model.read_ahead",
     "model.transformer model.seq2seq",
@@ -82,7 +82,8 @@ PAGES_MAY_NAME |= {
     "model.axis",
     "model.fields",
 }
-PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles", "model.corpus.tree"}
+PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles"}
+PAGES_MAY_NAME |= {"model.corpus.tree", "model.corpus.titles"}
 MAY_RUN_MODELS = {"app.runs", "app.analyses"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.

@@ -49,6 +49,7 @@ from headlight.app.components.options.kinds import (
     Text,
 )
 from headlight.app.components.row_table import Column, row_table
+from headlight.app.components.sampled_texts import SampledText, sampled_texts
 from headlight.app.components.shared.coding import encode_positive, encode_signed, encode_weights
 from headlight.app.components.shared.fetchable import Fetchable
 from headlight.app.components.token_bars import Beside, StepClick, TokenChoice, WritingStep, clicked, token_bars
@@ -79,6 +80,7 @@ __all__ = [
     "Number",
     "Option",
     "Pin",
+    "SampledText",
     "Several",
     "Slider",
     "Step",
@@ -110,6 +112,7 @@ __all__ = [
     "nav_bar",
     "option_row",
     "row_table",
+    "sampled_texts",
     "token_bars",
     "token_strip",
     "tour",

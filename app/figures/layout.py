@@ -228,7 +228,11 @@ def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark
 def _placed(trace: Trace, slot: int, plot: Plot) -> dict[str, Any]:
     """A trace on its plot's axes, which tells where it is pointed at the text that it has for that."""
     axes = {"xaxis": _name("x", slot), "yaxis": _name("y", slot)}
-    key = {"coloraxis": _name("coloraxis", slot)} if plot.colours else {"legend": _name("legend", slot)}
+    key: dict[str, Any] = {"legend": _name("legend", slot)}
+    if plot.colours is not None:
+        key = {"coloraxis": _name("coloraxis", slot)}
+        if trace["type"] == "scatter":  # whose points are coloured, if their colours are numbers
+            key = {"marker": {**trace.get("marker", {}), **key}}
     return {"hoverinfo": "text", **trace, **axes, **key}
 
 

@@ -1,6 +1,7 @@
-"""A page's figure: Plotly's, one a page, drawn after the pictures above it."""
+"""A page's figure: Plotly's, one a page, drawn after the pictures above it; and a plot of points to choose from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import streamlit as st
 
@@ -8,6 +9,7 @@ from headlight.app import selection
 from headlight.app.figures import CONFIG, Plot, figure
 
 Rows = Sequence[Sequence[Plot]]
+MODES: tuple[Literal["points", "box", "lasso"], ...] = ("points", "lasso", "box")
 
 
 def draw(rows: Rows, alt: str) -> None:
@@ -20,3 +22,29 @@ def draw(rows: Rows, alt: str) -> None:
     with st.container(key="headlight-figure-wide" if several else "headlight-figure"):
         key = selection.widget_key("figure")
         st.plotly_chart(figure(rows, dark), theme=None, config=dict(CONFIG), key=key, alt=alt)
+
+
+def choosable(plot: Plot, alt: str, name: str, choose: Callable[[list[int]], None]) -> None:
+    """A plot of its own whose points are chosen by a click, a lasso or a box.
+
+    `choose` hears the places that the chosen points have as their `customdata`, before the script runs again.
+    """
+    key = selection.widget_key(name)
+
+    def heard() -> None:
+        if selection.forgotten():
+            return
+        points = st.session_state[key]["selection"]["points"]
+        choose(list(dict.fromkeys(int(point["customdata"]) for point in points if "customdata" in point)))
+
+    dark = st.context.theme.type == "dark"
+    # Streamlit has a click choose a point only while neither tool is taken up: so they are to be seen.
+    config = {**CONFIG, "modeBarButtonsToRemove": ["autoScale2d", "zoom2d"], "displayModeBar": True}
+    drawn = figure([[plot]], dark)
+    st.plotly_chart(drawn, theme=None, config=config, key=key, alt=alt, on_select=heard, selection_mode=MODES)
+
+
+def alone(plot: Plot, alt: str, name: str) -> None:
+    """A plot that stands where it is spoken of, apart from the page's figure."""
+    dark = st.context.theme.type == "dark"
+    st.plotly_chart(figure([[plot]], dark), theme=None, config=dict(CONFIG), key=selection.widget_key(name), alt=alt)

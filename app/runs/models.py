@@ -22,6 +22,7 @@ from headlight.model import (
     load,
     load_seq2seq,
 )
+from headlight.model.corpus.reading import is_tree
 from headlight.model.errors import ConfigError, HeadlightError, InputError, ModelNotFoundError
 from headlight.model.families import DType
 from headlight.model.host import Host
@@ -60,8 +61,12 @@ def _in_folder() -> dict[str, Path]:
     if not settings().models_folder:
         return {}
     folder = Path(settings().models_folder).expanduser().resolve()
-    found = (path for path in sorted(folder.iterdir()) if path.is_dir() or path.suffix == ".safetensors")
+    found = (path for path in sorted(folder.iterdir()) if _may_be_model(path))
     return {path.name: path for path in found if path.resolve() == path and not path.name.startswith(".")}
+
+
+def _may_be_model(path: Path) -> bool:
+    return path.suffix == ".safetensors" or (path.is_dir() and not is_tree(path))
 
 
 def open_model(name: str) -> Transformer:

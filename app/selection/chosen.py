@@ -45,7 +45,8 @@ class Selection:
     `branch_b` are looked at. `pair_align` lays their tokens side by side.
 
     Heads are labelled by what they do on `finder_count` random repeats of `finder_half` tokens drawn from
-    `finder_seed`.
+    `finder_seed`. What they do over a corpus is read from `scan`; where it is empty, from the first that is of A's
+    model.
     """
 
     model: str = ""
@@ -82,6 +83,7 @@ class Selection:
     finder_half: Annotated[int, count(*FINDER_HALVES)] = 25
     edits: Annotated[tuple[Edit, ...], EDITS] = ()
     edits_off: tuple[int, ...] = ()
+    scan: str = ""
     choices: frozenset[PageChoices] = frozenset()
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """Opening a tree of HeadVis: ours, Neuronpedia's or anybody's, of which nothing is taken on trust."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from headlight.model.corpus.checked import Given, read
@@ -24,6 +24,8 @@ from headlight.model.corpus.tree import (
 )
 from headlight.model.errors import ScanError
 
+SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "scans"
+DEEPEST, MOST_FOLDERS = 3, 1000
 MOST_HEADS = 2**18
 MOST_TOKENS = 2**20  # of one sequence: its weights' indices stay below 2**40
 WHOLE = 2**53
@@ -34,15 +36,40 @@ def is_tree(folder: Path) -> bool:
     return (folder / CONFIG).is_file() and (folder / SCATTER).is_file()
 
 
-def read_tree(folder: str | Path) -> Tree:
-    """A tree's model, corpus and every head's figures; the heads' own files are read when one is looked at.
+def trees_in(folder: Path) -> dict[str, Path]:
+    """The trees in a folder and in those within, by their paths from it; none that a link would fetch from elsewhere.
+
+    Neuronpedia's exports lie three folders deep: `<model>/headvis/<corpus>`.
+    """
+    return {str(found.relative_to(folder)): found for found in _trees(folder, DEEPEST)} if folder.is_dir() else {}
+
+
+def _trees(folder: Path, deeper: int) -> Iterator[Path]:
+    for child in sorted(folder.iterdir())[:MOST_FOLDERS]:
+        if not child.is_dir() or child.is_symlink() or child.name.startswith("."):
+            continue
+        if is_tree(child):
+            yield child
+        elif deeper > 1:
+            yield from _trees(child, deeper - 1)
+
+
+def shipped_scans() -> dict[str, Path]:
+    """The folders of the scans that come with the project, by name."""
+    return trees_in(SHIPPED)
+
+
+def read_tree(source: str | Path) -> Tree:
+    """A shipped scan by name, or any tree by its folder: its model, corpus and every head's figures.
+
+    The heads' own files are read when one is looked at.
 
     Raises:
         ScanError: there is no such folder, or a file of it is missing or not what it has to be.
     """
-    path = Path(folder).expanduser()
+    path = shipped_scans().get(str(source), Path(source).expanduser())
     if not path.is_dir():
-        raise ScanError(f"There is no folder {str(folder)!r}. Give the folder of a finished scan.")
+        raise ScanError(f"There is no folder {str(source)!r}. Give the folder of a finished scan.")
     config = read(path, CONFIG)
     n_layers, n_heads = (config.get(name).whole(1, MOST_HEADS) for name in ("n_layers", "n_heads"))
     if n_layers * n_heads > MOST_HEADS:

@@ -14,7 +14,7 @@ EACH_VIEW = pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: vie
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet"
 WIDTHS = (1280, 1920, 390)
-OF_NO_PROMPT = ("heads", "weights", "patching")  # of the model alone, and of two prompts
+OF_NO_PROMPT = ("heads", "weights", "corpus", "patching")  # of the model alone, and of two prompts
 
 # Elements of the page's body that lie over each other without being inside each other.
 OVERLAPS = """() => {

@@ -25,13 +25,14 @@ POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inli
 CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-def document(view: str, found: Found, mounted: Sequence[Mounted], script: str, tokens: bool = True) -> bytes:
+def document(view: str, found: Found | None, mounted: Sequence[Mounted], script: str, tokens: bool = True) -> bytes:
     """The file: a heading that says what this is of, and the components, which the view's script puts to work.
 
-    The heading has the input tokens too, unless the view is of other prompts.
+    The heading has the input tokens too, unless the view is of other prompts, and it is the view's own title where the
+    view is of no run.
     The same numbers give the same bytes.
     """
-    title = f"{view} of {' and '.join(map(called, sources(found).values()))}"
+    title = view if found is None else f"{view} of {' and '.join(map(called, sources(found).values()))}"
     names = [each.component.folder.name for each in mounted]
     arrays = {str(slot): np.frombuffer(each.data, np.uint8) for slot, each in enumerate(mounted)}
     packed = _apart(pack({"components": names}, arrays))
@@ -56,7 +57,7 @@ def document(view: str, found: Found, mounted: Sequence[Mounted], script: str, t
 <body>
 <header>
 <h1>{html.escape(title)}</h1>
-{"".join(_section(each, tokens) for each in inputs(found))}
+{"".join(_section(each, tokens) for each in (inputs(found) if found else ()))}
 </header>
 <main></main>
 <script type="text/plain" id="data">{data}</script>

@@ -18,7 +18,7 @@ from headlight.app.pages.heads.choices import Choices, FinderData
 from headlight.app.pages.heads.found import Change, Found, Scored, changed, changes_table, find, table
 from headlight.app.pages.heads.head_map import FIRST, draw_map, limit_of
 from headlight.app.pages.heads.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
-from headlight.app.parts import charts, options
+from headlight.app.parts import charts, options, over_corpus
 from headlight.app.parts.labels import SCORES, by_kind, words
 from headlight.app.parts.parts import title_row
 from headlight.app.parts.sides import DIFFERENCE
@@ -139,8 +139,24 @@ def _alone(found: Found, now: Selection) -> DeltaGenerator:
         if clicked != (now.heads or ()):
             selection.update(heads=clicked)
         _open(clicked, "the first by this score")
+        _say_over_corpus(found, clicked, now)
     _table(found, now)
     return right
+
+
+def _say_over_corpus(found: Found, clicked: tuple[Head, ...], now: Selection) -> None:
+    """What the first of the chosen heads does over a corpus beside what it does here, where its model has a scan."""
+    head = next(iter(clicked or found.order()), None)
+    if head is None:
+        return
+    here = float(found.values[head])
+    elsewhere = (
+        {"on_the_random_repeats": here} if now.of(Choices).finder_data == "repeats" else {"on_your_prompts": here}
+    )
+    said = over_corpus.beside(found.subject.run, head, found.score, now, **elsewhere)
+    with st.container(key="headlight-said-corpus"):
+        if said:
+            st.text(said)
 
 
 def _compared(a: Found, b: Found, now: Selection) -> DeltaGenerator:

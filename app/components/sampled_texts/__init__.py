@@ -1,0 +1,56 @@
+"""Sequences as running text, each token coloured by one head's largest weights: where it looks, and who looks at it.
+
+The weights are sparse, so that a head's twenty sequences of hundreds of tokens are one component: a `token_strip` each
+would hold tokens^2 weights apiece.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from headlight.app.components.shared.mount import mount, register
+from headlight.app.components.shared.packing import json_array
+
+_render = register(Path(__file__).parent)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledText:
+    """A text's tokens as they are shown, and weights of cells: cell = query * n_tokens + key.
+
+    `group` is the heading that it stands under, `title` and `note` what is said above it; `marked` is the cell (query,
+    key) that is brought into sight.
+    """
+
+    tokens: Sequence[str]
+    cells: Int[np.ndarray, " weight"]
+    weights: Float[np.ndarray, " weight"]
+    title: str
+    note: str = ""
+    group: str = ""
+    marked: tuple[int, int] | None = None
+
+
+def sampled_texts(
+    texts: Sequence[SampledText], *, title: str, chosen: int | None = None, epoch: int = 0, key: str
+) -> int | None:
+    """The texts one under the other; returns the place of the chosen one.
+
+    A token that is pointed at colours those that it looks at, and those that look at it. `title` is what a screen
+    reader calls the list. `chosen` counts when `epoch` is new, afterwards the user's own choice does.
+    """
+    told = [
+        {"tokens": list(t.tokens), "title": t.title, "note": t.note, "group": t.group, "marked": t.marked}
+        for t in texts
+    ]
+    arrays = {"texts": json_array(told)}
+    for place, each in enumerate(texts):
+        queries, keys = np.divmod(each.cells.astype(np.int64), max(len(each.tokens), 1))
+        arrays[f"{place}.queries"] = queries.astype(np.int32)
+        arrays[f"{place}.keys"] = keys.astype(np.int32)
+        arrays[f"{place}.weights"] = each.weights.astype(np.float32)
+    value = mount(_render, key=key, group=key, props={"title": title}, arrays=arrays, value=chosen, epoch=epoch)
+    return value if value is not None and value < len(texts) else None

@@ -1,0 +1,128 @@
+// One text: its tokens, coloured at rest by how much each is looked at, and around a token that is pointed at by where it
+// looks (blue) and who looks at it (orange).
+const TOLD = 3; // tokens in a tooltip, each way
+const RESTING = 0.55; // of the colours' way, so that the text is read first
+const FAINTEST = 0.05;
+
+/**
+ * @typedef {{ tokens: string[], title: string, note: string, group: string, marked: [number, number] | null }} Told
+ *   `SampledText` in sampled_texts/__init__.py
+ * @typedef {{ queries: Int32Array, keys: Int32Array, weights: Float32Array }} Sparse
+ * @typedef {[place: number, weight: number]} Weighed
+ */
+
+class ShownText {
+  /** @type {Theme | null} */
+  theme = null;
+  /** @type {number | null} */
+  cursor = null;
+
+  /** @param {SampledTexts} list @param {number} place @param {Told} told @param {Sparse} sparse */
+  constructor(list, place, told, sparse) {
+    this.list = list;
+    this.place = place;
+    this.told = told;
+    this.looks = told.tokens.map(() => /** @type {Weighed[]} */ ([]));
+    this.seenBy = told.tokens.map(() => /** @type {Weighed[]} */ ([]));
+    sparse.weights.forEach((weight, cell) => {
+      this.looks[sparse.queries[cell]].push([sparse.keys[cell], weight]);
+      this.seenBy[sparse.keys[cell]].push([sparse.queries[cell], weight]);
+    });
+    for (const each of [...this.looks, ...this.seenBy]) each.sort((one, other) => other[1] - one[1]);
+    this.tokens = told.tokens.map((text) => element("span", "token", text));
+    this.text = element("p", "text");
+    this.text.dir = "auto";
+    this.text.append(...this.tokens);
+    const head = element("div", "told");
+    head.append(element("strong", "", told.title), element("span", "note", told.note));
+    this.box = element("div", "sequence");
+    this.box.setAttribute("role", "option");
+    this.box.id = `text-${place}`;
+    this.box.append(head, this.text);
+    this.listen();
+  }
+
+  listen() {
+    this.text.onpointerover = (event) => this.pointAt(this.tokens.indexOf(targetOf(event)), event.clientX, event.clientY);
+    this.text.onpointermove = (event) => this.list.view.tooltip.move(event.clientX, event.clientY);
+    this.text.onpointerleave = () => this.rest();
+    this.box.onclick = () => this.list.choose(this.place);
+  }
+
+  // The token at the strongest cell's query is brought into sight of a long text, at its first drawing.
+  reveal() {
+    const { marked } = this.told;
+    if (marked === null) return;
+    const { offsetTop, offsetHeight } = this.tokens[marked[0]];
+    this.text.scrollTop = offsetTop - (this.text.clientHeight - offsetHeight) / 2; // it stands around them, positioned
+  }
+
+  /** @param {Theme} theme */
+  draw(theme) {
+    this.theme = theme;
+    this.rest();
+  }
+
+  rest() {
+    this.cursor = null;
+    this.list.view.tooltip.hide();
+    this.tokens.forEach((_, place) => this.paint(place, this.seenMost(place), 0));
+    this.tokens.forEach((token, place) => token.classList.toggle("query", place === this.told.marked?.[0]));
+  }
+
+  // The largest weight on a token from a later one: what it gives to itself, as the first one mostly does, says little.
+  /** @param {number} place */
+  seenMost(place) {
+    const other = this.seenBy[place].find(([query]) => query !== place);
+    return place === 0 || other === undefined ? 0 : other[1];
+  }
+
+  // Blue by what flows to the token, orange by what flows from it to the one that is pointed at.
+  /** @param {number} place @param {number} seen @param {number} sees */
+  paint(place, seen, sees) {
+    if (!this.theme) return;
+    const { style } = this.tokens[place];
+    const weight = Math.min(1, Math.max(seen, sees));
+    const share = this.cursor === null ? RESTING * weight : Math.sqrt(weight);
+    const colour = share > FAINTEST ? colourAt(this.theme.diverging, (1 + (seen >= sees ? share : -share)) / 2) : null;
+    style.background = colour ? cssColour(colour) : "";
+    style.color = colour ? inkOn(colour) : "";
+  }
+
+  /** @param {number} place @param {number} x @param {number} y */
+  pointAt(place, x, y) {
+    if (place < 0) return;
+    this.cursor = place;
+    const [seen, sees] = [new Map(this.looks[place]), new Map(this.seenBy[place])];
+    this.tokens.forEach((token, other) => {
+      this.paint(other, seen.get(other) ?? 0, other === place ? 0 : (sees.get(other) ?? 0));
+      token.classList.toggle("query", other === place);
+    });
+    this.list.view.tooltip.show(x, y, this.named(place), this.describe(place));
+  }
+
+  /** @param {number} place */
+  named(place) {
+    return `${this.told.tokens[place]} ${place}`;
+  }
+
+  /** @type {(place: number) => TooltipRow[]} */
+  describe(place) {
+    /** @type {(arrow: string, found: Weighed[]) => TooltipRow[]} */
+    const rows = (arrow, found) =>
+      found.slice(0, TOLD).map(([other, weight]) => [`${arrow} ${this.named(other)}`, significant(weight), weight]);
+    const others = this.seenBy[place].filter(([query]) => query !== place);
+    return [...rows("looks at", this.looks[place]), ...rows("seen by", others)];
+  }
+
+  // The keyboard's move to the token before or after, from the strongest cell's query.
+  /** @param {-1 | 1} step */
+  move(step) {
+    const from = this.cursor ?? (this.told.marked?.[0] ?? 0) - step;
+    const place = clamp(from + step, 0, this.tokens.length - 1);
+    this.tokens[place].scrollIntoView({ block: "nearest" });
+    const { right, bottom } = this.tokens[place].getBoundingClientRect();
+    this.pointAt(place, right, bottom);
+    this.list.view.announce([this.named(place), ...this.describe(place).flatMap((row) => row.slice(0, 2))].join(" "));
+  }
+}

@@ -1,0 +1,110 @@
+// Texts one under the other, in groups; one of them is chosen.
+const HOW_TO = "Arrow up and down move between sequences, left and right between tokens, Enter chooses, Escape none.";
+
+/** @implements {Component} */
+class SampledTexts {
+  listeners = {};
+  /** @type {ShownText[]} */
+  texts = [];
+  /** @type {number | null} */
+  chosen = null;
+  cursor = 0; // the text where the keyboard is
+  isNew = false;
+
+  /** @param {View} view */
+  constructor(view) {
+    this.view = view;
+    this.legend = element("div", "legend");
+    this.list = element("div", "sequences");
+    this.list.tabIndex = 0;
+    this.list.setAttribute("role", "listbox");
+    this.list.onkeydown = (event) => this.press(event);
+    this.list.onblur = () => this.texts[this.cursor]?.rest();
+    view.root.append(this.legend, this.list);
+  }
+
+  /** @param {{ title: string }} props @param {Arrays} arrays */
+  update({ title }, arrays) {
+    /** @type {Told[]} */
+    const told = JSON.parse(new TextDecoder().decode(/** @type {Bytes} */ (arrays.texts).values));
+    this.texts = told.map((each, place) => {
+      const of = (/** @type {string} */ name) => /** @type {any} */ (arrays[`${place}.${name}`].values);
+      return new ShownText(this, place, each, { queries: of("queries"), keys: of("keys"), weights: of("weights") });
+    });
+    this.list.ariaLabel = `${title}. ${HOW_TO}`;
+    const rows = this.texts.flatMap(({ box, told }, place) =>
+      told.group === this.texts[place - 1]?.told.group ? [box] : [element("h3", "", told.group), box],
+    );
+    this.list.replaceChildren(...rows);
+    this.cursor = 0;
+    this.isNew = true;
+  }
+
+  /** @param {number | null} chosen */
+  setValue(chosen) {
+    this.chosen = chosen !== null && chosen < this.texts.length ? chosen : null;
+    this.cursor = this.chosen ?? 0;
+    this.mark();
+  }
+
+  /** @param {Theme} theme */
+  draw(theme) {
+    for (const text of this.texts) text.draw(theme);
+    if (this.isNew) for (const text of this.texts) text.reveal();
+    this.isNew = false;
+    const swatch = (/** @type {string} */ words, /** @type {number} */ share) => {
+      const patch = element("span", "swatch");
+      patch.style.background = cssColour(colourAt(theme.diverging, share));
+      return legendEntry(patch, element("span", "title", words));
+    };
+    this.legend.replaceChildren(
+      element("span", "title", "Point at a token:"),
+      swatch("where it looks", 0.85),
+      swatch("what looks at it", 0.15),
+    );
+  }
+
+  mark() {
+    for (const { box, place } of this.texts) {
+      box.classList.toggle("chosen", place === this.chosen);
+      box.ariaSelected = String(place === this.chosen);
+    }
+  }
+
+  /** @param {number} place */
+  choose(place) {
+    this.cursor = place;
+    this.chosen = this.chosen === place ? null : place;
+    this.mark();
+    this.view.report(this.chosen);
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    const step = steps[/** @type {keyof typeof steps} */ (event.key)];
+    const text = this.texts[this.cursor];
+    if (!text) return;
+    if (step) this.walk(step);
+    else if (event.key === "ArrowRight") text.move(1);
+    else if (event.key === "ArrowLeft") text.move(-1);
+    else if (event.key === "Enter") this.choose(this.cursor);
+    else if (event.key === "Escape" && this.chosen !== null) this.choose(this.chosen);
+    else return;
+    event.preventDefault();
+  }
+
+  /** @param {number} step */
+  walk(step) {
+    this.texts[this.cursor].rest();
+    this.cursor = clamp(this.cursor + step, 0, this.texts.length - 1);
+    const { box, told } = this.texts[this.cursor];
+    box.scrollIntoView({ block: "nearest" });
+    this.list.setAttribute("aria-activedescendant", box.id);
+    this.view.announce(`${told.group} ${told.title} ${told.note}`);
+  }
+
+  leave() {
+    for (const text of this.texts) if (text.cursor !== null) text.rest();
+  }
+}

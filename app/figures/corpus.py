@@ -1,0 +1,139 @@
+"""Plots of scans: all heads by two figures, histograms with given edges, and a figure along training steps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from headlight.app.figures.colours import BLUE
+from headlight.app.figures.layout import Axis, Colours, Plot
+from headlight.app.figures.plots import plain
+from headlight.app.figures.text import escape, hover, number, quantity
+
+MOST_NAMED = 3  # of the points that are chosen: where there are more, names stand over one another
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One of the figures of a scatter: a number of every point, NaN where there is none, and what it is called."""
+
+    title: str
+    values: np.ndarray
+    signed: bool = False
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where its colours begin and end: of a signed one as far from zero both ways."""
+        finite = self.values[np.isfinite(self.values)]
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+        if self.signed:
+            most = max(abs(low), abs(high)) or 1.0
+            return -most, most
+        return low, high if high > low else low + 1.0
+
+
+def scatter(
+    x: Scale,
+    y: Scale,
+    colour: Scale,
+    names: Sequence[str],
+    chosen: Sequence[int],
+    *,
+    title: str,
+    words: Sequence[str] | None = None,
+    even: bool = False,
+) -> Plot:
+    """A point for each name, with a ring and its name around those that are chosen; with `even` a line where x is y.
+
+    Each point's `customdata` is its place among the names.
+    """
+    there = np.flatnonzero(np.isfinite(x.values) & np.isfinite(y.values)).tolist()
+    ringed = [place for place in chosen if place in set(there)]
+    told = words or [""] * len(names)
+    texts = [hover([names[place], *(_told(each, place) for each in (x, y, colour)), told[place]]) for place in there]
+    traces: list[dict[str, Any]] = []
+    if even and there:
+        both = np.concatenate([x.values[there], y.values[there]])
+        ends = [float(both.min()), float(both.max())]
+        line = {"color": "rgba(128,128,128,0.6)", "width": 1, "dash": "dot"}
+        traces.append({"type": "scatter", "mode": "lines", "x": ends, "y": ends, "line": line, "hoverinfo": "skip"})
+    points = {"size": 9, "color": plain(colour.values[there]), "line": {"width": 0.5, "color": "rgba(128,128,128,0.8)"}}
+    traces.append({**_at(x, y, there), "mode": "markers", "marker": points, "hovertext": texts})
+    ring = {"size": 16, "symbol": "circle-open", "line": {"width": 2.5}, "color": "#d55e00"}
+    traces.append(
+        {
+            **_at(x, y, ringed),
+            "mode": "markers+text",
+            "marker": ring,
+            "text": [escape(names[place]) for place in ringed[: MOST_NAMED if len(ringed) <= MOST_NAMED else 1]],
+            "textposition": "top center",
+            "hovertext": [hover([names[place], told[place]]) for place in ringed],
+            "cliponaxis": False,
+        }
+    )
+    plain_traces = [{**trace, "name": "", "showlegend": False} for trace in traces]
+    colours = Colours(colour.title, colour.ends, colour.signed)
+    return Plot(title, Axis(x.title), Axis(y.title), plain_traces, colours, height=330)
+
+
+def _at(x: Scale, y: Scale, places: Sequence[int]) -> dict[str, Any]:
+    at = {"x": plain(x.values[list(places)]), "y": plain(y.values[list(places)])}
+    return {"type": "scatter", **at, "customdata": list(places)}
+
+
+def _told(scale: Scale, place: int) -> str:
+    value = float(scale.values[place])
+    return f"{scale.title}: {number(value)}" if np.isfinite(value) else ""
+
+
+def histogram(edges: Sequence[float], values: Sequence[float], *, title: str, along: str, unit: str) -> Plot:
+    """A bar from each edge to the next, those of whole numbers of unequal width side by side, labelled."""
+    even = np.allclose(np.diff(edges), edges[1] - edges[0]) if len(edges) > 1 else True
+    bins = list(pairwise(edges))
+    spans = [f"{number(low)} to {number(high)}" for low, high in bins]
+    texts = [hover([f"{span} {along}", quantity(value, unit)]) for span, value in zip(spans, values, strict=True)]
+    middles = [(low + high) / 2 for low, high in bins]
+    labels = [number(low) if high - low <= 1 else f"{number(low)}–{number(high - 1)}" for low, high in bins]
+    trace = {
+        "type": "bar",
+        "x": middles if even else list(range(len(values))),
+        "y": plain(values),
+        "marker": {"color": BLUE},
+        "hovertext": texts,
+        "name": "",
+        "showlegend": False,
+    }
+    x = Axis(along) if even else Axis(along, labels)
+    return Plot(title, x, Axis(unit, from_zero=True), [trace], height=130)
+
+
+def steps(
+    series: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]], *, title: str, unit: str
+) -> Plot:
+    """A line a name through a figure at training steps, with its interval: (steps, values, low, high)."""
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": escape(name),
+            "showlegend": True,
+            "x": plain(at),
+            "y": plain(values),
+            "error_y": {
+                "type": "data",
+                "symmetric": False,
+                "array": plain(high - values),
+                "arrayminus": plain(values - low),
+                "thickness": 1,
+                "width": 2,
+            },
+            "hovertext": [
+                hover([f"step {number(step)}", f"{name}: {number(value)}"])
+                for step, value in zip(at.tolist(), values.tolist(), strict=True)
+            ],
+        }
+        for name, (at, values, low, high) in series.items()
+    ]
+    return Plot(title, Axis("training step"), Axis(unit), traces, height=170)

@@ -1,0 +1,10 @@
+"""What every head does over a whole corpus: a scan, one head's dashboard, two scans beside each other."""
+
+from headlight.app.exports.export import Export
+from headlight.app.frame.view import MODEL, View
+from headlight.app.pages.corpus import code, document, numbers, picture, plots, view
+from headlight.app.pages.corpus.choices import Choices
+
+EXPORT = Export("corpus", code.script, numbers.data, picture.draw, document.page, plots.taken)
+
+VIEW = View("corpus", "Corpus", view.render, lambda: EXPORT if view.is_open() else None, group=MODEL, choices=Choices)

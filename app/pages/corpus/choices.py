@@ -1,0 +1,27 @@
+"""What can be chosen on the page *Corpus* alone."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from headlight.app.selection.choices import Change, PageChoices
+from headlight.model.corpus.tree import Head
+
+
+@dataclass(frozen=True)
+class Choices(PageChoices):
+    """The figure that heads are found by, those that they are drawn across and coloured by, and what stands beside.
+
+    `scan_b` is held against the scan. `scan_heads` are chosen heads of a scan whose model is not the one that is open;
+    of the open one's they are those that all pages share. `sequence` is the place of one in the head's list.
+    """
+
+    corpus_by: str = ""
+    corpus_across: str = ""
+    corpus_colour: str = ""
+    scan_b: str = ""
+    scan_heads: tuple[Head, ...] | None = None
+    sequence: int | None = None
+
+    def after(self, change: Change) -> Self:
+        """A sequence is of a head of the scan, which another model has not got."""
+        return replace(super().after(change), scan_heads=None, sequence=None) if change.model else super().after(change)

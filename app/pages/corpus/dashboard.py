@@ -1,0 +1,225 @@
+"""One head over the corpus: its sequences by bucket, histograms, top tokens and pairs, and whether it matters."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Column, Listed, Option, SampledText, row_table, sampled_texts
+from headlight.app.components.options.kinds import Link
+from headlight.app.exports.csv_files import Cell
+from headlight.app.pages.corpus import opening, plots
+from headlight.app.pages.corpus.choices import Choices
+from headlight.app.pages.corpus.finder import span
+from headlight.app.pages.corpus.found import WIDTHS, Found
+from headlight.app.parts import charts, options, over_corpus
+from headlight.app.parts.parts import heading, title_row
+from headlight.model.comparison import Comparison
+from headlight.model.corpus.titles import WEIGHT, estimates, figure
+from headlight.model.corpus.tree import Dashboard, Effect, Head, SampledSequence, TokenPair
+from headlight.model.edits import head_name
+from headlight.model.run import Run
+from headlight.model.text.labels import label
+
+MOST_LISTED = 10  # tokens, or pairs of them
+UNREADABLE = "\ufffd"
+EFFECTS = {
+    "loss_change": "loss (nats)",
+    "when_active": "where it is active (nats)",
+    "when_not": "where it is not (nats)",
+    "direct": "direct effect (logits)",
+}
+
+
+def draw(shown: Comparison, found: Found) -> None:
+    """The head that is chosen first."""
+    of_head = found.dashboard()
+    name = head_name(found.head)
+    with title_row(f"{name} over the corpus", "corpus_head", key="corpus_dashboard"):
+        options.row(_head(found), name="corpus_head", whole=True)
+    with st.container(key="headlight-said-head"):
+        st.text(_figures(found))
+        if found.own and (said := over_corpus.sentence(shown.a, found.head, found.by, found.a)):
+            st.text(said)
+    left, right = st.columns(WIDTHS, gap="medium")
+    with left:
+        _sequences(shown, found, of_head)
+    with right:
+        _matters(of_head)
+        if rows := plots.of_head(of_head):
+            charts.draw(rows, f"How strongly {name} is active over the corpus, and how far back it looks")
+    _top_tokens(of_head)
+
+
+def _head(found: Found) -> Option:
+    def change(head: Head) -> None:
+        heads = (head, *(other for other in found.heads[1:] if other != head))
+        if found.own:
+            selection.choose(heads=heads)
+        else:
+            selection.choose(Choices, scan_heads=heads)
+        selection.choose(Choices, sequence=None)
+
+    named = {head: head_name(head) for head in found.a.rows}
+    return options.tie(Listed, "corpus_head", "Head", found.head, change, options=named, width=100)
+
+
+def _figures(found: Found) -> str:
+    """The head's figures in a line."""
+    parts = []
+    for metric in found.a.metrics:
+        of = estimates(found.a, metric)
+        value, low, high = (float(each[found.head]) for each in (of.values, of.low, of.high))
+        if np.isfinite(value):
+            unit = "" if figure(metric).unit == WEIGHT else f" {figure(metric).unit}".rstrip()
+            parts.append(f"{figure(metric).title.lower()} {rounded(value, (high - low) / 2)}{unit}")
+    return " · ".join(parts)
+
+
+def rounded(value: float, half: float) -> str:
+    """A number with half the width of its interval, to the second digit of that; three digits where it has none."""
+    if not (np.isfinite(half) and half > 0):
+        return f"{value:.3g}".replace("-", "−")
+    decimals = max(0, 1 - int(np.floor(np.log10(half))))
+    return f"{value:,.{decimals}f} ± {half:,.{decimals}f}".replace("-", "−")
+
+
+def _sequences(shown: Comparison, found: Found, of_head: Dashboard) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="headlight-sequences"):
+        heading("Sequences", "corpus_sequences", key="corpus_sequences_title")
+        st.caption("Open as prompt A on", width="content")
+        links = st.container()
+    if not of_head.sequences:
+        st.info("No sequence was sampled for this head.")
+        return
+    sequences = of_head.sequences
+    chosen = sampled_texts(
+        shown_texts(sequences, found.a.n_intervals, shown.a if found.own else None),
+        title=f"Sequences by how active {head_name(found.head)} is",
+        chosen=_within(selection.current().of(Choices).sequence, len(sequences)),
+        epoch=hash((selection.epoch(), str(found.a.folder), found.head)) % 2**32,
+        key=selection.widget_key("corpus_sequences"),
+    )
+    if chosen != selection.current().of(Choices).sequence:
+        selection.update(Choices, sequence=chosen)
+    with links:
+        _open(shown, found, sequences[chosen or 0])
+
+
+def _within(place: int | None, count: int) -> int | None:
+    return place if place is not None and place < count else None
+
+
+def shown_texts(sequences: Sequence[SampledSequence], n_intervals: int, run: Run | None) -> list[SampledText]:
+    """The sequences as they are drawn, with what is said over each; `run` knows the tokens of half a character."""
+    return [
+        SampledText(
+            tokens := readable(each, run),
+            each.attention_indices,
+            each.attention_values,
+            title="" if each.max_activation is None else f"{each.max_activation:.3f}",
+            note=_note(each, tokens),
+            group=_bucket(each.interval, n_intervals),
+            marked=each.strongest,
+        )
+        for each in sequences
+    ]
+
+
+def readable(sequence: SampledSequence, run: Run | None) -> list[str]:
+    """Tokens in running text: as they are, but for what cannot be seen or would turn what follows."""
+    labels = run.tokenizer.labels(sequence.token_ids) if run is not None and sequence.token_ids else ()
+    named = labels or [label(token.encode()) for token in sequence.tokens]
+    return [
+        token if token.isprintable() and UNREADABLE not in token else named[place].replace("␣", " ")
+        for place, token in enumerate(sequence.tokens)
+    ]
+
+
+def _note(sequence: SampledSequence, tokens: Sequence[str]) -> str:
+    where = label(opening.document_of(sequence).encode()).replace("␣", " ")
+    cell = sequence.strongest
+    if cell is None:
+        return where
+    query, key = (tokens[place].strip() or "␣" for place in cell)
+    return f"“{query}” looks at “{key}”, {cell[0] - cell[1]} back · {where}"
+
+
+def _bucket(interval: int, n_intervals: int) -> str:
+    ends = {n_intervals: ", the head is most active", 1: ", least active"} if n_intervals > 1 else {}
+    return f"Bucket {interval} of {n_intervals}{ends.get(interval, '')}"
+
+
+def _open(shown: Comparison, found: Found, sequence: SampledSequence) -> None:
+    """Links to the other pages with the chosen sequence, or the strongest, as prompt A."""
+    prompt = opening.prompt_of(found, sequence, shown.a)
+
+    def link(slug: str, title: str) -> Link:
+        return Link(slug, title, None, lambda _: opening.open_on(slug, prompt, found.head, sequence))
+
+    options.row(*(link(slug, title) for slug, title in opening.PAGES.items()), name="corpus_open", whole=True)
+    if prompt.exact is False:
+        st.caption("The model splits this text into other tokens than the scan did: the cell may lie elsewhere.")
+    elif prompt.exact is None:
+        with st.container(key="headlight-said-model"):
+            st.text(f"It opens with the model {prompt.model}, which this scan is of.")
+
+
+def _matters(of_head: Dashboard) -> None:
+    heading("Does it matter?", "corpus_matters", key="corpus_matters")
+    effects = _effects(of_head)
+    if not effects:
+        st.caption("This scan has not ablated the head: only a scan made here measures that.")
+        return
+    row_table(
+        [
+            Column("mean-ablated", [EFFECTS[name] for name in effects]),
+            Column("mean", [each.mean for each in effects.values()], 3, signed=True),
+            Column("95%", [span(*each.interval) if each.interval else None for each in effects.values()]),
+        ],
+        title="What the loss gains by ablating the head",
+        key=selection.widget_key("corpus_effects"),
+        choosable=False,
+        whole=True,
+    )
+
+
+def _effects(of_head: Dashboard) -> dict[str, Effect]:
+    found = {name: getattr(of_head.matters, name, None) for name in EFFECTS}
+    return {name: effect for name, effect in found.items() if effect is not None}
+
+
+def _top_tokens(of_head: Dashboard) -> None:
+    lists: dict[str, list[Column]] = {
+        "as query": _tokens("query", of_head.top_query_tokens),
+        "as key": _tokens("key", of_head.top_key_tokens),
+        "as pairs": _pairs(of_head.top_pairs),
+    }
+    there = {name: columns for name, columns in lists.items() if columns[0].cells}
+    if not there:
+        return
+    heading("Top tokens and pairs", "corpus_top", key="corpus_top")
+    for place, (name, columns) in zip(st.columns(len(there), gap="medium"), there.items(), strict=True):
+        with place:
+            key = selection.widget_key(f"corpus_top {name}")
+            row_table(columns, title=f"Tokens with most attention {name}", key=key, choosable=False, whole=True)
+
+
+def _tokens(side: str, listed: Sequence[tuple[str, float]]) -> list[Column]:
+    first = listed[:MOST_LISTED]
+    weights: list[Cell] = [weight for _, weight in first]
+    return [Column(side, [_label(token) for token, _ in first]), Column("weight", weights, 1)]
+
+
+def _pairs(listed: Sequence[TokenPair]) -> list[Column]:
+    first = listed[:MOST_LISTED]
+    return [
+        Column("query", [_label(pair.query) for pair in first]),
+        Column("key", [_label(pair.key) for pair in first]),
+        Column("weight", [pair.weight for pair in first], 1),
+    ]
+
+
+def _label(token: str) -> str:
+    return label(token.encode())

@@ -1,0 +1,119 @@
+"""What the page *Corpus* shows: a scan, another beside it, the figures, and the heads that are chosen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from headlight.app.pages.corpus.choices import Choices
+from headlight.app.runs import scans
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.corpus.titles import Estimates, change, estimates
+from headlight.model.corpus.tree import Dashboard, Head, Tree
+from headlight.model.reports.corpus import shared
+
+WIDTHS = 4, 3  # of the pictures, and of the tables beside them
+BY = ("induction_score",)  # what stands first where nothing is chosen, if the scan has it
+ACROSS = ("prev_token_score", "qk_distance")
+COLOUR = ("loss_change", "pattern_entropy")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Scan A and, where there is one, B; the figure that heads are found by, that of the other axis and the colour's.
+
+    `heads` are the chosen ones, of which the first has its dashboard. `own` says whether the scan is of the model that
+    is open. `series` are the scans of the same model's other training steps, A's among them.
+    """
+
+    a: Tree
+    b: Tree | None
+    by: str
+    across: str
+    colour: str
+    heads: tuple[Head, ...]
+    own: bool
+    series: tuple[Tree, ...]
+
+    @property
+    def head(self) -> Head:
+        """The head whose dashboard is shown."""
+        return self.heads[0]
+
+    @property
+    def listed(self) -> list[Head]:
+        """The heads that both scans have, in the order of the rows."""
+        return [head for head in self.a.rows if self.b is None or head in self.b.rows]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The figures that both scans have."""
+        return shared(self.a, self.b)
+
+    @cached_property
+    def found(self) -> Estimates:
+        """What the finder orders heads by: the figure in A, or its change from A to B."""
+        return estimates(self.a, self.by) if self.b is None else change(self.a, self.b, self.by)
+
+    def order(self) -> list[Head]:
+        """The heads that have the figure, the largest first; of a change that with the largest size."""
+        values = {head: float(self.found.values[head]) for head in self.listed}
+        known = [head for head, value in values.items() if np.isfinite(value)]
+        return sorted(known, key=lambda head: -(values[head] if self.b is None else abs(values[head])))
+
+    def dashboard(self) -> Dashboard:
+        """All that scan A has of the head.
+
+        Raises:
+            HeadlightError: its file cannot be read.
+        """
+        return scans.dashboard(self.a, self.head)
+
+
+def find(shown: Comparison, chosen: Selection) -> Found | None:
+    """What is chosen, or stands for what is not; None where there is no scan at all.
+
+    Raises:
+        HeadlightError: a scan is not offered here, or cannot be read.
+    """
+    model, own = shown.a.source.name, chosen.of(Choices)
+    name = scans.named(chosen.scan, model)
+    if not name:
+        return None
+    a, b = scans.tree(name), _beside(shown, own, name)
+    metrics = shared(a, b)
+    is_own = scans.is_of(a, model) and (a.n_layers, a.n_heads) == (shown.a.cfg.n_layers, shown.a.cfg.n_heads)
+    by = _first(metrics, own.corpus_by, *BY)
+    found = Found(
+        a,
+        b,
+        by=by,
+        across=_first([each for each in metrics if each != by] or metrics, own.corpus_across, *ACROSS),
+        colour=_first(metrics, own.corpus_colour, *COLOUR),
+        heads=(),
+        own=is_own,
+        series=scans.series(a),
+    )
+    return _with_heads(found, (chosen.heads if is_own else own.scan_heads) or ())
+
+
+def _beside(shown: Comparison, own: Choices, name: str) -> Tree | None:
+    """The scan that is chosen to stand beside, or that of B's model where that is another."""
+    beside = own.scan_b
+    if not beside and shown.b is not None and not shown.b.same_model(shown.a):
+        beside = scans.of_model(shown.b.source.name)
+    if not beside or beside == name:
+        return None
+    return scans.tree(beside)
+
+
+def _first(metrics: Sequence[str], *wanted: str) -> str:
+    return next((each for each in wanted if each in metrics), metrics[0])
+
+
+def _with_heads(found: Found, chosen: Sequence[Head]) -> Found:
+    there = tuple(head for head in chosen if head in found.a.rows)
+    first = found.order() or list(found.a.rows)
+    return replace(found, heads=there or (first[0],))

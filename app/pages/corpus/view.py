@@ -1,0 +1,172 @@
+"""What heads do over a corpus: all of them by two figures, those found by one, and the dashboard of the chosen one."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Listed, Option, Suggested
+from headlight.app.frame import notices
+from headlight.app.pages.corpus import dashboard, finder, plots
+from headlight.app.pages.corpus.choices import Choices
+from headlight.app.pages.corpus.found import WIDTHS, Found, find
+from headlight.app.parts import charts, options, tables
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.runs import models, scans
+from headlight.app.server import boundary
+from headlight.model.comparison import Comparison
+from headlight.model.corpus.titles import figure
+from headlight.model.corpus.tree import Head
+from headlight.model.edits import head_name
+
+MOST_CHOSEN = 8  # heads that a lasso chooses: other pages draw each of them
+COMMAND = "make scan MODEL=mini CORPUS=README.md"
+HOW = (
+    "There is no scan yet. This command makes one: it runs a model over text files and writes what every head does "
+    "there into a folder."
+)
+
+
+def render(shown: Comparison) -> None:
+    """The options, every head as a point with the finder beside, and the chosen head's dashboard."""
+    found: list[Found] = []
+    with title_row("Heads over a corpus", "corpus", key="corpus"):
+        row = st.container()
+    with boundary.guard(lambda reason: notices.refused(reason, "scan")):
+        found += filter(None, [find(shown, selection.current())])
+    with row:
+        _options(shown, *found)
+    if found:
+        _heads(found[0])
+        with boundary.guard(lambda reason: notices.refused(reason, "dashboard")):
+            dashboard.draw(shown, found[0])
+        _over_steps(found[0])
+    elif not is_open():
+        _say_how()
+
+
+def is_open() -> bool:
+    """Whether there is a scan to be taken along: one that is chosen, or any on offer."""
+    return bool(selection.current().scan or scans.offered())
+
+
+def _say_how() -> None:
+    with st.container(key="headlight-lacking-scan"):
+        st.info(HOW)
+        st.code(COMMAND, "bash")
+        st.caption(
+            "Then type the folder's path as the scan. Any tree of HeadVis opens too, Neuronpedia's exports included."
+        )
+
+
+def _options(shown: Comparison, found: Found | None = None) -> None:
+    now = selection.current()
+    name = scans.named(now.scan, shown.a.source.name)
+    row: list[Option | None] = [_scan("scan", "Scan", name, "")]
+    if found is not None:
+        row.append(_figure(found, "corpus_by", "Find by", found.by))
+        if found.b is None:
+            row += [
+                _figure(found, "corpus_across", "Across", found.across),
+                _figure(found, "corpus_colour", "Colour", found.colour),
+            ]
+    row += [_scan("scan_b", "B", now.of(Choices).scan_b, "none"), replace(options.as_tables(), folded=True)]
+    options.row(*row)
+
+
+def _scan(field: str, label: str, value: str, placeholder: str) -> Option:
+    """A scan on offer, or any other's folder where that is allowed."""
+    offered = tuple(scans.offered())
+
+    def change(name: str) -> None:
+        if field == "scan":
+            selection.choose(Choices, scan_heads=None, sequence=None)
+            selection.choose(scan=name)
+        else:
+            selection.choose(Choices, scan_b="" if name == "none" else name)
+
+    if models.any_model_allowed():
+        shown = value or placeholder
+        more = (placeholder,) if placeholder else ()
+        return options.tie(
+            Suggested,
+            field,
+            label,
+            shown,
+            change,
+            offered=(*more, *offered),
+            placeholder="Choose or type a folder",
+            width=130,
+        )
+    names = {"": placeholder} if placeholder else {}
+    return options.tie(Listed, field, label, value, change, options=names | {each: each for each in offered}, width=130)
+
+
+def _figure(found: Found, field: str, label: str, value: str) -> Listed:
+    told = found.a.descriptions.get(value, "")
+    return options.tie(
+        Listed,
+        field,
+        label,
+        value,
+        lambda metric: selection.choose(Choices, **{field: metric}),
+        options={metric: figure(metric).title for metric in found.metrics},
+        help=told,
+        width=135,
+    )
+
+
+def choose(found: Found, heads: tuple[Head, ...]) -> None:
+    """Choose heads of the scan; those of the open model are chosen on all pages."""
+    if found.own:
+        selection.choose(Choices, scan_heads=None, sequence=None)
+        selection.choose(heads=heads)
+    else:
+        selection.choose(Choices, scan_heads=heads, sequence=None)
+
+
+def _heads(found: Found) -> None:
+    left, right = st.columns(WIDTHS, gap="medium")
+    with left:
+        if selection.current().table:
+            tables.draw(finder.columns(found), "Every head's figures")
+        else:
+            _scatter(found)
+    with right:
+        picked = finder.draw(found)
+        many = f" {len(found.heads)} are chosen." if len(found.heads) > 1 else ""
+        st.caption(f"Or click a point, or draw around several with the plot's lasso.{many}")
+        _say_how_much(found)
+    if picked is not None and picked != found.head:
+        choose(found, (picked, *(head for head in found.heads[1:] if head != picked)))
+        st.rerun()
+
+
+def _scatter(found: Found) -> None:
+    listed = found.listed
+
+    def chosen(places: list[int]) -> None:
+        heads = [listed[place] for place in places if place < len(listed)]
+        first = [head for head in found.order() if head in heads]
+        if first:
+            choose(found, tuple(first[:MOST_CHOSEN]))
+
+    told = f"Every head by {figure(found.by).title}"
+    charts.choosable(plots.of_heads(found), told, "corpus_scatter", chosen)
+
+
+def _say_how_much(found: Found) -> None:
+    for side, tree in {"A": found.a, "B": found.b}.items():
+        if tree is not None and tree.told is not None:
+            counts = {"documents": tree.told.n_documents, "tokens": tree.told.n_tokens}
+            parts = [f"{count:,} {name}" for name, count in counts.items() if count is not None]
+            parts += [f"mean loss {tree.told.loss:.3g} nats"] if tree.told.loss is not None else []
+            st.caption(f"{'' if found.b is None else f'{side}: '}{', '.join(parts)}")
+
+
+def _over_steps(found: Found) -> None:
+    plot = plots.over_steps(found)
+    if plot is None:
+        return
+    heading(f"Along training: {', '.join(map(head_name, found.heads))}", "corpus_steps", key="corpus_steps")
+    charts.alone(plot, f"{figure(found.by).title} of the chosen heads along training", "corpus_steps_figure")

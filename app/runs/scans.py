@@ -1,0 +1,116 @@
+"""Which scans of corpora may be opened from the page, and those that have been."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from headlight.app.runs import models
+from headlight.app.runs.limits import ByteCache
+from headlight.app.server.settings import settings
+from headlight.model.corpus.reading import read_dashboard, read_tree, shipped_scans, trees_in
+from headlight.model.corpus.tree import CONFIG, SCATTER, Dashboard, Head, Tree
+from headlight.model.errors import HeadlightError, ScanError, nearest
+
+MOST_TREES = 64
+MOST_BYTES = 64 * 2**20  # of sequences' weights
+
+Stamp = tuple[int, ...]
+
+
+def offered() -> dict[str, Path]:
+    """The scans on offer by name: those that come with the project, and those of the models folder."""
+    folder = settings().models_folder
+    own = trees_in(Path(folder).expanduser().resolve()) if folder else {}
+    return {**own, **shipped_scans()}
+
+
+def tree(name: str) -> Tree:
+    """A scan.
+
+    Raises:
+        HeadlightError: it is not offered here, or cannot be read.
+    """
+    known = offered()
+    if name not in known and not models.any_model_allowed():
+        raise ScanError(f"The scan {name!r} is not offered here.{nearest(name, known)}")
+    path = known.get(name, Path(name).expanduser())
+    return _tree(path, _stamp(path))
+
+
+def dashboard(tree: Tree, head: Head) -> Dashboard:
+    """All that a scan has of one head.
+
+    Raises:
+        HeadlightError: its file cannot be read.
+    """
+    return _dashboards().get((tree.folder, _stamp(tree.folder), head), lambda: read_dashboard(tree, head))
+
+
+def opened_by(tree: Tree) -> str:
+    """What `read_tree` opens a scan by without the page: its name, or its path where that is the user's own to know."""
+    name = next((name for name, path in offered().items() if path == tree.folder), tree.folder.name)
+    return name if name in shipped_scans() or not models.any_model_allowed() else str(tree.folder)
+
+
+def named(chosen: str, model: str) -> str:
+    """The scan that is chosen, or the first that is of this model, or the first of all; empty where there is none."""
+    return chosen or of_model(model) or next(iter(offered()), "")
+
+
+def of_model(model: str) -> str:
+    """The first scan on offer that is of this model; empty where there is none."""
+    return next((name for name, tree in _readable() if is_of(tree, model)), "")
+
+
+def is_of(tree: Tree, model: str) -> bool:
+    """Whether a scan is of this model: by the last part of its name, which may be a path or one on the hub."""
+    return Path(model).name in {Path(name).name for name in (tree.model_name, tree.told.model if tree.told else "")}
+
+
+def series(tree: Tree) -> tuple[Tree, ...]:
+    """The scans beside this one of the same corpus and shape, in the order of their steps; none without one."""
+    if tree.told is None or tree.told.step is None:
+        return ()
+    of_step: dict[int, Tree] = {tree.told.step: tree}
+    for path in trees_in(tree.folder.resolve().parent).values():
+        beside = _or_none(path)
+        if beside is not None and beside.told is not None and beside.told.step is not None and _alike(beside, tree):
+            of_step.setdefault(beside.told.step, beside)
+    return tuple(of_step[step] for step in sorted(of_step))
+
+
+def _alike(one: Tree, other: Tree) -> bool:
+    assert one.told
+    assert other.told
+    shape = (one.n_layers, one.n_heads) == (other.n_layers, other.n_heads)
+    return shape and one.told.corpus == other.told.corpus
+
+
+def _readable() -> Iterator[tuple[str, Tree]]:
+    for name, path in offered().items():
+        if (found := _or_none(path)) is not None:
+            yield name, found
+
+
+def _or_none(path: Path) -> Tree | None:
+    """A scan, if it can be read: one that cannot says why when it is opened itself."""
+    try:
+        return _tree(path, _stamp(path))
+    except HeadlightError:
+        return None
+
+
+def _stamp(path: Path) -> Stamp:
+    """What changes when a scan is written anew, as one is that has not ended yet."""
+    files = [path / name for name in (CONFIG, SCATTER)]
+    return tuple(file.stat().st_mtime_ns for file in files if file.is_file())
+
+
+@lru_cache(MOST_TREES)
+def _tree(path: Path, stamp: Stamp) -> Tree:
+    return read_tree(path)
+
+
+@lru_cache(1)
+def _dashboards() -> ByteCache:
+    return ByteCache(MOST_BYTES)
