@@ -11,11 +11,15 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
+.PHONY: run scan setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
 	$(PY) -m headlight.app $(ARGS)
+
+scan: setup
+	@test -n "$(MODEL)" && test -n "$(CORPUS)" || { echo "Say which: make scan MODEL=mini CORPUS=README.md"; exit 2; }
+	$(PY) -m headlight.app.scan "$(MODEL)" "$(CORPUS)" $(ARGS)
 
 setup: .venv/installed
 

@@ -49,7 +49,7 @@ LEVELS = [
     "app.registry",
     "app.main",
     "app.server.server",
-    "app.__main__",
+    "app.__main__ app.scan",
 ]
 LEVEL = {unit: level for level, units in enumerate(LEVELS) for unit in units.split()}
 
@@ -84,7 +84,7 @@ PAGES_MAY_NAME |= {
 }
 PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles"}
 PAGES_MAY_NAME |= {"model.corpus.tree", "model.corpus.titles"}
-MAY_RUN_MODELS = {"app.runs", "app.analyses"}
+MAY_RUN_MODELS = {"app.runs", "app.analyses", "app.scan"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {
@@ -99,6 +99,7 @@ THIRD_PARTY = {
     "app.runs": {"streamlit", "torch", "numpy", "jaxtyping"},
     "app.analyses": {"streamlit", "torch", "numpy", "jaxtyping"},
     "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily"},
+    "app.scan": {"tqdm"},
     "app.server": {"streamlit", "starlette"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
     "app.figures": {"numpy", "plotly lazily"},

@@ -88,17 +88,30 @@ class Estimated:
     high: Heads
 
 
+def ratio(moments: Moments, above: int, below: int) -> Estimated:
+    """The ratio of two quantities' totals, with its interval over documents."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value, slope = _ratio(moments, above, below)
+        return _with_interval(value, slope, moments.products, moments.counts[..., below])
+
+
 def estimate(moments: Moments, name: str) -> Estimated:
     """One of `FIGURES` with its interval over documents."""
-    figure = FIGURES[name]
-    total = moments.totals[..., AT[figure.below]]
+    above, below = AT[FIGURES[name].above], AT[FIGURES[name].below]
+    if name != VARIANCE:
+        return ratio(moments, above, below)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = moments.totals[..., AT[figure.above]] / total
-        slope = np.zeros_like(moments.totals)
-        slope[..., AT[figure.above]], slope[..., AT[figure.below]] = 1 / total, -value / total
-        if name == VARIANCE:
-            value = _variance(moments, value, slope)
-        return _with_interval(value, slope, moments.products, moments.counts[..., AT[figure.below]])
+        value, slope = _ratio(moments, above, below)
+        value = _variance(moments, value, slope)
+        return _with_interval(value, slope, moments.products, moments.counts[..., below])
+
+
+def _ratio(moments: Moments, above: int, below: int) -> tuple[Heads, Float[np.ndarray, "layer head quantity"]]:
+    """A ratio, and its slope in every quantity."""
+    total, slope = moments.totals[..., below], np.zeros_like(moments.totals)
+    value = moments.totals[..., above] / total
+    slope[..., above], slope[..., below] = 1 / total, -value / total
+    return value, slope
 
 
 def _variance(moments: Moments, second: Heads, slope: Float[np.ndarray, "layer head quantity"]) -> Heads:

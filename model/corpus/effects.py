@@ -1,0 +1,90 @@
+"""Whether each head matters on a corpus: what ablating it changes on a fair sample of documents."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.model.corpus.figures import Moments, ratio
+from headlight.model.corpus.packing import Arrays
+from headlight.model.corpus.tree import Effect
+
+# Sums over a sequence's predicted tokens: how many there are, the loss, and by how much it rises without the head, on
+# all tokens, where the head is active and where it is not; and the head's direct effect on the right token's logit.
+SUMS = ("tokens", "loss", "change", "active", "change_active", "inactive", "change_inactive", "direct")
+AT = {name: place for place, name in enumerate(SUMS)}
+FIGURES: Mapping[str, tuple[str, str]] = {
+    "loss_change": ("change", "tokens"),
+    "when_active": ("change_active", "active"),
+    "when_not": ("change_inactive", "inactive"),
+    "direct": ("direct", "tokens"),
+}
+
+Record = Float[np.ndarray, "layer head sum"]
+
+
+@dataclass(eq=False)
+class Effects:
+    """The sums of the documents with the smallest lots, at most so many: document, and its lot and sums."""
+
+    most: int
+    records: dict[int, tuple[int, Record]] = field(default_factory=dict)
+
+    def add(self, document: int, lot: int, record: Record) -> None:
+        """Keep a document's sums, if its lot is small enough."""
+        self.records[document] = (lot, record)
+        self._forget()
+
+    def merge(self, other: "Effects") -> None:
+        """Keep the smallest lots of both."""
+        self.records |= other.records
+        self._forget()
+
+    def _forget(self) -> None:
+        kept = sorted(self.records.items(), key=lambda each: (each[1][0], each[0]))[: self.most]
+        self.records = dict(sorted(kept))
+
+    @property
+    def moments(self) -> Moments | None:
+        """The moments over documents; None without any."""
+        records = [record for _, record in self.records.values()]
+        return Moments.of(np.stack(records)) if records else None
+
+    @property
+    def loss(self) -> float | None:
+        """The mean loss of the next token, in nats."""
+        if (moments := self.moments) is None:
+            return None
+        return float(moments.totals[0, 0, AT["loss"]] / moments.totals[0, 0, AT["tokens"]])
+
+    def arrays(self) -> Arrays:
+        """All records, to be packed."""
+        places = [(document, lot) for document, (lot, _) in self.records.items()]
+        records = [record for _, record in self.records.values()]
+        return {
+            "effect_places": np.array(places, np.int64).reshape(-1, 2),
+            "effect_records": np.stack(records) if records else np.empty((0, 0, 0, len(SUMS))),
+        }
+
+    def fill(self, arrays: Arrays) -> "Effects":
+        """These with what `arrays` gave."""
+        for (document, lot), record in zip(arrays["effect_places"].tolist(), arrays["effect_records"], strict=True):
+            self.records[document] = (lot, record)
+        return self
+
+
+def estimates(moments: Moments, name: str) -> Float[np.ndarray, "end layer head"]:
+    """One of `FIGURES`: its mean over tokens, and the ends of its interval over documents."""
+    above, below = (AT[each] for each in FIGURES[name])
+    found = ratio(moments, above, below)
+    return np.stack([found.value, found.low, found.high])
+
+
+def effect(moments: Moments, name: str, layer: int, head: int) -> Effect | None:
+    """One head's figure as the tree has it; None where there is no such token."""
+    value, low, high = estimates(moments, name)[:, layer, head].tolist()
+    n = int(moments.totals[layer, head, AT[FIGURES[name][1]]])
+    if not np.isfinite(value):
+        return None
+    return Effect(value, (low, high) if np.isfinite(low) else None, n)

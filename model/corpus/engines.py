@@ -1,0 +1,86 @@
+"""Who computes the shards: this process, several of this machine, or a cluster (`clusters`)."""
+
+import multiprocessing
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from typing import Protocol, runtime_checkable
+
+from headlight.model.corpus.shard import Job, Worker
+from headlight.model.errors import ScanError
+
+Done = tuple[int, bytes]  # a shard's number, and what it gave
+AHEAD = 2  # jobs for each worker that wait beside the one under way
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Computes jobs, in any order, and takes no more of them than it needs to keep its workers busy."""
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[Done]:
+        """What each job gives, as it comes."""
+
+    def close(self) -> None:
+        """Let the workers go."""
+
+
+class Here:
+    """One job after the other in this process."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[Done]:
+        """What each job gives."""
+        return ((job.number, self._worker(job)) for job in jobs)
+
+    def close(self) -> None:
+        """There is nobody to let go."""
+
+
+class Processes:
+    """Several processes of this machine, each with the model open and one thread."""
+
+    def __init__(self, worker: Worker, count: int) -> None:
+        context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+        self._pool = ProcessPoolExecutor(count, context, initializer=_begin, initargs=(worker,))
+        self._most = count * (1 + AHEAD)
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[Done]:
+        """What each job gives, as it comes."""
+        waiting, under_way = iter(jobs), set[Future[Done]]()
+        try:
+            while True:
+                under_way |= {self._pool.submit(_compute, job) for job in islice(waiting, self._most - len(under_way))}
+                if not under_way:
+                    return
+                finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                yield from (each.result() for each in finished)
+        except BrokenProcessPool as error:
+            raise ScanError(
+                "A worker was ended from outside, perhaps for want of memory. Nothing that was finished is lost: give "
+                "the same command again, perhaps with fewer --workers or a smaller --batch."
+            ) from error
+        finally:
+            for each in under_way:
+                each.cancel()
+
+    def close(self) -> None:
+        """Let the workers go, whatever they are at."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in list((self._pool._processes or {}).values()):
+            process.terminate()
+
+
+_worker: Worker | None = None
+
+
+def _begin(worker: Worker) -> None:
+    global _worker
+    _worker = worker
+
+
+def _compute(job: Job) -> Done:
+    assert _worker is not None  # every process begins with one
+    return job.number, _worker(job)

@@ -1,0 +1,118 @@
+"""What has been found in some documents of a corpus: sums, the first of some order, and samples by lot.
+
+What two shards have found merges into what both together find. A shard's is computed by one worker alone, and shards
+are merged in order, so that the bits do not depend on how many workers there were or how often they were stopped.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from headlight.model.config import TransformerConfig
+from headlight.model.corpus.counts import PairSums, TokenSums
+from headlight.model.corpus.effects import Effects
+from headlight.model.corpus.figures import Moments
+from headlight.model.corpus.measures import QUANTITIES
+from headlight.model.corpus.packing import Arrays, of_texts, packed, to_texts, unpacked
+from headlight.model.corpus.samples import Samples
+from headlight.model.corpus.settings import ScanSettings
+
+BINS = 50  # of the histogram of strengths, from 0 to 1
+DISTANCES = (0, *(2**power for power in range(13)))  # HeadVis's edges, of which the last bin takes all beyond
+COUNTED = ("documents", "sequences", "tokens", "skipped")
+MOST_NAMED = 20  # skipped documents
+
+
+@dataclass(eq=False)
+class Found:
+    """Figures, histograms, tokens, pairs, samples and effects of some documents, and how many there were.
+
+    `strengths` counts sequences by their largest weight, `distances` adds up weight by how far apart query and key are.
+    """
+
+    moments: Moments
+    distances: Float[np.ndarray, "layer head bin"]
+    strengths: Int[np.ndarray, "layer head strength"]
+    strength_sums: Float[np.ndarray, "layer head"]
+    tokens: TokenSums
+    pairs: PairSums
+    samples: Samples
+    effects: Effects
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    @classmethod
+    def nothing(cls, cfg: TransformerConfig, settings: ScanSettings) -> "Found":
+        """What is found in no documents."""
+        heads, n = (cfg.n_layers, cfg.n_heads), len(QUANTITIES)
+        return cls(
+            Moments(np.zeros((*heads, n)), np.zeros((*heads, n, n)), np.zeros((*heads, n), np.int64)),
+            distances=np.zeros((*heads, len(DISTANCES) - 1)),
+            strengths=np.zeros((*heads, BINS), np.int64),
+            strength_sums=np.zeros(heads),
+            tokens=TokenSums.none(*heads),
+            pairs=PairSums.none(cfg.d_vocab),
+            samples=Samples(*heads, settings.intervals, settings.top, settings.others),
+            effects=Effects(settings.ablate),
+        )
+
+    def skip(self, name: str, reason: str) -> None:
+        """Count a document that cannot be used."""
+        self.counts["skipped"] += 1
+        self.skipped = [*self.skipped, (name, reason)][:MOST_NAMED]
+
+    def merge(self, later: "Found") -> None:
+        """Add what was found in the documents after these."""
+        self.moments = self.moments + later.moments
+        self.distances += later.distances
+        self.strengths += later.strengths
+        self.strength_sums += later.strength_sums
+        self.tokens.add(later.tokens)
+        self.pairs.add(later.pairs.keys, later.pairs.weights)
+        self.samples.merge(later.samples)
+        self.effects.merge(later.effects)
+        self.counts = {name: self.counts[name] + later.counts[name] for name in COUNTED}
+        self.skipped = (self.skipped + later.skipped)[:MOST_NAMED]
+
+    def to_bytes(self, **also: int) -> bytes:
+        """All of it as a file, with some numbers beside it."""
+        arrays: Arrays = {
+            "totals": self.moments.totals,
+            "products": self.moments.products,
+            "document_counts": self.moments.counts,
+            "distances": self.distances,
+            "strengths": self.strengths,
+            "strength_sums": self.strength_sums,
+            "token_ids": self.tokens.ids,
+            "token_weights": self.tokens.weights,
+            "counts": np.array([self.counts[name] for name in COUNTED]),
+            "skipped": of_texts([text for pair in self.skipped for text in pair]),
+            **{name: np.array(number) for name, number in also.items()},
+            **self.pairs.arrays(),
+            **self.samples.arrays(),
+            **self.effects.arrays(),
+        }
+        return packed(arrays)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str, cfg: TransformerConfig, settings: ScanSettings) -> "Found":
+        """What `to_bytes` gave."""
+        return cls.from_arrays(unpacked(data, name), cfg, settings)
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, cfg: TransformerConfig, settings: ScanSettings) -> "Found":
+        """What was unpacked of it."""
+        nothing, texts = cls.nothing(cfg, settings), to_texts(arrays["skipped"])
+        return cls(
+            Moments(arrays["totals"], arrays["products"], arrays["document_counts"]),
+            arrays["distances"],
+            arrays["strengths"],
+            arrays["strength_sums"],
+            TokenSums(arrays["token_ids"], arrays["token_weights"]),
+            PairSums(cfg.d_vocab, arrays["pair_keys"], arrays["pair_weights"]),
+            nothing.samples.fill(arrays),
+            nothing.effects.fill(arrays),
+            dict(zip(COUNTED, arrays["counts"].tolist(), strict=True)),
+            list(zip(texts[::2], texts[1::2], strict=True)),
+        )

@@ -1,0 +1,114 @@
+"""What is gathered of a shard's patterns beside the figures: histograms, tokens, pairs and sequences to keep."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Integer
+from torch import Tensor
+
+from headlight.model.corpus.counts import LEAST_IN_PAIR, TokenSums
+from headlight.model.corpus.found import BINS, DISTANCES, Found
+from headlight.model.corpus.measures import Attended
+from headlight.model.corpus.samples import DIGITS, Bars, Sample
+from headlight.model.corpus.sequences import Batch, CutSequence
+from headlight.model.corpus.settings import ScanSettings
+from headlight.model.corpus.warm import Warm
+
+
+class Gatherer:
+    """Adds to `found` what the patterns of one batch after the other show; `finish` when they are over."""
+
+    def __init__(
+        self, found: Found, settings: ScanSettings, warm: Warm, bars: Bars, sequences: Sequence[CutSequence]
+    ) -> None:
+        self._found, self._settings, self._warm, self._bars = found, settings, warm, bars
+        ids = sorted({token for sequence in sequences for token in sequence.tokens})
+        n_layers, n_heads = found.strength_sums.shape
+        self._n_heads, self._tokens = n_heads, TokenSums.none(n_layers, n_heads, ids)
+        self._pairs: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, " _"]]] = []
+
+    def of(self, batch: Batch) -> "_OfBatch":
+        """What takes the patterns of one batch."""
+        return _OfBatch(self, batch)
+
+    def finish(self) -> None:
+        """Put together what was collected apart."""
+        self._found.tokens.add(self._tokens)
+        if self._pairs:
+            keys, weights = (np.concatenate(each) for each in zip(*self._pairs, strict=True))
+            self._found.pairs.add(keys, weights)
+        self._found.samples.forget()
+
+    def distances(self, seen: Attended) -> None:
+        """Weight by distance."""
+        sums = seen.by_distance.double().sum(0).cpu().numpy()
+        place = np.searchsorted(DISTANCES, np.arange(sums.shape[-1]), side="right") - 1
+        place = place.clip(max=len(DISTANCES) - 2)
+        for bin_ in np.unique(place):
+            self._found.distances[seen.layer, :, bin_] += sums[:, place == bin_].sum(-1)
+
+    def strengths(self, layer: int, strengths: Float[np.ndarray, "batch head"]) -> None:
+        """How strong the batch's sequences are."""
+        bins = (strengths * BINS).astype(np.int64).clip(0, BINS - 1)
+        for head in range(self._n_heads):
+            self._found.strengths[layer, head] += np.bincount(bins[:, head], minlength=BINS)
+        self._found.strength_sums[layer] += strengths.astype(np.float64).sum(0)
+
+    def tokens(self, seen: Attended, batch: Batch) -> None:
+        """Weight by the query's and by the key's token, the first row and column left out."""
+        place = np.searchsorted(self._tokens.ids, batch.tokens.numpy()[:, 1:]).clip(max=len(self._tokens.ids) - 1)
+        from_query = seen.pattern[:, :, 1:, 1:].sum(-1)
+        for side, weights in enumerate((from_query, seen.to_key[..., 1:] - seen.pattern[:, :, 0, 1:])):
+            of_heads = weights.double().cpu().numpy()
+            for head in range(self._n_heads):
+                sums = np.bincount(place.ravel(), of_heads[:, head].ravel(), len(self._tokens.ids))
+                self._tokens.weights[side, seen.layer, head] += sums
+
+    def pairs(self, seen: Attended, batch: Batch) -> None:
+        """The pair of each query and the key with its largest weight."""
+        row, head, query = (seen.strongest >= LEAST_IN_PAIR).nonzero(as_tuple=True)
+        weights, keys = seen.strongest[row, head, query], seen.strongest_key[row, head, query]
+        row, head, query, keys, weights = (each.cpu() for each in (row, head, query, keys, weights))
+        of_query, of_key = batch.tokens[row, query + 1].numpy(), batch.tokens[row, keys].numpy()
+        numbers = self._found.pairs.key(seen.layer * self._n_heads + head.numpy(), of_query, of_key)
+        self._pairs.append((numbers, weights.double().numpy()))
+
+    def samples(self, seen: Attended, batch: Batch, strengths: Float[np.ndarray, "batch head"]) -> None:
+        """Sequences that the head's bucket has room for, as far as is known."""
+        layer, bars = seen.layer, self._bars
+        for row, sequence in enumerate(batch.sequences):
+            lot = sequence.lot(self._settings.seed)
+            begins = self._warm.boundaries[layer]
+            buckets = (begins <= strengths[row, :, None]).sum(-1)
+            last = buckets == self._settings.intervals - 1
+            lots = np.take_along_axis(bars.lots[layer], buckets[:, None], -1)[:, 0]
+            for head in np.flatnonzero(np.where(last, strengths[row] >= bars.strengths[layer], lot <= lots)):
+                indices, values = self._largest(seen.pattern[row, head], len(sequence.tokens))
+                strength = float(strengths[row, head])
+                sample = Sample(int(buckets[head]) + 1, strength, lot, sequence.identity, indices, values)
+                self._found.samples.add(layer, int(head), sample, sequence)
+
+    def _largest(
+        self, pattern: Float[Tensor, "pos pos"], n_tokens: int
+    ) -> tuple[Int[np.ndarray, " weight"], Integer[np.ndarray, " weight"]]:
+        """The largest weights of each query, by query and key, and how many steps of 1 / DIGITS each is."""
+        rows = pattern[:n_tokens, :n_tokens]
+        values, keys = rows.topk(min(self._settings.per_row, n_tokens), dim=-1)
+        places = torch.arange(n_tokens, device=rows.device)[:, None] * n_tokens + keys
+        kept = values >= self._settings.least
+        indices, order = places[kept].cpu().sort()
+        return indices.numpy(), (values[kept].cpu()[order] * DIGITS).round().numpy().astype(np.uint16)
+
+
+class _OfBatch:
+    def __init__(self, gatherer: Gatherer, batch: Batch) -> None:
+        self._gatherer, self._batch = gatherer, batch
+
+    def __call__(self, seen: Attended) -> None:
+        strengths = seen.strongest.amax(-1).cpu().numpy()
+        self._gatherer.distances(seen)
+        self._gatherer.strengths(seen.layer, strengths)
+        self._gatherer.tokens(seen, self._batch)
+        self._gatherer.pairs(seen, self._batch)
+        self._gatherer.samples(seen, self._batch, strengths)

@@ -1,0 +1,60 @@
+"""What a scan is of: while it goes on, and when it is taken up again, none of it may change."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from headlight.model.corpus.documents import Corpus
+from headlight.model.corpus.settings import ScanSettings
+from headlight.model.errors import ScanError
+from headlight.model.transformer import Transformer
+
+END = 2**16  # bytes of a weight file's beginning and end that tell it from others of its size
+
+
+def identity(model: Transformer, corpus: Corpus, settings: ScanSettings) -> dict[str, Any]:
+    """Model, corpus and settings, as values that JSON has."""
+    source = model.source
+    assert source is not None  # a scan's model was loaded
+    config = hashlib.sha256(repr(sorted(asdict(model.cfg).items())).encode()).hexdigest()
+    weights = {path.name: [path.stat().st_size, _ends(path)] for path in source.weights}
+    name = Path(source.name).name if source.revision is None else source.name
+    of_model = {"name": name, "revision": source.revision, "config": config, "weights": weights}
+    return {"model": of_model, "corpus": corpus.identity(), "settings": settings.told()}
+
+
+def _ends(path: Path) -> str:
+    """A digest of a file's first and last bytes: to read all of a large model takes longer than to open it."""
+    with path.open("rb") as file:
+        digest = hashlib.sha256(file.read(END))
+        file.seek(max(path.stat().st_size - END, 0))
+        digest.update(file.read(END))
+    return digest.hexdigest()
+
+
+def check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+    """Refuse to go on with something else.
+
+    Raises:
+        ScanError: it says what has changed.
+    """
+    if changed := list(_changes(before, now, "")):
+        raise ScanError(
+            f"The scan in {folder} is of something else: {'; '.join(changed)}. Give what it began with to go on, "
+            "another folder by --out, or --restart to begin anew there."
+        )
+
+
+def _changes(before: Any, now: Any, name: str) -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for key in dict.fromkeys([*before, *now]):
+            yield from _changes(before.get(key), now.get(key), f"{name} {key}".strip())
+    elif before != now:
+        yield f"{name} was {_short(before)} and is {_short(now)}"
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"

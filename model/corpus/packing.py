@@ -1,0 +1,53 @@
+"""Arrays by their names, and lists of arrays of unequal length among them, as the bytes of one file and back."""
+
+import io
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Shaped
+
+from headlight.model.errors import ScanError
+
+Arrays = Mapping[str, Shaped[np.ndarray, "..."]]
+
+
+def packed(arrays: Arrays) -> bytes:
+    """The arrays as a file of numpy's."""
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def unpacked(data: bytes, name: str) -> Arrays:
+    """What `packed` was given.
+
+    Raises:
+        ScanError: the bytes are no such file.
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            return dict(file)
+    except (OSError, ValueError, EOFError, KeyError) as error:
+        raise ScanError(f"{name} is damaged ({error}). Delete it, and scan again.") from error
+
+
+def end_to_end(name: str, rows: Sequence[Shaped[np.ndarray, " _"]], dtype: type) -> Arrays:
+    """Rows of unequal length as one, with where each ends."""
+    ends = np.cumsum([len(row) for row in rows], dtype=np.int64)
+    joined = np.concatenate(rows) if rows else np.empty(0)
+    return {name: joined.astype(dtype), f"{name}_ends": ends}
+
+
+def apart(arrays: Arrays, name: str) -> list[Shaped[np.ndarray, " _"]]:
+    """The rows that `end_to_end` was given."""
+    return np.split(arrays[name], arrays[f"{name}_ends"])[:-1]
+
+
+def of_texts(texts: Sequence[str]) -> Shaped[np.ndarray, " byte"]:
+    """Texts as bytes, a zero behind each."""
+    return np.frombuffer("".join(text.replace("\0", " ") + "\0" for text in texts).encode(), np.uint8)
+
+
+def to_texts(data: Shaped[np.ndarray, " byte"]) -> list[str]:
+    """The texts that `of_texts` was given, spaces for what were zeros."""
+    return data.tobytes().decode().split("\0")[:-1]

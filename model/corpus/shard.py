@@ -1,0 +1,132 @@
+"""One shard of a corpus: some documents, computed by one worker from the first to the last figure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from headlight.model.analysis.detectors import is_punctuation
+from headlight.model.corpus.documents import Document
+from headlight.model.corpus.figures import Moments
+from headlight.model.corpus.found import Found
+from headlight.model.corpus.gathering import Gatherer
+from headlight.model.corpus.mattering import effects_on
+from headlight.model.corpus.measures import measure
+from headlight.model.corpus.samples import Bars
+from headlight.model.corpus.sequences import CutSequence, batches, cut, lot
+from headlight.model.corpus.settings import ScanSettings
+from headlight.model.corpus.warm import Warm, warm_up
+from headlight.model.errors import InputError
+from headlight.model.loading import load
+from headlight.model.run import tokenizer_of
+from headlight.model.transformer import Transformer
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A shard's documents, and what is known when its turn comes; without `warm` it is for the warm-up.
+
+    `ablated` are the documents on which heads are ablated.
+    """
+
+    number: int
+    documents: tuple[Document, ...]
+    ablated: frozenset[int] = frozenset()
+    warm: Warm | None = None
+    bars: Bars | None = None
+
+
+class Worker:
+    """Opens a model, and computes one shard after the other with it, on one thread."""
+
+    def __init__(self, model: str, settings: ScanSettings) -> None:
+        self._name, self._settings = model, settings
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it needs a GPU of its own."""
+        return self._settings.device == "cuda"
+
+    @cached_property
+    def model(self) -> Transformer:
+        """The model, where it is to run."""
+        return load(self._name, dtype=self._settings.dtype).to(self._settings.device)
+
+    def __call__(self, job: Job) -> bytes:
+        """What a shard gives, as a file."""
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # the order of sums, and with it their last bits, is the same wherever shards run
+        try:
+            if job.warm is None or job.bars is None:
+                texts = _read(self.model, job.documents, self._settings)[0]
+                return warm_up(
+                    self.model, [each for cuts in texts.values() for each in cuts], self._settings
+                ).to_bytes()
+            return scan_shard(self.model, job, job.warm, job.bars, self._settings).to_bytes()
+        finally:
+            torch.set_num_threads(threads)
+
+
+def scan_shard(model: Transformer, job: Job, warm: Warm, bars: Bars, settings: ScanSettings) -> Found:
+    """All that is found in a shard's documents."""
+    cuts, skipped = _read(model, job.documents, settings)
+    while True:
+        found, sums = _measured(model, cuts, warm, bars, settings)
+        bad = [document for document, each in sums.items() if not np.isfinite(each).all()]
+        if not bad:
+            break
+        for document in bad:
+            skipped[document] = "the model's numbers are not finite"
+            del cuts[document]
+    found.moments = found.moments if not sums else Moments.of(np.stack(list(sums.values())))
+    names = {document.index: document.name for document in job.documents}
+    for document in sorted(skipped):
+        found.skip(names[document], skipped[document])
+    for document in sorted(job.ablated & cuts.keys()):
+        drawn = lot(settings.seed, document)
+        sequence = cuts[document][drawn % len(cuts[document])]
+        found.effects.add(document, drawn, effects_on(model, sequence.tokens, warm.means))
+    return found
+
+
+def _read(
+    model: Transformer, documents: Sequence[Document], settings: ScanSettings
+) -> tuple[dict[int, list[CutSequence]], dict[int, str]]:
+    """The documents' sequences, and why others have none."""
+    tokenizer, length = tokenizer_of(model), min(settings.length, model.cfg.n_ctx)
+    bos = tokenizer.bos_token_id if settings.bos else None
+    cuts: dict[int, list[CutSequence]] = {}
+    skipped: dict[int, str] = {}
+    for document in documents:
+        try:
+            if document.text is None:
+                raise InputError(document.reason)
+            tokens = tokenizer.to_tokens(document.text)[0].tolist()
+            if found := cut(document.index, document.name, tokens, length, bos):
+                cuts[document.index] = found
+            else:
+                skipped[document.index] = "it has fewer than 2 tokens"
+        except InputError as error:
+            skipped[document.index] = str(error)
+    return cuts, skipped
+
+
+def _measured(
+    model: Transformer, cuts: dict[int, list[CutSequence]], warm: Warm, bars: Bars, settings: ScanSettings
+) -> tuple[Found, dict[int, Float[np.ndarray, "layer head quantity"]]]:
+    """What is found in some documents' sequences, and each document's sums."""
+    found, sequences = Found.nothing(model.cfg, settings), [each for rows in cuts.values() for each in rows]
+    gatherer, tokenizer = Gatherer(found, settings, warm, bars, sequences), tokenizer_of(model)
+    is_mark = cache(lambda token: is_punctuation(tokenizer.to_string(token)))
+    sums = {document: np.zeros_like(found.moments.totals) for document in cuts}
+    for batch in batches(sequences, settings.batch):
+        measured = measure(model, batch, is_mark, gatherer.of(batch))
+        for sequence, each in zip(batch.sequences, measured, strict=True):
+            sums[sequence.document] += each
+    gatherer.finish()
+    n_tokens = sum(len(sequence.tokens) for sequence in sequences)
+    found.counts = {"documents": len(cuts), "sequences": len(sequences), "tokens": n_tokens, "skipped": 0}
+    return found, sums

@@ -1,0 +1,100 @@
+"""What has to be known of a corpus before it is scanned, taken from its first sequences.
+
+Where the buckets of strength begin, and what each head gives on average, which takes its place when it is ablated.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.corpus.packing import packed, unpacked
+from headlight.model.corpus.samples import boundaries
+from headlight.model.corpus.sequences import Batch, CutSequence, batches
+from headlight.model.corpus.settings import ScanSettings
+from headlight.model.hooks import Look, Tap
+from headlight.model.transformer import Transformer
+
+
+@dataclass(frozen=True, eq=False)
+class Warm:
+    """Where each later bucket begins, and every head's mean z."""
+
+    boundaries: Float[np.ndarray, "layer head later_bucket"]
+    means: Float[np.ndarray, "layer head d_value"]
+
+    def to_bytes(self) -> bytes:
+        """As a file."""
+        return packed(vars(self))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str) -> "Warm":
+        """What `to_bytes` gave."""
+        return cls(**unpacked(data, name))
+
+
+@dataclass(frozen=True, eq=False)
+class WarmUp:
+    """What some of the first sequences gave: strengths, z summed over positions, and how many of these there were."""
+
+    strengths: Float[np.ndarray, "sequence layer head"]
+    sums: Float[np.ndarray, "layer head d_value"]
+    n_positions: int
+
+    def to_bytes(self) -> bytes:
+        """As a file."""
+        return packed({**vars(self), "n_positions": np.array(self.n_positions)})
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str) -> "WarmUp":
+        """What `to_bytes` gave."""
+        arrays = unpacked(data, name)
+        return cls(arrays["strengths"], arrays["sums"], int(arrays["n_positions"]))
+
+
+def warm_up(model: Transformer, sequences: Sequence[CutSequence], settings: ScanSettings) -> WarmUp:
+    """What a shard's sequences give."""
+    cfg = model.cfg
+    strengths, sums = np.zeros((0, cfg.n_layers, cfg.n_heads)), np.zeros((cfg.n_layers, cfg.n_heads, cfg.d_value or 0))
+    device, n_positions = model.embed.W_E.device, 0
+    for batch in batches(sequences, settings.batch):
+        tap = _Warming(model, batch)
+        mask = None if batch.mask is None else batch.mask.to(device)
+        with torch.inference_mode():
+            model(batch.tokens.to(device), mask, tap=tap, stop_at_layer=cfg.n_layers)
+        if np.isfinite(tap.sums).all():  # else the shard finds out which document it is
+            strengths, sums = np.concatenate([strengths, tap.strengths]), sums + tap.sums
+            n_positions += int(batch.lengths.sum())
+    return WarmUp(strengths, sums, n_positions)
+
+
+def settled(parts: Sequence[WarmUp], n_intervals: int) -> Warm:
+    """What the warm-up of several shards says; at least one sequence was in them."""
+    sums, n_positions = sum(part.sums for part in parts), sum(part.n_positions for part in parts)
+    strengths = np.concatenate([part.strengths for part in parts])
+    return Warm(boundaries(strengths, n_intervals), np.asarray(sums / n_positions))
+
+
+class _Warming(Tap):
+    def __init__(self, model: Transformer, batch: Batch) -> None:
+        heads = (model.cfg.n_layers, model.cfg.n_heads)
+        self.strengths, self.sums = np.zeros((len(batch.tokens), *heads)), np.zeros((*heads, model.cfg.d_value or 0))
+        n_pos = batch.tokens.shape[1]
+        self._real = (torch.arange(n_pos) < batch.lengths[:, None]).to(model.embed.W_E.device)
+
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name.endswith(("attn.hook_pattern", "attn.hook_z")) else Look.NEVER
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if self.look(name):
+            layer = int(name.split(".")[1])
+            if name.endswith("hook_pattern"):
+                seen = activation[:, :, 1:, 1:].masked_fill(~self._real[:, None, 1:, None], 0)
+                self.strengths[:, layer] = seen.amax((-2, -1)).cpu().numpy()
+            else:
+                real = activation.masked_fill(~self._real[:, :, None, None], 0)
+                self.sums[layer] = real.double().sum((0, 1)).cpu().numpy()
+        return activation

@@ -1,0 +1,240 @@
+"""A scan written as the tree that HeadVis's own page reads, with what only we have beside it.
+
+The same findings give the same bytes. Figures and weights have four digits behind the point, small effects four in all.
+
+Source: the files that Neuronpedia's `headvis/compute-head-metrics.py` writes (Luger, Kamath et al. 2026).
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headlight.model.corpus import effects
+from headlight.model.corpus.disk import write_whole
+from headlight.model.corpus.figures import FIGURES, Estimated, Moments, estimate
+from headlight.model.corpus.found import BINS, DISTANCES, Found
+from headlight.model.corpus.samples import DIGITS, Sample
+from headlight.model.corpus.settings import ScanSettings
+from headlight.model.corpus.tree import CONFIG, HEADS, PATTERN, SCATTER
+from headlight.model.run import tokenizer_of
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.transformer import Transformer
+
+VERSION = 1
+EFFECTS: Mapping[str, tuple[str, str]] = {
+    "loss_change": (
+        "loss_change",
+        "By how much the next token's loss rises (nats) when the head gives its mean output everywhere.",
+    ),
+    "loss_change_active": (
+        "when_active",
+        "The same, at queries where more than half of the head's weight lies beyond the first token.",
+    ),
+    "direct_effect": (
+        "direct",
+        "What the head adds to the right token's logit, less the mean logit, beyond what its mean output adds.",
+    ),
+}
+PLOTS = {"qk_distance_histogram": "Q-K distance", "histogram": "Activation distribution"}
+TABLES = {"top_query_tokens": "Top query tokens", "top_key_tokens": "Top key tokens", "top_pairs": "Top token pairs"}
+STATISTICS = {"n_samples": "Samples kept", "mean_max_activation": "Mean max activation"}
+
+
+def write_tree(
+    folder: Path,
+    model: Transformer,
+    found: Found,
+    settings: ScanSettings,
+    identity: Mapping[str, Any],
+    complete: bool = True,
+) -> None:
+    """Write all files of a scan, config.json last: a folder that has one is a tree.
+
+    Raises:
+        ScanError: the disk is full, or the folder cannot be written to.
+    """
+    tokenizer, moments = tokenizer_of(model), found.effects.moments
+    for layer, head in np.ndindex(*found.strength_sums.shape):
+        name = PATTERN.format(layer=layer, head=head)
+        _write(folder / HEADS / name, _head(found, moments, tokenizer, settings, layer, head))
+    _write(folder / "server_config.json", {})  # nobody to ask: the files are all there is
+    _write(folder / "attributions" / "manifest.json", {})
+    _write(folder / SCATTER, _rows(found, moments))
+    _write(folder / CONFIG, _config(found, settings, identity, complete))
+
+
+def _write(path: Path, content: object) -> None:
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    write_whole(path, f"{text}\n".encode())
+
+
+def _config(found: Found, settings: ScanSettings, identity: Mapping[str, Any], complete: bool) -> dict[str, Any]:
+    n_layers, n_heads = found.strength_sums.shape
+    model, corpus, loss = identity["model"], identity["corpus"], found.effects.loss
+    descriptions = {name: figure.meaning for name, figure in FIGURES.items()}
+    descriptions |= {name: meaning for name, (_, meaning) in EFFECTS.items()} if loss is not None else {}
+    return {
+        "model_name": model["name"],
+        "dataset_name": corpus["corpus"],
+        "heads": [[layer, head] for layer in range(n_layers) for head in range(n_heads)],
+        "n_layers": n_layers,
+        "n_heads": n_heads,
+        "n_intervals": settings.intervals,
+        "metrics": list(descriptions),
+        "metric_descriptions": descriptions,
+        "head_data_pattern": PATTERN,
+        "has_umap": False,
+        "umap_heads": [],
+        "custom_plots": [{"key": key, "label": label} for key, label in PLOTS.items()],
+        "custom_tables": [{"key": key, "label": label} for key, label in TABLES.items()],
+        "statistics_display": {key: {"label": label, "format": "default"} for key, label in STATISTICS.items()},
+        "pipeline_config": _pipeline(found, settings, identity),
+        "headlight": {
+            "version": VERSION,
+            "model": model["name"],
+            "revision": model["revision"],
+            "corpus": corpus["corpus"],
+            "step": settings.step if settings.step >= 0 else None,
+            "settings": settings.told(),
+            "complete": complete,
+            **{f"n_{name}": count for name, count in found.counts.items()},
+            "skipped": [{"document": document, "reason": reason} for document, reason in found.skipped],
+            "loss": _rounded(loss),
+            "identity": identity,
+        },
+    }
+
+
+def _pipeline(found: Found, settings: ScanSettings, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """What Neuronpedia's loader tells one run from another by, under its names."""
+    n_layers, n_heads = found.strength_sums.shape
+    return {
+        "model_name": identity["model"]["name"],
+        "dataset_name": identity["corpus"]["corpus"],
+        "n_sequences": found.counts["sequences"],
+        "actual_sequences_processed": found.counts["sequences"],
+        "seq_len": settings.length,
+        "batch_size": settings.batch,
+        "dtype": settings.dtype,
+        "attn_implementation": "headlight",
+        "n_intervals": settings.intervals,
+        "samples_per_interval": settings.others,
+        "samples_per_top_interval": settings.top,
+        "sparse_topk_per_row": settings.per_row,
+        "sparse_threshold": settings.least,
+        "sample_seed": settings.seed,
+        "num_hidden_layers": n_layers,
+        "num_attention_heads": n_heads,
+    }
+
+
+def _rows(found: Found, moments: Moments | None) -> list[dict[str, Any]]:
+    known = {name: estimate(found.moments, name) for name in FIGURES}
+    figures: dict[str, tuple[Estimated, Callable[[float], float | None]]]
+    figures = {name: (each, _rounded) for name, each in known.items()}
+    if moments is not None:
+        for name, (effect, _) in EFFECTS.items():
+            figures[name] = (Estimated(*effects.estimates(moments, effect)), _four)
+    return [
+        {
+            "layer": layer,
+            "head": head,
+            **{name: short(float(each.value[layer, head])) for name, (each, short) in figures.items()},
+            "intervals": dict(_intervals(figures, layer, head)),
+        }
+        for layer, head in np.ndindex(*found.strength_sums.shape)
+    ]
+
+
+def _intervals(figures: Mapping[str, Any], layer: int, head: int) -> Iterator[tuple[str, list[float]]]:
+    for name, (each, short) in figures.items():
+        ends = [short(float(end[layer, head])) for end in (each.low, each.high)]
+        if None not in ends:
+            yield name, ends
+
+
+def _head(
+    found: Found, moments: Moments | None, tokenizer: Tokenizer, settings: ScanSettings, layer: int, head: int
+) -> dict[str, Any]:
+    samples = list(found.samples.of_head(layer, head))
+    strengths, n_top = found.strengths[layer, head], settings.top_tokens
+    n_sequences = int(strengths.sum())
+    mean = float(found.strength_sums[layer, head] / n_sequences) if n_sequences else math.nan
+    query, key = (
+        [
+            {"token": text, "weight": _rounded(weight)}
+            for text, weight in _texts(tokenizer, found.tokens.top(side, layer, head, n_top))
+        ]
+        for side in range(2)
+    )
+    return {
+        "sequences": [_sequence(found, sample, tokenizer) for sample in samples],
+        "qk_distance_histogram": {
+            "bin_edges": list(map(float, DISTANCES)),
+            "bin_values": [_rounded(weight) for weight in found.distances[layer, head].tolist()],
+        },
+        "top_query_tokens": query,
+        "top_key_tokens": key,
+        "top_pairs": _pairs(found, tokenizer, layer * found.strengths.shape[1] + head, n_top),
+        "histogram": {
+            "bin_edges": [round(edge / BINS, 4) for edge in range(BINS + 1)],
+            "bin_values": strengths.tolist(),
+        },
+        "statistics": {"n_samples": len(samples), "mean_max_activation": _rounded(mean)},
+        "matters": _matters(moments, layer, head),
+    }
+
+
+def _sequence(found: Found, sample: Sample, tokenizer: Tokenizer) -> dict[str, Any]:
+    sequence = found.samples.sequences[sample.sequence]
+    return {
+        "sequence_id": sequence.identity,
+        "interval": sample.interval,
+        "tokens": tokenizer.to_str_tokens(sequence.tokens),
+        "attention_indices": sample.indices.tolist(),
+        "attention_values": [value / DIGITS for value in sample.values.tolist()],
+        "seq_len": len(sequence.tokens),
+        "max_activation": _rounded(sample.strength),
+        "document": sequence.name,
+        "start": sequence.start,
+        "token_ids": list(sequence.tokens),
+    }
+
+
+def _texts(tokenizer: Tokenizer, top: list[tuple[int, float]]) -> Iterator[tuple[str, float]]:
+    return zip(tokenizer.to_str_tokens([token for token, _ in top]), (weight for _, weight in top), strict=True)
+
+
+def _pairs(found: Found, tokenizer: Tokenizer, head: int, count: int) -> list[dict[str, Any]]:
+    top = found.pairs.top(head, count)
+    queries = tokenizer.to_str_tokens([query for query, _, _ in top])
+    keys = tokenizer.to_str_tokens([key for _, key, _ in top])
+    return [
+        {"query": query, "key": key, "weight": _rounded(weight)}
+        for query, key, (_, _, weight) in zip(queries, keys, top, strict=True)
+    ]
+
+
+def _matters(moments: Moments | None, layer: int, head: int) -> dict[str, Any] | None:
+    if moments is None:
+        return None
+    told = {}
+    for name in effects.FIGURES:
+        each = effects.effect(moments, name, layer, head)
+        interval = each and each.interval and [_four(end) for end in each.interval]
+        told[name] = each and {"mean": _four(each.mean), "interval": interval, "n": each.n}
+    return told
+
+
+def _rounded(number: float | None) -> float | None:
+    """Four digits behind the point, as HeadVis has them; None for what is no number."""
+    return None if number is None or not math.isfinite(number) else round(number, 4)
+
+
+def _four(number: float) -> float | None:
+    """Four digits in all, for what may be small; None for what is no number."""
+    return float(f"{number:.4g}") if math.isfinite(number) else None

@@ -1,0 +1,184 @@
+"""A scan is the same to the byte however it is made, and says what is wrong."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headlight.app.scan import main
+from headlight.model import load
+from headlight.model.corpus.documents import open_corpus
+from headlight.model.corpus.engines import Here, Processes
+from headlight.model.corpus.reading import read_dashboard, read_tree
+from headlight.model.corpus.scan import Progress, Scan
+from headlight.model.corpus.settings import ScanSettings
+from headlight.model.corpus.shard import Worker
+from headlight.model.errors import ScanError
+from tests.places import ROOT
+from tests.tiny import save_tiny
+
+SETTINGS = ScanSettings(length=12, shard=2, batch=3, warmup=4, ablate=3, top=2, others=1, top_tokens=5)
+TEXTS = ["A cat sat. A cat sat on the mat, and the cat sat.", "one two one two one", "Yes!", "The end of the end."]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tiny")
+    save_tiny("llama-like", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "texts.jsonl"
+    rows: list[object] = [{"text": f"{text} {number}"} for number in range(3) for text in TEXTS]
+    rows[5] = {"text": None}
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n{broken\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def tree(model: Path, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scan")
+    _scan(model, corpus, folder)
+    return folder
+
+
+def _scan(model: Path, corpus: Path, folder: Path, settings: ScanSettings = SETTINGS) -> None:
+    _made(model, corpus, folder, settings).run(Here(Worker(str(model), settings)))
+
+
+def _made(model: Path, corpus: Path, folder: Path, settings: ScanSettings = SETTINGS) -> Scan:
+    return Scan(load(str(model)), open_corpus(str(corpus)), settings, folder)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+class _StopError(Exception):
+    """As good as a kill: nothing is tidied up."""
+
+
+def test_a_scan_that_is_stopped_after_each_shard_gives_the_same_bytes(
+    model: Path, corpus: Path, tree: Path, tmp_path: Path
+) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.fresh:
+            raise _StopError
+
+    for _ in range(6):  # of seven shards, one at a time
+        with pytest.raises(_StopError):
+            _made(model, corpus, tmp_path).run(Here(Worker(str(model), SETTINGS)), stop)
+    _scan(model, corpus, tmp_path)
+    assert _files(tmp_path) == _files(tree)
+
+
+def test_shards_that_come_in_another_order_give_the_same_bytes(
+    model: Path, corpus: Path, tree: Path, tmp_path: Path
+) -> None:
+    class Backwards(Here):
+        def run(self, jobs):  # type: ignore[no-untyped-def]
+            return reversed(list(super().run(jobs)))
+
+    _made(model, corpus, tmp_path).run(Backwards(Worker(str(model), SETTINGS)))
+    assert _files(tmp_path) == _files(tree)
+
+
+def test_the_tree_is_read_and_counts_what_was_skipped(tree: Path) -> None:
+    read = read_tree(tree)
+    assert read.told is not None
+    assert (read.told.n_documents, read.told.n_skipped) == (11, 2)
+    assert [each["document"] for each in read.told.skipped] == ["texts.jsonl:6", "texts.jsonl:13"]
+    assert read.told.loss is not None
+    for head in read.rows:
+        dashboard = read_dashboard(read, head)
+        assert dashboard.histogram is not None
+        assert sum(dashboard.histogram.bin_values) == read.told.n_sequences
+        assert dashboard.matters is not None
+        assert dashboard.matters.loss_change is not None
+        # Every query's weights sum to 1, and there are as many queries as tokens; each bin is rounded to 1e-4.
+        assert dashboard.qk_distance_histogram is not None
+        assert sum(dashboard.qk_distance_histogram.bin_values) == pytest.approx(read.told.n_tokens, abs=1e-2)
+        best = dashboard.sequences[0]
+        assert best.interval == read.n_intervals
+        assert best.strongest is not None
+        assert best.attention_values.max() <= 1
+
+
+def test_a_changed_setting_is_refused_with_what_has_changed(model: Path, corpus: Path, tree: Path) -> None:
+    with pytest.raises(ScanError, match="settings length was 12 and is 11"):
+        _ = _made(model, corpus, tree, ScanSettings(**{**SETTINGS.told(), "length": 11})).is_complete
+    assert _made(model, corpus, tree).is_complete
+
+
+def test_an_empty_corpus_is_refused(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    with pytest.raises(ScanError, match="nothing to scan"):
+        _scan(model, tmp_path / "empty.txt", tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["mini", "nowhere.jsonl"], "There is no file or folder nowhere.jsonl"),
+        (["mini", "{corpus}", "--column", "txt"], "Nearest: text"),
+        (["mini", "{corpus}", "--length", "1"], "--length is 1"),
+        (["nobody", "{corpus}"], "There is no folder, file or model 'nobody'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(
+    flags: list[str], message: str, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*(flag.format(corpus=corpus) for flag in flags), "--out", str(tmp_path / "out")]) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_two_workers_give_the_same_bytes(model: Path, corpus: Path, tree: Path, tmp_path: Path) -> None:
+    engine = Processes(Worker(str(model), SETTINGS), 2)
+    _made(model, corpus, tmp_path).run(engine)
+    engine.close()
+    assert _files(tmp_path) == _files(tree)
+
+
+@pytest.mark.thorough
+def test_a_scan_that_is_killed_gives_the_same_bytes(model: Path, corpus: Path, tree: Path, tmp_path: Path) -> None:
+    """SIGKILL as soon as one more shard lies on the disk, as often as there are shards."""
+    command = [sys.executable, "-m", "headlight.app.scan", str(model), str(corpus), "--out", str(tmp_path)]
+    command += [
+        f"--{name.replace('_', '-')}={int(value) if name == 'bos' else value}"
+        for name, value in SETTINGS.told().items()
+    ]
+    for count in (1, 3):
+        process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(list(tmp_path.glob(".scan/shard-*.npz"))) < count:
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+    assert _files(tmp_path) == _files(tree)
+
+
+@pytest.fixture
+def small_disk() -> Iterator[None]:
+    """Files of at most 100 bytes can be written."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path, small_disk: None) -> None:
+    from headlight.model.corpus.disk import write_whole
+
+    write_whole(tmp_path / "file", b"before")
+    with pytest.raises(ScanError, match="make room"):
+        write_whole(tmp_path / "file", b"x" * 1000)
+    assert _files(tmp_path) == {"file": b"before"}
