@@ -14,6 +14,7 @@ from playwright.sync_api import Browser
 from headlight.app.pages.attention import EXPORT
 from headlight.app.runs import shown
 from headlight.app.selection import Selection
+from headlight.model.corpus.reading import SHIPPED
 from tests.e2e.driver import Driver
 from tests.places import ROOT
 from tests.serving import headlight
@@ -74,6 +75,7 @@ def test_it_holds_the_program_and_no_more(wheel: Path) -> None:
         "logo.svg",
         "models",
         "prompts",
+        *(["scans"] if SHIPPED.is_dir() else []),
     }
     assert {name.split("/")[0] for name in names} == {"headlight", "headlight-0.1.0.dist-info"}
 

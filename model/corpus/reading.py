@@ -177,7 +177,7 @@ def _sequence(given: Given, interval: int) -> SampledSequence:
             f"{len(tokens):,} tokens; each has to have its own."
         )
     return SampledSequence(
-        sequence_id=given.get("sequence_id").whole(0, 2**63),
+        sequence_id=given.get("sequence_id").whole(0, 2**64),
         interval=interval,
         tokens=tokens,
         attention_indices=indices,
@@ -230,6 +230,7 @@ def _provenance(given: Given) -> Provenance:
         corpus=given.get("corpus").text(""),
         step=count("step"),
         settings=given.get("settings").object(),
+        complete=given.get("complete").value is not False,
         n_documents=count("n_documents"),
         n_sequences=count("n_sequences"),
         n_tokens=count("n_tokens"),

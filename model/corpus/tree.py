@@ -129,7 +129,8 @@ class Dashboard:
 class Provenance:
     """What a scan of ours says of itself: of which weights and corpus, by which settings, and how much was read.
 
-    `step` is the training step of the weights, `loss` the model's mean loss of the next token, in nats.
+    One that is not `complete` is still being made. `step` is the training step of the weights, `loss` the
+    model's mean loss of the next token, in nats.
     """
 
     version: int = 1
@@ -138,6 +139,7 @@ class Provenance:
     corpus: str = ""
     step: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    complete: bool = True
     n_documents: int | None = None
     n_sequences: int | None = None
     n_tokens: int | None = None

@@ -161,6 +161,7 @@ def _say_how_much(found: Found) -> None:
             counts = {"documents": tree.told.n_documents, "tokens": tree.told.n_tokens}
             parts = [f"{count:,} {name}" for name, count in counts.items() if count is not None]
             parts += [f"mean loss {tree.told.loss:.3g} nats"] if tree.told.loss is not None else []
+            parts += [] if tree.told.complete else ["not finished yet"]
             st.caption(f"{'' if found.b is None else f'{side}: '}{', '.join(parts)}")
 
 

@@ -1,0 +1,55 @@
+"""What can be taken along of the page *Corpus*: the script prints its numbers, and no text becomes markup."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from headlight.app.exports import style
+from headlight.app.exports.data import archive
+from headlight.app.exports.style import LIGHT
+from headlight.app.figures import files
+from headlight.app.pages.corpus import EXPORT
+from headlight.app.runs import shown
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
+from tests.app.choosing import selection_of
+from tests.app.exports.hostile import chosen
+from tests.app.exports.test_code import compare, run_here
+
+CASES: list[dict[str, object]] = [
+    {"scan": "early", "heads": ((1, 2), (0, 1))},
+    {"scan": "early", "scan_b": "late"},
+    {"scan": "other/headvis/pile", "scan_heads": ((1, 1),)},  # hostile names, and no model of that name
+]
+
+
+@pytest.mark.parametrize("fields", CASES)
+def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str, scans: Path) -> None:
+    selection = chosen(folder, **fields)
+    found = shown.of(selection)
+    compare(run_here(EXPORT.script(found, selection)), EXPORT, fields, folder)
+    assert archive(found, EXPORT.data(found, selection)) == archive(found, EXPORT.data(found, selection))
+
+
+def test_picture_figure_and_page_hold_the_heads_and_no_markup(run: Run, scans: Path) -> None:
+    for fields in CASES:
+        found, selection = Comparison(run), selection_of(**fields)
+        picture = style.file(lambda f=found, s=selection: EXPORT.draw(f, s, LIGHT), LIGHT, "svg").decode()
+        assert "Induction" in picture
+        assert "<b>" not in picture
+        assert EXPORT.plots is not None
+        assert b"Induction" in files.as_json(EXPORT.plots(found, selection), False)
+        page = EXPORT.page(found, selection).decode()
+        outside = re.sub(r'(?<=id="data">)[A-Za-z0-9+/=]+', "", page)
+        named = outside.replace("https://e.example/p.png", "")  # by the tree itself, as text
+        assert not re.findall(r"https?:|\bsrc=|\bhref=|@import|url\(|\bfetch\(|<b>", named)
+
+
+def test_the_change_of_a_figure_is_the_difference_of_its_two_rows(run: Run, scans: Path) -> None:
+    tables = EXPORT.data(Comparison(run), selection_of(**CASES[1])).tables["figures"]
+    rows = list(zip(*tables.values(), strict=True))
+    of = {(side, head, figure): value for side, head, figure, _, value, *_ in rows}
+    for (side, head, figure), value in of.items():
+        if side == "B - A":
+            assert value == pytest.approx(of["B", head, figure] - of["A", head, figure])
