@@ -11,7 +11,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run scan setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
+.PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -71,6 +71,9 @@ fmt: .venv/installed-dev node_modules/installed
 
 notebook: .venv/installed-dev
 	$(PY) -m tests.notebook
+
+scans: setup # the scans that come with the project
+	$(PY) -m headlight.model.training.recipes.scans $(ARGS)
 
 train-mini: setup
 	$(PY) -m headlight.model.training.recipes.mini

@@ -3,6 +3,8 @@
 Needs requirements-ray.txt. What the actors give goes through the same files and merges as that of processes.
 """
 
+import logging
+import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -12,20 +14,21 @@ import numpy as np
 from headlight.model.corpus.shard import Job, Worker
 from headlight.model.errors import ConfigError
 
-EACH = 4  # jobs for each actor that are handed over together, with what is known when they are
+EACH = 32  # jobs for each actor that are handed over together; for the next ones actors open the model anew
 
 
 class Ray:
     """Actors on a cluster of Ray, or on one that is started on this machine."""
 
     def __init__(self, worker: Worker, count: int, address: str | None = None) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported
         try:
             import ray
         except ImportError as error:
             raise ConfigError("The engine ray needs it installed: pip install -r requirements-ray.txt.") from error
         self._ray, self._worker, self._count = ray, worker, count
         here = {} if address else {"num_cpus": count, "include_dashboard": False}
-        ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, **here)
+        ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR, **here)
         ray.data.DataContext.get_current().enable_progress_bars = False
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, bytes]]:

@@ -147,6 +147,18 @@ def test_two_workers_give_the_same_bytes(model: Path, corpus: Path, tree: Path, 
 
 
 @pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_two_actors_of_a_cluster_give_the_same_bytes(model: Path, corpus: Path, tree: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="requirements-ray.txt is not installed")
+    from headlight.model.corpus.clusters import Ray
+
+    engine = Ray(Worker(str(model), SETTINGS), 2)
+    _made(model, corpus, tmp_path).run(engine)
+    engine.close()
+    assert _files(tmp_path) == _files(tree)
+
+
+@pytest.mark.thorough
 def test_a_scan_that_is_killed_gives_the_same_bytes(model: Path, corpus: Path, tree: Path, tmp_path: Path) -> None:
     """SIGKILL as soon as one more shard lies on the disk, as often as there are shards."""
     command = [sys.executable, "-m", "headlight.app.scan", str(model), str(corpus), "--out", str(tmp_path)]
