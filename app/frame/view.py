@@ -49,7 +49,7 @@ PROMPTED = Kind(
     drawer.draw,
     shown.awaited,
 )
-EXPLAIN, MODEL, WRITE = "Why & patching", "Roles, corpus, weights", "Generate & translate"
+EXPLAIN, MODEL, WRITE = "Why & patching", "Heads & weights", "Generate & translate"
 
 
 def nothing(found: Any) -> str:

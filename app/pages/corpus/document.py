@@ -7,6 +7,7 @@ from headlight.app.exports.html.file_table import file_table
 from headlight.app.pages.corpus import finder
 from headlight.app.pages.corpus.dashboard import shown_texts
 from headlight.app.pages.corpus.found import Found, find
+from headlight.app.pages.corpus.plots import called, named
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
@@ -24,7 +25,7 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
         texts = shown_texts(of_head.sequences, found.a.n_intervals, shown.a if found.own else None)
         sampled_texts(texts, title=f"Sequences of {head_name(found.head)}", key="sequences")
         file_table("Heads", finder.columns(found))
-    title = f"{head_name(found.head)} of {found.a.model_name} over {found.a.dataset_name}"
+    title = f"{head_name(found.head)} of {named(found.a)} over {called(found.a.dataset_name)}"
     return document(title, None, mounted, "plain", tokens=False)
 
 

@@ -8,7 +8,7 @@ from headlight.app.exports.picture import colour_bar
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.figures.corpus import Scale
 from headlight.app.pages.corpus.found import find
-from headlight.app.pages.corpus.plots import scales
+from headlight.app.pages.corpus.plots import called, named, scales
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name
@@ -46,7 +46,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
             _ring(axes, x, y, place, head_name(head))
     axes.set(xlabel=x.title, ylabel=y.title)
     axes.set_title(
-        " | ".join(f"{tree.model_name} over {tree.dataset_name}" for tree in filter(None, (found.a, found.b)))
+        " | ".join(f"{named(tree)} over {called(tree.dataset_name)}" for tree in filter(None, (found.a, found.b)))
     )
     axes.spines[["top", "right"]].set_visible(False)
     colour_bar(figure, points, [axes], colour.title, list(np.linspace(*colour.ends, 5)))

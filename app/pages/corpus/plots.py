@@ -1,5 +1,7 @@
 """The plots of the page *Corpus*: all heads by two figures, one head's histograms, and a figure along training."""
 
+from pathlib import Path
+
 import numpy as np
 
 from headlight.app.figures import Plot
@@ -24,17 +26,22 @@ def of_heads(found: Found) -> Plot:
 
 def _title(found: Found) -> str:
     """Which models over which corpora."""
-    a, corpus = named(found.a), found.a.dataset_name
+    a, corpus = named(found.a), called(found.a.dataset_name)
     if found.b is None:
         return f"{a} over {corpus}"
-    b, other = named(found.b), found.b.dataset_name
+    b, other = named(found.b), called(found.b.dataset_name)
     return f"A: {a}; B: {b}; over {corpus}" if corpus == other else f"A: {a} over {corpus}; B: {b} over {other}"
 
 
 def named(tree: Tree) -> str:
     """A scan's model, with the training step where it has one."""
     step = tree.told.step if tree.told else None
-    return f"{tree.model_name}{'' if step is None else f' at step {step:,}'}"
+    return f"{called(tree.model_name)}{'' if step is None else f' at step {step:,}'}"
+
+
+def called(name: str) -> str:
+    """What a model or corpus is called where others read it: of a path its last part."""
+    return Path(name).name if Path(name).is_absolute() else name
 
 
 def scales(found: Found) -> tuple[Scale, Scale, Scale]:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from headlight.app.exports import style
 from headlight.app.exports.data import archive
@@ -16,6 +17,7 @@ from headlight.model.run import Run
 from tests.app.choosing import selection_of
 from tests.app.exports.hostile import chosen
 from tests.app.exports.test_code import compare, run_here
+from tests.app.exports.test_documents import Opened
 
 CASES: list[dict[str, object]] = [
     {"scan": "early", "heads": ((1, 2), (0, 1))},
@@ -53,3 +55,17 @@ def test_the_change_of_a_figure_is_the_difference_of_its_two_rows(run: Run, scan
     for (side, head, figure), value in of.items():
         if side == "B - A":
             assert value == pytest.approx(of["B", head, figure] - of["A", head, figure])
+
+
+@pytest.mark.thorough
+def test_the_file_shows_where_a_token_looks_without_a_server(
+    run: Run, scans: Path, browser: Browser, tmp_path: Path
+) -> None:
+    opened = Opened(browser, tmp_path / "page.html")
+    page = opened.open(EXPORT.page(Comparison(run), selection_of(scan="early", heads=((1, 2),))))
+    page.locator(".token.query").first.hover()
+    expect(page.locator(".tooltip:popover-open")).to_contain_text("looks at")
+    expect(page.locator("tbody tr").first).to_contain_text("L2H4")
+    page.screenshot(path=tmp_path / "page.png", full_page=True)
+    opened.page.context.close()
+    assert not opened.complaints
