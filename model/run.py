@@ -321,10 +321,12 @@ def means_of(made: Run) -> Means:
     return {edit.over: made.host.mean_z(made.model, edit.over, made.bos) for edit in ablations}
 
 
-def once_more(made: Run, tap: Tap, stop_at_layer: int | None = None) -> Float[Tensor, "pos width"]:
+def once_more(
+    made: Run, tap: Tap, stop_at_layer: int | None = None, most: int | None = None
+) -> Float[Tensor, "pos width"]:
     """What the model returns for a run's tokens, logits or the stream before a layer, from another pass with this tap.
 
-    The run's edits are made before the tap sees anything.
+    The run's edits are made before the tap sees anything. It is a pass over the first `most` tokens, if that is given.
 
     Raises:
         HeadlightError: the run's host lets no more passes in.
@@ -332,7 +334,7 @@ def once_more(made: Run, tap: Tap, stop_at_layer: int | None = None) -> Float[Te
     host = made.host
     model = host.on_device(made.model)
     with host.turn(), torch.inference_mode():
-        tokens, editing = made.tokens[None].to(host.device), Chain(made.tap, tap)
+        tokens, editing = made.tokens[None, :most].to(host.device), Chain(made.tap, tap)
         return model(tokens, tap=editing, stop_at_layer=stop_at_layer)[0].cpu()
 
 

@@ -1,9 +1,11 @@
 """Where a model's weights came from."""
 
 import hashlib
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+
+BLOCK = 2**24  # bytes read at a time
 
 
 @dataclass(frozen=True)
@@ -20,16 +22,35 @@ class Source:
     weights: tuple[Path, ...]
     revision: str | None = None
     note: str = ""
+    _digest: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
-    @cached_property
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the weight files."""
+        return sum(path.stat().st_size for path in self.weights)
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether `sha256` is known, so that no file has to be read for it."""
+        return bool(self._digest)
+
+    @property
     def sha256(self) -> str:
         """SHA-256 of the weight files' bytes in hexadecimal, several files one after the other in the order of names.
 
         The files are read when this is first asked for; for a single file it is what `sha256sum` prints.
         """
-        digest = hashlib.sha256()
-        for path in self.weights:
-            with path.open("rb") as file:
-                while block := file.read(1 << 20):
-                    digest.update(block)
-        return digest.hexdigest()
+        return self.hashed(lambda done, total: None)
+
+    def hashed(self, tell: Callable[[int, int], None]) -> str:
+        """`sha256`; where the files are read for it, `tell` hears how many bytes are done, and of how many."""
+        if not self._digest:
+            digest, done, total = hashlib.sha256(), 0, self.file_bytes
+            for path in self.weights:
+                with path.open("rb") as file:
+                    while block := file.read(BLOCK):
+                        tell(done, total)
+                        digest.update(block)
+                        done += len(block)
+            self._digest.append(digest.hexdigest())
+        return self._digest[0]

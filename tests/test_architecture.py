@@ -34,7 +34,7 @@ LEVELS = [
     "model.families model.decoding model.patching model.roles model.parallel",
     "model.loading",
     "model.corpus",
-    "model.reports",
+    "model.reports model.rounding",
     "model",
     "model.training",
     "model.training.recipes",

@@ -1,6 +1,6 @@
 """How far a run's numbers can be trusted, measured on request: against themselves, float64 and transformers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -10,21 +10,27 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.app.runs import runs
+from headlight.app.runs.passes import Layers
 from headlight.app.server.settings import settings
+from headlight.model import memory
 from headlight.model.analysis import Measure
 from headlight.model.analysis.attention import row_sum_error
 from headlight.model.analysis.residual import decomposition_residual
 from headlight.model.edits.kinds import layer_of
-from headlight.model.errors import InputError
+from headlight.model.errors import InputError, TooLargeError
 from headlight.model.families import OWN
 from headlight.model.families.lora import is_adapter
 from headlight.model.families.reference import Reference, reference
+from headlight.model.families.tensors import read_safetensors
 from headlight.model.hooks import Chain, Collect, Look, Tap
 from headlight.model.kernels.backend import Backend, backend, default, measure
 from headlight.model.linear import attention_bias, check_split, write_scales, writes_at_unit_scale
+from headlight.model.rounding import in_float32
 from headlight.model.run import Run, once_more
+from headlight.model.source import Source
 
 FLOAT = 4  # bytes
+MOST_COMPARED = 64  # tokens, of the prompt's first, that are run in float32
 MOST_PATTERNS = 2**30  # bytes; transformers gives the patterns of all layers at once
 
 
@@ -133,7 +139,7 @@ def sums(made: Run) -> Sums:
     names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(made.cfg.n_layers)]
     error = _above_one if to_sink else lambda pattern: row_sum_error(pattern[0]).values.cpu()
     tap, heads = Collect(names, error), _Heads(made)
-    final = once_more(made, Chain(tap, heads), stop_at_layer=made.cfg.n_layers).double()
+    final = once_more(made, Chain(tap, heads, Layers(made.cfg.n_layers)), stop_at_layer=made.cfg.n_layers).double()
     rows = Measure("row sum error", "probability", (), torch.stack(list(tap.kept.values())).max())
     components = decomposition_residual(chain([heads.written], _others(made)), final)
     return Sums(components, float(final.abs().max()), rows)
@@ -145,14 +151,15 @@ def _above_one(pattern: Float[Tensor, "batch head query key"]) -> Float[Tensor, 
 
 @dataclass(frozen=True)
 class Differences:
-    """How far our numbers are from transformers', at most: of logits, and in shares of the largest of each layer.
+    """How far our numbers are from a reference's, at most: of logits, and in shares of the largest of each layer.
 
-    Patterns are None where those of all layers would take too much memory.
+    Patterns are None where those of all layers would take too much memory. `largest` is the largest logit.
     """
 
     logits: float
     streams: float
     patterns: float | None
+    largest: float
 
 
 def differences_from_transformers(made: Run) -> Differences:
@@ -162,22 +169,72 @@ def differences_from_transformers(made: Run) -> Differences:
         InputError: what was opened is no folder that transformers opens.
         BusyError: too many runs at once.
     """
-    if made.edits:
-        raise InputError("transformers knows no edits. Check run A, which has none: the weights are the same.")
+    _refuse_edits(made, "transformers knows no edits.")
     if made.source.family in OWN or not made.source.path.is_dir() or is_adapter(made.source.path):
         raise InputError("transformers can check folders of its own alone, and this model is of another kind.")
+    _check_room(made)
     cfg, n_tokens = made.cfg, len(made.tokens)
     patterns = FLOAT * cfg.n_layers * cfg.n_heads * n_tokens**2 <= MOST_PATTERNS
     with runs.turn():
         theirs = reference(made.source.path, made.tokens[None], cfg.attention_dir == "bidirectional", patterns)
+    return _differences(made, theirs)
+
+
+def differences_from_float32(made: Run) -> Differences:
+    """As those from transformers, from the same model with its files' own values in float32; of the first tokens.
+
+    Raises:
+        InputError: the run has edits.
+        TooLargeError: memory does not hold a layer in float32.
+        BusyError: too many runs at once.
+    """
+    _refuse_edits(made, "Without edits alone the same is computed in float32.")
+    with runs.turn():
+        whole = in_float32(made.source, made.tokens[None, :MOST_COMPARED], Layers(made.cfg.n_layers))
+    return _differences(made, whole, MOST_COMPARED)
+
+
+def _differences(made: Run, theirs: Reference, most: int | None = None) -> Differences:
     compare = _Compare(theirs)
-    ours = once_more(made, compare)
+    ours = once_more(made, Chain(compare, Layers(made.cfg.n_layers)), most=most)
     logits = float((ours - theirs.logits[0]).abs().max())
-    return Differences(logits, compare.largest["hook_resid_pre"], compare.largest.get("hook_pattern"))
+    largest = float(theirs.logits.abs().max())
+    return Differences(logits, compare.largest["hook_resid_pre"], compare.largest.get("hook_pattern"), largest)
+
+
+def _refuse_edits(made: Run, why: str) -> None:
+    if made.edits:
+        raise InputError(f"{why} Check run A, which has none: the weights are the same.")
+
+
+def _check_room(made: Run) -> None:
+    """transformers' own model is float32 altogether."""
+    needed, free = FLOAT * sum(map(torch.numel, made.model.parameters())), memory.free()
+    if free is not None and needed > free:
+        raise TooLargeError(
+            f"transformers' model in float32 takes {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free."
+        )
+
+
+def kept_in(made: Run) -> tuple[str, ...]:
+    """The dtypes that the model's matrices are kept in."""
+    parameters = made.model.named_parameters()  # biases of heads have two axes too
+    return _dtypes(parameter for name, parameter in parameters if name.rpartition(".")[2].lstrip("_").startswith("W_"))
+
+
+def stored_in(source: Source) -> tuple[str, ...]:
+    """The dtypes that a model's files hold its matrices in; none where these are no safetensors."""
+    files = (path for path in source.weights if path.suffix == ".safetensors")
+    tensors = chain.from_iterable(read_safetensors(path).values() for path in files)
+    return _dtypes(tensor for tensor in tensors if tensor.ndim > 1)
+
+
+def _dtypes(matrices: Iterable[Tensor]) -> tuple[str, ...]:
+    return tuple(sorted({str(matrix.dtype).removeprefix("torch.") for matrix in matrices}))
 
 
 class _Compare(Tap):
-    """Notes by which share of the largest entry each layer's stream and pattern differ from transformers'."""
+    """Notes by which share of the largest entry each layer's stream and pattern differ from a reference's."""
 
     def __init__(self, theirs: Reference) -> None:
         self._theirs = {"hook_resid_pre": theirs.streams, "hook_pattern": theirs.patterns}

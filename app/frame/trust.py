@@ -1,11 +1,14 @@
 """Which model computed the numbers, on what, from which tokens; and on request, how exact they are."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from headlight.app.analyses import checks
-from headlight.app.runs import models, runs
+from headlight.app.frame import progress
+from headlight.app.runs import models, passes, runs
 from headlight.app.selection import widget_key
 from headlight.app.server import boundary
 from headlight.app.server.settings import settings
@@ -13,42 +16,99 @@ from headlight.model.analysis import Measure
 from headlight.model.edits import describe, head_name
 from headlight.model.run import Run
 
-SUMS, TRANSFORMERS = "checks.sums", "checks.transformers"
+HASHED = 2**30  # bytes of weights up to which they are hashed unasked
+MB = 10**6
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is measured on request: the button, what is told meanwhile, and the rows of what was found.
+
+    `name` is the measurement's, in the cache of runs.
+    """
+
+    name: str
+    label: str
+    meanwhile: str
+    measure: Callable[[Run], Any]
+    rows: Callable[[Run, Any], Mapping[str, str]]
 
 
 def draw(run: Run, side: str) -> None:
-    """The model, how it is computed, its input tokens, and two buttons that check the numbers of this run."""
-    table(_model(run) | _machine(run))
+    """The model, how it is computed, its input tokens, and buttons that check the numbers of this run."""
+    is_hashed = run.source.is_hashed or run.source.file_bytes < HASHED
+    table(_model(run, is_hashed) | _machine(run))
     if by_hand := models.heads_by_hand(run.source.name):
         st.text("Its weights were written by hand:")
         table({head_name(head): does for head, does in by_hand.items()})
-    if st.button("Check the sums", key=widget_key(f"check_sums{side}")):
-        with boundary.guard(_say), st.spinner("Running the model again…"):
-            run.keep(SUMS, lambda: checks.sums(run))
-    if (found := runs.kept((*run.key, SUMS))) is not None:
-        table(
-            {
-                "components": checks.summed(run),
-                "components − final residual": f"{_tiny(found.components)} at most, "
-                f"beside entries of up to {found.largest:.3g}",
-                "attention rows − 1": f"{_tiny(found.rows)} at most",
-            }
-        )
-    if st.button("Compare with transformers", key=widget_key(f"check_transformers{side}")):
-        with boundary.guard(_say), st.spinner("Running transformers' own model…"):
-            run.keep(TRANSFORMERS, lambda: checks.differences_from_transformers(run))
-    if (differences := runs.kept((*run.key, TRANSFORMERS))) is not None:
-        table(_beside_transformers(differences))
+    if not is_hashed:
+        _on_request(HASH, run, side)
+    _on_request(SUMS, run, side)
+    if checks.kept_in(run) != ("float32",):
+        _on_request(FLOAT32, run, side)
+    _on_request(TRANSFORMERS, run, side)
 
 
-def _beside_transformers(found: checks.Differences) -> dict[str, str]:
+def _on_request(check: Check, run: Run, side: str) -> None:
+    if st.button(check.label, key=widget_key(f"{check.name}{side}")):
+        key = f"{check.name}_steps{side}"
+        with boundary.guard(_say), progress.of_steps(check.meanwhile, lambda: None, key=key):
+            run.keep(check.name, lambda: check.measure(run))
+    if (found := runs.kept((*run.key, check.name))) is not None:
+        table(check.rows(run, found))
+
+
+def _of_sums(run: Run, found: checks.Sums) -> dict[str, str]:
+    beside = f"at most, beside entries of up to {found.largest:.3g}"
+    return {
+        "components": checks.summed(run),
+        "components − final residual": f"{_tiny(found.components)} {beside}",
+        "attention rows − 1": f"{_tiny(found.rows)} at most",
+    }
+
+
+def _of_transformers(run: Run, found: checks.Differences) -> dict[str, str]:
+    return _differences("logits − transformers' logits", "on this prompt", found)
+
+
+def _of_float32(run: Run, found: checks.Differences) -> dict[str, str]:
+    first = min(len(run.tokens), checks.MOST_COMPARED)
+    said = f"on the first {first} tokens, of logits up to {found.largest:.3g}"
+    return _differences("logits − float32's logits", said, found)
+
+
+def _differences(logits: str, where: str, found: checks.Differences) -> dict[str, str]:
     largest = "of the layer's largest entry at most"
     patterns = "not compared: all of them would take too much memory" if found.patterns is None else ""
     return {
-        "logits − transformers' logits": f"{_tiny(found.logits)} at most, on this prompt",
+        logits: f"{_tiny(found.logits)} at most, {where}",
         "streams before each layer": f"{_tiny(found.streams)} {largest}",
         "patterns of each layer": patterns or f"{_tiny(found.patterns or 0.0)} {largest}",
     }
+
+
+def _hash(run: Run) -> str:
+    return run.source.hashed(lambda done, total: passes.tell(done // MB, total // MB, "MB of the weights read"))
+
+
+SUMS = Check("checks.sums", "Check the sums", "Running the model again…", checks.sums, _of_sums)
+TRANSFORMERS = Check(
+    "checks.transformers",
+    "Compare with transformers",
+    "Running transformers' own model…",
+    checks.differences_from_transformers,
+    _of_transformers,
+)
+FLOAT32 = Check(
+    "checks.float32",
+    "Compare with float32",
+    "Running the model with the files' values in float32, then as it is…",
+    checks.differences_from_float32,
+    _of_float32,
+)
+HASH = Check(
+    "checks.hash", "Hash the weights", "Reading the weights…", _hash, lambda run, found: {"weights' SHA-256": found}
+)
 
 
 def _tiny(value: Measure | float) -> str:
@@ -59,7 +119,7 @@ def _say(reason: str) -> None:
     st.text(reason)
 
 
-def _model(run: Run) -> dict[str, str]:
+def _model(run: Run, is_hashed: bool) -> dict[str, str]:
     cfg, source = run.cfg, run.source
     n_parameters = sum(parameter.numel() for parameter in run.model.parameters())
     return {
@@ -72,22 +132,28 @@ def _model(run: Run) -> dict[str, str]:
         "activation, attention": f"{cfg.act_fn}, {cfg.attention_dir}",
         "parameters": f"{n_parameters:,}",
         "revision": source.revision or "none: opened from this machine",
-        "weights' SHA-256": source.sha256,
+        **({"weights' SHA-256": source.sha256} if is_hashed else {}),
     }
 
 
 def _machine(run: Run) -> dict[str, str]:
-    matrices = (parameter for parameter in run.model.parameters() if parameter.ndim > 1)
-    dtypes = sorted({str(matrix.dtype).removeprefix("torch.") for matrix in matrices})
     product, precision = checks.product(), checks.precision()
     return {
-        "matrices kept in, computed in": f"{', '.join(dtypes)}; float32",
+        "matrices kept in": _kept_in(run),
+        "computed in": "float32: products, norms, softmax",
         "device, threads": f"{settings().device}, {checks.n_threads()}",
         "matrix product": f"{product.name}, float32 at {precision} precision",
         "its exactness, its speed": f"relative error {product.error:.1e}, {product.gflops:.0f} GFLOP/s",
         "input token ids": " ".join(map(str, run.tokens.tolist())),
         **{f"edit {number}": describe(edit) for number, edit in enumerate(run.edits, 1)},
     }
+
+
+def _kept_in(run: Run) -> str:
+    kept, stored = checks.kept_in(run), checks.stored_in(run.source)
+    if stored in ((), kept):
+        return f"{' and '.join(kept)}, as in the files"
+    return f"{' and '.join(kept)}; the files hold {' and '.join(stored)}"
 
 
 def table(rows: Mapping[str, str]) -> None:

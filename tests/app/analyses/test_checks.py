@@ -1,5 +1,6 @@
 """What the trust panel measures, against what it must find, and against what it must not overlook."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,18 @@ from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 from headlight.app.analyses import checks
-from headlight.app.runs import runs
+from headlight.app.frame import trust
+from headlight.app.runs import models, runs
+from headlight.app.server import settings as settings_module
+from headlight.model import memory
 from headlight.model.edits import AblateHeads, Edit, Patch, Steer
-from headlight.model.errors import InputError
+from headlight.model.errors import InputError, TooLargeError
+from headlight.model.families.reference import reference
 from headlight.model.head import attend
 from headlight.model.kernels.backend import measured
 from headlight.model.run import Run
 from tests.places import MAIN
+from tests.tiny import save_tiny
 
 PROMPT = "one two three one two three"
 ROUNDING = 2**-23  # float32's relative step
@@ -135,6 +141,55 @@ def test_what_transformers_cannot_open_is_said(run: Run, monkeypatch: pytest.Mon
 
 
 @pytest.fixture
+def rounded(folder: str, settings: dict[str, object]) -> Run:
+    """A run of a model that is kept in bfloat16, of a file in float32."""
+    settings["dtype"] = "bfloat16"
+    return runs.run(folder, " ".join(["one two three four"] * 20), True)
+
+
+def test_the_error_of_a_rounded_model_is_that_of_its_files_own_values(rounded: Run) -> None:
+    """transformers reads the same file in float32; the tokens behind the first 64 change nothing before them."""
+    assert len(rounded.tokens) > checks.MOST_COMPARED
+    assert (checks.kept_in(rounded), checks.stored_in(rounded.source)) == (("bfloat16",), ("float32",))
+    found = checks.differences_from_float32(rounded)
+    first = rounded.tokens[None, : checks.MOST_COMPARED]
+    theirs = reference(rounded.source.path, first)
+    with torch.inference_mode():
+        ours = rounded.model(first)
+    assert found.logits == pytest.approx(float((ours - theirs.logits).abs().max()), rel=1e-3)  # float32 sums
+    assert found.largest == pytest.approx(float(theirs.logits.abs().max()), rel=1e-5)
+    assert found.patterns is not None
+    assert 2**-12 < found.streams < 2**-4  # bfloat16's rounding is 2^-9, of each of the matrices on the way
+    assert found.patterns > 2**-12
+
+
+def test_a_model_kept_as_it_is_stored_computes_what_float32_does(tmp_path: Path, settings: dict[str, object]) -> None:
+    save_tiny("llama in halves", tmp_path)
+    made = runs.run(str(tmp_path), PROMPT, True)
+    assert checks.kept_in(made) == checks.stored_in(made.source) == ("bfloat16",)
+    found = checks.differences_from_float32(made)
+    # Float32 sums of the same numbers in another order.
+    assert max(found.logits / found.largest, found.streams, found.patterns or 0.0) < 2e-5
+    with torch.no_grad():  # what is computed is not what the file holds
+        made.model.get_parameter("blocks.1.attn.W_O").mul_(1.01)
+    assert checks.differences_from_float32(made).streams > 1e-4
+
+
+def test_what_takes_too_much_memory_in_float32_is_said(rounded: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free", lambda: 1000)
+    for measure in (checks.differences_from_float32, checks.differences_from_transformers):
+        with pytest.raises(TooLargeError, match=r"and 0\.0 GB are free"):
+            measure(rounded)
+
+
+def test_edits_are_left_out_of_comparisons(folder: str, settings: dict[str, object]) -> None:
+    edited = runs.run(folder, PROMPT, True, (AblateHeads(((0, 1),), "zero"),))
+    for measure in (checks.differences_from_float32, checks.differences_from_transformers):
+        with pytest.raises(InputError, match="Check run A, which has none"):
+            measure(edited)
+
+
+@pytest.fixture
 def panel(settings: dict[str, object], folder: str) -> AppTest:
     """The page with the panel open."""
     page = AppTest.from_file(MAIN, default_timeout=60)
@@ -149,6 +204,46 @@ def test_the_panel_says_what_computed_the_numbers(panel: AppTest, folder: str) -
     for said in (folder, run.source.sha256, "float32", f"cpu, {torch.get_num_threads()}", "relative error"):
         assert said in shown
     assert " ".join(map(str, run.tokens.tolist())) in shown
+
+
+def _click(page: AppTest, label: str) -> None:
+    next(button for button in page.button if button.label == label).click()
+    page.run()
+    assert not page.exception
+
+
+def test_the_panel_tells_the_dtypes_and_measures_what_rounding_does(
+    settings: dict[str, object], folder: str, panel: AppTest
+) -> None:
+    assert "float32, as in the files" in _codes(panel)
+    assert not [button for button in panel.button if button.label == "Compare with float32"]
+    settings["dtype"] = "bfloat16"
+    for cached in (settings_module.settings, runs._results, models._opened):
+        cached.cache_clear()
+    panel.run()
+    assert "bfloat16; the files hold float32" in _codes(panel)
+    _click(panel, "Compare with float32")
+    assert re.search(r"float32's logits +\d\.\de−\d\d at most, on the first 7 tokens, of logits up to", _codes(panel))
+
+
+def test_large_weights_are_hashed_on_request(
+    settings: dict[str, object], folder: str, panel: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha = runs.run(folder, PROMPT, True).source.sha256
+    models._opened.cache_clear()
+    runs._results.cache_clear()
+    monkeypatch.setattr(trust, "HASHED", 1)
+    panel.run()
+    assert sha not in _codes(panel)
+    _click(panel, "Hash the weights")
+    assert _codes(panel).count(sha) == 1
+    panel.run()
+    assert _codes(panel).count(sha) == 1
+    assert not [button for button in panel.button if button.label == "Hash the weights"]
+
+
+def _codes(page: AppTest) -> str:
+    return "\n".join(block.value for block in page.code)
 
 
 def test_the_panel_checks_on_request(panel: AppTest) -> None:
