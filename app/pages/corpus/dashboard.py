@@ -72,7 +72,7 @@ def _figures(found: Found) -> str:
         of = estimates(found.a, metric)
         value, low, high = (float(each[found.head]) for each in (of.values, of.low, of.high))
         if np.isfinite(value):
-            unit = "" if figure(metric).unit == WEIGHT else f" {figure(metric).unit}".rstrip()
+            unit = "" if figure(metric).unit in (WEIGHT, "share") else f" {figure(metric).unit}".rstrip()
             parts.append(f"{figure(metric).title.lower()} {rounded(value, (high - low) / 2)}{unit}")
     return " · ".join(parts)
 
@@ -88,7 +88,7 @@ def rounded(value: float, half: float) -> str:
 def _sequences(shown: Comparison, found: Found, of_head: Dashboard) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="headlight-sequences"):
         heading("Sequences", "corpus_sequences", key="corpus_sequences_title")
-        st.caption("Open as prompt A on", width="content")
+        st.caption("Open on", width="content")
         links = st.container()
     if not of_head.sequences:
         st.info("No sequence was sampled for this head.")

@@ -73,7 +73,9 @@ def of_head(shown: Dashboard) -> Rows:
     if shown.qk_distance_histogram is not None:
         each = shown.qk_distance_histogram
         title, along = "How far back it looks", "distance from query to key (tokens)"
-        rows.append([histogram(each.bin_edges, each.bin_values, title=title, along=along, unit="attention weight")])
+        n_bins = max([place for place, value in enumerate(each.bin_values, 1) if value] or [1])  # no longer sequence
+        edges, values = each.bin_edges[: n_bins + 1], each.bin_values[:n_bins]
+        rows.append([histogram(edges, values, title=title, along=along, unit="attention weight")])
     return rows
 
 
