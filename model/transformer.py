@@ -120,11 +120,12 @@ class Transformer(HookedModel):
     ) -> Float[Tensor, "batch pos d_embed"]:
         """A final stream as the unembedding reads it: normalised, through the masked-token head, by `logits_scale`."""
         given = self.mlm_head(self.ln_final(resid, tap.within("ln_final")), tap.within("mlm_head"))
+        given = given.to(resid.device)  # where layers lie on several devices it may be on the last
         return given if self.cfg.logits_scale == 1.0 else given * self.cfg.logits_scale
 
     def to_logits(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
         """The logits of a final stream."""
-        return self.unembed(self.to_unembed(resid, tap), tap.within("unembed"))
+        return self.unembed(self.to_unembed(resid, tap), tap.within("unembed")).to(resid.device)
 
     def run_with_cache(
         self,

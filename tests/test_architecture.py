@@ -31,7 +31,7 @@ LEVELS = [
     "model.comparison",
     "model.axis model.explain",
     "model.fields",
-    "model.families model.decoding model.patching model.roles model.parallel",
+    "model.families model.decoding model.patching model.roles model.parallel model.devices",
     "model.loading",
     "model.corpus",
     "model.reports model.rounding",
@@ -90,6 +90,7 @@ MAY_RUN_MODELS = {"app.runs", "app.analyses", "app.scan"}
 THIRD_PARTY = {
     "model": {"torch", "einops", "jaxtyping"},
     "model.analysis": {"torch", "einops", "jaxtyping", "rapidfuzz"},
+    "model.devices": {"accelerate lazily"},
     "model.roles": {"torch", "jaxtyping", "numpy"},
     "model.corpus": {"torch", "jaxtyping", "numpy", "pyarrow lazily", "datasets lazily", "ray lazily"},
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},

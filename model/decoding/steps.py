@@ -75,7 +75,8 @@ class _PromptSteps(Steps):
         normalized = self._model.to_unembed(resid, self._tap)
         rows = torch.arange(len(tokens), device=tokens.device)
         # The logits of all positions of a long prompt would be larger than the model.
-        return self._model.unembed(normalized[rows, last].unsqueeze(1), self._tap.within("unembed")).squeeze(1)
+        logits = self._model.unembed(normalized[rows, last].unsqueeze(1), self._tap.within("unembed")).squeeze(1)
+        return logits.to(tokens.device)
 
     def _outgrows(self, n_new: int) -> bool:
         """Whether with the new tokens the text is longer than the context beyond which all positions turn otherwise.

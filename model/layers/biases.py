@@ -25,7 +25,7 @@ class Alibi(nn.Module):
         return -self.scale * self._slopes(positions) * positions.distances().float()
 
     def _slopes(self, positions: Positions) -> Float[Tensor, "head 1 1"]:
-        return torch.tensor(alibi_slopes(self.n_heads), device=positions.key.device)[:, None, None]
+        return torch.tensor(alibi_slopes(self.n_heads)).to(positions.key.device)[:, None, None]
 
 
 class RoundedAlibi(Alibi):
@@ -86,7 +86,7 @@ class SharedBias(nn.Module):
         self._bias = [bias]  # in a list, so that its parameters are not registered a second time
 
     def forward(self, positions: Positions) -> Float[Tensor, "#batch head query key"]:
-        return self._bias[0](positions)
+        return self._bias[0](positions).to(positions.key.device)
 
 
 def build_bias(cfg: TransformerConfig) -> nn.Module | None:

@@ -34,6 +34,15 @@ class Positions:
             self._made[key] = make()
         return self._made[key]
 
+    def to(self, device: torch.device | str) -> "Positions":
+        """The same on another device, where layers lie on several."""
+        if torch.device(device) == self.key.device:
+            return self
+        return self.once(str(device), lambda: self._moved(device))
+
+    def _moved(self, device: torch.device | str) -> "Positions":
+        return Positions(self.mask.to(device), self.query.to(device), self.key.to(device), self.causal)
+
     def mask_within(self, window: int | None) -> Mask:
         """The mask of a layer whose queries see so many tokens back, or half of them to both sides."""
         if window is None or self.key.shape[-1] <= (window if self.causal else window // 2):

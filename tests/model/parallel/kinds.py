@@ -1,4 +1,4 @@
-"""Tiny models of all that divided heads have to get right, with noise on every parameter."""
+"""Tiny models of every kind of attention, with noise on every parameter."""
 
 from dataclasses import replace
 from typing import TypeVar
