@@ -98,6 +98,7 @@ teaching: setup
 
 card: .venv/installed-dev
 	$(PY) -m headlight.model.training.recipes.card --write
+	$(PY) -m headlight.model.training.recipes.mini_llama_card --write
 	$(PY) -m headlight.model.training.recipes.reverse_card --write
 	$(PY) -m headlight.model.training.recipes.translate_card --write
 

@@ -1,5 +1,7 @@
 """The card of the embedded model `mini`: its figures, measured, beside the bounds that they keep.
 
+`mini_llama_card` writes the same page about `mini-llama`.
+
 `python -m headlight.model.training.recipes.card` prints them all, with a NAME one of them, and `--write` (`make
 card`) writes the card with them and the picture of how the heads emerged.
 """
@@ -18,6 +20,25 @@ from headlight.model.training.recipes.mini import REPEATS_UNTIL
 from headlight.model.transformer import Transformer
 
 EMERGENCE = "emergence.svg"
+TEMPLATE = Path(__file__).with_name("card.md")
+
+# What the page says of this model alone.
+OF_MINI = {
+    "name": "mini",
+    "introduction": (
+        "A small decoder-only transformer that comes with Headlight, so that true attention patterns are on the\n"
+        "screen in the first minute, without a network. It is a plain GPT-2:\n"
+        "`transformers.GPT2LMHeadModel.from_pretrained` opens this folder and gives the same logits."
+    ),
+    "grouped": "",
+    "recipe": "mini.py",
+    "shared": "",
+    "comparison": "",
+    "settled": (
+        "The recipe's last lines, where its stages end and how the learning rate falls, were settled while these\n"
+        "weights were trained, before any step that they concern."
+    ),
+}
 
 
 def draw_emergence(folder: Path) -> None:
@@ -45,7 +66,7 @@ def draw_emergence(folder: Path) -> None:
 
 
 def facts(model: Transformer, folder: Path) -> dict[str, object]:
-    """What the card's text says besides its figures; draws the picture."""
+    """What the card's text says besides its figures, of either model; draws the picture."""
     draw_emergence(folder)
     last = read_rows(folder / TRAINING_LOG)[-1]
     return {
@@ -66,7 +87,12 @@ def names(heads: list[tuple[int, int]]) -> str:
     return ", ".join(f"L{layer}H{head}" for layer, head in heads)
 
 
-CARD = Card("mini", "headlight.model.training.recipes.card", FIGURES, load, Path(__file__).with_name("card.md"), facts)
+def facts_of_mini(model: Transformer, folder: Path) -> dict[str, object]:
+    """`facts`, and what is said of `mini` alone."""
+    return facts(model, folder) | OF_MINI
+
+
+CARD = Card("mini", "headlight.model.training.recipes.card", FIGURES, load, TEMPLATE, facts_of_mini)
 
 if __name__ == "__main__":
     command_line(CARD)

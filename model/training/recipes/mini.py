@@ -144,12 +144,19 @@ class MiniRecipe(Recipe[Transformer, Batch]):
 
 
 def new_model(seed: int, cfg: TransformerConfig = CONFIG) -> Transformer:
-    """The model before its first step: every matrix is drawn from a normal distribution, the embeddings more widely."""
+    """The model before its first step: every matrix is drawn from a normal distribution, the embeddings more widely.
+
+    With rotary positions the embeddings share a direction that is drawn too.
+    """
     torch.manual_seed(seed)
     model = Transformer(cfg)
     for name, parameter in model.named_parameters():
         if name.rpartition(".")[2].lstrip("_").startswith("W_"):
             torch.nn.init.normal_(parameter, std=EMBED_STD if "embed" in name else MATRIX_STD)
+    if cfg.positional_embedding_type == "rotary":
+        # A rotation shows a head how far a key is only by what all tokens have in common: without a direction that they
+        # share, each symbol that came new had to learn it, and induction did not reach the whole vocabulary.
+        model.embed.W_E.data += EMBED_STD * torch.randn(cfg.d_model)
     return model
 
 

@@ -1,4 +1,4 @@
-"""The embedded model does what its card says, and the measurements would notice if it did not."""
+"""The embedded models do what their cards say, and the measurements would notice if they did not."""
 
 import re
 
@@ -7,10 +7,14 @@ import torch
 
 from headlight.model import Transformer, load
 from headlight.model.hooks import HookPoint
-from headlight.model.training.cards import SEEDS
+from headlight.model.training.cards import SEEDS, folder_of
+from headlight.model.training.recipes import card as mini_card
+from headlight.model.training.recipes import mini_llama_card
 from headlight.model.training.recipes.figures import FIGURES, induction_heads, other_heads, question_accuracy
 from headlight.model.training.recipes.mini import CONFIG, new_model
 from headlight.model.training.recipes.repeat_scores import mean_ablation
+
+CARDS = {card.model: card for card in (mini_card.CARD, mini_llama_card.CARD)}
 
 
 @pytest.fixture(scope="module")
@@ -18,14 +22,17 @@ def mini() -> Transformer:
     return load("mini")
 
 
+@pytest.fixture(scope="module", params=CARDS)
+def model(request: pytest.FixtureRequest) -> Transformer:
+    return load(request.param)
+
+
 @pytest.fixture(scope="module")
-def card(mini: Transformer) -> dict[str, list[float]]:
+def card(model: Transformer) -> dict[str, list[float]]:
     """What the card states: mean, lowest and highest value by figure."""
-    assert mini.source is not None
-    text = (mini.source.path / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(
-        r"\| (\S+) \((\S+) to (\S+)\) \| yes \| `python -m headlight\.model\.training\.recipes\.card (\w+)` \|", text
-    )
+    text = (folder_of(model) / "README.md").read_text(encoding="utf-8")
+    command = re.escape(f"`python -m {CARDS[folder_of(model).name].module} ")
+    rows = re.findall(rf"\| (\S+) \((\S+) to (\S+)\) \| yes \| {command}(\w+)` \|", text)
     return {name: [float(value) for value in values] for *values, name in rows}
 
 
@@ -37,10 +44,10 @@ def test_the_card_states_every_figure_and_each_is_kept(card: dict[str, list[floa
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_measured_now_is_the_one_on_the_card(
-    name: str, mini: Transformer, card: dict[str, list[float]]
+    name: str, model: Transformer, card: dict[str, list[float]]
 ) -> None:
     _, lowest, highest = card[name]
-    value = FIGURES[name].measure(mini, SEEDS[0])
+    value = FIGURES[name].measure(model, SEEDS[0])
     # The card rounds to three digits, and another machine's sums may turn one close call of some thousand.
     slack = 0.01 * highest + 0.002
     if name == "transformers_difference":
@@ -48,6 +55,18 @@ def test_a_figure_measured_now_is_the_one_on_the_card(
     if name == "library_loss":
         slack = 0.3  # another release of Python has other files
     assert lowest - slack <= value <= highest + slack
+
+
+def test_the_comparison_tells_where_induction_formed_and_at_which_loss(mini: Transformer) -> None:
+    section = mini_llama_card.comparison({"mini": mini, "mini-llama": mini})  # with itself: every figure is mini's own
+    table = dict(re.findall(r"^\| (.+) \| (.+) \| \2 \|$", section, re.MULTILINE))
+    assert table["induction heads"] == mini_card.names(induction_heads(mini, 1))
+    log = (folder_of(mini) / "training_log.csv").read_text(encoding="utf-8").splitlines()
+    assert log[3].split(",")[0] == table["induction score above 0.5 at step"] == "300"  # 0.04 before, 0.68 there
+    assert log[8].split(",")[4] == "4096"
+    assert table["accuracy above 0.9 on repeats over the whole vocabulary at step"] == "800"
+    assert "in the same layer (layer 1 of `mini`, layer 1 of `mini-llama`)" in section
+    assert "2.50 and 2.50 nats" in section
 
 
 @pytest.mark.thorough
