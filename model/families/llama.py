@@ -3,6 +3,7 @@
 Source: transformers' LlamaConfig and modeling_llama.
 """
 
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,8 @@ def save_llama(model: Transformer, folder: str | Path) -> None:
         rms_norm_eps=cfg.eps,
         rope_parameters={"rope_type": "default", "rope_theta": cfg.rotary_base},
         tie_word_embeddings=cfg.tie_word_embeddings,
-        attention_bias=any(bool(block.attn.b_Q.any()) for block in map(model.block, range(cfg.n_layers))),
+        attention_bias=_any_bias(model, "attn"),
+        mlp_bias=_any_bias(model, "mlp"),
         bos_token_id=bos,
         eos_token_id=bos,
         architectures=["LlamaForCausalLM"],
@@ -140,6 +142,11 @@ def save_llama(model: Transformer, folder: str | Path) -> None:
     _require(cfg, TransformerConfig(**settings(config)))
     state = {name: tensor.detach().float() for name, tensor in model.state_dict().items()}
     save_folder(Path(folder), LLAMA.prefix, pieces(cfg, config), state, config)
+
+
+def _any_bias(model: Transformer, part: str) -> bool:
+    """Whether anything is added in this part of any layer."""
+    return any(bool(bias.any()) for name, bias in model.named_parameters() if re.search(rf"\.{part}\._?b_", name))
 
 
 def _require(cfg: TransformerConfig, llama: TransformerConfig) -> None:

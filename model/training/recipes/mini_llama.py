@@ -1,6 +1,6 @@
 """The embedded model `mini-llama`: `mini`'s corpus, curriculum and tokenizer, in a transformer of the modern kind.
 
-Rotary positions, RMSNorm, two heads to each key and value, a gated MLP of about as many parameters.
+Rotary positions, RMSNorm, two heads to each key and value, a gated MLP of the same width.
 `python -m headlight.model.training.recipes.mini_llama` (`make train-mini-llama`) trains it, or goes on.
 """
 
@@ -15,7 +15,6 @@ CONFIG = replace(
     normalization_type="RMS",
     n_key_value_heads=2,
     gated_mlp=True,
-    d_mlp=344,  # three matrices of 8/3 d_model, in eights, for two of 4 d_model
     act_fn="silu",
 )
 

@@ -14,17 +14,19 @@ from tests.model.oracles import ATOL, RTOL, random_model, random_tokens
 LLAMA = {"positional_embedding_type": "rotary", "normalization_type": "RMS", "gated_mlp": True, "act_fn": "silu"}
 
 
-def random_llama(**settings: object) -> Transformer:
+def random_llama(biased: str = "", **settings: object) -> Transformer:
+    """A model with biases in that part of its layers alone."""
     model = random_model(d_head=6, **LLAMA | settings)
     for name, parameter in model.named_parameters():
-        if name.rpartition(".")[2].startswith(("b_", "_b_")):
+        if name.rpartition(".")[2].startswith(("b_", "_b_")) and not (biased and f".{biased}." in name):
             parameter.data.zero_()
     return model
 
 
 @pytest.mark.parametrize("settings", [{}, {"n_key_value_heads": 1, "tie_word_embeddings": True}, {"rotary_base": 50.0}])
-def test_transformers_opens_what_was_written(settings: dict[str, object], tmp_path: Path) -> None:
-    model, tokens = random_llama(**settings), random_tokens()
+@pytest.mark.parametrize("biased", ["", "attn", "mlp"])
+def test_transformers_opens_what_was_written(biased: str, settings: dict[str, object], tmp_path: Path) -> None:
+    model, tokens = random_llama(biased, **settings), random_tokens()
     save_llama(model, tmp_path)
     with torch.no_grad():
         theirs = LlamaForCausalLM.from_pretrained(tmp_path, attn_implementation="eager")(tokens).logits
