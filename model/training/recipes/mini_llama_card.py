@@ -31,7 +31,9 @@ OF_MINI_LLAMA = {
     ),
     "grouped": " (two to each key and value)",
     "recipe": "mini_llama.py",
-    "shared": ", and a direction that all embeddings share,\nwithout which a rotated key says nothing of its distance",
+    "shared": (
+        ", and so was a direction that all\nembeddings share, without which a rotated key says nothing of its distance"
+    ),
     "settled": "The recipe's stages and learning rates are those that were settled while `mini` was trained.",
 }
 

@@ -1,6 +1,6 @@
 """The scans that come with the project: each embedded model over text of its corpus that training has never read.
 
-`python -m headlight.model.training.recipes.scans` (`make scans`) writes the corpus and scans it: `mini`, or the models
+`python -m headlight.model.training.recipes.scans` (`make scans`) writes the corpus and scans it: both models, or those
 that are named.
 """
 
@@ -27,9 +27,8 @@ from headlight.model.training.recipes.library import chunks
 
 SCANS = Path("assets/scans")
 CORPUS = "held-out.jsonl"
-SETTINGS = ScanSettings(
-    length=128, ablate=256, top_tokens=30
-)  # shorter than the context: the tree is in the repository
+# Shorter than the context, as the tree is in the repository.
+SETTINGS = ScanSettings(length=128, ablate=256, top_tokens=30)
 
 
 def held_out(seed: int = 0) -> Iterator[str]:
@@ -58,6 +57,6 @@ def make(name: str, folder: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Scan the embedded models over held-out text.")
-    parser.add_argument("models", nargs="*", default=["mini"])
+    parser.add_argument("models", nargs="*", default=["mini", "mini-llama"])
     for given in parser.parse_args().models:
         make(given, SCANS / given)

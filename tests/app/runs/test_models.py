@@ -34,12 +34,12 @@ def with_folder(settings: dict[str, object], folder: str, tmp_path: Path) -> Pat
     return inside
 
 
-TAUGHT = ("teach-copy", "teach-induction")
+OTHERS = ("mini-llama", "teach-copy", "teach-induction")
 
 
 def test_the_models_folder_joins_the_list(with_folder: Path) -> None:
     hub = [name for name in models.HUB_MODELS if name != "gpt2"]
-    assert models.offered_models() == ("mini", *TAUGHT, "gpt2", "mine", "toy.safetensors", *hub)
+    assert models.offered_models() == ("mini", *OTHERS, "gpt2", "mine", "toy.safetensors", *hub)
 
 
 def test_a_model_of_the_folder_opens_by_its_name_and_no_path_is_shown(with_folder: Path) -> None:
