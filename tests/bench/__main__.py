@@ -13,7 +13,20 @@ from pathlib import Path
 
 import torch
 
-from tests.bench import forward, generation, growth, kernels, lens, loading, memory, patching, plots, report, starting
+from tests.bench import (
+    forward,
+    generation,
+    growth,
+    kernels,
+    lens,
+    llama,
+    loading,
+    memory,
+    patching,
+    plots,
+    report,
+    starting,
+)
 from tests.bench.bench import SHAPES, Bench, Setting
 from tests.bench.figures import Figure
 
@@ -27,6 +40,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "generation": generation.measure,
     "patching": patching.measure,
     "growth": growth.measure,
+    "llama": llama.measure,
     "xl": loading.measure_xl,
 }
 ON_GPU = ("forward", "generation", "growth")

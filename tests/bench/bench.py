@@ -42,10 +42,10 @@ class Bench:
         self._workers: dict[str, Worker] = {}
         self.folder = self.checkpoint("model", setting.shape)
 
-    def checkpoint(self, name: str, shape: Mapping[str, int]) -> Path:
-        """A GPT-2 folder of a shape with random weights, saved by transformers."""
+    def checkpoint(self, name: str, shape: Mapping[str, int], kind: str = "gpt2") -> Path:
+        """A folder of a shape, and of a `model_type`, with random weights, saved by transformers."""
         folder = self.made / name
-        self._worker("hugging_face").do("save", folder=str(folder), shape=dict(shape))
+        self._worker("hugging_face").do("save", folder=str(folder), shape=dict(shape), kind=kind)
         return folder
 
     @property
@@ -109,8 +109,11 @@ class Bench:
         Raises:
             RuntimeError: one does not, so that there is nothing to compare.
         """
-        expected = self.peer("headlight").do("answer", n_tokens=n_tokens).value
         for name in filter(self.has, self.setting.peers):
-            found = self.peer(name).do("answer", n_tokens=n_tokens).value
-            if max(abs(a - b) for a, b in zip(expected, found, strict=True)) > CLOSE:
-                raise RuntimeError(f"Logits differ: headlight {json.dumps(expected)}, {name} {json.dumps(found)}")
+            self.check_alike(self.peer("headlight"), self.peer(name), name, n_tokens)
+
+    def check_alike(self, ours: Worker, theirs: Worker, name: str, n_tokens: int) -> None:
+        """Two processes have to say the same; raises as `check_answers`."""
+        expected, found = (worker.do("answer", n_tokens=n_tokens).value for worker in (ours, theirs))
+        if max(abs(a - b) for a, b in zip(expected, found, strict=True)) > CLOSE:
+            raise RuntimeError(f"Logits differ: headlight {json.dumps(expected)}, {name} {json.dumps(found)}")

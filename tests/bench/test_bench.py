@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import forward, generation, growth, lens, patching, plots, report, table
+from tests.bench import forward, generation, growth, lens, llama, patching, plots, report, table
 from tests.bench.bench import GPT2, Bench, Setting
 from tests.bench.figures import Figure, Goal, ratio
 from tests.bench.memory import exponent
@@ -18,6 +18,7 @@ from tests.bench.workers import Worker
 TINY = {"n_layer": 2, "n_embd": 16, "n_head": 2, "n_positions": 64, "vocab_size": 512}
 SETTING = Setting(TINY, lengths=(16, 32), n_new=4, rounds=1, threads=1, peers=("hugging_face",))
 PARTS = (forward, lens, generation, patching, growth)
+LLAMA = llama.LLAMA | {"num_hidden_layers": 2, "hidden_size": 48, "intermediate_size": 64, "vocab_size": 512}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory a process had at most")
 def test_every_part_gives_figures_and_they_are_written_and_drawn(bench: Bench, tmp_path: Path) -> None:
     figures = [figure for part in PARTS for figure in part.measure(bench)]
-    assert {figure.part for figure in figures} == {"forward", "lens", "generation", "patching", "growth"}
+    figures += llama.measure(bench, LLAMA, lengths=(16,))
+    assert {figure.part for figure in figures} == {"forward", "lens", "generation", "patching", "growth", "llama"}
     assert all(figure.value > 0 for figure in figures if figure.unit == "×")
     written, readme = tmp_path / "bench.json", tmp_path / "README.md"
     readme.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")

@@ -1,4 +1,4 @@
-"""transformers' GPT-2."""
+"""transformers' own models."""
 
 import warnings
 from typing import Any
@@ -14,7 +14,7 @@ with warnings.catch_warnings():
 
 
 class Peer:
-    """`GPT2LMHeadModel`, by fused attention that keeps nothing (sdpa), or with all its outputs (eager)."""
+    """`GPT2LMHeadModel` or another, by fused attention that keeps nothing (sdpa), or with all its outputs (eager)."""
 
     def __init__(self, device: str) -> None:
         self.device = device
@@ -23,7 +23,7 @@ class Peer:
         return f"transformers {transformers.__version__} with torch {torch.__version__}"
 
     def load(self, folder: str) -> None:
-        model = transformers.GPT2LMHeadModel.from_pretrained(folder, dtype=torch.float32)
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
         model.generation_config.eos_token_id, model.generation_config.pad_token_id = None, 0
         self.model = model.eval().to(self.device)
 
@@ -48,8 +48,8 @@ class Peer:
             0, n_tokens:
         ].tolist()
 
-    def save(self, folder: str, shape: dict[str, Any]) -> None:
-        """Write a checkpoint of a shape with random weights."""
+    def save(self, folder: str, shape: dict[str, Any], kind: str) -> None:
+        """Write a checkpoint of a kind (a `model_type`) and shape with random weights."""
         torch.manual_seed(0)
-        config = transformers.GPT2Config(**shape, bos_token_id=0, eos_token_id=0)
-        transformers.GPT2LMHeadModel(config).save_pretrained(folder)
+        config = transformers.AutoConfig.for_model(kind, **shape, bos_token_id=0, eos_token_id=0)
+        transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32).save_pretrained(folder)
