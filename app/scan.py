@@ -26,7 +26,7 @@ STOPPED = 130  # what a shell gives for a command that was interrupted
 
 DESCRIPTION = """Find out what every attention head does over a whole corpus.
 
-The folder that is written is a tree that HeadVis's own page and Neuronpedia's loader read, too. Given again after it
+The folder that is written is a tree of HeadVis's files, which the page *Corpus* opens. Given again after it
 was stopped, however that was, the command goes on where it had been; what it writes is the same to the byte, whatever
 the engine and the number of workers."""
 
