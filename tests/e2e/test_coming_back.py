@@ -18,7 +18,9 @@ ATTENTION, HEAD, LENS, WEIGHTS, GENERATE, PROMPTS = (
     for slug in ("attention", "inside", "lens", "weights", "generate", "prompts")
 )
 DRAWN = [view for view in PROMPTED_VIEWS if view is not PROMPTS]  # which lists what was looked at
-OF_A_PROMPT = [view for view in DRAWN if view.slug not in ("patching", "heads")]  # where one prompt alone is seen
+OF_A_PROMPT = [
+    view for view in DRAWN if view.slug not in ("patching", "heads", "corpus")
+]  # where a prompt alone is seen
 # Counts the thumbnails that are painted into the grid.
 COUNT_PAINTED = """() => {
     window.painted = 0;

@@ -24,6 +24,7 @@ PICTURES = {
     "patching": "patched",
     "flow": "flow_A",
     "heads": "finder",
+    "corpus": "corpus_scatter",
     "weights": "pairs_Highest",
     "generate": "generate_bars",
     "translate": "grid-pair-cross",
@@ -33,10 +34,10 @@ WEIGHTS_COMPARED = "singular_values"
 
 
 def top(app: Driver, view: View, how: str) -> float:
-    """Where the page's main picture begins: the highest of its canvases, or its table or list."""
+    """Where the page's main picture begins: the highest of its canvases, or its plot, table or list."""
     name = WEIGHTS_COMPARED if how == "compared" and view.slug == "weights" else PICTURES[view.slug]
     place = app.page.locator(f"[class*=st-key-headlight-{name}]")
-    drawn = place.locator("canvas, [role=grid], table, [role=listbox]").filter(visible=True)
+    drawn = place.locator("canvas, .js-plotly-plot, [role=grid], table, [role=listbox]").filter(visible=True)
     return float(drawn.evaluate_all("all => Math.min(...all.map(each => each.getBoundingClientRect().top))"))
 
 

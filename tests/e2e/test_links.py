@@ -20,6 +20,7 @@ CHOSEN = {
     "patching": {"patch_map": "resid_pre", "patch_into": "B", "target": " John", "distractor": " Mary"},
     "heads": {"finder_score": "previous_token", "finder_top": "3", "finder_count": "4", "finder_half": "9"},
     "weights": {"heads": "1.1", "circuit": "ov", "circuit_token": " John"},
+    "corpus": {"heads": "1.1 0.1", "corpus_by": "prev_token_score", "corpus_across": "qk_distance", "sequence": "1"},
     "prompts": {"statistic": "entropy", "statistic_head": "1.3"},
 }
 COMPARED = {

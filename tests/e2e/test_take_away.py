@@ -10,7 +10,11 @@ from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from tests.e2e.driver import PROMPTED_VIEWS, Driver
 
-TABLES_OF_NO_PROMPT = {"heads": "scores.csv", "weights": "directions.csv"}  # of the model alone
+TABLES_OF_NO_PROMPT = {
+    "heads": "scores.csv",
+    "weights": "directions.csv",
+    "corpus": "figures.csv",
+}  # of the model alone
 PROMPT, OTHER = "The cat sat. The cat", "The dog sat. The dog"
 
 
