@@ -210,8 +210,7 @@ class _Past(Tap):
             return k, v
         layer = layer_of(f"{at}.")
         assert layer is not None  # a run's keys are those of a block
-        before = (self._run.keys(layer), self._run.values(layer))
-        return tuple(self._after(past, new) for past, new in zip(before, (k, v), strict=True))  # type: ignore
+        return self._after(self._run.keys(layer), k), self._after(self._run.values(layer), v)
 
     def _after(self, past: Tensor, new: Tensor) -> Tensor:
         past = past[: self._n_past].to(new.device)
