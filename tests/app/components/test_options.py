@@ -15,13 +15,16 @@ from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
 from tests.sessions.client import CLEAR_CACHES
 
 PAGE = "options_page.py"
-# Lets all that the server says arrive so many milliseconds later, and notes when it came, and from where.
+# Lets all that the server says arrive so many milliseconds later, in its order, and notes when it came, and from where.
 LATE = """(() => {
     const listen = WebSocket.prototype.addEventListener;
     WebSocket.prototype.addEventListener = function (kind, hear, ...others) {
+        const waiting = [];
         const late = (event) => {
             [window.came, window.socket] = [performance.now(), this];
-            setTimeout(() => hear.call(this, event), window.late ?? 0);
+            if (!window.late && waiting.length === 0) return hear.call(this, event);
+            waiting.push(event);
+            setTimeout(() => hear.call(this, waiting.shift()), window.late ?? 0);
         };
         return listen.call(this, kind, kind === "message" ? late : hear, ...others);
     };
