@@ -20,6 +20,7 @@ LEVELS = [
     "model.kernels model.analysis model.corpus.checked model.corpus.tree",
     "model.corpus.reading model.corpus.titles",
     "model.layers model.text model.inputs model.hooked model.seq2seq_config",
+    "model.dictionaries.dictionary",
     "model.edits model.blocks model.overflow model.read_ahead",
     "model.transformer model.seq2seq",
     "model.edits.cone",
@@ -32,6 +33,7 @@ LEVELS = [
     "model.axis model.explain",
     "model.fields",
     "model.families model.decoding model.patching model.roles model.parallel model.devices",
+    "model.dictionaries",
     "model.loading",
     "model.corpus",
     "model.reports model.rounding",
@@ -83,7 +85,7 @@ PAGES_MAY_NAME |= {
     "model.fields",
 }
 PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles"}
-PAGES_MAY_NAME |= {"model.corpus.tree", "model.corpus.titles"}
+PAGES_MAY_NAME |= {"model.corpus.tree", "model.corpus.titles", "model.dictionaries.dictionary", "model.dictionaries"}
 MAY_RUN_MODELS = {"app.runs", "app.analyses", "app.scan"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.

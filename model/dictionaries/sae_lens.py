@@ -1,0 +1,170 @@
+"""Reading what SAELens writes: cfg.json and sae_weights.safetensors, one folder a dictionary.
+
+Source: the files that SAELens 6.54 writes, and its description of older ones.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.dictionaries.dictionary import Architecture, Dictionary, Gates, Origin, Output
+from headlight.model.dictionaries.weights import checked
+from headlight.model.errors import CheckpointError
+from headlight.model.families.tensors import read_safetensors
+from headlight.model.files import read_json
+
+CONFIG, WEIGHTS = "cfg.json", "sae_weights.safetensors"
+ARCHITECTURES: dict[str, Architecture] = {
+    "standard": "standard",
+    "topk": "topk",
+    "batchtopk": "batchtopk",
+    "matryoshka_batchtopk": "batchtopk",
+    "jumprelu": "jumprelu",
+    "gated": "gated",
+    "transcoder": "standard",
+    "skip_transcoder": "standard",
+    "jumprelu_transcoder": "jumprelu",
+    "jumprelu_skip_transcoder": "jumprelu",
+}
+OLDER_NAMES = {
+    "hook_point": "hook_name",
+    "hook_point_head_index": "hook_head_index",
+    "activation_fn_str": "activation_fn",
+}
+
+
+def recognises(folder: Path) -> bool:
+    """Whether a folder is SAELens's."""
+    return (folder / CONFIG).is_file()
+
+
+def read(folder: Path, name: str) -> Dictionary:
+    """The dictionary in a folder.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, or asks for what is not supported; it says what.
+    """
+    cfg = _settings(read_json(folder / CONFIG))
+    given = _choice(cfg)
+    tensors = read_safetensors(folder / WEIGHTS)
+    if given == "batchtopk":
+        tensors = _with_threshold(tensors)
+    d_in, d_sae, hook_in = _size(cfg, "d_in"), _size(cfg, "d_sae"), _hook(cfg, "hook_name")
+    is_transcoder = "transcoder" in str(cfg["architecture"])
+    d_out = _size(cfg, "d_out") if is_transcoder else d_in
+    found = checked(tensors, _shapes(str(cfg["architecture"]), d_in, d_sae, d_out))
+    if given == "topk" and cfg.get("rescale_acts_by_decoder_norm"):
+        found = _norms_folded(found)
+    return Dictionary(
+        name=name,
+        hook_in=hook_in,
+        architecture=given,
+        W_enc=found["W_enc"],
+        b_enc=found["b_mag"] if given == "gated" else found["b_enc"],
+        outputs=(Output(_hook(cfg, "hook_name_out") if is_transcoder else hook_in, found["W_dec"], found["b_dec"]),),
+        threshold=found.get("threshold"),
+        k=_size(cfg, "k") if given == "topk" else None,
+        gates=Gates(found["r_mag"], found["b_gate"]) if given == "gated" else None,
+        skip=found["W_skip"].T if "W_skip" in found else None,
+        b_dec_from_input=bool(cfg["apply_b_dec_to_input"]) and not is_transcoder,
+        origin=_origin(cfg),
+    )
+
+
+def _settings(raw: dict[str, Any]) -> dict[str, Any]:
+    """What a config of any version says, flat, under its newest names, and with what it leaves out."""
+    metadata = raw.get("metadata")
+    cfg = {OLDER_NAMES.get(key, key): value for key, value in raw.items()}
+    cfg |= metadata if isinstance(metadata, dict) else {}
+    activation = cfg.get("activation_fn_kwargs")
+    if cfg.get("activation_fn") == "topk" and isinstance(activation, dict) and "k" in activation:
+        cfg |= {"architecture": "topk", "k": activation["k"]}
+    return {"architecture": "standard", "apply_b_dec_to_input": True} | cfg
+
+
+def _choice(cfg: dict[str, Any]) -> Architecture:
+    """Which of our architectures it is; what would make it compute something else is refused."""
+    if cfg["architecture"] not in ARCHITECTURES:
+        raise CheckpointError(
+            f"{CONFIG} says architecture {cfg['architecture']!r}; it can be {', '.join(ARCHITECTURES)}."
+        )
+    if cfg.get("activation_fn", "relu") not in ("relu", "topk"):
+        raise CheckpointError(f"{CONFIG} says activation_fn {cfg['activation_fn']!r}; it can be 'relu' or 'topk'.")
+    if cfg.get("normalize_activations") not in (None, False, "none"):
+        raise CheckpointError(
+            f"{CONFIG} says normalize_activations {cfg['normalize_activations']!r}: what it reads is rescaled by a "
+            "number of the position's own, so that its features would not add up to the activation. Only 'none' is "
+            "read here; a constant factor can be folded into the weights by SAELens's "
+            "fold_activation_norm_scaling_factor."
+        )
+    if cfg.get("hook_head_index") is not None:
+        raise CheckpointError(
+            f"{CONFIG} says hook_head_index {cfg['hook_head_index']!r}: of one head is not supported."
+        )
+    return ARCHITECTURES[cfg["architecture"]]
+
+
+def _size(cfg: dict[str, Any], name: str) -> int:
+    value = cfg.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise CheckpointError(f"{CONFIG} says {name} {value!r}; it has to be a whole number of at least 1.")
+    return value
+
+
+def _hook(cfg: dict[str, Any], name: str) -> str:
+    hook = cfg.get(name)
+    if not isinstance(hook, str) or not hook:
+        raise CheckpointError(
+            f"{CONFIG} names no {name}, so that nothing tells what the dictionary is of. Write the activation's name "
+            "into it, as TransformerLens calls it: blocks.2.hook_resid_pre."
+        )
+    return hook
+
+
+def _shapes(architecture: str, d_in: int, d_sae: int, d_out: int) -> dict[str, tuple[int, ...]]:
+    given = ARCHITECTURES[architecture]
+    shapes: dict[str, tuple[int, ...]] = {"W_enc": (d_in, d_sae), "W_dec": (d_sae, d_out), "b_dec": (d_out,)}
+    biases = ("r_mag", "b_mag", "b_gate") if given == "gated" else ("b_enc",)
+    shapes |= dict.fromkeys(biases, (d_sae,))
+    if given in ("jumprelu", "batchtopk"):
+        shapes["threshold"] = (d_sae,)
+    if "skip" in architecture:
+        shapes["W_skip"] = (d_out, d_in)
+    return shapes
+
+
+def _with_threshold(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """One threshold for each feature, of the one for all that training keeps."""
+    tensors = dict(tensors)
+    single = tensors.pop("topk_threshold", None)
+    if single is not None and single.numel() == 1 and "b_enc" in tensors:
+        tensors["threshold"] = single.float().reshape(1).expand(len(tensors["b_enc"]))
+    if "threshold" not in tensors:
+        raise CheckpointError(
+            f"{WEIGHTS} has no threshold, so that what is active would depend on what else is in the batch. Save it "
+            "with SAELens's save_inference_model."
+        )
+    return tensors
+
+
+def _norms_folded(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Decoder rows of length 1, with their lengths in the encoder: the most active are chosen by what they write."""
+    norms = tensors["W_dec"].float().norm(dim=-1)
+    return tensors | {
+        "W_enc": tensors["W_enc"].float() * norms,
+        "b_enc": tensors["b_enc"].float() * norms,
+        "W_dec": tensors["W_dec"].float() / norms.clamp(min=torch.finfo(torch.float32).tiny)[:, None],
+    }
+
+
+def _origin(cfg: dict[str, Any]) -> Origin:
+    """How the model was opened that it was trained on: SAELens processes no weights unless it is told to."""
+    told = cfg.get("model_from_pretrained_kwargs")
+    told = told if isinstance(told, dict) else {}
+    return Origin(
+        model=str(cfg.get("model_name") or ""),
+        centred=told.get("center_writing_weights") is True,
+        folded=told.get("fold_ln") is True,
+    )

@@ -1,0 +1,38 @@
+"""Holding a dictionary's tensors against the shapes that its settings ask for, before any is computed with."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from headlight.model.errors import CheckpointError
+from headlight.model.families.tensors import FLOATS, listed
+
+
+def checked(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
+    """The tensors that are asked for, none of another shape or kind; of those with one axis every value is looked at.
+
+    Raises:
+        CheckpointError: one is missing, unexpected, of another shape or dtype, or has NaN or infinite values.
+    """
+    _refuse("lacks the tensors", [name for name in shapes if name not in tensors])
+    _refuse("has tensors that its settings do not tell of:", [name for name in tensors if name not in shapes])
+    wrong = [name for name, shape in shapes.items() if tuple(tensors[name].shape) != shape]
+    _refuse(
+        "has tensors of another shape than its settings ask for:",
+        [f"{name} is {list(tensors[name].shape)}, not {list(shapes[name])}" for name in wrong],
+    )
+    _refuse(
+        "has tensors that are not float32, float16 or bfloat16:",
+        [name for name in shapes if tensors[name].dtype not in FLOATS],
+    )
+    _refuse(
+        "has NaN or infinite values in",
+        [name for name, shape in shapes.items() if len(shape) == 1 and not torch.isfinite(tensors[name]).all()],
+    )
+    return {name: tensors[name] for name in shapes}
+
+
+def _refuse(what: str, offenders: list[str]) -> None:
+    if offenders:
+        raise CheckpointError(f"The dictionary {what} {listed(offenders)}.")
