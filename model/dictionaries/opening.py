@@ -13,10 +13,9 @@ MOST = 512  # folders of dictionaries in a folder
 
 def shipped(model_name: str) -> tuple[Path, ...]:
     """The folders of dictionaries that come with the project for one of its models."""
-    folder = SHIPPED / model_name
-    return (
-        tuple(path for path in sorted(folder.glob("*")) if path.is_dir()) if Path(model_name).name == model_name else ()
-    )
+    if Path(model_name).name != model_name:
+        return ()
+    return tuple(path for path in sorted((SHIPPED / model_name).glob("*")) if path.is_dir())
 
 
 def open_dictionary(name: str | Path) -> Dictionaries:
@@ -33,7 +32,7 @@ def open_dictionary(name: str | Path) -> Dictionaries:
     found = [sae_lens.read(each, str(name)) for each in folders[:MOST] if sae_lens.recognises(each)]
     if not found:
         raise CheckpointError(
-            f"{folder.name} holds no dictionary: it can be SAELens's folder ({sae_lens.CONFIG} and {sae_lens.WEIGHTS}), "
+            f"{folder.name} holds no dictionary: it can be SAELens's ({sae_lens.CONFIG} and {sae_lens.WEIGHTS}), "
             "or a folder of such folders."
         )
     return Dictionaries(str(name), _one_a_layer(found))

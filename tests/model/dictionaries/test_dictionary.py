@@ -19,7 +19,9 @@ HOOK = "blocks.2.hook_resid_pre"
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
 
-def write(folder: Path, architecture: str, *, seed: int = 0, dtype: torch.dtype = torch.float32, **cfg: object) -> dict:
+def write(
+    folder: Path, kind: str, /, *, seed: int = 0, dtype: torch.dtype = torch.float32, **cfg: object
+) -> dict[str, Tensor]:
     """A folder as SAELens 6 writes it, of random weights."""
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
@@ -27,23 +29,20 @@ def write(folder: Path, architecture: str, *, seed: int = 0, dtype: torch.dtype 
         "W_enc": torch.randn(D_IN, D_SAE),
         "W_dec": torch.randn(D_SAE, D_IN),
         "b_dec": torch.randn(D_IN),
-        **{
-            name: torch.randn(D_SAE)
-            for name in (("r_mag", "b_mag", "b_gate") if architecture == "gated" else ("b_enc",))
-        },
+        **{name: torch.randn(D_SAE) for name in (("r_mag", "b_mag", "b_gate") if kind == "gated" else ("b_enc",))},
     }
-    if architecture in ("jumprelu", "batchtopk"):
+    if kind in ("jumprelu", "batchtopk"):
         tensors["threshold"] = torch.rand(D_SAE) * 3
     tensors = {name: tensor.to(dtype) for name, tensor in tensors.items()}
     save_file(tensors, folder / "sae_weights.safetensors")
     told = {
-        "architecture": architecture,
+        "architecture": kind,
         "d_in": D_IN,
         "d_sae": D_SAE,
         "apply_b_dec_to_input": True,
         "normalize_activations": "none",
         "metadata": {"hook_name": HOOK, "model_name": "toy"},
-        **({"k": K} if architecture == "topk" else {}),
+        **({"k": K} if kind == "topk" else {}),
     }
     (folder / "cfg.json").write_text(json.dumps(told | cfg))
     return tensors
@@ -169,7 +168,7 @@ def test_it_is_told_what_does_not_fit_a_model(tmp_path: Path) -> None:
     dictionary = open_dictionary(tmp_path)[2]
     sizes = {"n_ctx": 8, "d_head": 4, "n_heads": 2, "d_vocab": 20}
     check_fits(dictionary, TransformerConfig(n_layers=3, d_model=D_IN, **sizes))
-    with pytest.raises(CheckpointError, match="12 wide at blocks.2.hook_resid_pre; this model is 16 wide"):
+    with pytest.raises(CheckpointError, match=r"12 wide at blocks\.2\.hook_resid_pre; this model is 16 wide"):
         check_fits(dictionary, TransformerConfig(n_layers=3, d_model=16, **sizes))
     with pytest.raises(CheckpointError, match="of 2 layers does not have"):
         check_fits(dictionary, TransformerConfig(n_layers=2, d_model=D_IN, **sizes))
