@@ -74,9 +74,14 @@ class Block(AttnOnlyBlock):
     def _build_between(self, cfg: TransformerConfig, layer: int) -> None:
         """What stands between attention and the MLP; built there, so that a seed draws what it always drew."""
 
+    @property
+    def mlp_norm(self) -> nn.Module:
+        """What stands between the stream and the MLP."""
+        return self.ln2
+
     def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
         """What the MLP reads of the streams before attention and after it."""
-        return self.ln2(resid_mid, NO_TAP)
+        return self.mlp_norm(resid_mid, NO_TAP)
 
     def mlp_out(self, normalized: Stream, tap: Tap) -> Stream:
         """What the MLP writes to the stream."""
@@ -103,9 +108,14 @@ class ParallelBlock(Block):
         mlp_in = normalized if self.shares_norm else self.ln2(resid_pre, tap.within("ln2"))
         return tap("hook_resid_post", resid_pre + attn_out + self.mlp_out(mlp_in, tap))
 
+    @property
+    def mlp_norm(self) -> nn.Module:
+        """What stands between the stream and the MLP: attention's own norm, or one beside it."""
+        return self.ln1 if self.shares_norm else self.ln2
+
     def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
         """What the MLP reads of the streams before attention and after it: the one before, as attention does."""
-        return (self.ln1 if self.shares_norm else self.ln2)(resid_pre, NO_TAP)
+        return self.mlp_norm(resid_pre, NO_TAP)
 
 
 class PostNormBlock(Block):

@@ -86,6 +86,13 @@ class _Within(Tap):
         return _Within(self._tap, f"{self._prefix}.{prefix}")
 
 
+class WithGradient(Tap):
+    """Makes the embedding something that gradients go to, so that they reach all that comes after it."""
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        return activation.detach().requires_grad_() if name == "hook_embed" else activation
+
+
 class Collect(Tap):
     """Keeps `reduce(activation)` (the activation itself by default) of each of the names, in forward order."""
 

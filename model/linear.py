@@ -11,7 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headlight.model.analysis.head_steps import Norm
-from headlight.model.analysis.score_parts import rescaled
+from headlight.model.analysis.score_parts import read_back, rescaled
+from headlight.model.blocks import Block
 from headlight.model.errors import InputError
 from headlight.model.layers import LayerNormPre, RMSNormPre
 from headlight.model.layers.parameters import widened
@@ -32,6 +33,12 @@ def norm_of(norm: nn.Module) -> Norm | None:
 def norm_before(model: Transformer, layer: int) -> Norm | None:
     """The norm between the stream and a layer's heads; None where they read the stream as it is."""
     return None if model.cfg.post_norm else norm_of(model.block(layer).ln1)
+
+
+def norm_before_mlp(model: Transformer, layer: int) -> Norm | None:
+    """The norm between the stream and a layer's MLP; None where that reads the stream as it is."""
+    block = model.block(layer)
+    return None if model.cfg.post_norm or not isinstance(block, Block) else norm_of(block.mlp_norm)
 
 
 def norm_behind(model: Transformer, layer: int) -> Norm | None:
@@ -60,6 +67,15 @@ def attention_bias(run: Run, layer: int, position: int) -> Float[Tensor, " d_mod
     return written if bias is None else written + bias
 
 
+def mlp_read_back(
+    run: Run, layer: int, direction: Float[Tensor, " d_model"], position: int
+) -> Float[Tensor, " d_model"]:
+    """The vector whose product with what a layer's MLP gives at a position is that of `direction` with its write."""
+    norm, scales = norm_of(run.model.block(layer).get_submodule("ln2_post")), _scales(run, layer, "ln2_post")
+    back = direction * run.cfg.residual_scale
+    return back if norm is None or scales is None else read_back(back, norm, scales[position])
+
+
 def norm_bias(run: Run, layer: int, name: str) -> Float[Tensor, " d_model"] | None:
     """What the bias of a norm behind attention or MLP writes to the stream; None where there is no such bias."""
     norm = norm_of(run.model.block(layer).get_submodule(name))
@@ -68,7 +84,16 @@ def norm_bias(run: Run, layer: int, name: str) -> Float[Tensor, " d_model"] | No
 
 def writes_at_unit_scale(model: Transformer, layer: int, given: Written) -> Written:
     """What becomes of what a layer's heads give on the way to the stream, at a scale of 1 of the norm behind them."""
-    norm, factor = norm_behind(model, layer), model.cfg.residual_scale
+    return _at_unit_scale(model, norm_behind(model, layer), given)
+
+
+def mlp_writes_at_unit_scale(model: Transformer, layer: int, given: Written) -> Written:
+    """What becomes of what a layer's MLP gives on the way to the stream, at a scale of 1 of the norm behind it."""
+    return _at_unit_scale(model, norm_of(model.block(layer).get_submodule("ln2_post")), given)
+
+
+def _at_unit_scale(model: Transformer, norm: Norm | None, given: Written) -> Written:
+    factor = model.cfg.residual_scale
     given = given if norm is None else rescaled(given, norm, 1.0)
     return given if factor == 1.0 else given * factor
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure
 from headlight.model.analysis.head_steps import Norm, normalize
-from headlight.model.analysis.score_parts import Parts, normalized
+from headlight.model.analysis.score_parts import Parts, normalized, read_back, scale_of
 from headlight.model.errors import HeadlightError
 
 Vector = Float[Tensor, " d_model"]
@@ -29,6 +29,14 @@ def direct_effects(parts: Parts, stream: Vector, norm: Norm | None, direction: V
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens"; Elhage et al. 2021 for the sum over components.
     """
     return Measure("direct effect", "logits", ("part",), normalized(parts, stream, norm) @ direction.double())
+
+
+def towards(stream: Vector, norm: Norm | None, direction: Vector) -> Vector:
+    """The vector whose product with a part of a final stream is that part's direct effect, in float64.
+
+    For more parts than are worth being normalised one by one.
+    """
+    return direction.double() if norm is None else read_back(direction.double(), norm, scale_of(stream, norm))
 
 
 def constant_effects(norm: Norm | None, direction: Vector, bias: float) -> Measure:

@@ -25,11 +25,13 @@ def normalized(parts: Parts, stream: Float[Tensor, " d_model"], norm: Norm | Non
     The bias belongs to no part: with it they add up to the normalised stream, if `parts` add up to `stream`. RMSNorm
     takes no mean off; without a norm the parts are as they were. In float64, so that sums of many parts add up.
     """
-    parts, stream = parts.double(), stream.double()
-    if norm is None:
-        return parts
-    centred = stream - stream.mean() if norm.centred else stream
-    return rescaled(parts, norm, (centred.square().mean() + norm.eps).sqrt())
+    return parts.double() if norm is None else rescaled(parts.double(), norm, scale_of(stream, norm))
+
+
+def scale_of(stream: Float[Tensor, " d_model"], norm: Norm) -> Float[Tensor, ""]:
+    """By what a norm divides a stream, in float64."""
+    centred = stream.double() - stream.double().mean() if norm.centred else stream.double()
+    return (centred.square().mean() + norm.eps).sqrt()
 
 
 def rescaled(
@@ -38,6 +40,14 @@ def rescaled(
     """What a norm makes of each part of a vector that it divides by this scale; its bias belongs to none."""
     scaled = (parts - parts.mean(-1, keepdim=True) if norm.centred else parts) / scale
     return scaled if norm.w is None else scaled * norm.w.to(parts)
+
+
+def read_back(
+    direction: Float[Tensor, " width"], norm: Norm, scale: float | Float[Tensor, ""]
+) -> Float[Tensor, " width"]:
+    """The vector whose product with any part is that of the direction with what `rescaled` makes of the part."""
+    back = (direction if norm.w is None else direction * norm.w.to(direction)) / scale
+    return back - back.mean() if norm.centred else back
 
 
 def projected(

@@ -107,6 +107,34 @@ def check_head(cfg: TransformerConfig, layer: int, head: int) -> None:
         )
 
 
+def no_neurons(cfg: TransformerConfig) -> str:
+    """Why no neuron of a model is told by layer and number, where none is; a sentence for the user."""
+    if cfg.attn_only:
+        return "This model has no MLPs, only attention, and so no neurons."
+    if cfg.num_experts is not None:
+        return (
+            "In this model's MLPs each token chooses some of several experts, so that a neuron is one of an expert "
+            "that most tokens pass by: neurons are told by layer and number only in MLPs that all tokens share."
+        )
+    return ""
+
+
+def check_neuron(cfg: TransformerConfig, layer: int, neuron: int) -> None:
+    """Refuse a neuron that the model does not have.
+
+    Raises:
+        InputError: it says which there are.
+    """
+    if reason := no_neurons(cfg):
+        raise InputError(reason)
+    assert cfg.d_mlp is not None  # filled in by the config
+    if not (0 <= layer < cfg.n_layers and 0 <= neuron < cfg.d_mlp):
+        raise InputError(
+            f"There is no neuron L{layer}N{neuron}: this model has layers 0 to {cfg.n_layers - 1} of neurons 0 to "
+            f"{cfg.d_mlp - 1}. Choose one of these."
+        )
+
+
 def check_cell(cfg: TransformerConfig, n_tokens: int, query: int, key: int) -> None:
     """Refuse a cell that is not in the prompt, or that the query may not look at.
 

@@ -1,8 +1,7 @@
 """Does it matter: what becomes of a prediction when an edge is cut or a head is replaced, as the model runs on."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -10,19 +9,16 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure, attribution
 from headlight.model.analysis.alignment import Matches
-from headlight.model.edits.interventions import ablate_head, abreast, cut_edge
-from headlight.model.edits.kinds import layer_of
+from headlight.model.edits.interventions import ablate_head, cut_edge
 from headlight.model.explain.logits import Question, read_of
 from headlight.model.explain.parts import logits_at, parts_at, z_of
+from headlight.model.explain.running_on import end_of, run_on
 from headlight.model.explain.score import Cell
 from headlight.model.head import attend, head_weights
-from headlight.model.hooks import Chain, Look, Tap
 from headlight.model.host import Steps
-from headlight.model.layers import place
 from headlight.model.linear import attention_writes
-from headlight.model.run import Run, once_more
+from headlight.model.run import Run
 
-MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
 CUTS = ("edge cut", "edge cut, row renormalised")
 ZERO, MEAN, RESAMPLED = "head zero-ablated", "head mean-ablated", "head resample-ablated"
 
@@ -144,74 +140,13 @@ def _cut(
     n_past = cell.query if causal and not run.edits else 0
     where = (cell.layer, cell.head, cell.query, cell.key)
     taps = [cut_edge(*where, renormalise=renormalise, n_past=n_past) for renormalise in (False, True)]
-    return _run_on(run, cell.layer, taps, question.position, n_past, steps)
+    return run_on(run, cell.layer, taps, question.position, n_past, steps)
 
 
 def _ablated(
     run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]], steps: Steps
 ) -> Float[Tensor, "variant d_vocab"]:
-    end = _end(run, question.position)
+    end = end_of(run, question.position)
     given = [rows[:end].to(run.host.device) for rows in replaced.values()]
     taps = [ablate_head(cell.layer, cell.head, "resample", rows) for rows in given]
-    return _run_on(run, cell.layer, taps, question.position, 0, steps)
-
-
-def _end(run: Run, position: int) -> int:
-    """How many tokens have a say in what is predicted at a position; edits are made of all at once."""
-    return position + 1 if run.cfg.attention_dir == "causal" and not run.edits else len(run.tokens)
-
-
-def _run_on(
-    run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int, steps: Steps
-) -> Float[Tensor, "variant d_vocab"]:
-    """The logits at a position when the model runs on from the run's own stream before a layer, with each of the taps.
-
-    The first `n_past` positions are not run: their keys and values are the run's. A run with edits is made anew.
-    """
-    if run.edits:
-        return torch.stack([_anew(run, tap, run.cfg.n_layers - layer, steps)[position] for tap in taps])
-    at_once = len(taps) if _end(run, position) - n_past <= MOST_ABREAST else 1
-    with run.host.turn():
-        rows = [taps[slot : slot + at_once] for slot in range(0, len(taps), at_once)]
-        return torch.cat([_abreast(run, layer, each, position, n_past, steps) for each in rows])
-
-
-def _anew(run: Run, tap: Tap, n_layers: int, steps: Steps) -> Float[Tensor, "pos d_vocab"]:
-    logits = once_more(run, tap)
-    steps.add(n_layers)
-    return logits
-
-
-def _abreast(
-    run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int, steps: Steps
-) -> Float[Tensor, "variant d_vocab"]:
-    model, device, end = run.host.on_device(run.model), run.host.device, _end(run, position)
-    stream = next(islice(run.streams(), layer, None))
-    resid = stream[None, n_past:end].to(device)
-    positions = place(run.cfg.attention_dir, None, end, resid.device, end - n_past)
-    tap = Chain(_Past(run, n_past), abreast(taps))
-    for index in range(layer, run.cfg.n_layers):
-        resid = model.blocks[index](resid, positions, tap.within(f"blocks.{index}"))
-        steps.add(len(taps))
-    return model.to_logits(resid[:, [position - n_past]])[:, 0].cpu()
-
-
-class _Past(Tap):
-    """Puts a run's keys and values of the first positions before the new ones."""
-
-    def __init__(self, run: Run, n_past: int) -> None:
-        self._run, self._n_past = run, n_past
-
-    def look(self, name: str) -> Look:
-        return Look.NEVER
-
-    def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
-        if self._n_past == 0:
-            return k, v
-        layer = layer_of(f"{at}.")
-        assert layer is not None  # a run's keys are those of a block
-        return self._after(self._run.keys(layer), k), self._after(self._run.values(layer), v)
-
-    def _after(self, past: Tensor, new: Tensor) -> Tensor:
-        past = past[: self._n_past].to(new.device)
-        return torch.cat([past.expand(len(new), *past.shape), new], dim=1)
+    return run_on(run, cell.layer, taps, question.position, 0, steps)

@@ -36,9 +36,19 @@ class MLP(nn.Module):
     def forward(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
+        return product(self.post(normalized_resid_mid, tap), self.W_out, FROM_MLP, self.b_out)
+
+    def post(
+        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
+    ) -> Float[Tensor, "batch pos d_mlp"]:
+        """The neurons' activations: what W_out multiplies."""
         pre = product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in)
-        post = tap("hook_post", self.act_fn(tap("hook_pre", pre)))
-        return product(post, self.W_out, FROM_MLP, self.b_out)
+        return tap("hook_post", self.act_fn(tap("hook_pre", pre)))
+
+    @property
+    def reads(self) -> dict[str, tuple[str, Float[Tensor, "d_model d_mlp"]]]:
+        """What the neurons read by: of each matrix that they have, by name, the hook behind it and itself."""
+        return {"input": ("hook_pre", self.W_in)}
 
 
 class GatedMLP(MLP):
@@ -51,12 +61,18 @@ class GatedMLP(MLP):
         super().__init__(cfg, d_mlp)
         self.W_gate, self.b_gate = normal(cfg.d_model, d_mlp), zeros(d_mlp)
 
-    def forward(
+    def post(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
-    ) -> Float[Tensor, "batch pos d_model"]:
+    ) -> Float[Tensor, "batch pos d_mlp"]:
+        """The neurons' activations: the gate's times what it lets through."""
         gate = tap("hook_pre", product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate))
         linear = tap("hook_pre_linear", product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in))
-        return product(tap("hook_post", self._gated(gate, linear)), self.W_out, FROM_MLP, self.b_out)
+        return tap("hook_post", self._gated(gate, linear))
+
+    @property
+    def reads(self) -> dict[str, tuple[str, Float[Tensor, "d_model d_mlp"]]]:
+        """What the neurons read by: the gate's matrix, and that of what it lets through."""
+        return {"gate": ("hook_pre", self.W_gate), "up": ("hook_pre_linear", self.W_in)}
 
     def _gated(self, gate: Float[Tensor, "_ pos d_mlp"], linear: Float[Tensor, "_ pos d_mlp"]) -> Tensor:
         return self.act_fn(gate) * linear

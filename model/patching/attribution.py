@@ -6,16 +6,9 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure
 from headlight.model.cache import ActivationCache
-from headlight.model.hooks import Chain, Collect, Tap
+from headlight.model.hooks import Chain, Collect, WithGradient
 from headlight.model.patching.grids import Kind, Variant, grid
 from headlight.model.patching.runs import Patching
-
-
-class _WithGradient(Tap):
-    """Makes the embedding something that gradients go to, so that they reach all that comes after it."""
-
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        return activation.detach().requires_grad_() if name == "hook_embed" else activation
 
 
 def attribution_map(patching: Patching, kind: Kind, layer: int | None = None) -> Measure:
@@ -41,7 +34,7 @@ def _gradients(patching: Patching) -> ActivationCache:
     keep, model = Collect(patching.names), patching.model
     with torch.inference_mode(False), torch.enable_grad():
         tokens = patching.tokens.clone().to(model.embed.W_E.device)
-        resid = model(tokens, tap=Chain(_WithGradient(), patching.tap, keep), stop_at_layer=model.cfg.n_layers)
+        resid = model(tokens, tap=Chain(WithGradient(), patching.tap, keep), stop_at_layer=model.cfg.n_layers)
         activations = list(keep.kept.values())  # an edit can cut some of them off from what is measured
         found = torch.autograd.grad(patching.read(resid).sum(), activations, allow_unused=True, materialize_grads=True)
     return ActivationCache({name: one[0] for name, one in zip(keep.kept, found, strict=True)}, model.cfg.n_layers)

@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.model import Transformer, run_prompt
 from headlight.model.analysis.alignment import match_positions
 from headlight.model.edits import AblateHeads, CutEdge, Edit, Steer
-from headlight.model.explain import Cell, Given, Question, ablation, ablation_effects
+from headlight.model.explain import Cell, Given, Question, ablation_effects, running_on
 from headlight.model.head import attend
 from headlight.model.host import Host
 from headlight.model.run import Run
@@ -169,7 +169,7 @@ class _Listening(Host):
 def test_a_host_is_told_of_each_layer_of_each_intervention(
     small: Transformer, monkeypatch: pytest.MonkeyPatch, abreast: int, edits: tuple[Edit, ...]
 ) -> None:
-    monkeypatch.setattr(ablation, "MOST_ABREAST", abreast)
+    monkeypatch.setattr(running_on, "MOST_ABREAST", abreast)
     host = _Listening()
     run = replace(run_prompt(small, "one two three one two three one", edits=edits), host=host)
     ablation_effects(run, Cell(1, 2, 7, 3), Question(30, 50, 7))
