@@ -18,7 +18,7 @@ from headlight.model.analysis.mean_scores import MeanScores, side_by_side, stack
 from headlight.model.cache import ActivationCache
 from headlight.model.config import TransformerConfig
 from headlight.model.edits import AblateHeads, Edit
-from headlight.model.edits.editing import NO_EDITS, EditTap, Means, tap
+from headlight.model.edits.editing import NO_EDITS, EditTap, Means, Opened, tap
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Look, Tap
 from headlight.model.host import HERE, Host, Value
@@ -185,8 +185,14 @@ def run_key(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = (
     return (model_name, prompt, bos, edits) if edits else (model_name, prompt, bos)
 
 
-def run_prompt(model: Transformer, prompt: str, prepend_bos: bool = True, edits: tuple[Edit, ...] = ()) -> Run:
-    """One forward pass over a text, with edits or without.
+def run_prompt(
+    model: Transformer,
+    prompt: str,
+    prepend_bos: bool = True,
+    edits: tuple[Edit, ...] = (),
+    dictionaries: Opened | None = None,
+) -> Run:
+    """One forward pass over a text, with edits or without; `dictionaries` are those whose features are edited.
 
     Raises:
         HeadlightError: the model came without a tokenizer, the prompt is empty or longer than its context, or an edit
@@ -194,7 +200,7 @@ def run_prompt(model: Transformer, prompt: str, prepend_bos: bool = True, edits:
     """
     tokens = model.to_tokens(prompt, prepend_bos)[0].cpu()
     with torch.inference_mode():
-        return make_run(model, prompt, prepend_bos, tokens, edits)
+        return make_run(model, prompt, prepend_bos, tokens, edits, dictionaries=dictionaries)
 
 
 def make_run(
@@ -208,11 +214,13 @@ def make_run(
     on: Transformer | None = None,
     host: Host = HERE,
     watch: Tap = NO_TAP,
+    dictionaries: Opened | None = None,
 ) -> Run:
     """One forward pass over the prompt's tokens and those written behind it, which `watch` sees too.
 
     `means` are those over other prompts that are known, so that these need not be run again for the edits. `on` is a
-    copy of the model on another device, where the pass is to be made.
+    copy of the model on another device, where the pass is to be made. `dictionaries` are those whose features are
+    edited, by the names that the edits have for them; they have to fit the model.
 
     Raises:
         HeadlightError: an edit that this model or prompt does not allow, or numbers that become infinite.
@@ -221,7 +229,7 @@ def make_run(
     tokens = torch.cat([tokens, torch.tensor(written, dtype=torch.long)])
     running = on or model
     inputs = tokens[None].to(running.embed.W_E.device)
-    editing = tap(running, inputs, edits, bos, n_prompt, means)
+    editing = tap(running, inputs, edits, bos, n_prompt, means, dictionaries)
     reduce = _Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
     next_logits = running.to_logits(final[:, [asked_of(model, tokens)]])[0, 0].cpu()

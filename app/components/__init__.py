@@ -54,6 +54,7 @@ from headlight.app.components.shared.coding import encode_positive, encode_signe
 from headlight.app.components.shared.fetchable import Fetchable
 from headlight.app.components.token_bars import Beside, StepClick, TokenChoice, WritingStep, clicked, token_bars
 from headlight.app.components.token_strip import token_strip
+from headlight.app.components.token_values import token_values
 from headlight.app.components.tour import Step, tour
 
 __all__ = [
@@ -115,5 +116,6 @@ __all__ = [
     "sampled_texts",
     "token_bars",
     "token_strip",
+    "token_values",
     "tour",
 ]

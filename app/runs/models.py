@@ -23,6 +23,7 @@ from headlight.model import (
     load_seq2seq,
 )
 from headlight.model.corpus.reading import is_tree
+from headlight.model.dictionaries.opening import is_dictionary
 from headlight.model.errors import ConfigError, HeadlightError, InputError, ModelNotFoundError
 from headlight.model.families import DType
 from headlight.model.host import Host
@@ -66,7 +67,7 @@ def _in_folder() -> dict[str, Path]:
 
 
 def _may_be_model(path: Path) -> bool:
-    return path.suffix == ".safetensors" or (path.is_dir() and not is_tree(path))
+    return path.suffix == ".safetensors" or (path.is_dir() and not is_tree(path) and not is_dictionary(path))
 
 
 def open_model(name: str) -> Transformer:

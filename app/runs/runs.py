@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.app.runs import limits, models, passes, prompts
+from headlight.app.runs import dictionaries, limits, models, passes, prompts
 from headlight.app.runs.cost import budget, cost_of
 from headlight.app.runs.limits import GIB, ByteCache, Gate
 from headlight.app.runs.passes import Layers
@@ -97,10 +97,12 @@ def _run_anew(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...]) 
         *(n for number, edit in enumerate(edits, 1) for n in _checked(number, edit, model_name, bos)),
     ]
     _check_seconds(model, counts)
-    means = means_of(edits, model_name, bos)
+    means, opened = means_of(edits, model_name, bos), dictionaries.of_edits(edits, model.cfg)
     with _gate().enter(), torch.inference_mode():
         on, watch = models.on_device(model), Layers(model.cfg.n_layers)
-        return make_run(model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch)
+        return make_run(
+            model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, dictionaries=opened
+        )
 
 
 def means_of(edits: Sequence[Edit], model_name: str, bos: bool) -> dict[tuple[str, ...], Tensor]:

@@ -44,6 +44,9 @@ class Selection:
     empty; what each writes is given in `translation` and `translation_b`, or found by `beams`, of which `branch` and
     `branch_b` are looked at. `pair_align` lays their tokens side by side.
 
+    `dictionary` is what features are named by; where it is empty, the first that comes with A's model. `feature` is
+    (layer, feature) of it.
+
     Heads are labelled by what they do on `finder_count` random repeats of `finder_half` tokens drawn from
     `finder_seed`. What they do over a corpus is read from `scan`; where it is empty, from the first that is of A's
     model.
@@ -84,6 +87,8 @@ class Selection:
     edits: Annotated[tuple[Edit, ...], EDITS] = ()
     edits_off: tuple[int, ...] = ()
     scan: str = ""
+    dictionary: str = ""
+    feature: tuple[int, int] | None = None
     choices: frozenset[PageChoices] = frozenset()
 
     def __post_init__(self) -> None:

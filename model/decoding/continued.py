@@ -178,7 +178,8 @@ def _continued(
 
 def _logits(run: Run, text: Int[Tensor, "1 pos"], means: Means) -> Float[Tensor, "1 pos d_vocab"]:
     """The logits of the prompt and what is written behind it, with the run's edits."""
-    return run.model(text, tap=tap(run.model, text, run.edits, run.bos, len(run.tokens), means))
+    editing = tap(run.model, text, run.edits, run.bos, len(run.tokens), means, run.tap.dictionaries)
+    return run.model(text, tap=editing)
 
 
 def _read(
@@ -186,7 +187,10 @@ def _read(
 ) -> Written:
     """One pass over the prompt and what is written behind it."""
     on = run.host.on_device(run.model)
-    made = make_run(run.model, run.prompt, run.bos, run.tokens, run.edits, written, means, on, run.host)
+    opened = run.tap.dictionaries
+    made = make_run(
+        run.model, run.prompt, run.bos, run.tokens, run.edits, written, means, on, run.host, dictionaries=opened
+    )
     *_, final = made.streams()
     writing = final[None, len(run.tokens) - 1 : -1] if written else final[None, :0]
     logits = run.model.to_logits(writing)[0]

@@ -1,7 +1,10 @@
-"""Sparse dictionaries of a model's activations: autoencoders and transcoders, opened from the files of others."""
+"""Sparse dictionaries of a model's activations: autoencoders and transcoders.
+
+`opening` opens them from the files of others; it is not imported here, because runs, which edit features, come before
+the readers of files.
+"""
 
 from headlight.model.dictionaries.dictionary import Dictionaries, Dictionary
 from headlight.model.dictionaries.fits import check_fits
-from headlight.model.dictionaries.opening import open_dictionary, shipped
 
-__all__ = ["Dictionaries", "Dictionary", "check_fits", "open_dictionary", "shipped"]
+__all__ = ["Dictionaries", "Dictionary", "check_fits"]

@@ -18,14 +18,24 @@ def shipped(model_name: str) -> tuple[Path, ...]:
     return tuple(path for path in sorted((SHIPPED / model_name).glob("*")) if path.is_dir())
 
 
+def shipped_dictionaries() -> dict[str, Path]:
+    """The folders of all dictionaries that come with the project, by model and folder: mini/blocks.2.hook_resid_pre."""
+    return {f"{path.parent.name}/{path.name}": path for path in sorted(SHIPPED.glob("*/*")) if path.is_dir()}
+
+
+def is_dictionary(folder: Path) -> bool:
+    """Whether a folder looks like a dictionary's, or one of several."""
+    return any(map(sae_lens.recognises, (folder, *(path for path in sorted(folder.glob("*"))[:MOST] if path.is_dir()))))
+
+
 def open_dictionary(name: str | Path) -> Dictionaries:
-    """The dictionaries in a folder: its own, or those of the folders in it, one for each layer.
+    """The dictionaries of a shipped name, or in a folder: its own, or those of the folders in it, one for each layer.
 
     Raises:
         CheckpointError: there is no such folder, nothing in it is a dictionary, a file is damaged, or two are of one
             layer.
     """
-    folder = Path(os.path.expanduser(name))
+    folder = shipped_dictionaries().get(str(name), Path(os.path.expanduser(name)))
     if not os.path.isdir(folder):
         raise CheckpointError(f"There is no folder {str(name)!r}. Give the folder of a dictionary.")
     folders = [folder] if sae_lens.recognises(folder) else [path for path in sorted(folder.iterdir()) if path.is_dir()]

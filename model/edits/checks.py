@@ -2,7 +2,7 @@
 
 from headlight.model.config import TransformerConfig
 from headlight.model.edits.interventions import check_cell, check_head
-from headlight.model.edits.kinds import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
+from headlight.model.edits.kinds import AblateHeads, CutEdge, Drop, Edit, EditFeature, FreezePatterns, Patch, Steer
 from headlight.model.errors import InputError
 
 MOST_FACTOR = 1000.0
@@ -31,12 +31,19 @@ def check(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> None:
         case Steer(layer=layer, positions=positions, factor=factor):
             _check_indices("layer", (layer,), cfg.n_layers, "model")
             _check_indices("position", positions, n_tokens, "prompt")
-            if not abs(factor) <= MOST_FACTOR:
-                raise InputError(f"The factor is {factor}; it can be from -{MOST_FACTOR:g} to {MOST_FACTOR:g}.")
+            _check_factor(factor)
         case Drop(layer=layer, part=part):
             _check_indices("layer", (layer,), cfg.n_layers, "model")
             if part == "MLP" and cfg.attn_only:
                 raise InputError("This model has no MLPs to drop, only attention. Drop a layer instead.")
+        case EditFeature(positions=positions, factor=factor):
+            _check_indices("position", positions, n_tokens, "prompt")
+            _check_factor(factor)
+
+
+def _check_factor(factor: float) -> None:
+    if not abs(factor) <= MOST_FACTOR:
+        raise InputError(f"The factor is {factor}; it can be from -{MOST_FACTOR:g} to {MOST_FACTOR:g}.")
 
 
 def _check_indices(called: str, indices: tuple[int, ...], count: int, owner: str) -> None:

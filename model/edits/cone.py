@@ -13,6 +13,7 @@ from headlight.model.edits import (
     CutEdge,
     Drop,
     Edit,
+    EditFeature,
     FreezePatterns,
     Patch,
     Steer,
@@ -61,7 +62,7 @@ def _begins(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> Iterator[tuple
             yield layer + 1, _at((query,), n_tokens)
         case Steer(layer=layer, positions=positions):
             yield layer, _at(positions, n_tokens)
-        case Patch(name=name, positions=positions):
+        case Patch(name=name, positions=positions) | EditFeature(hook=name, positions=positions):
             yield from _patched(name, _at(positions, n_tokens), cfg)
         case FreezePatterns():
             return

@@ -9,18 +9,21 @@ from torch import Tensor
 
 from headlight.model.analysis.alignment import Align, Matches, match_positions
 from headlight.model.cache import ActivationCache
+from headlight.model.dictionaries.dictionary import Dictionaries
 from headlight.model.edits import (
     SHARED,
     AblateHeads,
     CutEdge,
     Drop,
     Edit,
+    EditFeature,
     FreezePatterns,
     Patch,
     Steer,
     check,
     layer_of,
 )
+from headlight.model.edits.features import feature_tap
 from headlight.model.edits.interventions import ablate_head, cut_edge
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, NamesFilter, Tap, select_names
@@ -31,19 +34,23 @@ from headlight.model.transformer import Transformer
 Tokens = Int[Tensor, "1 pos"]
 Heads = Float[Tensor, "layer head d_value"]
 Means = Mapping[tuple[str, ...], Heads]
+Opened = Mapping[str, Dictionaries]
 BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_rot_q", "hook_rot_k", "hook_z", "hook_result")  # [batch, pos, head, ...]
 BY_CELL = ("hook_attn_scores", "hook_pattern")  # [batch, head, query, key]
 
 
 class EditTap(Chain):
-    """The tap that does several edits, in their order; `nbytes` is what it holds of other runs."""
+    """The tap that does several edits, in their order, of features of these dictionaries.
 
-    def __init__(self, taps: Sequence[Tap], nbytes: int) -> None:
+    `nbytes` is what it holds of other runs.
+    """
+
+    def __init__(self, taps: Sequence[Tap], nbytes: int, dictionaries: Opened) -> None:
         super().__init__(*taps)
-        self.nbytes = nbytes
+        self.nbytes, self.dictionaries = nbytes, dictionaries
 
 
-NO_EDITS = EditTap((), 0)
+NO_EDITS = EditTap((), 0, {})
 
 
 def tap(
@@ -53,11 +60,13 @@ def tap(
     prepend_bos: bool = False,
     n_prompt: int | None = None,
     means: Means | None = None,
+    dictionaries: Opened | None = None,
 ) -> EditTap:
     """The tap that does these edits of a run over these tokens, of a batch of one.
 
     Other prompts that the edits name are run here, with a beginning-of-sequence token or without; those of a mean only
-    if the mean is not among `means` (what `mean_z` gives, by the prompts). Where only the first
+    if the mean is not among `means` (what `mean_z` gives, by the prompts). `dictionaries` are those whose features are
+    edited, by the names that the edits have for them. Where only the first
     `n_prompt` tokens are the prompt and the others were written behind it, what is taken from another prompt stands at
     the prompt's positions alone, and means are over these; all else is done at the written ones too. So no token
     changes what was computed at those before it.
@@ -66,9 +75,9 @@ def tap(
         InputError: an edit names what this model or prompt does not have, or a prompt of which nothing can be matched.
         HookError: a patch names an activation that the model does not have.
     """
-    run = _Run(model, tokens, prepend_bos, n_prompt or tokens.shape[1], means or {})
+    run = _Run(model, tokens, prepend_bos, n_prompt or tokens.shape[1], means or {}, dictionaries or {})
     taps = [_numbered(number, run, edit) for number, edit in enumerate(edits, 1)]
-    return EditTap(taps, run.nbytes)
+    return EditTap(taps, run.nbytes, run.dictionaries)
 
 
 def sum_z(model: Transformer, tokens: Tokens) -> Heads:
@@ -115,9 +124,11 @@ def _all_but_results(name: str) -> bool:
 class _Run:
     """The run that is edited: its model and tokens, and what was taken from runs of other prompts."""
 
-    def __init__(self, model: Transformer, tokens: Tokens, prepend_bos: bool, n_prompt: int, means: Means) -> None:
+    def __init__(
+        self, model: Transformer, tokens: Tokens, prepend_bos: bool, n_prompt: int, means: Means, dictionaries: Opened
+    ) -> None:
         self.model, self.tokens, self._prepend_bos, self.n_prompt = model, tokens, prepend_bos, n_prompt
-        self._means, self.nbytes = means, 0
+        self._means, self.nbytes, self.dictionaries = means, 0, dictionaries
 
     def clean(self, names: NamesFilter) -> ActivationCache:
         """Activations of the same tokens without edits."""
@@ -179,6 +190,8 @@ def _tap(run: _Run, edit: Edit) -> Tap:
             return _steer(run, edit)
         case Drop():
             return _drop(run.model, edit)
+        case EditFeature():
+            return feature_tap(edit, run.dictionaries, partial(_passed, run.model))
 
 
 def _ablate(run: _Run, edit: AblateHeads) -> Tap:
@@ -273,11 +286,16 @@ def _drop(model: Transformer, edit: Drop) -> Tap:
 
 
 def _on(model: Transformer, name: str, function: HookFunction) -> Tap:
-    """The tap at one activation; of the stream between two layers, under its first name, unless a norm stands between.
+    """The tap at one activation."""
+    return Hooks([((_passed(model, name),), function)])
+
+
+def _passed(model: Transformer, name: str) -> str:
+    """Where an activation is edited: the stream between two layers, unless a norm stands there, under its first name.
 
     What reads the stream after a layer then sees what the next layer sees.
     """
     layer = layer_of(name)
     if layer and not model.cfg.post_norm and name.endswith("hook_resid_pre"):
-        name = f"blocks.{layer - 1}.hook_resid_post"
-    return Hooks([((name,), function)])
+        return f"blocks.{layer - 1}.hook_resid_post"
+    return name

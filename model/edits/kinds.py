@@ -14,6 +14,7 @@ Head = tuple[int, int]
 Ablation = Literal["zero", "mean", "resample"]
 Steering = Literal["add", "scale"]
 Part = Literal["layer", "attention", "MLP"]
+Featuring = Literal["ablate", "clamp", "add"]
 
 SHARED = ("hook_k", "hook_v", "hook_rot_k")  # of a group of heads, where these share keys and values
 MOST_EDITS = 20  # of a run
@@ -91,7 +92,24 @@ class Drop:
     part: Part = "layer"
 
 
-Edit = AblateHeads | CutEdge | FreezePatterns | Patch | Steer | Drop
+@dataclass(frozen=True)
+class EditFeature:
+    """A feature of a dictionary is as active as is said, at these positions; what the dictionary misses stays.
+
+    `dictionary` is what it is opened by, `hook` the full name of the activation that it reads. `ablate`: the feature's
+    activation becomes 0. `clamp`: it becomes `factor`. `add`: `factor` times the feature's decoder row is added,
+    whatever its activation is. What the feature writes changes by so much, and nothing else.
+    """
+
+    dictionary: str
+    hook: str
+    feature: int
+    how: Featuring = "ablate"
+    factor: float = 0.0
+    positions: tuple[int, ...] = ()
+
+
+Edit = AblateHeads | CutEdge | FreezePatterns | Patch | Steer | Drop | EditFeature
 
 KINDS: dict[str, type[Edit]] = {
     "ablate": AblateHeads,
@@ -100,6 +118,7 @@ KINDS: dict[str, type[Edit]] = {
     "patch": Patch,
     "steer": Steer,
     "drop": Drop,
+    "feature": EditFeature,
 }
 
 
@@ -130,6 +149,9 @@ def describe(edit: Edit) -> str:
             return f"stream before L{layer} {done} at {_places(positions)}"
         case Drop(layer=layer, part=part):
             return f"L{layer}{'' if part == 'layer' else f' {part}'} dropped"
+        case EditFeature(hook=hook, feature=feature, how=how, factor=factor, positions=positions):
+            told = {"ablate": "ablated", "clamp": f"clamped to {factor:g}", "add": f"plus {factor:g} × its direction"}
+            return f"feature {feature} of {hook} {told[how]} at {_places(positions)}"
 
 
 def head_name(head: Head) -> str:
@@ -173,6 +195,8 @@ def touches(edit: Edit, head: Head, cfg: TransformerConfig) -> bool:
         case Patch(name=name, one_head=one_head):
             inside = name.startswith((f"blocks.{head[0]}.attn.", f"blocks.{head[0]}.ln1."))
             return inside and (one_head is None or head[1] in patched_heads(edit, cfg))
+        case EditFeature(hook=hook):
+            return hook.startswith((f"blocks.{head[0]}.attn.", f"blocks.{head[0]}.ln1."))
     return False
 
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from urllib.parse import quote_plus, unquote_plus
 
 from headlight.model.analysis.alignment import Align
-from headlight.model.edits.kinds import KINDS, Ablation, Edit, Head, Part, Steering
+from headlight.model.edits.kinds import KINDS, Ablation, Edit, Featuring, Head, Part, Steering
 from headlight.model.errors import InputError
 
 MOST_PROMPTS = 2000  # that a mean is taken over
@@ -143,4 +143,8 @@ _FIELDS: dict[str, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     "factor": (repr, _factor),
     "mode": _one_of(*get_args(Steering)),
     "part": _one_of(*get_args(Part)),
+    "dictionary": (quote_plus, _prompt),
+    "hook": (quote_plus, _prompt),
+    "feature": (str, _index),
+    "how": _one_of(*get_args(Featuring)),
 }

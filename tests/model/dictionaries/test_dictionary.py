@@ -9,7 +9,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from headlight.model.config import TransformerConfig
-from headlight.model.dictionaries import check_fits, open_dictionary, shipped
+from headlight.model.dictionaries import check_fits
+from headlight.model.dictionaries.opening import open_dictionary, shipped
 from headlight.model.errors import CheckpointError
 from headlight.model.loading import EMBEDDED
 

@@ -16,6 +16,7 @@ from headlight.model.edits import (
     CutEdge,
     Drop,
     Edit,
+    EditFeature,
     FreezePatterns,
     Patch,
     Steer,
@@ -53,6 +54,9 @@ EDITS: st.SearchStrategy[tuple[type[Edit], tuple[Any, ...]]] = st.one_of(
     st.tuples(st.just(Patch), st.tuples(TEXT, TEXT, INDICES, st.none() | INDEX, ALIGN)),
     st.tuples(st.just(Steer), st.tuples(INDEX, TEXT, TEXT, NUMBER, INDICES, st.sampled_from(["add", "scale"]))),
     st.tuples(st.just(Drop), st.tuples(INDEX, st.sampled_from(["attention", "MLP", "layer"]))),
+    st.tuples(
+        st.just(EditFeature), st.tuples(TEXT, TEXT, INDEX, st.sampled_from(["ablate", "clamp", "add"]), NUMBER, INDICES)
+    ),
 )
 
 CFG = TransformerConfig(**TINY)
@@ -68,7 +72,10 @@ def test_an_edit_comes_back_from_its_text_which_has_no_space(parts: tuple[type[E
     assert hash(from_text(text)) == hash(edit)
 
 
-@given(st.text(max_size=60) | st.from_regex(r"(ablate|cut|freeze|patch|steer|drop)(:[\w.,%+-]*){0,7}", fullmatch=True))
+@given(
+    st.text(max_size=60)
+    | st.from_regex(r"(ablate|cut|freeze|patch|steer|drop|feature)(:[\w.,%+-]*){0,7}", fullmatch=True)
+)
 def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
     edit = None
     with suppress(InputError):
@@ -108,6 +115,9 @@ HOSTILE = [
     "steer:0:a:b:inf::add",
     "steer:0:%ff:b:1.0::add",
     "drop:0:everything",
+    "feature:a:b:1:fire:0.0:",
+    "feature:a:b:-1:add:0.0:",
+    "feature:a:b:1:add:nan:",
     "import os",
     "freeze:" + ",".join(map(str, range(5000))),
 ]

@@ -1,0 +1,94 @@
+"""Which dictionaries may be opened from the page, and those that are open."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from headlight.app.runs import models
+from headlight.app.runs.limits import GIB, ByteCache
+from headlight.app.server.settings import settings
+from headlight.model.config import TransformerConfig
+from headlight.model.dictionaries import Dictionaries, Dictionary, check_fits
+from headlight.model.dictionaries.opening import is_dictionary, open_dictionary, shipped_dictionaries
+from headlight.model.edits import Edit, EditFeature
+from headlight.model.errors import CheckpointError, nearest
+
+MOST_BYTES = 4 * GIB  # of mapped weights
+
+Stamp = tuple[tuple[str, int], ...]
+
+
+def offered() -> dict[str, Path]:
+    """The dictionaries on offer by name: those that come with the project, and those of the models folder."""
+    folder = settings().models_folder
+    return {**(_in(Path(folder).expanduser().resolve()) if folder else {}), **shipped_dictionaries()}
+
+
+def _in(folder: Path) -> dict[str, Path]:
+    """The dictionaries in a folder by name; none that a link would fetch from elsewhere."""
+    found = (path for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith("."))
+    return {path.name: path for path in found if path.resolve() == path and is_dictionary(path)}
+
+
+def dictionaries(name: str) -> Dictionaries:
+    """The dictionaries of a name, each shared by all sessions.
+
+    Raises:
+        HeadlightError: they are not offered here, or cannot be opened.
+    """
+    path = opened_by(name)
+    return _opened().get((path, _stamp(Path(path))), lambda: open_dictionary(path))
+
+
+def opened_by(name: str) -> str:
+    """What `open_dictionary` opens a name of the page by.
+
+    Raises:
+        CheckpointError: it is not offered here.
+    """
+    known = offered()
+    if name not in known and not models.any_model_allowed():
+        raise CheckpointError(f"The dictionary {name!r} is not offered here.{nearest(name, known)}")
+    return name if name in shipped_dictionaries() or name not in known else str(known[name])
+
+
+def fitting(name: str, cfg: TransformerConfig) -> Dictionaries:
+    """The dictionaries of a name, all of which fit a model.
+
+    Raises:
+        HeadlightError: they are not to be had, or one does not fit; it says what does not.
+    """
+    found = dictionaries(name)
+    for each in found.values():
+        check_fits(each, cfg)
+    return found
+
+
+def named(chosen: str, model: str) -> str:
+    """The dictionary that is chosen, or the first that comes with the model; empty where there is none."""
+    return chosen or next((name for name in shipped_dictionaries() if name.startswith(f"{model}/")), "")
+
+
+def of_edits(edits: Sequence[Edit], cfg: TransformerConfig) -> dict[str, Dictionaries]:
+    """The dictionaries whose features are edited, by name.
+
+    Raises:
+        HeadlightError: one is not to be had, or does not fit the model.
+    """
+    names = dict.fromkeys(edit.dictionary for edit in edits if isinstance(edit, EditFeature))
+    return {name: fitting(name, cfg) for name in names}
+
+
+def _stamp(path: Path) -> Stamp:
+    """What changes when a dictionary is written anew."""
+    files = [file for file in (path, *path.glob("*")) if path.is_dir()]
+    return tuple(sorted((file.name, file.stat().st_mtime_ns) for file in files))
+
+
+@lru_cache(1)
+def _opened() -> ByteCache:
+    return ByteCache(MOST_BYTES, lambda found: sum(map(_bytes, found.values())))
+
+
+def _bytes(dictionary: Dictionary) -> int:
+    return dictionary.W_enc.nbytes + sum(output.W_dec.nbytes for output in dictionary.outputs)
