@@ -102,7 +102,8 @@ def load(
     "float32", to which others are converted, "stored", whatever the files hold, of which nothing is copied, or
     "bfloat16"; everything is computed in float32. What is larger than memory opens as it is stored, and each pass reads
     it layer by layer; that a large model holds NaN or infinite values, only a pass tells. `host` hears how many bytes
-    are done. The model's `source` says where they came from, and its `tokenizer` is None if none lies beside them.
+    are done, of a download first. The model's `source` says where they came from, and its `tokenizer` is None if none
+    lies beside them.
 
     Raises:
         CheckpointError: the files are damaged or of no kind that is known, or a tensor is not what it should be.
@@ -111,7 +112,7 @@ def load(
         TooLargeError: what has to be converted to `dtype` does not fit in memory.
     """
     _check_names(config_overrides)
-    path, commit = _locate(source, revision)
+    path, commit = _locate(source, revision, host)
     if (path / CLASSIFIER).is_file():
         raise CheckpointError(
             f"{path.name} is a classifier: a head on the body of a model, which its card names. Look into that body: "
@@ -218,7 +219,13 @@ def _check_names(config_overrides: dict[str, Any]) -> None:
             raise ConfigError(f"There is no setting {name!r}.{nearest(name, allowed)} They are {', '.join(allowed)}.")
 
 
-def _locate(source: str | Path, revision: str | None) -> tuple[Path, str | None]:
+def is_here(source: str | Path) -> bool:
+    """Whether a model can be opened without asking the hub for it, as far as its name tells."""
+    given = _embedded().get(str(source), os.path.expanduser(source))
+    return os.path.exists(given) or not hub.is_hub_name(str(source)) or hub.is_fetched(str(source))
+
+
+def _locate(source: str | Path, revision: str | None, host: Host = HERE) -> tuple[Path, str | None]:
     """Where the checkpoint lies, and its commit if it is the hub's."""
     given = _embedded().get(str(source), _classifiers().get(str(source), os.path.expanduser(source)))
     if os.path.exists(given):  # unlike Path's, this and expanduser never raise
@@ -226,7 +233,7 @@ def _locate(source: str | Path, revision: str | None) -> tuple[Path, str | None]
             raise ConfigError(f"{source} is on this machine and has no revisions; leave revision={revision!r} out.")
         return Path(given).absolute(), None
     if isinstance(source, str) and hub.is_hub_name(source):
-        folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source))
+        folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source), host=host)
         return folder, folder.name
     known = [*embedded_models(), *hub.PINNED]
     raise ModelNotFoundError(

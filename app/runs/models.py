@@ -27,7 +27,7 @@ from headlight.model.dictionaries.opening import is_dictionary
 from headlight.model.errors import ConfigError, HeadlightError, InputError, ModelNotFoundError
 from headlight.model.families import DType
 from headlight.model.host import Host
-from headlight.model.loading import estimate, is_seq2seq
+from headlight.model.loading import estimate, is_here, is_seq2seq
 from headlight.model.source import Source
 from headlight.model.training.recipes.teaching_weights import HEADS
 
@@ -100,6 +100,8 @@ def _told_of_opening(name: str) -> str:
         return ""
     try:
         _check_offered(name)
+        if not is_here(_source(name)):
+            return "it is fetched from the hub first"
         takes = estimate(_source(name), _dtype())
     except HeadlightError:  # which opening it will tell
         return ""

@@ -6,11 +6,15 @@ Only the files that are read are fetched, never a pickle. `HF_ENDPOINT`, `HF_HOM
 import os
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from headlight.model.errors import CheckpointError, ModelNotFoundError
 from headlight.model.families.tensors import weight_files
+from headlight.model.host import HERE, Host
 from headlight.model.text.tokenizer_files import has_tokenizer
 
 # Each short name's repository and the commit that it stands for, so that a name means the same weights everywhere.
@@ -34,6 +38,7 @@ FILES = [
     "merges.txt",
 ]
 COMMIT = re.compile(r"[0-9a-f]{40}")
+TELLING = 0.2  # seconds between two looks at how much has arrived
 
 
 def is_hub_name(name: str) -> bool:
@@ -41,11 +46,18 @@ def is_hub_name(name: str) -> bool:
     return name in PINNED or re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name, re.ASCII) is not None
 
 
-def fetch(name: str, revision: str | None, check: Callable[[Path], object]) -> Path:
+def is_fetched(name: str) -> bool:
+    """Whether all files of a hub name are on this machine already."""
+    repository, commit = PINNED.get(name, (name, None))
+    return any(_on_disk(known_as, commit) for known_as in (repository, name))
+
+
+def fetch(name: str, revision: str | None, check: Callable[[Path], object], host: Host = HERE) -> Path:
     """The folder of a hub name at a commit, which is the folder's name.
 
     Files that are there already are not asked for again, unless the revision is a branch or a tag, which may have
-    moved. `check` is given the folder with config.json in it, and may refuse, before the weights are fetched.
+    moved. `check` is given the folder with config.json in it, and may refuse, before the weights are fetched. `host`
+    hears how many of their bytes have arrived; if it raises, no more are fetched, and what has arrived is kept.
 
     Raises:
         ModelNotFoundError: the hub cannot be reached, has no such model or revision, or breaks off.
@@ -65,7 +77,7 @@ def fetch(name: str, revision: str | None, check: Callable[[Path], object]) -> P
         raise
     folder = _files(repository, revision, ["config.json"])
     check(folder)
-    return _files(repository, folder.name, FILES)
+    return _files(repository, folder.name, FILES, host)
 
 
 def _on_disk(repository: str, revision: str | None) -> Path | None:
@@ -96,11 +108,60 @@ def _ask_once(repository: str, revision: str | None) -> None:
         get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=_endpoint()))
 
 
-def _files(repository: str, revision: str | None, patterns: list[str]) -> Path:
+def _files(repository: str, revision: str | None, patterns: list[str], host: Host = HERE) -> Path:
     from huggingface_hub import snapshot_download
 
-    with _explained(repository, revision):
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns, endpoint=_endpoint()))
+    arriving = _Arriving()
+
+    def download() -> str:
+        bar = _bar(arriving)
+        return snapshot_download(
+            repository, revision=revision, allow_patterns=patterns, endpoint=_endpoint(), tqdm_class=bar
+        )
+
+    # The client counts in threads of its own; this one tells, for a host may need to hear it from where it was called.
+    with _explained(repository, revision), ThreadPoolExecutor(1) as thread:
+        fetching = thread.submit(download)
+        try:
+            while not wait([fetching], TELLING).done:
+                arriving.tell(host)
+        finally:
+            arriving.is_over = True
+        return Path(fetching.result())
+
+
+@dataclass
+class _Arriving:
+    """A download: the client's own bars that count its bytes, and whether it is to end."""
+
+    bars: list[Any] = field(default_factory=list)
+    is_over: bool = False
+
+    def tell(self, host: Host) -> None:
+        """Have the host hear of the bar that is furthest: what has come by the network, or what lies on the disk."""
+        arrived, total = max(((int(bar.arrived), int(bar.total or 0)) for bar in [*self.bars]), default=(0, 0))
+        if total:
+            host.tell(min(arrived, total), total)
+
+
+def _bar(arriving: _Arriving) -> Any:
+    """The client's own kind of bar, which counts also where it is not shown."""
+    from huggingface_hub.utils.tqdm import tqdm
+
+    class Bar(tqdm):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self.arrived = options.get("initial") or 0
+            super().__init__(*args, **options)
+            if options.get("unit") == "B":
+                arriving.bars.append(self)
+
+        def update(self, n: float | None = 1) -> bool | None:
+            if arriving.is_over:
+                raise RuntimeError("The download was stopped.")
+            self.arrived += n or 0
+            return super().update(n)
+
+    return Bar
 
 
 def _endpoint() -> str | None:

@@ -20,6 +20,8 @@ import torch
 from headlight.model import load
 from headlight.model.errors import CheckpointError, ModelNotFoundError
 from headlight.model.families import hub
+from headlight.model.host import Host
+from headlight.model.loading import is_here
 from tests.model.oracles import ATOL, RTOL, random_gpt2, random_tokens
 from tests.model.text.test_tokenizer import small_backend
 from tests.places import ROOT
@@ -41,6 +43,7 @@ class Hub:
     asked: list[str] = field(default_factory=list)
     cut_after: int | None = None  # bytes of the weights after which the connection breaks
     endpoint: str = ""
+    pause: float = 0.0  # seconds before the second half of a file of weights
 
     def answer(self, path: str) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body for a request."""
@@ -88,7 +91,11 @@ def handler(served: Hub) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             if body_too:
                 cut = served.cut_after if self.path.endswith(".safetensors") else None
-                self.wfile.write(body[:cut])
+                sent = body[:cut]
+                half = len(sent) // 2 if self.path.endswith(".safetensors") else 0
+                self.wfile.write(sent[:half])
+                time.sleep(served.pause if half else 0)
+                self.wfile.write(sent[half:])
                 self.close_connection = True
 
         def log_message(self, *args: object) -> None:
@@ -236,6 +243,41 @@ def test_a_broken_download_is_refused_and_the_next_one_completes_it(served: Hub)
         load("owner/tiny")
     served.cut_after = None
     assert_opens("owner/tiny")
+
+
+class Told(Host):
+    """Notes what it hears, and stops what it hears of once so much is done."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.heard: list[tuple[int, int]] = []
+        self.stop_after = stop_after
+
+    def tell(self, done: int, total: int) -> None:
+        self.heard.append((done, total))
+        if self.stop_after is not None and done >= self.stop_after:
+            raise KeyboardInterrupt
+
+
+def test_a_host_hears_how_much_has_arrived(served: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "TELLING", 0.01)
+    served.pause = 0.3
+    fetched, told = hub.fetch("owner/tiny", None, lambda folder: None, host := Told()), host.heard
+    size = sum(path.stat().st_size for path in fetched.iterdir()) - (fetched / "config.json").stat().st_size
+    assert told == sorted(told)
+    assert told[-1][1] == size
+    assert 0 < told[-1][0] <= size
+
+
+def test_a_download_is_stopped_and_the_next_one_completes_it(served: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "TELLING", 0.01)
+    served.pause = 0.3
+    with pytest.raises(KeyboardInterrupt):
+        load("owner/tiny", host=Told(stop_after=1))
+    assert not hub.is_fetched("owner/tiny")
+    served.pause = 0.0
+    assert_opens("owner/tiny")
+    assert hub.is_fetched("owner/tiny")
+    assert is_here("owner/tiny")
 
 
 def test_another_architecture_is_refused_before_its_weights_are_fetched(served: Hub) -> None:
