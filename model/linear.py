@@ -103,6 +103,11 @@ def write_scales(run: Run, layer: int) -> Float[Tensor, " pos"] | None:
     return _scales(run, layer, "ln1_post")
 
 
+def mlp_write_scales(run: Run, layer: int) -> Float[Tensor, " pos"] | None:
+    """By what the norm behind a layer's MLP divides at each position; None where there is none."""
+    return _scales(run, layer, "ln2_post")
+
+
 def _written(run: Run, layer: int, name: str, given: Written, position: int) -> Written:
     norm, scales = norm_of(run.model.block(layer).get_submodule(name)), _scales(run, layer, name)
     if norm is not None and scales is not None:

@@ -34,7 +34,7 @@ LEVELS = [
     "model.fields",
     "model.families model.decoding model.patching model.roles model.parallel model.devices",
     "model.dictionaries",
-    "model.loading",
+    "model.graph model.loading",
     "model.corpus",
     "model.reports model.rounding",
     "model",
@@ -86,6 +86,7 @@ PAGES_MAY_NAME |= {
 }
 PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles"}
 PAGES_MAY_NAME |= {"model.corpus.tree", "model.corpus.titles", "model.dictionaries.dictionary", "model.dictionaries"}
+PAGES_MAY_NAME |= {"model.graph"}
 MAY_RUN_MODELS = {"app.runs", "app.analyses", "app.scan"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.

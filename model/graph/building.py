@@ -1,0 +1,170 @@
+"""Building the graph of a run: the parts with the largest effects become nodes, all others are constants."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import attribution, ov
+from headlight.model.dictionaries import Dictionary
+from headlight.model.errors import InputError
+from headlight.model.explain.logits import final_norm, unembedding
+from headlight.model.explain.parts import logits_at
+from headlight.model.graph.graph import Graph, Node, Target
+from headlight.model.graph.held import Held, scales
+from headlight.model.graph.linking import edges_of
+from headlight.model.graph.pulling import Followed, Parts, Pull, Pulled, pull
+from headlight.model.graph.sources import sources_of
+from headlight.model.graph.units import units_of
+from headlight.model.linear import check_reading
+from headlight.model.run import Run
+
+MOST_NODES = 300
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is to be explained: the logit of a token at a position less a distractor's, or less the mean of all."""
+
+    token: int
+    distractor: int | None
+    position: int
+
+
+def graph_of(
+    run: Run,
+    aim: Aim,
+    dictionaries: Mapping[int, Dictionary] | None = None,
+    most: int = MOST_NODES,
+    folded: bool = False,
+) -> Graph:
+    """The attribution graph of a prediction: heads' writes and the neurons or features of every MLP as nodes.
+
+    Patterns, norm scales and gates are held at the run's own. Of all heads' writes and units those `most` with the
+    largest effects on the target become nodes; the others are gathered, by layer and position, in nodes of their own
+    that nothing flows into. With `folded` heads are no nodes but part of the edges, as in circuit-tracer.
+
+    Source: Ameisen et al. 2025, "Circuit Tracing: Revealing Computational Graphs in Language Models".
+
+    Raises:
+        InputError: a model whose logits are no sums over what was written, or has no units of the kind that is asked.
+    """
+    check_reading(run.model)
+    _check(run, aim, most)
+    name = getattr(dictionaries, "name", "")
+    key = "attribution graph", aim, name, most, folded
+    return run.keep(key, lambda: _graph_of(run, aim, dictionaries, most, folded, name))
+
+
+def _check(run: Run, aim: Aim, most: int) -> None:
+    if not 0 <= aim.position < len(run.tokens):
+        raise InputError(f"There is no position {aim.position}: the prompt has tokens 0 to {len(run.tokens) - 1}.")
+    for token in (aim.token, aim.distractor):
+        if token is not None and not 0 <= token < len(run.next_logits):
+            raise InputError(f"There is no token {token}; the vocabulary has ids 0 to {len(run.next_logits) - 1}.")
+    if aim.token == aim.distractor:
+        raise InputError("Target and distractor are the same token, so that they never differ. Choose two.")
+    if most < 1:
+        raise InputError(f"A graph of {most} nodes explains nothing. Allow at least 1.")
+
+
+@torch.inference_mode()
+def _graph_of(
+    run: Run, aim: Aim, dictionaries: Mapping[int, Dictionary] | None, most: int, folded: bool, name: str
+) -> Graph:
+    with run.host.turn():
+        parts, reading = taken_apart(run, aim.position, dictionaries), reading_of(run, aim)
+        n_stages = parts.held.n_stages
+        followed, n_candidates = _chosen(parts, pull(parts, reading.pull, n_stages, Followed()), most, folded)
+        pulled = pull(parts, reading.pull, n_stages, followed)
+        sources = sources_of(parts, followed, folded)
+        edges = edges_of(parts, sources, pulled, reading.pull, aim.position, folded)
+        effects = sources.by_node(sources.read_by(pulled, n_stages))
+    targets = [node for node in sources.nodes if node.is_followed]
+    value = torch.tensor([reading.value], dtype=torch.float64)
+    activations = torch.cat([_activations(parts, targets, effects), value])
+    at = len(targets)  # where the target's logit stands
+    edges = torch.cat([edges[:, :at], torch.zeros_like(edges[:, :1]), edges[:, at:]], 1)
+    return Graph(
+        model=run.source.name,
+        prompt=run.prompt,
+        token_ids=tuple(run.tokens.tolist()),
+        tokens=run.labels,
+        dictionary=name,
+        folded=folded,
+        target=Target(aim.token, aim.distractor, aim.position, reading.value, reading.probability),
+        nodes=(*targets, Node("logit", aim.position, None, aim.token), *sources.nodes[at:]),
+        edges=edges,
+        bias=activations - edges.sum(1),
+        activations=activations,
+        slopes=torch.cat([_slopes(parts, pulled, targets), torch.ones_like(value)]),
+        effects=torch.cat([effects[:at], value, effects[at:]]),
+        n_candidates=n_candidates,
+    )
+
+
+def taken_apart(run: Run, position: int, dictionaries: Mapping[int, Dictionary] | None) -> Parts:
+    """All that a run is made of up to a position, held still."""
+    held = Held(run, position)
+    return Parts(held, [held.heads(layer) for layer in range(run.cfg.n_layers)], units_of(held, dictionaries))
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How a target is read off the last stream (a direction at its position), its value and the token's probability."""
+
+    pull: Pull
+    value: float
+    probability: float
+
+
+def reading_of(run: Run, aim: Aim) -> Reading:
+    """The target's column of the unembedding less the distractor's, or less the mean of all, through the final norm."""
+    held, norm, W_U, b_U = Held(run, aim.position), final_norm(run), unembedding(run), run.model.unembed.b_U.detach()
+    other, bias = (W_U.mean(1), b_U.mean()) if aim.distractor is None else (W_U[:, aim.distractor], b_U[aim.distractor])
+    direction = (W_U[:, aim.token] - other).double()
+    stream = held.streams[-1]
+    found = torch.zeros_like(stream)
+    found[aim.position] = ov.reading(direction[:, None], norm)[:, 0] / scales(stream, norm)[aim.position]
+    value = attribution.difference_of(stream[aim.position], norm, direction, float(b_U[aim.token] - bias))
+    probability = logits_at(run, aim.position).double().softmax(-1)[aim.token]
+    return Reading(found, float(value.values), float(probability))
+
+
+def _chosen(parts: Parts, pulled: Pulled, most: int, folded: bool) -> tuple[Followed, int]:
+    """The heads' writes and units with the largest effects, and how many have any."""
+    layers = range(len(parts.heads))
+    of_heads = [torch.einsum("phv,hpv->hp", parts.heads[layer].z, pulled.values[layer]) for layer in layers]
+    of_heads = [
+        torch.zeros_like(effects) if folded or parts.heads[layer].constant else effects
+        for layer, effects in enumerate(of_heads)
+    ]
+    of_units = [mlp.units.activations * pulled.units[layer] for layer, mlp in enumerate(parts.mlps)]
+    sizes = torch.cat([effects.flatten() for effects in (*of_heads, *of_units)]).abs()
+    n_candidates = int(sizes.count_nonzero())
+    chosen = torch.zeros(len(sizes), dtype=torch.bool)
+    chosen[sizes.topk(min(most, n_candidates)).indices] = True
+    pieces = chosen.split([effects.numel() for effects in (*of_heads, *of_units)])
+    kept = [piece.reshape(effects.shape) for piece, effects in zip(pieces, (*of_heads, *of_units), strict=True)]
+    return Followed(None if folded else kept[: len(layers)], kept[len(layers) :]), n_candidates
+
+
+def _activations(parts: Parts, targets: Sequence[Node], effects: Float[Tensor, " node"]) -> Float[Tensor, " target"]:
+    """How active each neuron or feature is; of a head's write its effect."""
+    found = effects[: len(targets)].clone()
+    for row, node in enumerate(targets):
+        if node.kind != "head":
+            units = parts.mlps[node.layer or 0].units
+            found[row] = units.activations[node.position, units.place(node.index or 0)]
+    return found
+
+
+def _slopes(parts: Parts, pulled: Pulled, targets: Sequence[Node]) -> Float[Tensor, " target"]:
+    found = torch.ones(len(targets), dtype=torch.float64)
+    for row, node in enumerate(targets):
+        if node.kind != "head":
+            layer = node.layer or 0
+            found[row] = pulled.units[layer][node.position, parts.mlps[layer].units.place(node.index or 0)]
+    return found

@@ -1,0 +1,167 @@
+"""Whether a graph holds: its nodes are ablated in the model, and what that does is put beside what it predicts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.dictionaries import Dictionary
+from headlight.model.edits.interventions import abreast
+from headlight.model.errors import InputError
+from headlight.model.graph.building import Aim, reading_of, taken_apart
+from headlight.model.graph.graph import LEFT_OUT, Graph, Node
+from headlight.model.graph.pulling import Followed, Parts, pull
+from headlight.model.graph.sources import sources_of
+from headlight.model.graph.without import Without
+from headlight.model.hooks import Chain, Tap
+from headlight.model.host import Steps
+from headlight.model.run import Run
+
+N_CHECKED = 20
+AT_ONCE = 8  # ablations that run side by side
+CORRELATION = 0.8  # of single effects, in a graph that holds
+FACTOR = 2.0  # by which the effect of all together may be off
+REST = 0.5  # of the target's value: what is left out of a complete graph does no more than that
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an ablation does to the target (logits), by the graph and in the model."""
+
+    predicted: float
+    measured: float
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What ablating nodes (their places in the graph) does: each alone, all together, and all that was left out.
+
+    Predicted is by the graph, where what is ablated writes nothing and all else is held still; measured is by running
+    the model, where nothing is held. `value` is the target's own.
+    """
+
+    nodes: tuple[int, ...]
+    each: tuple[Outcome, ...]
+    together: Outcome
+    rest: Outcome
+    value: float
+
+    @property
+    def correlation(self) -> float:
+        """Pearson's correlation of what is predicted and measured of each node; NaN of fewer than two."""
+        if len(self.each) < 2:
+            return float("nan")
+        pairs = torch.tensor([[each.predicted, each.measured] for each in self.each], dtype=torch.float64)
+        return float(torch.corrcoef(pairs.T)[0, 1])
+
+    @property
+    def holds(self) -> bool:
+        """Whether single effects correlate by `CORRELATION`, and that of all is the predicted one within `FACTOR`."""
+        predicted, measured = self.together.predicted, self.together.measured
+        agrees = predicted * measured > 0 and 1 / FACTOR <= measured / predicted <= FACTOR
+        return agrees and (len(self.each) < 2 or self.correlation >= CORRELATION)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the target without all that was left out is off by no more than `REST` of its value."""
+        return abs(self.rest.measured - self.rest.predicted) <= REST * abs(self.value)
+
+
+def can_ablate(node: Node) -> bool:
+    """Whether a node is one that the model can be run without."""
+    return node.kind in ("head", "neuron", "feature")
+
+
+def top_nodes(graph: Graph, influence: Float[Tensor, " node"], most: int = N_CHECKED) -> tuple[int, ...]:
+    """The nodes with the most influence of those that the model can be run without, most first."""
+    order = influence.argsort(descending=True).tolist()
+    return tuple(place for place in order if can_ablate(graph.nodes[place]))[:most]
+
+
+def check_graph(
+    run: Run, graph: Graph, nodes: Sequence[int], dictionaries: Mapping[int, Dictionary] | None = None
+) -> Check:
+    """What ablating these nodes does, by the graph and by the model.
+
+    Raises:
+        InputError: no nodes, or one that cannot be ablated.
+    """
+    if not nodes or not all(can_ablate(graph.nodes[place]) for place in nodes):
+        raise InputError("Only heads' writes, neurons and features can be ablated; choose some of these nodes.")
+    aim = Aim(graph.target.token, graph.target.distractor, graph.target.position)
+    key = "graph checked", aim, graph.dictionary, graph.folded, graph.n_followed, tuple(nodes)
+    return run.keep(key, lambda: _check(run, graph, aim, tuple(nodes), dictionaries))
+
+
+@torch.inference_mode()
+def _check(
+    run: Run, graph: Graph, aim: Aim, places: tuple[int, ...], dictionaries: Mapping[int, Dictionary] | None
+) -> Check:
+    parts, nodes = taken_apart(run, aim.position, dictionaries), [graph.nodes[place] for place in places]
+    rest = _followed(parts, graph.nodes[: graph.n_followed], graph.folded, but=True)
+    chosen = [_followed(parts, some, False) for some in (*([node] for node in nodes), nodes)]
+    measured = _measured(run, aim, [_without(parts, each, dictionaries) for each in (*chosen, rest)])
+    left_out = [node.kind in LEFT_OUT for node in graph.nodes]
+    predicted = [
+        *(-float(graph.effects[place]) for place in places),
+        -_together(parts, graph, reading_of(run, aim).pull, nodes),
+        -float(graph.effects[left_out].sum()),
+    ]
+    *each, together, all_else = (Outcome(one, other) for one, other in zip(predicted, measured.tolist(), strict=True))
+    return Check(places, tuple(each), together, all_else, graph.target.value)
+
+
+def _measured(run: Run, aim: Aim, taps: Sequence[Tap]) -> Float[Tensor, " variant"]:
+    """By how much the target changes with each of the taps."""
+    steps, found = Steps(run.host, len(taps)), []
+    model, tokens = run.host.on_device(run.model), run.tokens[None].to(run.host.device)
+    for start in range(0, len(taps), AT_ONCE):
+        some = taps[start : start + AT_ONCE]
+        with run.host.turn():
+            resid = model(tokens, tap=Chain(run.tap, abreast(some)), stop_at_layer=run.cfg.n_layers)
+            found.append(_target(run, aim, resid[:, [aim.position]].cpu()))
+        steps.add(len(some))
+    *_, own = run.streams(slice(aim.position, aim.position + 1))
+    return torch.cat(found) - _target(run, aim, own[None])
+
+
+def _target(run: Run, aim: Aim, resid: Float[Tensor, "variant 1 d_model"]) -> Float[Tensor, " variant"]:
+    unembed = run.model.unembed
+    logits = run.model.to_unembed(resid)[:, 0].double() @ unembed.W_U.detach().double() + unembed.b_U.detach().double()
+    other = logits.mean(-1) if aim.distractor is None else logits[:, aim.distractor]
+    return logits[:, aim.token] - other
+
+
+def _together(parts: Parts, graph: Graph, reading: Tensor, nodes: Sequence[Node]) -> float:
+    """What nodes give to the target together, each way counted once: by the last of them that it goes through."""
+    all_nodes, n_stages = graph.nodes[: graph.n_followed], parts.held.n_stages
+    sources = sources_of(parts, _followed(parts, all_nodes, graph.folded), graph.folded)
+    others = _followed(parts, [node for node in all_nodes if node not in set(nodes)], graph.folded)
+    effects = sources.by_node(sources.read_by(pull(parts, reading, n_stages, others), n_stages))
+    return float(effects[[sources.places[node] for node in nodes]].sum())
+
+
+def _followed(parts: Parts, nodes: Iterable[Node], folded: bool, but: bool = False) -> Followed:
+    """These parts, or with `but` all others; without heads where these are folded into the edges."""
+    heads = [torch.full(each.pattern.shape[:2], but) for each in parts.heads]
+    units = [torch.full(each.units.activations.shape, but) for each in parts.mlps]
+    for node in nodes:
+        layer, index = node.layer or 0, node.index or 0
+        if node.kind == "head":
+            heads[layer][index, node.position] = not but
+        elif node.kind != "logit":
+            units[layer][node.position, parts.mlps[layer].units.place(index)] = not but
+    return Followed(None if folded else heads, units)
+
+
+def _without(parts: Parts, chosen: Followed, dictionaries: Mapping[int, Dictionary] | None) -> Without:
+    heads = {layer: cells.T for layer, cells in enumerate(chosen.heads or ()) if cells.any()}
+    units = {}
+    for layer, cells in enumerate(chosen.units or ()):
+        if cells.any():
+            ids, n_units = parts.mlps[layer].units.ids, None if dictionaries is None else dictionaries[layer].n_features
+            units[layer] = torch.zeros(len(cells), n_units or len(ids), dtype=torch.bool)
+            units[layer][:, ids] = cells
+    return Without(heads, units, dictionaries)

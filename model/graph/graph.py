@@ -1,0 +1,118 @@
+"""An attribution graph: what a prediction was made of, node by node, and what each gave to the next."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.edits import head_name
+
+Kind = Literal[
+    "token",
+    "head",
+    "neuron",
+    "feature",
+    "heads left out",
+    "neurons left out",
+    "features left out",
+    "error",
+    "edits",
+    "logit",
+]
+FOLLOWED: tuple[Kind, ...] = ("head", "neuron", "feature", "logit")
+LEFT_OUT: tuple[Kind, ...] = ("heads left out", "neurons left out", "features left out")
+UNEXPLAINED: tuple[Kind, ...] = (*LEFT_OUT, "error", "edits")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node: what it is, its layer (None for tokens and logits) and position.
+
+    `index` is the head, neuron or feature, or the id of a token or of the logit's token; of all else it is None.
+    """
+
+    kind: Kind
+    position: int
+    layer: int | None = None
+    index: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called, but for its position: L1H2, L0 neuron 17, L3 error."""
+        match self.kind:
+            case "head":
+                return head_name((self.layer or 0, self.index or 0))
+            case "token":
+                return "token"
+            case "logit":
+                return "logit"
+            case "neuron" | "feature":
+                return f"L{self.layer} {self.kind} {self.index}"
+        return f"L{self.layer} {self.kind}"
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether it has edges into it; the others are where the graph begins."""
+        return self.kind in FOLLOWED
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is explained: the logit of a token less that of another, or less the mean of all where there is none.
+
+    `value` (logits) is what it was in the run, before any soft cap; `probability` the token's own.
+    """
+
+    token: int
+    distractor: int | None
+    position: int
+    value: float
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Nodes, in the order of writing and the target's last of those that are followed, and the edges between them.
+
+    `edges` [followed, node] are what each node gives to each that is followed, in the unit of that one: the edges into
+    a node and its `bias` add up to its activation, exactly. `activations` are those of neurons and features; that of a
+    head's write is what it does to the target through the nodes of the graph (logits), and that of the target its
+    value. `slopes` are by how much the target moves with an activation, and `effects` [node] what a node does to the
+    target in all: what it gives to each, times that one's slope, summed. The effects of all nodes that are not
+    followed, and the biases times their slopes, add up to the target.
+
+    `folded` says that no heads are nodes: they are then a part of the edges, as in circuit-tracer. A graph that was
+    opened from a file can have several logits, each with its probability in `logit_probabilities`.
+    """
+
+    model: str
+    prompt: str
+    token_ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    dictionary: str
+    folded: bool
+    target: Target
+    nodes: tuple[Node, ...]
+    edges: Float[Tensor, "followed node"]
+    bias: Float[Tensor, " followed"]
+    activations: Float[Tensor, " followed"]
+    slopes: Float[Tensor, " followed"]
+    effects: Float[Tensor, " node"]
+    n_candidates: int
+    logit_probabilities: Float[Tensor, " followed"] | None = None
+
+    @property
+    def n_followed(self) -> int:
+        """How many nodes are followed, the target's logit included; they come first."""
+        return len(self.edges)
+
+    @property
+    def logit(self) -> int:
+        """The place of the target's logit among the nodes."""
+        return self.n_followed - 1
+
+    @property
+    def flows(self) -> Float[Tensor, "followed node"]:
+        """What each edge gives to the target (logits): edges out of a node add up to its effect."""
+        return self.edges * self.slopes[:, None]

@@ -1,0 +1,144 @@
+"""A run held still: its attention patterns and the scales of its norms as they were, and all between them is linear.
+
+A stage is one write to the stream: layer l's attention is stage 2l, its MLP stage 2l + 1, the embeddings are stage -1.
+What reads the stream reads what was written at the stages before a limit.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import ov
+from headlight.model.analysis.head_steps import Norm
+from headlight.model.blocks import Block, ParallelBlock
+from headlight.model.explain.parts import z_of
+from headlight.model.layers.parameters import widened
+from headlight.model.linear import (
+    attention_bias,
+    mlp_write_scales,
+    mlp_writes_at_unit_scale,
+    norm_before,
+    norm_bias,
+    norm_of,
+    write_scales,
+    writes_at_unit_scale,
+)
+from headlight.model.run import Run
+
+Stream = Float[Tensor, "pos d_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """A layer's heads, held still: pattern, what they mix and write, and the matrices on either side of the pattern.
+
+    `W_V` has the norm before the layer folded in, `W_O` that behind it; `read_scales` and `write_scales` [pos] are what
+    these divide by. `constant` says that an edit replaces what they give, so that nothing reaches it.
+    """
+
+    pattern: Float[Tensor, "head query key"]
+    z: Float[Tensor, "pos head d_value"]
+    W_V: Float[Tensor, "head d_model d_value"]
+    W_O: Float[Tensor, "head d_value d_model"]
+    read_scales: Float[Tensor, " pos"]
+    write_scales: Float[Tensor, " pos"]
+    bias: Float[Tensor, "pos d_model"]
+    constant: bool
+
+    @cached_property
+    def writes(self) -> Float[Tensor, "head pos d_model"]:
+        """What each head writes to the stream at each position."""
+        given = torch.einsum("phv,hvd->hpd", self.z, self.W_O)
+        return given / self.write_scales[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A run up to the last position that has a say in what is predicted at `position`."""
+
+    run: Run
+    position: int
+
+    @property
+    def n_pos(self) -> int:
+        """How many positions have a say."""
+        return self.position + 1 if self.run.cfg.attention_dir == "causal" else len(self.run.tokens)
+
+    @property
+    def n_stages(self) -> int:
+        """How many writes there are behind the embeddings, those of MLPs that the model has not included."""
+        return 2 * self.run.cfg.n_layers
+
+    @cached_property
+    def streams(self) -> list[Stream]:
+        """The stream before each layer, and after all of them."""
+        return [stream[: self.n_pos].double() for stream in self.run.streams()]
+
+    def written(self, part: str, layer: int) -> Stream:
+        """What a layer's attention (attn_out) or MLP (mlp_out) wrote."""
+        return self.run.cache[part, layer][: self.n_pos].double()
+
+    def mid(self, layer: int) -> Stream:
+        """The stream behind a layer's attention; before it where the MLP stands beside that."""
+        name = f"blocks.{layer}.hook_resid_mid"
+        if self.run.tap.look(name):
+            return self.run.cache[name][: self.n_pos].double()
+        return self.streams[layer] + self.written("attn_out", layer)
+
+    def reads(self, layer: int) -> tuple[Stream, Norm | None, int]:
+        """What a layer's MLP reads: the stream, the norm before it, and the stage from which on nothing is in it."""
+        block = self.run.model.block(layer)
+        assert isinstance(block, Block)  # as is asked before: a block without an MLP has no units
+        if isinstance(block, ParallelBlock):
+            return self.streams[layer], norm_of(block.ln1 if block.shares_norm else block.ln2), 2 * layer
+        return self.mid(layer), norm_of(block.ln2), 2 * layer + 1
+
+    @torch.inference_mode()
+    def heads(self, layer: int) -> Heads:
+        """A layer's heads."""
+        run, attn = self.run, self.run.model.block(layer).attn
+        norm, positions = norm_before(run.model, layer), list(range(self.n_pos))
+        looked = (f"blocks.{layer}.{name}" for name in ("attn.hook_z", "attn.hook_result", "hook_attn_out"))
+        return Heads(
+            pattern=self._pattern(layer),
+            z=z_of(run, layer, positions).double(),
+            W_V=ov.reading(widened(attn.W_V.detach()).double(), norm),
+            W_O=writes_at_unit_scale(run.model, layer, widened(attn.W_O.detach()).double()),
+            read_scales=scales(self.streams[layer], norm),
+            write_scales=self._or_ones(write_scales(run, layer)),
+            bias=torch.stack([attention_bias(run, layer, position).double() for position in positions]),
+            constant=any(map(run.tap.look, looked)),
+        )
+
+    def _pattern(self, layer: int) -> Float[Tensor, "head query key"]:
+        run = self.run
+        names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+        rule = run.rule(layer)
+        scores = run.tap(names[0], rule.scores(run.queries(layer)[None], run.keys(layer)[None]))
+        return run.tap(names[1], rule.pattern(scores))[0, :, : self.n_pos, : self.n_pos].double()
+
+    def mlp_scales(self, layer: int) -> Float[Tensor, " pos"]:
+        """What a norm behind a layer's MLP divides by; ones where there is none."""
+        return self._or_ones(mlp_write_scales(self.run, layer))
+
+    def mlp_bias(self, layer: int, given: Float[Tensor, " d_model"]) -> Stream:
+        """What a constant part of what an MLP gives, and the bias of a norm behind it, write."""
+        written = mlp_writes_at_unit_scale(self.run.model, layer, given.double()) / self.mlp_scales(layer)[:, None]
+        bias = norm_bias(self.run, layer, "ln2_post")
+        return written if bias is None else written + bias.double()
+
+    def _or_ones(self, found: Tensor | None) -> Float[Tensor, " pos"]:
+        if found is None:
+            return torch.ones(self.n_pos, dtype=torch.float64)
+        return found[: self.n_pos].double()
+
+
+def scales(stream: Stream, norm: Norm | None) -> Float[Tensor, " pos"]:
+    """What a norm divides each row of a stream by; ones where there is none."""
+    if norm is None:
+        return torch.ones(len(stream), dtype=torch.float64)
+    centred = stream - stream.mean(-1, keepdim=True) if norm.centred else stream
+    return (centred.square().mean(-1) + norm.eps).sqrt()

@@ -1,0 +1,136 @@
+"""How much each node of a graph matters to its target, and what of the graph is kept when the rest is cut away.
+
+Source: Ameisen et al. 2025, "Circuit Tracing", for influence and pruning; circuit-tracer's `prune_graph` and
+`compute_graph_scores` for the order of the steps and the two scores.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from headlight.model.errors import InputError
+from headlight.model.graph.graph import UNEXPLAINED, Graph
+
+NODES, EDGES = 0.8, 0.98  # the shares of influence that circuit-tracer keeps
+
+
+@dataclass(frozen=True, eq=False)
+class Pruned:
+    """What is kept of a graph: nodes [node] and edges [followed, node], and how much of the influence that is.
+
+    `influence` [node] is that of every node in the whole graph. `node_share` is the share of all nodes' influence that
+    the kept ones have, `edge_share` the share of what passes through the edges between them.
+    """
+
+    nodes: Bool[Tensor, " node"]
+    edges: Bool[Tensor, "followed node"]
+    influence: Float[Tensor, " node"]
+    node_share: float
+    edge_share: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How much of a graph is explained: shares from 0 to 1.
+
+    `replacement` is the share of the influence where ways begin that tokens have, and not errors or what was left out;
+    `completeness` the share of nodes' inputs, by the nodes' influence, that do not come from the latter.
+    """
+
+    replacement: float
+    completeness: float
+
+
+def normalised(edges: Float[Tensor, "followed node"]) -> Float[Tensor, "followed node"]:
+    """The size of each edge as a share of all edges into the same node; biases do not count."""
+    sizes = edges.abs()
+    totals = sizes.sum(1, keepdim=True)
+    return sizes / torch.where(totals > 0, totals, 1.0)
+
+
+def influence(edges: Float[Tensor, "followed node"], weights: Float[Tensor, " followed"]) -> Float[Tensor, " node"]:
+    """Each node's influence on the targets: over all ways to these the product of normalised edges, summed.
+
+    `weights` are those of the targets. With A the normalised edges it is the targets' row of (I - A)^-1 - I.
+    """
+    shares, n_followed = normalised(edges), len(edges)
+    among = torch.eye(n_followed, dtype=shares.dtype) - shares[:, :n_followed]
+    through = torch.linalg.solve(among.T, weights.to(shares))
+    return through @ shares
+
+
+def target_weights(graph: Graph) -> Float[Tensor, " followed"]:
+    """1 for the target's logit, or in a graph of several logits the probability of each; 0 for all else."""
+    logits = [node.kind == "logit" for node in graph.nodes[: graph.n_followed]]
+    found = torch.tensor(logits, dtype=torch.float64)
+    return found if graph.logit_probabilities is None else found * graph.logit_probabilities
+
+
+def prune(graph: Graph, nodes: float = NODES, edges: float = EDGES) -> Pruned:
+    """The fewest nodes and edges that have these shares of the influence; tokens and logits always stay.
+
+    Then nodes that nothing leads to the target from, and followed ones that nothing leads to, go as well.
+
+    Raises:
+        InputError: a share that is none.
+    """
+    for name, share in (("nodes", nodes), ("edges", edges)):
+        if not 0 < share <= 1:
+            raise InputError(f"The share of {name}' influence to keep is {share}; it has to be above 0 and at most 1.")
+    weights = target_weights(graph)
+    found = influence(graph.edges, weights)
+    ends = torch.tensor([node.kind in ("token", "logit") for node in graph.nodes])
+    kept = _largest(found, nodes) | ends
+    among = graph.edges * kept * kept[: graph.n_followed, None]
+    passing = normalised(among) * (influence(among, weights)[: graph.n_followed] + weights)[:, None]
+    kept_edges = _largest(passing.flatten(), edges).view_as(passing) & (passing > 0)
+    kept, kept_edges = _connected(graph, kept, kept_edges, ends)
+    return Pruned(
+        kept,
+        kept_edges,
+        found,
+        _share(found[kept].sum(), found.sum()),
+        _share(passing[kept_edges].sum(), passing.sum()),
+    )
+
+
+def _largest(values: Float[Tensor, " n"], share: float) -> Bool[Tensor, " n"]:
+    """The largest values that together are at least this share of all; never fewer than one."""
+    ordered, order = values.sort(descending=True)
+    # A sum in another order may fall short of the whole by a rounding, which would keep what is zero.
+    reached = ordered.cumsum(0) >= share * ordered.sum() * (1 - 1e-12)
+    n_kept = int(reached.nonzero()[0]) + 1
+    found = torch.zeros(len(values), dtype=torch.bool)
+    found[order[:n_kept]] = True
+    return found
+
+
+def _connected(graph: Graph, nodes: Tensor, edges: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
+    """Nodes and edges without those that lie on no way to a target, or are followed and have no edge into them."""
+    n_followed = graph.n_followed
+    while True:
+        edges = edges & nodes & nodes[:n_followed, None]
+        has_input = torch.ones_like(nodes)
+        has_input[:n_followed] = edges.any(1)
+        left = nodes & ((edges.any(0) & has_input) | ends)
+        if bool((left == nodes).all()):
+            return nodes, edges
+        nodes = left
+
+
+def _share(part: Tensor, whole: Tensor) -> float:
+    return float(part / whole) if float(whole) > 0 else 1.0
+
+
+def graph_scores(graph: Graph) -> Scores:
+    """How much of the whole graph is explained by tokens, heads and units, and not by errors or what was left out."""
+    weights, shares = target_weights(graph), normalised(graph.edges)
+    found = influence(graph.edges, weights)
+    tokens = torch.tensor([node.kind == "token" for node in graph.nodes])
+    unexplained = torch.tensor([node.kind in UNEXPLAINED for node in graph.nodes])
+    begins = found[tokens].sum() + found[unexplained].sum()
+    out = found[: graph.n_followed] + weights
+    explained = 1 - shares[:, unexplained].sum(1)
+    return Scores(_share(found[tokens].sum(), begins), _share((explained * out).sum(), out.sum()))

@@ -1,0 +1,175 @@
+"""What an MLP is taken apart into: its neurons, or the features of a transcoder that stands for it.
+
+An activation is held to be linear in what it reads. A feature that is active is that by itself: it is its encoder row
+times what is read, and a constant. A neuron's is x times a gate, GELU's x Φ(x) or a gated MLP's, and the gate is held
+still, as patterns and the scales of norms are.
+
+Source: Ameisen et al. 2025, "Circuit Tracing", for features; Jafari et al. 2025, "RelP", for the gates of neurons.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from headlight.model.analysis import ov
+from headlight.model.analysis.head_steps import Norm, normalize
+from headlight.model.blocks import Block
+from headlight.model.dictionaries import Dictionary
+from headlight.model.edits.interventions import no_neurons
+from headlight.model.errors import InputError
+from headlight.model.explain.neurons import mlp_of
+from headlight.model.graph.held import Held, Stream, scales
+from headlight.model.hooks import Chain, Collect
+from headlight.model.layers.parameters import widened
+from headlight.model.linear import mlp_writes_at_unit_scale
+
+UnitKind = Literal["neuron", "feature"]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """A layer's neurons or active features: how active each is, what it reads, and what it writes to which MLP's place.
+
+    `activations` are `gates` times what `reads` (with the norm before folded in, but for its `read_scales`) picks from
+    the stream, and a constant. `writes` are what each adds at an activation of 1, at the places of the MLPs of these
+    layers, divided by `write_scales`. `limit` is the stage from which on nothing is read.
+    """
+
+    kind: UnitKind
+    layer: int
+    ids: Int[Tensor, " unit"]
+    activations: Float[Tensor, "pos unit"]
+    gates: Float[Tensor, "pos unit"]
+    reads: Float[Tensor, "unit d_model"]
+    read_scales: Float[Tensor, " pos"]
+    writes: dict[int, Float[Tensor, "unit d_model"]]
+    write_scales: dict[int, Float[Tensor, " pos"]]
+    limit: int
+
+    def place(self, unit: int) -> int:
+        """Where a neuron or an active feature stands among the units."""
+        return int((self.ids == unit).nonzero()[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Mlp:
+    """One layer's MLP in parts: its units, and what it writes whatever these do."""
+
+    units: Units
+    bias: Stream
+
+
+def units_of(held: Held, dictionaries: Mapping[int, Dictionary] | None) -> list[Mlp]:
+    """Every layer's MLP in parts, by neurons or by transcoders; none of a model without MLPs.
+
+    Raises:
+        InputError: MLPs of several experts, or dictionaries that are no transcoders of these MLPs.
+    """
+    cfg = held.run.cfg
+    if cfg.attn_only:
+        return []
+    if dictionaries is not None:
+        _check_transcoders(dictionaries, cfg.n_layers)
+        return [_features(held, layer, dictionaries[layer]) for layer in range(cfg.n_layers)]
+    if reason := no_neurons(cfg):
+        raise InputError(f"{reason} So there is no graph of neurons; open transcoders of its MLPs, or another model.")
+    return [_neurons(held, layer) for layer in range(cfg.n_layers)]
+
+
+def _check_transcoders(dictionaries: Mapping[int, Dictionary], n_layers: int) -> None:
+    for layer in range(n_layers):
+        found = dictionaries.get(layer)
+        if found is None:
+            raise InputError(
+                f"The dictionaries have none for layer {layer}; a graph needs a transcoder for each MLP, layers 0 to "
+                f"{n_layers - 1}. Choose other dictionaries, or neurons."
+            )
+        names = [f"blocks.{later}.hook_mlp_out" for later in range(layer, n_layers)]
+        if not set(found.hooks_out) <= set(names):
+            raise InputError(
+                f"{found.name} stands for {', '.join(found.hooks_out)}; a graph needs transcoders, which stand for "
+                f"what MLPs write ({names[0]}). Choose another dictionary, or neurons."
+            )
+
+
+@torch.inference_mode()
+def _neurons(held: Held, layer: int) -> Mlp:
+    mlp, (stream, norm, limit) = mlp_of(held.run.model, layer), held.reads(layer)
+    pre, post, own = _activations(held, layer)
+    W_in, W_out = (widened(weights.detach()).double() for weights in (mlp.W_in, mlp.W_out))
+    # What an edit has put in a neuron's place is a constant; at 0 the gate is of no account.
+    gates = torch.where((post == own) & (pre != 0), post / pre, 0.0)
+    units = Units(
+        kind="neuron",
+        layer=layer,
+        ids=torch.arange(W_in.shape[1]),
+        activations=post,
+        gates=gates,
+        reads=ov.reading(W_in, norm).T,
+        read_scales=scales(stream, norm),
+        writes={layer: mlp_writes_at_unit_scale(held.run.model, layer, W_out)},
+        write_scales={layer: held.mlp_scales(layer)},
+        limit=limit,
+    )
+    return Mlp(units, held.mlp_bias(layer, widened(mlp.b_out.detach())))
+
+
+def _activations(held: Held, layer: int) -> tuple[Stream, Stream, Stream]:
+    """What each neuron's linear part is, its activation, and what that would be without the run's edits."""
+    run, prefix = held.run, f"blocks.{layer}.mlp"
+    block = run.model.block(layer)
+    assert isinstance(block, Block)  # one without has no neurons
+    linear = "hook_pre_linear" if run.cfg.gated_mlp else "hook_pre"
+    streams = list(run.streams())
+    mid = streams[layer] + run.cache["attn_out", layer]
+    name = f"blocks.{layer}.hook_resid_mid"
+    mid = run.cache[name] if run.tap.look(name) else mid
+    read = block.mlp_in(streams[layer][None], mid[None])
+    names = [f"{prefix}.{name}" for name in (linear, "hook_post")]
+    own, edited = Collect(names), Collect(names)
+    block.mlp(read, own.within(prefix))
+    block.mlp(read, Chain(run.tap, edited).within(prefix))
+    pre, unedited, post = (each[0, : held.n_pos].double() for each in (*own.kept.values(), edited.kept[names[1]]))
+    return pre, post, unedited
+
+
+@torch.inference_mode()
+def _features(held: Held, layer: int, dictionary: Dictionary) -> Mlp:
+    stream, norm, limit = _read_by(held, layer, dictionary.hook_in)
+    read = stream if norm is None else normalize(stream, norm).values.values
+    activations = dictionary.encode(read).double()
+    active = activations.any(0).nonzero().flatten()
+    rows = dictionary.encoder_rows(active.tolist()).double()
+    places = {int(hook.split(".")[1]): out for out, hook in enumerate(dictionary.hooks_out)}
+    units = Units(
+        kind="feature",
+        layer=layer,
+        ids=active,
+        activations=activations[:, active],
+        gates=(activations[:, active] != 0).double(),
+        reads=ov.reading(rows.T, norm).T,
+        read_scales=scales(stream, norm),
+        writes={place: dictionary.decoder_rows(active.tolist(), out).double() for place, out in places.items()},
+        write_scales={place: torch.ones(held.n_pos, dtype=torch.float64) for place in places},
+        limit=limit,
+    )
+    return Mlp(units, dictionary.b_dec(places[layer]).double().expand(held.n_pos, -1))
+
+
+def _read_by(held: Held, layer: int, hook: str) -> tuple[Stream, Norm | None, int]:
+    """The stream that a transcoder reads, what is done to it first, and the stage from which on nothing is in it."""
+    stream, norm, limit = held.reads(layer)
+    if hook == f"blocks.{layer}.ln2.hook_normalized":
+        return stream, None if norm is None else Norm(norm.eps, centred=norm.centred), limit
+    if hook == f"blocks.{layer}.hook_resid_mid":
+        return held.mid(layer), None, 2 * layer + 1
+    if hook == f"blocks.{layer}.hook_resid_pre":
+        return held.streams[layer], None, 2 * layer
+    raise InputError(
+        f"A transcoder of layer {layer} reads {hook}; a graph can follow those that read "
+        f"blocks.{layer}.ln2.hook_normalized, hook_resid_mid or hook_resid_pre."
+    )

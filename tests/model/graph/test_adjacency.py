@@ -1,0 +1,118 @@
+"""The graph's edges, biases and effects against autograd, on a tiny model of each kind of architecture."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from headlight.model import Run, Transformer, run_prompt
+from headlight.model.errors import InputError
+from headlight.model.graph import Aim, Graph, graph_of
+from tests.model.graph.oracle import Autograd, followed
+from tests.tiny import KINDS, open_tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # the oracle's leaves pass through annotated functions many times
+TEXT = "one two three one two three one"
+AIM = Aim(40, 90, 5)  # not the last position: what comes after it has no say
+ALL = 10_000  # more nodes than there are, so that every head's write and every neuron is followed
+REFUSED = ("gpt_oss-like", "bert-like", "modernbert-like")
+QUICK = ("gpt2-like", "gemma2-like", "neox-like")  # between them all that is folded into an edge
+TAKEN = [
+    kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.thorough) for kind in KINDS if kind not in REFUSED
+]
+# The oracle's sums are of some hundred float32 numbers of size 10 to 100, taken in another order.
+CLOSE = {"rtol": 2e-3, "atol": 2e-3}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Transformer]:
+    """A tiny model of each kind."""
+    folder: Path = tmp_path_factory.mktemp("models")
+    return {kind: open_tiny(kind, folder / kind) for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def runs(models: dict[str, Transformer]) -> dict[str, Run]:
+    return {kind: run_prompt(model, TEXT) for kind, model in models.items()}
+
+
+def some(graph: Graph) -> list[int]:
+    """The target's logit, and nodes of every layer and kind."""
+    return [*range(0, graph.n_followed, 41), graph.logit]
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_edges_and_biases_are_those_of_autograd(kind: str, runs: dict[str, Run]) -> None:
+    run = runs[kind]
+    graph, oracle = graph_of(run, AIM, most=ALL), Autograd(run, AIM)
+    sources = [place for place, node in enumerate(graph.nodes) if node.kind in ("token", "head", "neuron")]
+    for row in some(graph):
+        node = graph.nodes[row]
+        along = oracle.through_everything(node.layer or 0)[node.position, node.index] if node.kind == "head" else None
+        theirs = oracle.edges(node, [graph.nodes[place] for place in sources], along)
+        torch.testing.assert_close(graph.edges[row, sources].float(), theirs, **CLOSE)
+        assert float(graph.bias[row]) == pytest.approx(oracle.bias(node, along), rel=2e-3, abs=5e-3), node
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_with_heads_folded_into_the_edges_they_are_circuit_tracers(kind: str, runs: dict[str, Run]) -> None:
+    """Derivatives through patterns and norm scales held still, past all other MLPs, as Ameisen et al. define them."""
+    run, aim = runs[kind], Aim(40, None, 5)
+    graph, oracle = graph_of(run, aim, most=ALL, folded=True), Autograd(run, aim, folded=True)
+    sources = [place for place, node in enumerate(graph.nodes) if node.kind in ("token", "neuron")]
+    assert "head" not in {node.kind for node in graph.nodes}
+    for row in some(graph):
+        theirs = oracle.edges(graph.nodes[row], [graph.nodes[place] for place in sources])
+        torch.testing.assert_close(graph.edges[row, sources].float(), theirs, **CLOSE)
+        assert float(graph.bias[row]) == pytest.approx(oracle.bias(graph.nodes[row]), rel=2e-3, abs=5e-3)
+
+
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("most", [1, 30, ALL])
+def test_what_a_node_gives_to_all_others_adds_up_to_its_effect(runs: dict[str, Run], most: int, folded: bool) -> None:
+    graph = graph_of(runs["gpt2-like"], AIM, most=most, folded=folded)
+    rest = [place for place in range(len(graph.nodes)) if place != graph.logit]
+    # In float64 throughout.
+    torch.testing.assert_close(graph.flows.sum(0)[rest], graph.effects[rest], rtol=1e-9, atol=1e-9)
+    begins = graph.effects[[not node.is_followed for node in graph.nodes]].sum()
+    assert float(begins + graph.bias @ graph.slopes) == pytest.approx(graph.target.value, abs=1e-9)
+    assert len(followed(graph)) == min(most, graph.n_candidates) + 1
+
+
+def test_the_target_is_what_the_model_says(runs: dict[str, Run]) -> None:
+    for kind in ("gpt2-like", "granite-like"):
+        run = runs[kind]
+        logits = run.model(run.tokens[None])[0, 5]
+        for distractor, other in ((90, logits[90]), (None, logits.mean())):
+            target = graph_of(run, Aim(40, distractor, 5), most=1).target
+            assert target.value == pytest.approx(float(logits[40] - other), abs=1e-3)  # float32 logits of size 10
+            assert target.probability == pytest.approx(float(logits.softmax(-1)[40]), rel=1e-3)
+
+
+def test_all_edges_come_from_before(runs: dict[str, Run]) -> None:
+    graph = graph_of(runs["neox-like"], AIM, most=ALL)
+    for row, node in enumerate(followed(graph)):
+        for place in graph.edges[row].nonzero().flatten().tolist():
+            source = graph.nodes[place]
+            assert source.position <= node.position
+            assert node.kind == "logit" or (source.layer if source.layer is not None else -1) <= (node.layer or 0)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_model_that_has_no_such_graph_is_refused(kind: str, runs: dict[str, Run]) -> None:
+    with pytest.raises(InputError, match=r"experts|normalises|activation function"):
+        graph_of(runs[kind], AIM)
+
+
+@pytest.mark.parametrize(
+    ("aim", "most", "told"),
+    [
+        (Aim(40, 40, 5), 10, "same token"),
+        (Aim(40, 90, 70), 10, "no position 70"),
+        (Aim(9000, 90, 5), 10, "no token 9000"),
+        (Aim(40, 90, 5), 0, "at least 1"),
+    ],
+)
+def test_a_question_that_has_no_answer_is_refused(runs: dict[str, Run], aim: Aim, most: int, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        graph_of(runs["gpt2-like"], aim, most=most)

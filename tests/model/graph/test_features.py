@@ -1,0 +1,165 @@
+"""A graph of transcoders' features: edges by autograd through the model in which they stand for its MLPs."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from headlight.model import Run, run_prompt
+from headlight.model.dictionaries import Dictionaries, Dictionary
+from headlight.model.dictionaries.dictionary import Output
+from headlight.model.errors import InputError
+from headlight.model.graph import Aim, Graph, Node, graph_of
+from headlight.model.hooks import Collect, Tap
+from tests.tiny import SIZES, open_tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+AIM, N_FEATURES, D = Aim(40, None, 4), 9, SIZES["d_model"]
+CLOSE = {"rtol": 1e-3, "atol": 2e-3}  # float32 sums of a hundred numbers of size 10, in another order
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return run_prompt(open_tiny("gpt2-like", tmp_path_factory.mktemp("models")), "one two three one two")
+
+
+def transcoder(layer: int, hook_in: str, outputs: list[int], threshold: float | None = None) -> Dictionary:
+    torch.manual_seed(layer)
+    return Dictionary(
+        name=f"random {layer}",
+        hook_in=f"blocks.{layer}.{hook_in}",
+        architecture="standard" if threshold is None else "jumprelu",
+        W_enc=torch.randn(D, N_FEATURES),
+        b_enc=torch.randn(N_FEATURES),
+        outputs=tuple(
+            Output(f"blocks.{place}.hook_mlp_out", torch.randn(N_FEATURES, D), torch.randn(D) * (place == layer))
+            for place in outputs
+        ),
+        threshold=None if threshold is None else torch.full((N_FEATURES,), threshold),
+    )
+
+
+SETS = {
+    "per layer": [transcoder(layer, "ln2.hook_normalized", [layer]) for layer in range(3)],
+    "of the stream": [transcoder(layer, "hook_resid_mid", [layer], threshold=1.0) for layer in range(3)],
+    "cross-layer": [transcoder(layer, "hook_resid_mid", list(range(layer, 3))) for layer in range(3)],
+}
+
+
+class Replaced(Tap):
+    """The model with transcoders in the MLPs' place: their activations are leaves, their errors constants."""
+
+    def __init__(self, clean: dict[str, Tensor], dictionaries: Dictionaries) -> None:
+        self.clean, self.dictionaries, self.given = clean, dictionaries, dict[int, Tensor]()
+        self.leaves = {
+            layer: each.encode(clean[each.hook_in]).detach().requires_grad_() for layer, each in dictionaries.items()
+        }
+        self.stream = clean["blocks.0.hook_resid_pre"].clone().requires_grad_()
+        self.logits = torch.empty(0)
+
+    def written(self, hook: str) -> Tensor:
+        return sum(  # type: ignore[return-value]
+            self.leaves[layer] @ output.W_dec
+            for layer, each in self.dictionaries.items()
+            for output in each.outputs
+            if output.hook == hook
+        )
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if name.endswith(("hook_pattern", "hook_scale")):
+            return self.clean[name]
+        if name == "blocks.0.hook_resid_pre":
+            return self.stream
+        for layer, each in self.dictionaries.items():
+            if name == each.hook_in:
+                self.given[layer] = each.encode(activation)
+        if name.endswith("hook_mlp_out"):
+            written = self.written(name)
+            return written + (self.clean[name] - written).detach()
+        if name == "unembed.hook_out":
+            self.logits = activation
+        return activation
+
+
+@pytest.mark.parametrize("named", SETS)
+def test_edges_are_those_of_autograd_in_the_model_that_they_stand_in(run: Run, named: str) -> None:
+    dictionaries = Dictionaries(named, SETS[named])
+    graph = graph_of(run, AIM, dictionaries, most=1000, folded=True)
+    keep = Collect(run.model.hook_names)
+    with torch.no_grad():
+        run.model(run.tokens[None], tap=keep)
+    with torch.enable_grad():
+        replaced = Replaced(keep.kept, dictionaries)
+        run.model(run.tokens[None], tap=replaced)
+    leaves = [replaced.stream, *replaced.leaves.values()]
+    for row in [*range(0, graph.n_followed, 13), graph.logit]:
+        node = graph.nodes[row]
+        if node.kind == "logit":
+            logits = replaced.logits[0, AIM.position]
+            given = logits[AIM.token] - logits.mean()
+        else:
+            given = replaced.given[node.layer or 0][0, node.position, node.index]
+        found = torch.autograd.grad(given, leaves, retain_graph=True, allow_unused=True)
+        products = [
+            torch.zeros_like(leaf) if grad is None else (grad * leaf).detach()
+            for grad, leaf in zip(found, leaves, strict=True)
+        ]
+        for place, source in enumerate(graph.nodes):
+            if source.kind == "token":
+                theirs = products[0][0, source.position].sum()
+            elif source.kind == "feature":
+                theirs = products[1 + (source.layer or 0)][0, source.position, source.index]
+            else:
+                continue
+            torch.testing.assert_close(graph.edges[row, place].float(), theirs, **CLOSE)
+
+
+@pytest.mark.parametrize("named", SETS)
+@pytest.mark.parametrize("most", [5, 1000])
+def test_with_errors_all_adds_up(run: Run, named: str, most: int) -> None:
+    """Biases are constants of the dictionary alone: errors and what was left out are among the nodes."""
+    graph = graph_of(run, AIM, Dictionaries(named, SETS[named]), most=most)
+    rest = [place for place in range(len(graph.nodes)) if place != graph.logit]
+    torch.testing.assert_close(graph.flows.sum(0)[rest], graph.effects[rest], rtol=1e-9, atol=1e-9)
+    assert kinds(graph) >= {"error", "feature", "logit", "token"}
+    left_out = [node.kind == "features left out" for node in graph.nodes]
+    assert bool(graph.effects[left_out].any()) is (most == 5)  # what has no way to the target is left out
+    model, biases = run.model, torch.zeros(D)
+    for layer in range(3):
+        biases = biases + model.block(layer).attn.b_O + SETS[named][layer].b_dec()
+    W_U = model.unembed.W_U[:, AIM.token] - model.unembed.W_U.mean(1)
+    scale = model.run_with_cache(run.tokens[None])[1]["ln_final.hook_scale"][0, AIM.position]
+    own = (model.ln_final.b @ W_U) + model.unembed.b_U[AIM.token] - model.unembed.b_U.mean()
+    through = ((biases - biases.mean()) / scale * model.ln_final.w) @ W_U
+    # What no node gave to the target: every bias written to the stream, the final norm's, and the unembedding's.
+    assert float(graph.bias[graph.logit]) == pytest.approx(float(own + through), abs=2e-3)
+
+
+def kinds(graph: Graph) -> set[str]:
+    return {node.kind for node in graph.nodes}
+
+
+def test_dictionaries_that_are_no_transcoders_are_refused(run: Run) -> None:
+    autoencoder = transcoder(0, "hook_resid_pre", [0])
+    with pytest.raises(InputError, match="none for layer 1"):
+        graph_of(run, AIM, Dictionaries("one", [autoencoder]))
+    stream = Dictionary(
+        **{
+            **vars(autoencoder),
+            "outputs": (Output("blocks.0.hook_resid_pre", torch.randn(N_FEATURES, D), torch.zeros(D)),),
+        }
+    )
+    with pytest.raises(InputError, match="needs transcoders"):
+        graph_of(run, AIM, Dictionaries("streams", [stream, *SETS["per layer"][1:]]))
+
+
+def test_a_feature_that_is_not_active_is_no_node(run: Run, tmp_path: Path) -> None:
+    graph = graph_of(run, AIM, Dictionaries("of", SETS["of the stream"]), most=1000)
+    acts = SETS["of the stream"][1].encode(run.model.run_with_cache(run.tokens[None])[1]["blocks.1.hook_resid_mid"])
+    active = {(position, index) for position, index in acts[0, : AIM.position + 1].nonzero().tolist()}
+    assert {
+        (node.position, node.index)
+        for node in graph.nodes
+        if isinstance(node, Node) and node.kind == "feature" and node.layer == 1
+    } == active

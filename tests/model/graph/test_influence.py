@@ -1,0 +1,107 @@
+"""Influence and pruning against paths counted one by one."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from headlight.model.errors import InputError
+from headlight.model.graph import Graph, Node, Target
+from headlight.model.graph.influence import graph_scores, influence, normalised, prune
+
+
+def a_graph(seed: int = 0, n_followed: int = 7, n_begin: int = 4) -> Graph:
+    """Random edges among neurons in order, from two tokens and two errors; the last is the logit."""
+    torch.manual_seed(seed)
+    edges = torch.randn(n_followed, n_followed + n_begin, dtype=torch.float64)
+    edges[:, :n_followed] *= torch.ones(n_followed, n_followed).tril(-1)
+    neurons = [Node("neuron", 0, 0, index) for index in range(n_followed - 1)]
+    begin = [Node("token", 0, None, 5), Node("token", 1, None, 6), Node("error", 0, 0), Node("error", 1, 0)]
+    zeros = torch.zeros(n_followed, dtype=torch.float64)
+    return Graph(
+        model="m",
+        prompt="p",
+        token_ids=(5, 6),
+        tokens=("a", "b"),
+        dictionary="",
+        folded=True,
+        target=Target(9, None, 1, 1.0, 0.5),
+        nodes=(*neurons, Node("logit", 1, None, 9), *begin),
+        edges=edges,
+        bias=zeros,
+        activations=zeros,
+        slopes=zeros,
+        effects=torch.zeros(n_followed + n_begin, dtype=torch.float64),
+        n_candidates=n_followed,
+    )
+
+
+def by_paths(shares: Tensor, node: int, source: int) -> float:
+    """The product of the shares along every way from a source to a node, summed way by way."""
+    direct = float(shares[node, source])
+    return direct + sum(
+        float(shares[node, between]) * by_paths(shares, between, source)
+        for between in range(len(shares))
+        if shares[node, between] != 0
+    )
+
+
+def test_influence_is_the_sum_over_all_ways() -> None:
+    graph = a_graph()
+    weights = torch.zeros(7)
+    weights[-1] = 1.0
+    found = influence(graph.edges, weights)
+    shares = normalised(graph.edges)
+    for source in range(11):
+        assert float(found[source]) == pytest.approx(by_paths(shares, 6, source), abs=1e-12)
+    # Every way begins somewhere that is not followed: what arrives there is all that left the target.
+    first = shares[0]  # the first neuron reads tokens and errors alone
+    assert float(first[:7].sum()) == 0
+    assert float(found[7:].sum()) == pytest.approx(1.0)
+
+
+def test_a_pruned_graph_has_the_shares_that_are_asked() -> None:
+    graph = a_graph()
+    for nodes, edges in ((0.5, 0.5), (0.8, 0.98), (1.0, 1.0)):
+        pruned = prune(graph, nodes, edges)
+        assert pruned.node_share >= nodes - 1e-9 or edges < 1
+        assert bool(pruned.nodes[[6, 7, 8]].all())  # the logit and both tokens
+        rows, columns = pruned.edges.nonzero().T
+        assert bool(pruned.nodes[rows].all())
+        assert bool(pruned.nodes[columns].all())
+        for place in pruned.nodes.nonzero().flatten().tolist():
+            if place not in (6, 7, 8):
+                assert bool(pruned.edges[:, place].any())
+    whole = prune(graph, 1.0, 1.0)
+    assert whole.node_share == pytest.approx(1.0)
+    assert whole.edge_share == pytest.approx(1.0)
+    assert int(whole.edges.sum()) == int(graph.edges.count_nonzero())
+
+
+def test_the_fewest_nodes_are_kept() -> None:
+    """One neuron carries nine tenths of the logit's input: it alone stays beside tokens and logit."""
+    graph = a_graph(n_followed=3)
+    edges = torch.zeros(3, 7, dtype=torch.float64)
+    edges[2, 0], edges[2, 1], edges[0, 3], edges[1, 3] = 9.0, 1.0, 1.0, 1.0
+    pruned = prune(replace(graph, edges=edges), 0.9, 1.0)
+    assert pruned.nodes.tolist() == [True, False, True, True, True, False, False]
+    assert pruned.influence.tolist() == pytest.approx([0.9, 0.1, 0, 1.0, 0, 0, 0])
+    assert pruned.node_share == pytest.approx(1.9 / 2)
+
+
+def test_scores_are_what_tokens_have_of_where_ways_begin() -> None:
+    graph = a_graph(n_followed=2)
+    edges = torch.zeros(2, 6, dtype=torch.float64)
+    edges[1, 0], edges[1, 2], edges[0, 2], edges[0, 4] = 3.0, 1.0, 1.0, -3.0  # neuron 3/4, of which its error 3/4
+    scores = graph_scores(replace(graph, edges=edges))
+    assert scores.replacement == pytest.approx(0.25 + 0.75 * 0.25)
+    # The target is explained in full, the neuron, with an influence of 3/4, to a quarter; weighted by 1 and 3/4 and
+    # by the influence of tokens and errors, which have no inputs and are not counted.
+    assert scores.completeness == pytest.approx((1 + 0.75 * 0.25) / 1.75)
+
+
+@pytest.mark.parametrize(("nodes", "edges"), [(0.0, 0.5), (0.5, 1.1)])
+def test_a_share_that_is_none_is_refused(nodes: float, edges: float) -> None:
+    with pytest.raises(InputError, match="above 0 and at most 1"):
+        prune(a_graph(), nodes, edges)
