@@ -277,7 +277,8 @@ TERMS = {
         "Ablate: heads' outputs are replaced. Cut: a query takes nothing from one key (attention knockout). Freeze: "
         "heads keep A's own patterns, whatever else changes. Patch: an activation becomes that of another prompt, "
         "where tokens match. Steer: the residual stream is changed along the difference of two prompts' last "
-        "positions. Drop: a part writes nothing."
+        "positions. Drop: a part writes nothing. Neuron: its activation becomes zero, its mean, another prompt's, or a "
+        "value."
     ),
     "edit_align": (
         "The other prompt has another number of tokens. Same tokens: those of a longest common subsequence are "

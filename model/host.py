@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.edits.editing import mean_z
+from headlight.model.edits.means import mean_z
 from headlight.model.transformer import Transformer
 
 Value = TypeVar("Value")

@@ -18,7 +18,8 @@ from headlight.model.analysis.mean_scores import MeanScores, side_by_side, stack
 from headlight.model.cache import ActivationCache
 from headlight.model.config import TransformerConfig
 from headlight.model.edits import AblateHeads, Edit
-from headlight.model.edits.editing import NO_EDITS, EditTap, Means, Opened, tap
+from headlight.model.edits.edited import Means, Opened
+from headlight.model.edits.editing import NO_EDITS, EditTap, tap
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain, Look, Tap
 from headlight.model.host import HERE, Host, Value

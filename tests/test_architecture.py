@@ -25,6 +25,8 @@ LEVELS = [
     "model.edits model.blocks model.overflow model.read_ahead",
     "model.transformer model.seq2seq",
     "model.edits.cone",
+    "model.edits.means",
+    "model.edits.edited",
     "model.edits.editing",
     "model.host",
     "model.run",

@@ -18,7 +18,7 @@ from headlight.app.server import memory
 from headlight.app.server.settings import settings
 from headlight.model import Transformer
 from headlight.model.edits import AblateHeads, Edit, Patch, follows_stream, sources
-from headlight.model.edits.editing import sum_z
+from headlight.model.edits.means import sum_z
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.explain import statistics
 from headlight.model.explain.statistics import HeadStatistics

@@ -14,7 +14,8 @@ from torch import Tensor
 from headlight.model.decoding.distributions import Distributions, Sampling, distributions
 from headlight.model.decoding.generate import sample, sample_anew
 from headlight.model.decoding.written import Reason
-from headlight.model.edits.editing import Means, tap
+from headlight.model.edits.edited import Means
+from headlight.model.edits.editing import tap
 from headlight.model.errors import InputError
 from headlight.model.run import Run, make_run, means_of
 from headlight.model.source import Source

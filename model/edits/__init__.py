@@ -3,13 +3,15 @@
 `headlight.model.edits.editing` makes taps of them.
 """
 
-from headlight.model.edits.checks import MOST_FACTOR, check
+from headlight.model.edits.checks import MOST_CLAMP, MOST_FACTOR, check
 from headlight.model.edits.kinds import (
     KINDS,
     MOST_EDITS,
     SHARED,
     AblateHeads,
+    AblateNeurons,
     Ablation,
+    ClampNeurons,
     CutEdge,
     Drop,
     Edit,
@@ -17,6 +19,7 @@ from headlight.model.edits.kinds import (
     Featuring,
     FreezePatterns,
     Head,
+    Neuron,
     Part,
     Patch,
     Steer,
@@ -25,6 +28,7 @@ from headlight.model.edits.kinds import (
     follows_stream,
     head_name,
     layer_of,
+    neuron_name,
     sources,
     told_sharing,
     touches,
@@ -33,12 +37,15 @@ from headlight.model.edits.texts import MOST_PROMPTS, from_text, prompts_from_te
 
 __all__ = [
     "KINDS",
+    "MOST_CLAMP",
     "MOST_EDITS",
     "MOST_FACTOR",
     "MOST_PROMPTS",
     "SHARED",
     "AblateHeads",
+    "AblateNeurons",
     "Ablation",
+    "ClampNeurons",
     "CutEdge",
     "Drop",
     "Edit",
@@ -46,6 +53,7 @@ __all__ = [
     "Featuring",
     "FreezePatterns",
     "Head",
+    "Neuron",
     "Part",
     "Patch",
     "Steer",
@@ -56,6 +64,7 @@ __all__ = [
     "from_text",
     "head_name",
     "layer_of",
+    "neuron_name",
     "prompts_from_text",
     "prompts_to_text",
     "sources",

@@ -1,11 +1,24 @@
 """Whether an edit fits a model and a prompt."""
 
 from headlight.model.config import TransformerConfig
-from headlight.model.edits.interventions import check_cell, check_head
-from headlight.model.edits.kinds import AblateHeads, CutEdge, Drop, Edit, EditFeature, FreezePatterns, Patch, Steer
+from headlight.model.edits.interventions import check_cell, check_head, check_neuron
+from headlight.model.edits.kinds import (
+    AblateHeads,
+    AblateNeurons,
+    ClampNeurons,
+    CutEdge,
+    Drop,
+    Edit,
+    EditFeature,
+    FreezePatterns,
+    Neuron,
+    Patch,
+    Steer,
+)
 from headlight.model.errors import InputError
 
 MOST_FACTOR = 1000.0
+MOST_CLAMP = 1e6
 
 
 def check(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> None:
@@ -39,6 +52,22 @@ def check(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> None:
         case EditFeature(positions=positions, factor=factor):
             _check_indices("position", positions, n_tokens, "prompt")
             _check_factor(factor)
+        case AblateNeurons(neurons=neurons, positions=positions):
+            _check_neurons(neurons, positions, cfg, n_tokens)
+        case ClampNeurons(neurons=neurons, positions=positions, value=value):
+            _check_neurons(neurons, positions, cfg, n_tokens)
+            if not abs(value) <= MOST_CLAMP:
+                raise InputError(f"The value is {value}; it can be from {-MOST_CLAMP:,.0f} to {MOST_CLAMP:,.0f}.")
+
+
+def _check_neurons(
+    neurons: tuple[Neuron, ...], positions: tuple[int, ...], cfg: TransformerConfig, n_tokens: int
+) -> None:
+    if not neurons:
+        raise InputError("No neuron is named that is to be changed. Name at least one, as L2N17.")
+    for neuron in neurons:
+        check_neuron(cfg, *neuron)
+    _check_indices("position", positions, n_tokens, "prompt")
 
 
 def _check_factor(factor: float) -> None:

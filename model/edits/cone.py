@@ -10,6 +10,8 @@ from headlight.model.config import TransformerConfig
 from headlight.model.edits import (
     SHARED,
     AblateHeads,
+    AblateNeurons,
+    ClampNeurons,
     CutEdge,
     Drop,
     Edit,
@@ -58,6 +60,9 @@ def _begins(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> Iterator[tuple
                 yield layer + 1, _at((), n_tokens)
         case Drop(layer=layer):
             yield layer + 1, _at((), n_tokens)
+        case AblateNeurons(neurons=neurons, positions=positions) | ClampNeurons(neurons=neurons, positions=positions):
+            for layer, _ in neurons:
+                yield layer + 1, _at(positions, n_tokens)
         case CutEdge(head=(layer, _), query=query):
             yield layer + 1, _at((query,), n_tokens)
         case Steer(layer=layer, positions=positions):

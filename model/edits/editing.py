@@ -1,18 +1,18 @@
 """Runs with edits: the taps that do what `model.edits` says, and the runs of other prompts that they take from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Align, Matches, match_positions
+from headlight.model.analysis.alignment import Matches
 from headlight.model.cache import ActivationCache
-from headlight.model.dictionaries.dictionary import Dictionaries
 from headlight.model.edits import (
     SHARED,
     AblateHeads,
+    AblateNeurons,
+    ClampNeurons,
     CutEdge,
     Drop,
     Edit,
@@ -23,19 +23,18 @@ from headlight.model.edits import (
     check,
     layer_of,
 )
+from headlight.model.edits.edited import EditedRun, Means, Opened
 from headlight.model.edits.features import feature_tap
-from headlight.model.edits.interventions import ablate_head, cut_edge
+from headlight.model.edits.interventions import ablate_head, cut_edge, put_neuron
+from headlight.model.edits.means import Tokens, z_name
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, NamesFilter, Tap, select_names
 from headlight.model.hooks import Edit as Hooks
 from headlight.model.layers import place
 from headlight.model.transformer import Transformer
 
-Tokens = Int[Tensor, "1 pos"]
-Heads = Float[Tensor, "layer head d_value"]
-Means = Mapping[tuple[str, ...], Heads]
-Opened = Mapping[str, Dictionaries]
 BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_rot_q", "hook_rot_k", "hook_z", "hook_result")  # [batch, pos, head, ...]
+BY_UNIT = (*BY_HEAD, "hook_post")  # neurons stand where heads do: [batch, pos, neuron]
 BY_CELL = ("hook_attn_scores", "hook_pattern")  # [batch, head, query, key]
 
 
@@ -75,27 +74,9 @@ def tap(
         InputError: an edit names what this model or prompt does not have, or a prompt of which nothing can be matched.
         HookError: a patch names an activation that the model does not have.
     """
-    run = _Run(model, tokens, prepend_bos, n_prompt or tokens.shape[1], means or {}, dictionaries or {})
+    run = EditedRun(model, tokens, prepend_bos, n_prompt or tokens.shape[1], means or {}, dictionaries or {})
     taps = [_numbered(number, run, edit) for number, edit in enumerate(edits, 1)]
     return EditTap(taps, run.nbytes, run.dictionaries)
-
-
-def sum_z(model: Transformer, tokens: Tokens) -> Heads:
-    """What every head gives before W_O (z), summed over a prompt's positions in float64."""
-    names = [_z(layer) for layer in range(model.cfg.n_layers)]
-    keep = Collect(names, lambda z: z[0].double().sum(0))
-    model(tokens, tap=keep, stop_at_layer=model.cfg.n_layers)
-    return torch.stack([keep.kept[name] for name in names])
-
-
-def mean_z(model: Transformer, prompts: Sequence[str], prepend_bos: bool = False) -> Heads:
-    """The mean of what every head gives (z) over all positions of these prompts, in which each token counts once.
-
-    Raises:
-        InputError: a prompt that the model does not take.
-    """
-    inputs = [model.to_tokens(prompt, prepend_bos=prepend_bos) for prompt in prompts]
-    return torch.stack([sum_z(model, tokens) for tokens in inputs]).sum(0) / sum(tokens.shape[1] for tokens in inputs)
 
 
 def run_with_edits(
@@ -121,53 +102,7 @@ def _all_but_results(name: str) -> bool:
     return not name.endswith("hook_result")
 
 
-class _Run:
-    """The run that is edited: its model and tokens, and what was taken from runs of other prompts."""
-
-    def __init__(
-        self, model: Transformer, tokens: Tokens, prepend_bos: bool, n_prompt: int, means: Means, dictionaries: Opened
-    ) -> None:
-        self.model, self.tokens, self._prepend_bos, self.n_prompt = model, tokens, prepend_bos, n_prompt
-        self._means, self.nbytes, self.dictionaries = means, 0, dictionaries
-
-    def clean(self, names: NamesFilter) -> ActivationCache:
-        """Activations of the same tokens without edits."""
-        return self._kept(self.tokens, names)
-
-    def other(self, prompt: str, names: NamesFilter) -> ActivationCache:
-        """Activations of another prompt."""
-        return self._kept(self._tokens_of(prompt), names)
-
-    def matches(self, prompt: str, align: Align) -> Matches:
-        """The prompt's positions that have a match in another prompt, and that.
-
-        Raises:
-            InputError: there are none.
-        """
-        here, there = (tokens[0].tolist() for tokens in (self.tokens[:, : self.n_prompt], self._tokens_of(prompt)))
-        if found := match_positions(here, there, align):
-            return found
-        raise InputError(
-            f"The prompt {prompt[:40]!r} has {len(there)} tokens and the edited one {len(here)}, and none of them are "
-            "alike. Match by position instead, or choose a prompt that has more in common with it."
-        )
-
-    def mean_z(self, prompts: tuple[str, ...]) -> Heads:
-        """What every head gives on average over other prompts."""
-        if prompts in self._means:
-            return self._means[prompts]
-        return mean_z(self.model, prompts, self._prepend_bos)
-
-    def _tokens_of(self, prompt: str) -> Tokens:
-        return self.model.to_tokens(prompt, prepend_bos=self._prepend_bos)
-
-    def _kept(self, tokens: Tokens, names: NamesFilter) -> ActivationCache:
-        _, cache = self.model.run_with_cache(tokens, names)
-        self.nbytes += sum(activation.nbytes for activation in cache.values())
-        return cache
-
-
-def _numbered(number: int, run: _Run, edit: Edit) -> Tap:
+def _numbered(number: int, run: EditedRun, edit: Edit) -> Tap:
     """The tap of an edit; what is wrong with it is said of that edit."""
     try:
         check(edit, run.model.cfg, run.n_prompt)
@@ -176,7 +111,7 @@ def _numbered(number: int, run: _Run, edit: Edit) -> Tap:
         raise type(error)(f"Edit {number}: {error}") from error
 
 
-def _tap(run: _Run, edit: Edit) -> Tap:
+def _tap(run: EditedRun, edit: Edit) -> Tap:
     match edit:
         case AblateHeads():
             return _ablate(run, edit)
@@ -192,23 +127,32 @@ def _tap(run: _Run, edit: Edit) -> Tap:
             return _drop(run.model, edit)
         case EditFeature():
             return feature_tap(edit, run.dictionaries, partial(_passed, run.model))
+        case AblateNeurons():
+            return _ablate_neurons(run, edit)
+        case ClampNeurons(neurons=neurons, value=value, positions=positions):
+            return Chain(*(put_neuron(*neuron, value, positions) for neuron in neurons))
 
 
-def _ablate(run: _Run, edit: AblateHeads) -> Tap:
+def _ablate(run: EditedRun, edit: AblateHeads) -> Tap:
     if edit.by == "resample":
-        there = run.other(edit.prompt, sorted({_z(layer) for layer, _ in edit.heads}))
+        there = run.other(edit.prompt, sorted({z_name(layer) for layer, _ in edit.heads}))
         matches = run.matches(edit.prompt, edit.align)
-        return Chain(*(_put(run, _z(layer), there[_z(layer)], matches, head) for layer, head in edit.heads))
+        return Chain(*(_put(run, z_name(layer), there[z_name(layer)], matches, head) for layer, head in edit.heads))
     means = run.mean_z(edit.over) if edit.by == "mean" and edit.over else None
     given = ((layer, head, None if means is None else means[layer, head][None]) for layer, head in edit.heads)
     return Chain(*(ablate_head(layer, head, edit.by, z, run.n_prompt) for layer, head, z in given))
 
 
-def _z(layer: int) -> str:
-    return f"blocks.{layer}.attn.hook_z"
+def _ablate_neurons(run: EditedRun, edit: AblateNeurons) -> Tap:
+    if edit.by != "resample":
+        value = 0.0 if edit.by == "zero" else None
+        return Chain(*(put_neuron(*neuron, value, edit.positions, run.n_prompt) for neuron in edit.neurons))
+    names = {layer: f"blocks.{layer}.mlp.hook_post" for layer, _ in edit.neurons}
+    chosen, there = _chosen(run, edit), run.other(edit.prompt, sorted(names.values()))
+    return Chain(*(_put(run, names[layer], there[names[layer]], chosen, index) for layer, index in edit.neurons))
 
 
-def _freeze(run: _Run, layers: Sequence[int]) -> Tap:
+def _freeze(run: EditedRun, layers: Sequence[int]) -> Tap:
     """From queries and keys, which are smaller than patterns on a long prompt."""
     model, n_pos = run.model, run.tokens.shape[1]
     compared = {layer: model.block(layer).attn.compared for layer in layers}
@@ -223,26 +167,32 @@ def _freeze(run: _Run, layers: Sequence[int]) -> Tap:
     return Hooks([([f"blocks.{layer}.attn.hook_pattern" for layer in layers], own)])
 
 
-def _patch(run: _Run, edit: Patch) -> Tap:
+def _patch(run: EditedRun, edit: Patch) -> Tap:
     select_names(edit.name, run.model.hook_names)  # refuses a name that there is not, before anything is run
     last = edit.name.rpartition(".")[2]
     if edit.one_head is not None and last not in BY_HEAD + BY_CELL:
         raise InputError(f"{edit.name} is no head's own activation. Patch it without choosing a head.")
-    matches = run.matches(edit.prompt, edit.align)
+    chosen = _chosen(run, edit)
     there = run.other(edit.prompt, edit.name)[edit.name]
     if last in BY_CELL and there.shape[-1] != run.n_prompt:
         raise InputError(
             f"The prompt {edit.prompt[:40]!r} has {there.shape[-1]} tokens and the edited one {run.n_prompt}, and "
             f"{edit.name} a column for each of them. Patch queries, keys or z instead: their positions can be matched."
         )
+    return _put(run, edit.name, there, chosen, edit.one_head)
+
+
+def _chosen(run: EditedRun, edit: Patch | AblateNeurons) -> Matches:
+    """The positions of an edit that have a match in the prompt that it takes from, and that."""
+    matches = run.matches(edit.prompt, edit.align)
     chosen = [pair for pair in matches if not edit.positions or pair[0] in edit.positions]
     if not chosen:
         places = ", ".join(map(str, edit.positions))
         raise InputError(f"The other prompt has no match for position {places}. Choose others, or match by position.")
-    return _put(run, edit.name, there, chosen, edit.one_head)
+    return chosen
 
 
-def _put(run: _Run, name: str, there: Tensor, matches: Matches, head: int | None) -> Tap:
+def _put(run: EditedRun, name: str, there: Tensor, matches: Matches, head: int | None) -> Tap:
     """The tap that puts another run's activation, of one head or of all, at the positions that are matched."""
     last = name.rpartition(".")[2]
     slot = run.model.cfg.group_of(head) if head is not None and last in SHARED else head
@@ -253,7 +203,7 @@ def _put(run: _Run, name: str, there: Tensor, matches: Matches, head: int | None
         source = there.to(activation.device)
         if last in BY_CELL:
             activation[:, heads, rows, : run.n_prompt] = source[:, heads, others]
-        elif last in BY_HEAD:
+        elif last in BY_UNIT:
             activation[:, rows, heads] = source[:, others, heads]
         else:
             activation[:, rows] = source[:, others]
@@ -261,7 +211,7 @@ def _put(run: _Run, name: str, there: Tensor, matches: Matches, head: int | None
     return _on(run.model, name, put)
 
 
-def _steer(run: _Run, edit: Steer) -> Tap:
+def _steer(run: EditedRun, edit: Steer) -> Tap:
     name = f"blocks.{edit.layer}.hook_resid_pre"
     toward, away = (run.other(prompt, name)[name][0, -1] for prompt in (edit.toward, edit.away))
     direction = toward - away

@@ -72,6 +72,21 @@ def ablate_head(
     return Edit([((f"blocks.{layer}.attn.hook_z",), ablate)])
 
 
+def put_neuron(
+    layer: int, neuron: int, value: float | None, positions: Sequence[int] = (), n_prompt: int | None = None
+) -> Tap:
+    """The tap that has a neuron give a value at these positions, or at all where none is named.
+
+    Without a value it is the mean of what it gives over the run's positions, or the first `n_prompt` of them.
+    """
+
+    def put(post: Float[Tensor, "batch pos d_mlp"], hook: HookPoint) -> None:
+        given = post[:, :n_prompt, neuron].mean(1, keepdim=True) if value is None else value
+        post[:, list(positions) or slice(None), neuron] = given
+
+    return Edit([((f"blocks.{layer}.mlp.hook_post",), put)])
+
+
 def abreast(taps: Sequence[Tap]) -> Tap:
     """The tap that lets one run of a batch of one go on as several: row i is what `taps[i]` alone would have given.
 

@@ -11,6 +11,7 @@ from headlight.model.analysis.alignment import Align
 from headlight.model.config import TransformerConfig
 
 Head = tuple[int, int]
+Neuron = tuple[int, int]
 Ablation = Literal["zero", "mean", "resample"]
 Steering = Literal["add", "scale"]
 Part = Literal["layer", "attention", "MLP"]
@@ -109,7 +110,31 @@ class EditFeature:
     positions: tuple[int, ...] = ()
 
 
-Edit = AblateHeads | CutEdge | FreezePatterns | Patch | Steer | Drop | EditFeature
+@dataclass(frozen=True)
+class AblateNeurons:
+    """What the neurons (layer, neuron) give, their activation before W_out, is replaced at these positions.
+
+    `zero`: by nothing. `mean`: by its mean over this prompt's positions. `resample`: by what they give on `prompt`,
+    matched as in `AblateHeads`; positions without a match stay as they are.
+    """
+
+    neurons: tuple[Neuron, ...]
+    by: Ablation = "zero"
+    prompt: str = ""
+    positions: tuple[int, ...] = ()
+    align: Align = "tokens"
+
+
+@dataclass(frozen=True)
+class ClampNeurons:
+    """The neurons (layer, neuron) give this value at these positions, whatever they read."""
+
+    neurons: tuple[Neuron, ...]
+    value: float
+    positions: tuple[int, ...] = ()
+
+
+Edit = AblateHeads | CutEdge | FreezePatterns | Patch | Steer | Drop | EditFeature | AblateNeurons | ClampNeurons
 
 KINDS: dict[str, type[Edit]] = {
     "ablate": AblateHeads,
@@ -119,13 +144,17 @@ KINDS: dict[str, type[Edit]] = {
     "steer": Steer,
     "drop": Drop,
     "feature": EditFeature,
+    "neurons": AblateNeurons,
+    "clamp": ClampNeurons,
 }
 
 
 def sources(edit: Edit) -> tuple[str, ...]:
     """The prompts that an edit takes something from."""
     match edit:
-        case AblateHeads(by="resample", prompt=prompt) | Patch(prompt=prompt):
+        case AblateHeads(by="resample", prompt=prompt) | AblateNeurons(by="resample", prompt=prompt):
+            return (prompt,)
+        case Patch(prompt=prompt):
             return (prompt,)
         case Steer(toward=toward, away=away):
             return toward, away
@@ -152,11 +181,24 @@ def describe(edit: Edit) -> str:
         case EditFeature(hook=hook, feature=feature, how=how, factor=factor, positions=positions):
             told = {"ablate": "ablated", "clamp": f"clamped to {factor:g}", "add": f"plus {factor:g} × its direction"}
             return f"feature {feature} of {hook} {told[how]} at {_places(positions)}"
+        case AblateNeurons(neurons=neurons, by=by, positions=positions):
+            return f"{_neuron_names(neurons)} ablated ({by}) at {_places(positions)}"
+        case ClampNeurons(neurons=neurons, value=value, positions=positions):
+            return f"{_neuron_names(neurons)} clamped to {value:g} at {_places(positions)}"
 
 
 def head_name(head: Head) -> str:
     """What a head is called, layer and head counted from 0: L2H1."""
     return f"L{head[0]}H{head[1]}"
+
+
+def neuron_name(neuron: Neuron) -> str:
+    """What a neuron is called, layer and neuron counted from 0: L2N1."""
+    return f"L{neuron[0]}N{neuron[1]}"
+
+
+def _neuron_names(neurons: tuple[Neuron, ...]) -> str:
+    return ", ".join(map(neuron_name, neurons))
 
 
 def _places(positions: tuple[int, ...]) -> str:

@@ -147,4 +147,6 @@ _FIELDS: dict[str, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     "hook": (quote_plus, _prompt),
     "feature": (str, _index),
     "how": _one_of(*get_args(Featuring)),
+    "neurons": (lambda neurons: ",".join(map(_write_head, neurons)), _heads),
+    "value": (repr, _factor),
 }

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from headlight.model.edits import AblateHeads, Drop, Edit, FreezePatterns, Steer
+from headlight.model.edits import AblateHeads, AblateNeurons, ClampNeurons, Drop, Edit, FreezePatterns, Steer
 from headlight.model.errors import InputError
 from headlight.model.host import HERE, Host
 from headlight.model.run import tokenizer_of
@@ -106,7 +106,9 @@ def _is_anywhere(edit: Edit) -> bool:
     match edit:
         case AblateHeads(by=by):
             return by != "resample"
-        case Steer(positions=positions):
+        case AblateNeurons(by=by, positions=positions):
+            return by != "resample" and not positions
+        case Steer(positions=positions) | ClampNeurons(positions=positions):
             return not positions
         case Drop() | FreezePatterns():
             return True

@@ -18,9 +18,12 @@ from headlight.app.parts import options
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import Align, match_positions
 from headlight.model.edits import (
+    MOST_CLAMP,
     MOST_EDITS,
     MOST_FACTOR,
     AblateHeads,
+    AblateNeurons,
+    ClampNeurons,
     CutEdge,
     Drop,
     Edit,
@@ -34,6 +37,7 @@ from headlight.model.edits import (
     layer_of,
     told_sharing,
 )
+from headlight.model.edits.interventions import no_neurons
 from headlight.model.run import Run
 
 KINDS = {
@@ -43,10 +47,12 @@ KINDS = {
     "patch": "Patch from another prompt",
     "steer": "Steer along a direction",
     "drop": "Drop a layer or a part",
+    "neurons": "Change a neuron",
 }
 BY: dict[str, str] = {"zero": "zero", "mean": "mean over this prompt", "resample": "another prompt's"}
 LISTED = "listed"  # a mean too, over the prompts of the session's list
 MEAN = "of_edit"
+BY_NEURON = {**BY, "clamp": "a value"}
 MODES: dict[Steering, str] = {"add": "add it, times", "scale": "scale the part along it, by"}
 WITH_HEADS = ("q", "k", "v", "rot_q", "rot_k", "z", "result", "attn_scores", "pattern")
 
@@ -115,7 +121,7 @@ def _wanted(run: Run, edit: Edit | None) -> list[means.Inputs]:
 
 def _matching(run: Run, edit: Edit | None) -> str:
     """How many positions are matched with those of the prompt that is taken from, if it has not as many."""
-    if not isinstance(edit, AblateHeads | Patch) or not edit.prompt:
+    if not isinstance(edit, AblateHeads | AblateNeurons | Patch) or not edit.prompt:
         return ""
     own, there = run.tokens.tolist(), _tokens(run, edit.prompt)
     if len(own) == len(there):
@@ -214,6 +220,22 @@ def _drop(form: _Form, run: Run, now: Selection) -> Edit | None:
     return Drop(layer, part)
 
 
+def _neurons(form: _Form, run: Run, now: Selection) -> Edit | None:
+    if reason := no_neurons(run.cfg):
+        st.caption(reason)
+        return None
+    assert run.cfg.d_mlp is not None  # as no_neurons has told
+    layer = form.one("layer", "Layer", _layers(run), 0, 110)
+    index = form.ask(Number, "neuron", "Neuron", 0, least=0, most=run.cfg.d_mlp - 1)
+    by = form.one("by_neuron", "Replaced by", BY_NEURON, "zero", 210)
+    if by == "clamp":
+        value = form.ask(Number, "value", "Value", 0.0, least=-MOST_CLAMP, most=MOST_CLAMP, step=0.5)
+        return ClampNeurons(((layer, int(index)),), value, _positions(form, run))
+    prompt = form.prompt("prompt", "Prompt", now) if by == "resample" else ""
+    align, positions = _align(form, run, prompt), _positions(form, run)
+    return AblateNeurons(((layer, int(index)),), by, prompt, positions, align) if prompt or by != "resample" else None
+
+
 def _heads(run: Run) -> dict[Head, str]:
     return options.heads(range(run.cfg.n_layers), run.cfg.n_heads)
 
@@ -237,4 +259,5 @@ _FORMS: dict[str, Callable[[_Form, Run, Selection], Edit | None]] = {
     "patch": _patch,
     "steer": _steer,
     "drop": _drop,
+    "neurons": _neurons,
 }

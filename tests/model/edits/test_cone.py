@@ -3,7 +3,18 @@
 import pytest
 import torch
 
-from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, follows_stream
+from headlight.model.edits import (
+    AblateHeads,
+    AblateNeurons,
+    ClampNeurons,
+    CutEdge,
+    Drop,
+    Edit,
+    FreezePatterns,
+    Patch,
+    Steer,
+    follows_stream,
+)
 from headlight.model.edits.cone import cone
 from headlight.model.edits.editing import run_with_edits
 from tests.model.edits.lettered import A, B, words
@@ -16,6 +27,8 @@ REACHING: list[Edit] = [
     Steer(1, "a b", "c d", positions=(3,)),
     Steer(0, "a b", "c d", positions=(5, 2)),
     Drop(1, "MLP"),
+    AblateNeurons(((1, 4),), positions=(2,)),
+    ClampNeurons(((0, 4),), 9.0),
     *(Patch(name, B, (3,)) for name in random_model().hook_names if not follows_stream(name)),
 ]
 

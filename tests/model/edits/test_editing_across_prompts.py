@@ -10,7 +10,8 @@ from torch import Tensor
 from headlight.model import Transformer
 from headlight.model.analysis.alignment import Align
 from headlight.model.edits import AblateHeads, CutEdge, Drop, FreezePatterns, Patch, Steer
-from headlight.model.edits.editing import mean_z, run_with_edits, tap
+from headlight.model.edits.editing import run_with_edits, tap
+from headlight.model.edits.means import mean_z
 from tests.model.edits.lettered import HEADS, A, B, Z, by_hand, clean, edited, words
 from tests.model.oracles import ATOL, RTOL, random_model
 

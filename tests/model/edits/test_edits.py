@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from headlight.model.config import TransformerConfig
 from headlight.model.edits import (
+    KINDS,
     AblateHeads,
+    AblateNeurons,
+    ClampNeurons,
     CutEdge,
     Drop,
     Edit,
@@ -53,6 +56,17 @@ EDITS: st.SearchStrategy[tuple[type[Edit], tuple[Any, ...]]] = st.one_of(
     st.tuples(st.just(FreezePatterns), st.tuples(INDICES)),
     st.tuples(st.just(Patch), st.tuples(TEXT, TEXT, INDICES, st.none() | INDEX, ALIGN)),
     st.tuples(st.just(Steer), st.tuples(INDEX, TEXT, TEXT, NUMBER, INDICES, st.sampled_from(["add", "scale"]))),
+    st.tuples(
+        st.just(AblateNeurons),
+        st.tuples(
+            st.lists(HEAD, max_size=5, unique=True).map(tuple),
+            st.sampled_from(["zero", "mean", "resample"]),
+            TEXT,
+            INDICES,
+            ALIGN,
+        ),
+    ),
+    st.tuples(st.just(ClampNeurons), st.tuples(st.lists(HEAD, max_size=5, unique=True).map(tuple), NUMBER, INDICES)),
     st.tuples(st.just(Drop), st.tuples(INDEX, st.sampled_from(["attention", "MLP", "layer"]))),
     st.tuples(
         st.just(EditFeature), st.tuples(TEXT, TEXT, INDEX, st.sampled_from(["ablate", "clamp", "add"]), NUMBER, INDICES)
@@ -72,10 +86,10 @@ def test_an_edit_comes_back_from_its_text_which_has_no_space(parts: tuple[type[E
     assert hash(from_text(text)) == hash(edit)
 
 
-@given(
-    st.text(max_size=60)
-    | st.from_regex(r"(ablate|cut|freeze|patch|steer|drop|feature)(:[\w.,%+-]*){0,7}", fullmatch=True)
-)
+KIND = "|".join(KINDS)
+
+
+@given(st.text(max_size=60) | st.from_regex(rf"({KIND})(:[\w.,%+-]*){{0,7}}", fullmatch=True))
 def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
     edit = None
     with suppress(InputError):
@@ -118,6 +132,11 @@ HOSTILE = [
     "feature:a:b:1:fire:0.0:",
     "feature:a:b:-1:add:0.0:",
     "feature:a:b:1:add:nan:",
+    "neurons:1.2:zero::",
+    "neurons:1.2.3:zero:::tokens",
+    "neurons:1.2:fire:::tokens",
+    "clamp:1.2:nan:",
+    "clamp:1.2:1e999:",
     "import os",
     "freeze:" + ",".join(map(str, range(5000))),
 ]
@@ -144,6 +163,11 @@ WRONG: list[tuple[Edit, str]] = [
     (Steer(0, "x", "y", factor=1e9), "from -1000 to 1000"),
     (Steer(0, "x", "y", factor=float("nan")), "from -1000 to 1000"),
     (Drop(3), r"no layer 3"),
+    (AblateNeurons(()), "Name at least one, as L2N17"),
+    (AblateNeurons(((0, 31),)), r"no neuron L0N31: this model has layers 0 to 1 of neurons 0 to 30"),
+    (ClampNeurons(((2, 0),), 1.0), r"no neuron L2N0"),
+    (ClampNeurons(((1, 0),), 1e9), "from -1,000,000 to 1,000,000"),
+    (ClampNeurons(((1, 0),), 1.0, (7,)), "no position 7"),
 ]
 
 
@@ -157,6 +181,8 @@ def test_a_model_without_mlps_has_none_to_drop() -> None:
     cfg = TransformerConfig(**TINY | {"attn_only": True, "d_mlp": None})
     with pytest.raises(InputError, match="no MLPs"):
         check(Drop(0, "MLP"), cfg, N_TOKENS)
+    with pytest.raises(InputError, match="no MLPs, only attention, and so no neurons"):
+        check(AblateNeurons(((0, 0),)), cfg, N_TOKENS)
 
 
 SAID: list[tuple[Edit, str]] = [
@@ -171,6 +197,8 @@ SAID: list[tuple[Edit, str]] = [
     (Steer(1, "x", "y", 0.0, mode="scale"), "stream before L1 with 0 × its part along direction at every position"),
     (Drop(2), "L2 dropped"),
     (Drop(2, "MLP"), "L2 MLP dropped"),
+    (AblateNeurons(((0, 3), (2, 1)), "mean"), "L0N3, L2N1 ablated (mean) at every position"),
+    (ClampNeurons(((0, 3),), 2.5, (1, 2)), "L0N3 clamped to 2.5 at 1, 2"),
 ]
 
 
@@ -189,6 +217,7 @@ TOUCHED: list[tuple[Edit, list[bool]]] = [  # L0H1, L1H1, L1H2
     (Patch("blocks.1.hook_resid_pre", "x"), [False, False, False]),
     (Steer(1, "x", "y"), [False, False, False]),
     (Drop(1), [False, False, False]),
+    (AblateNeurons(((0, 1),)), [False, False, False]),
 ]
 
 
@@ -201,4 +230,6 @@ def test_the_prompts_that_an_edit_takes_from_are_named() -> None:
     assert sources(AblateHeads(((0, 0),), "mean", "unused")) == ()
     assert sources(AblateHeads(((0, 0),), "resample", "x")) == ("x",)
     assert sources(Patch("hook_embed", "x")) == ("x",)
+    assert sources(AblateNeurons(((0, 0),), "zero", "unused")) == ()
+    assert sources(AblateNeurons(((0, 0),), "resample", "x")) == ("x",)
     assert sources(Steer(0, "x", "y")) == ("x", "y")

@@ -11,7 +11,19 @@ from headlight.app.frame.prompt_list import Prompt
 from headlight.app.runs import runs
 from headlight.app.runs.prompts import examples
 from headlight.app.selection import from_query
-from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, describe, to_text
+from headlight.model.edits import (
+    AblateHeads,
+    AblateNeurons,
+    ClampNeurons,
+    CutEdge,
+    Drop,
+    Edit,
+    FreezePatterns,
+    Patch,
+    Steer,
+    describe,
+    to_text,
+)
 from tests.app.conftest import Options
 from tests.places import MAIN
 
@@ -73,6 +85,15 @@ MADE: list[tuple[dict[str, object], Edit]] = [
         Steer(2, "one", OTHER, -1.5, (), "scale"),
     ),
     ({"kind": "drop", "layer": 1, "part": "MLP"}, Drop(1, "MLP")),
+    ({"kind": "neurons", "layer": 1, "neuron": 7, "by_neuron": "mean"}, AblateNeurons(((1, 7),), "mean")),
+    (
+        {"kind": "neurons", "neuron": 7, "by_neuron": "resample", "prompt": OTHER, "positions": (1,)},
+        AblateNeurons(((0, 7),), "resample", OTHER, (1,)),
+    ),
+    (
+        {"kind": "neurons", "neuron": 7, "by_neuron": "clamp", "value": 2.5, "positions": (3, 1)},
+        ClampNeurons(((0, 7),), 2.5, (1, 3)),
+    ),
 ]
 
 
