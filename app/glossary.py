@@ -391,5 +391,34 @@ TERMS = {
     "corpus_top": (
         "The tokens between which most of the head's attention flows, summed over the corpus (attention weight)."
     ),
+    "features": (
+        "A dictionary (a sparse autoencoder or a transcoder) writes an activation of the model as a sum of a few of "
+        "many learned directions, its features, each times how active it is. What it does not explain is its error, "
+        "which is always shown: no sum leaves it out."
+    ),
+    "dictionary": (
+        "One that comes with the model, or the folder or hub name of another: SAELens's, Gemma Scope's, "
+        "circuit-tracer's."
+    ),
+    "features_layer": "Which of the dictionaries that were opened together is shown, by the activation that it reads.",
+    "features_token": "The token that the tables of the chosen feature are about.",
+    "feature": (
+        "A feature's encoder row says what makes it active, its decoder row what it writes at an activation of 1. "
+        "Click a cell above or type a number to choose one."
+    ),
+    "feature_number": "Any feature of the dictionary by its number, active here or not.",
+    "feature_made": (
+        "The encoder's product with the stream, split by who wrote to that stream: embeddings, heads, MLPs. With the "
+        "encoder's bias the parts add up to the activation, where the feature is active."
+    ),
+    "feature_tokens": (
+        "What the decoder row does to the logits by itself, through the final norm at the scale that it has at this "
+        "token."
+    ),
+    "feature_nearest": "The features whose decoder rows have the largest cosine with this one's.",
+    "feature_readers": (
+        "How much a head's query, key or value circuit makes of the feature's direction: the size of the product over "
+        "both sizes (composition), by the weights alone."
+    ),
     "corpus_steps": "The figure of the chosen heads in the scans of this model's training steps, with 95% intervals.",
 }

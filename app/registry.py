@@ -3,6 +3,7 @@
 from headlight.app.pages import (
     attention,
     corpus,
+    features,
     flow,
     generate,
     heads,
@@ -25,6 +26,7 @@ VIEWS = (
     why.VIEW,
     patching.VIEW,
     flow.VIEW,
+    features.VIEW,
     heads.VIEW,
     corpus.VIEW,
     weights.VIEW,

@@ -6,9 +6,10 @@ What was chosen on the page enters a script as a Python literal, so that no prom
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 
-from headlight.app.runs import models
+from headlight.app.runs import dictionaries, models
 from headlight.model.analysis.alignment import Align
 from headlight.model.comparison import Comparison
+from headlight.model.edits import EditFeature
 from headlight.model.run import Run
 
 WIDTH = 100  # of a line; longer calls have a line for each argument
@@ -20,18 +21,23 @@ def report(purpose: str, shown: Comparison, align: Align, tables: str, **options
 
     `options` are the function's: what was chosen on the page, each a literal or a dataclass of literals.
     """
-    kinds = {type(edit).__name__ for run in shown.runs for edit in run.edits}
-    names = {"load", "run_prompt", "Comparison" if shown.b is None else "compare"}
-    imports = {
-        "headlight.model": names,
-        "headlight.model.edits": kinds,
-        "headlight.model.reports": {"print_tables", tables},
-    }
+    imports = {**imports_of(shown), "headlight.model.reports": {"print_tables", tables}}
     for value in filter(is_dataclass, options.values()):
         imports.setdefault(type(value).__module__, set()).add(type(value).__name__)
     printed = call(tables, "shown", **{name: repr(value) for name, value in options.items()})
     lines = [*runs_made(shown, align), f"print_tables({printed})"]
     return written(purpose, imports, lines)
+
+
+def imports_of(shown: Comparison) -> dict[str, set[str]]:
+    """The names by their modules that `runs_made` needs."""
+    edits = [edit for run in shown.runs for edit in run.edits]
+    opens = any(isinstance(edit, EditFeature) for edit in edits)
+    return {
+        "headlight.model": {"load", "run_prompt", "Comparison" if shown.b is None else "compare"},
+        "headlight.model.edits": {type(edit).__name__ for edit in edits},
+        "headlight.model.dictionaries.opening": {"open_dictionary"} if opens else set(),
+    }
 
 
 def written(purpose: str, imports: Mapping[str, set[str]], lines: Sequence[str]) -> str:
@@ -55,6 +61,9 @@ def runs_made(shown: Comparison, align: Align) -> list[str]:
 def _run(run: Run, model: str) -> str:
     rows = "".join(f"        {edit!r},\n" for edit in run.edits)
     edits = {"edits": f"(\n{rows}    )"} if rows else {}
+    if run.tap.dictionaries:
+        opened = ", ".join(f"{name!r}: {opening(name)}" for name in run.tap.dictionaries)
+        edits["dictionaries"] = f"{{{opened}}}"
     return call("run_prompt", model, repr(run.prompt), prepend_bos=repr(run.bos), **edits)
 
 
@@ -70,3 +79,8 @@ def loading(run: Run) -> str:
     """An expression that opens a run's model, at the commit that was used where it has one."""
     revision = f", {run.source.revision!r}" if run.source.revision else ""
     return f"load({models.opened_by(run.source)!r}{revision})"
+
+
+def opening(dictionary: str) -> str:
+    """An expression that opens a dictionary by its name on the page."""
+    return f"open_dictionary({dictionaries.told_by(dictionary)!r})"

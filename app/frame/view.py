@@ -50,6 +50,7 @@ PROMPTED = Kind(
     shown.awaited,
 )
 EXPLAIN, MODEL, WRITE = "Why & patching", "Heads & weights", "Generate & translate"
+BELOW = "Below the head"
 
 
 def nothing(found: Any) -> str:

@@ -52,6 +52,11 @@ def opened_by(name: str) -> str:
     return name if name in shipped_dictionaries() or name not in known else str(known[name])
 
 
+def told_by(name: str) -> str:
+    """What opens a name of the page without it: the same, or its path where that is the user's own to know."""
+    return opened_by(name) if models.any_model_allowed() else name
+
+
 def fitting(name: str, cfg: TransformerConfig) -> Dictionaries:
     """The dictionaries of a name, all of which fit a model.
 

@@ -18,7 +18,17 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 Unit = Literal[
-    "nats", "logits", "tokens", "probability", "L2 norm", "cosine", "share", "token id", "rank", "activation"
+    "nats",
+    "logits",
+    "tokens",
+    "probability",
+    "L2 norm",
+    "cosine",
+    "share",
+    "token id",
+    "rank",
+    "activation",
+    "features",
 ]
 
 

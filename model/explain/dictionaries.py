@@ -48,7 +48,7 @@ class Read:
     def n_active(self) -> Measure:
         """How many features are active at each position."""
         counts = torch.bincount(self.positions, minlength=len(self.lengths.values))
-        return Measure("active features", "rank", ("pos",), counts)
+        return Measure("active features", "features", ("pos",), counts)
 
 
 @dataclass(frozen=True, eq=False)

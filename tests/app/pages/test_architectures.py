@@ -31,8 +31,8 @@ from tests.tiny import FAMILIES, KINDS, save_tiny
 SECONDS = 120  # for one script run on a busy machine
 PROMPT, OTHER = "one two three one two three one", "one two four one two four one"
 TITLES = {view.slug: view.title for view in VIEWS if view.slug != "translate"}  # which is of encoder-decoders
-# The first two need a list of prompts, and the last shows a scan, which is of no model that is open.
-EXPORTED = [slug for slug in TITLES if slug not in ("prompts", "heads", "corpus")]
+# The first two need a list of prompts, the others a scan and a dictionary, which come with no model of these.
+EXPORTED = [slug for slug in TITLES if slug not in ("prompts", "heads", "corpus", "features")]
 MORE: dict[str, list[dict[str, str]]] = {  # what else is asked of a page
     "weights": [{"heads": "L1H2"}, {"heads": "L1H2", "circuit": "ov"}],
     "patching": [{"prompt_b": OTHER}],

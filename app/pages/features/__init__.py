@@ -1,0 +1,9 @@
+"""The features of a dictionary in a prompt: which are active, what the dictionary misses, and what one of them does."""
+
+from headlight.app.exports.export import Export
+from headlight.app.frame.view import BELOW, View
+from headlight.app.pages.features import code, document, numbers, picture, view
+
+EXPORT = Export("features", code.script, numbers.data, picture.draw, document.page)
+
+VIEW = View("features", "Features", view.render, lambda: EXPORT if view.is_open() else None, group=BELOW)

@@ -1,0 +1,63 @@
+"""The maps of the page *Features*: the strongest features by token, and what the dictionary misses at each token."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.components import CellAxis, MapCell, cell_map
+from headlight.app.pages.features.found import Found
+from headlight.app.parts.sides import DIFFERENCE, by_side
+from headlight.model.reports.features import activations, missed, moved
+
+GROUP = "features"
+Sides = Mapping[str, Float[np.ndarray, "row place"]]
+
+
+def active(found: Found) -> Sides:
+    """How active the listed features are at each place, of each side."""
+    return by_side(activations(found.shown, found.opened, found.layer, found.listed))
+
+
+def feature_map(
+    found: Found, sides: Sides, side: str, key: str, chosen: MapCell | None = None, epoch: int = 0
+) -> MapCell | None:
+    """The strongest features by token; a cell chooses the feature and the token."""
+    called = "" if found.shown.b is None else f"{side}: "
+    is_change = side == DIFFERENCE
+    return cell_map(
+        sides[side],
+        CellAxis("feature", [str(each) for each in found.listed]),
+        CellAxis("token", found.shown.labels, numbered=True),
+        title=f"{called}{'change of activation' if is_change else 'activation'}",
+        scale="signed" if is_change else "linear",
+        ends=None if is_change else _ends({each: sides[each] for each in found.shown.sides}),
+        lacks="not in both runs" if is_change else "not in this run",
+        choosable=chosen is not None,
+        chosen=chosen,
+        epoch=epoch,
+        group=GROUP,
+        key=key,
+    )
+
+
+def missed_map(found: Found, key: str) -> None:
+    """At each token of each run the share of the length that is missed, and beside it what that does to the model."""
+    of = found.shown, found.opened, found.layer
+    every, apart = by_side(missed(*of)), by_side(moved(*of))
+    shares = {side: every[side] for side in found.shown.sides}
+    cell_map(
+        np.stack(list(shares.values())),
+        CellAxis("missed", [f"error{'' if found.shown.b is None else f' {side}'}" for side in shares]),
+        CellAxis("token", found.shown.labels, numbered=True),
+        title="length that the dictionary misses, as a share of the activation's",
+        ends=(0.0, max(1.0, float(np.nanmax(np.stack(list(shares.values())), initial=0.0)))),
+        lacks="not in this run",
+        told={"KL(run ‖ dictionary in place), nats": np.stack([apart[side] for side in shares])},
+        group=GROUP,
+        key=key,
+    )
+
+
+def _ends(sides: Sides) -> tuple[float, float]:
+    return 0.0, max(float(np.nanmax(values, initial=0.0)) for values in sides.values()) or 1.0

@@ -1,0 +1,214 @@
+"""One feature in full: where it is active, who made it, what it promotes, its neighbours, and who reads it."""
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Column, Number, Option, row_table, token_values
+from headlight.app.components.options.kinds import Link
+from headlight.app.frame.edits import drawer
+from headlight.app.pages.features.found import Found
+from headlight.app.parts import needs, options
+from headlight.app.parts.labels import number
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.parts.sides import by_side, named
+from headlight.app.selection.choices import Change
+from headlight.model.edits import MOST_EDITS, EditFeature, Head, head_name
+from headlight.model.explain.feature import MadeBy, made_by, nearest, tokens_of
+from headlight.model.reports.features import activations, heads_reading
+from headlight.model.run import Run
+
+MOST_PARTS, MOST_HEADS = 10, 8
+PAGES = {"why": "Why", "inside": "Inside"}
+NO_STREAM = "This dictionary writes to no stream that heads and logits are read from."
+
+
+def draw(found: Found) -> None:
+    """The strip of tokens, and the tables under it."""
+    with title_row(f"Feature {found.feature}", "feature", key="feature"):
+        options.row(_number(found), _ablate(found), name="feature", whole=True)
+    _strip(found)
+    side, run, position = _looked_at(found)
+    left, middle, right = st.columns(3, gap="medium")
+    with left:
+        _made(found, side, run, position)
+    with middle:
+        _promoted(found, side, run, position)
+        _nearest(found)
+    with right:
+        _readers(found, run)
+
+
+def _looked_at(found: Found) -> tuple[str, Run, int]:
+    """The first run that has the token, and its position there."""
+    sides = found.shown.sides.items()
+    return next((side, run, at) for side, run in sides if (at := found.shown.positions(run)[found.place]) is not None)
+
+
+def _choose(found: Found, feature: int) -> None:
+    selection.choose(feature=(found.layer, feature))
+
+
+def _number(found: Found) -> Option:
+    most = found.dictionary.n_features - 1
+
+    def change(feature: int) -> None:
+        _choose(found, feature)
+
+    return options.tie(Number, "feature_number", "Feature", found.feature, change, least=0, most=most, step=1)
+
+
+def edit_of(found: Found) -> EditFeature:
+    """The edit that ablates the feature everywhere."""
+    return EditFeature(found.name, found.dictionary.hook_in, found.feature)
+
+
+def _ablate(found: Found) -> Option:
+    """A button for A without the feature as B, on every page."""
+    now, edit = selection.current(), edit_of(found)
+    there = edit in now.edits
+    reason = "It is among the edits already." if there else ""
+    full = len(now.edits) >= MOST_EDITS
+
+    def add() -> None:
+        drawer.change((*selection.current().edits, edit), selection.current().edits_off)
+
+    return options.button("ablate_feature", "Ablate", add, reason or ABLATE, disabled=there or full)
+
+
+ABLATE = "Shows A without this feature as B, on every page. The edits' drawer clamps it or steers along it instead."
+
+
+def _strip(found: Found) -> None:
+    sides = by_side(activations(found.shown, found.opened, found.layer, [found.feature]))
+    lines = named(found.shown, {side: values[0] for side, values in sides.items()}, "")
+    place = token_values(
+        found.shown.labels,
+        lines,
+        title=f"activation of feature {found.feature}",
+        signed=found.shown.b is not None,
+        chosen=found.place,
+        epoch=selection.epoch(),
+        key=selection.widget_key("feature_strip"),
+    )
+    if place is not None and place != found.place:
+        selection.choose(position=place)
+        st.rerun()
+
+
+def _made(found: Found, side: str, run: Run, position: int) -> None:
+    heading("Who made it", "feature_made", key="feature_made")
+    reason = needs.split(found.shown)
+    made = None if reason else made_by(run, found.dictionary, found.feature, position)
+    if made is None:
+        st.caption(reason or "This dictionary reads no stream, so that its activation is no sum over who wrote there.")
+        return
+    order = (-made.values.values.abs()).argsort(stable=True).tolist()
+    slot = row_table(
+        [
+            Column("part", [made.parts[each].name for each in order[:MOST_PARTS]]),
+            Column("activation", [float(made.values.values[each]) for each in order[:MOST_PARTS]], 3, signed=True),
+        ],
+        title=f"Who made feature {found.feature} at {position}",
+        caption=spelled(made, order, run.labels[position]),
+        epoch=_epoch(found),
+        key=selection.widget_key("feature_made_table"),
+    )
+    parts = [made.parts[each] for each in order[:MOST_PARTS]]
+    heads = [(part.layer, part.head) for part in parts if part.layer is not None and part.head is not None]
+    chosen = parts[slot] if slot is not None else None
+    if chosen is not None and chosen.layer is not None and chosen.head is not None:
+        heads = [(chosen.layer, chosen.head)]
+    if heads:
+        _links(found, heads[0], "made", "wrote it")
+
+
+def spelled(made: MadeBy, order: list[int], label: str) -> str:
+    """The sum, said so that it can be followed."""
+    rest = float(made.values.values[order[MOST_PARTS:]].sum())
+    others = f", {number(rest)} of it the other {len(order) - MOST_PARTS}" if len(order) > MOST_PARTS else ""
+    before = float(made.before.values)
+    end = "" if before > 0 else ", which is cut off"
+    return f"At {label}: all parts add up to {number(before)}{end}{others}."
+
+
+def _links(found: Found, head: Head, name: str, what: str) -> None:
+    """To the pages that show what a head does at the token that is looked at."""
+
+    def link(slug: str, title: str) -> Link:
+        return Link(slug, f"{title} {head_name(head)}", None, lambda _: open_on(slug, head, found.place))
+
+    st.caption(f"{head_name(head)} {what}:")
+    options.row(*(link(slug, title) for slug, title in PAGES.items()), name=f"feature_{name}", whole=True)
+
+
+def open_on(slug: str, head: Head, place: int) -> None:
+    """Show a head at a token on another page."""
+    now = selection.current()
+    others = tuple(other for other in now.heads or () if other != head)
+    selection.ask(replace(now, heads=(head, *others), queries=(place,), keys=()).after(Change()), slug)
+
+
+def _epoch(found: Found) -> int:
+    """Another one when the rows are others, and with them what a place in them means."""
+    return hash((selection.epoch(), found.name, found.layer, found.feature, found.place)) % 2**32
+
+
+def _promoted(found: Found, side: str, run: Run, position: int) -> None:
+    heading("Tokens", "feature_tokens", key="feature_tokens")
+    reason = needs.sums(found.shown)
+    tokens = None if reason else tokens_of(run, found.dictionary, found.feature, position)
+    if tokens is None:
+        st.caption(reason or NO_STREAM)
+        return
+    label = run.tokenizer.labels
+    row_table(
+        [
+            Column("promotes", label(tokens.raised.values.tolist())),
+            Column("logits", tokens.raised_by.values.tolist(), 3, signed=True),
+            Column("suppresses", label(tokens.lowered.values.tolist())),
+            Column("logits ", tokens.lowered_by.values.tolist(), 3, signed=True),
+        ],
+        title=f"Tokens that feature {found.feature} promotes and suppresses",
+        caption="At an activation of 1, directly.",
+        key=selection.widget_key("feature_tokens_table"),
+        choosable=False,
+    )
+
+
+def _nearest(found: Found) -> None:
+    near = nearest(found.dictionary, found.feature)
+    heading("Nearest features", "feature_nearest", key="feature_nearest")
+    features = near.features.tolist()
+    place = row_table(
+        [Column("feature", [str(each) for each in features]), Column("cosine", near.cosines.tolist(), 3)],
+        title=f"Features nearest to {found.feature}",
+        caption="Choose a row for its page.",
+        epoch=_epoch(found),
+        key=selection.widget_key("feature_nearest_table"),
+    )
+    if place is not None:
+        _choose(found, features[place])
+        st.rerun()
+
+
+def _readers(found: Found, run: Run) -> None:
+    heading("Heads that read it", "feature_readers", key="feature_readers")
+    reading = heads_reading(run, found.opened, found.layer, found.feature)[:MOST_HEADS]
+    if not reading:
+        st.caption("No later head reads what it writes.")
+        return
+    scores = np.array([each for _, each in reading])
+    place = row_table(
+        [
+            Column("head", [head_name(head) for head, _ in reading]),
+            *(Column(through, scores[:, at].tolist(), 3) for at, through in enumerate(("query", "key", "value"))),
+        ],
+        title=f"Heads that read feature {found.feature}",
+        caption=f"By weights alone; about {1 / np.sqrt(run.cfg.d_model):.2f} would be chance.",
+        epoch=_epoch(found),
+        key=selection.widget_key("feature_readers_table"),
+    )
+    _links(found, reading[place or 0][0], "readers", "reads it")

@@ -1,0 +1,141 @@
+"""The page *Features*: which are active where, what the dictionary misses, and one feature in full."""
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Listed, MapCell, Option, Suggested, chosen_cell
+from headlight.app.frame import notices
+from headlight.app.pages.features import maps, one
+from headlight.app.pages.features.found import Found, find
+from headlight.app.parts import options, tables
+from headlight.app.parts.labels import number
+from headlight.app.parts.parts import title_row
+from headlight.app.runs import dictionaries, models
+from headlight.app.server import boundary
+from headlight.model.comparison import Comparison
+from headlight.model.reports.features import feature_tables, summary
+
+COMMAND = "make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_pre"
+HOW = (
+    "No dictionary comes with this model. A dictionary is a sparse autoencoder or a transcoder, trained on one of the "
+    "model's activations. Type the folder of one as the dictionary (SAELens's, Gemma Scope's or circuit-tracer's), or "
+    "train one:"
+)
+
+
+def render(shown: Comparison) -> None:
+    """The options, the strongest features by token with what is missed, and the chosen feature."""
+    found: list[Found] = []
+    with title_row("Features", "features", key="features"):
+        row = st.container()
+    with boundary.guard(lambda reason: notices.refused(reason, "dictionary")):
+        found += filter(None, [find(shown, selection.current())])
+        if found:
+            _take_click(found[0])
+    with row:
+        _options(shown, *found)
+    if found:
+        _draw(found[0])
+    elif not is_open():
+        st.info(HOW)
+        st.code(COMMAND, "bash")
+
+
+def is_open() -> bool:
+    """Whether there is a dictionary to take along: one that is chosen and fits, or one that comes with the model."""
+    now = selection.current()
+    return bool(dictionaries.named(now.dictionary, now.model)) and not selection.refusal()
+
+
+def _draw(found: Found) -> None:
+    st.caption(found.told)
+    with st.container(key="headlight-said-dictionary"):
+        for line in worth(found):
+            st.text(line)
+    if selection.current().table:
+        for name, table in feature_tables(found.shown, found.opened, found.layer, found.feature, found.place).items():
+            st.caption(name.capitalize())
+            tables.draw({column: list(cells) for column, cells in table.items()}, f"Features: {name}")
+        return
+    _maps(found)
+    one.draw(found)
+
+
+def worth(found: Found) -> list[str]:
+    """What the dictionary is worth on each run, always said beside what it shows."""
+    lines = []
+    for side, run in found.shown.sides.items():
+        told = summary(run, found.opened, found.layer)
+        value = {name: each for name, (each, _) in told.items()}
+        loss, put = value["loss"], value["loss with the dictionary in place"]
+        parts = [
+            f"explains {value['explained variance']:.1%} of the variance",
+            f"{value['active features']:.1f} features active at a token",
+            *([f"loss {number(loss)} → {number(put)} nats with it in the activation's place"] if loss == loss else []),
+            f"KL {number(value['KL with the dictionary in place'])} nats",
+        ]
+        lines.append(f"{'' if found.shown.b is None else f'{side}: '}{'; '.join(parts)}".replace("-", "−"))
+    return lines
+
+
+def _key(side: str) -> str:
+    return selection.widget_key(f"features_map {side}" if side != "A" else "features_map")
+
+
+def _cell(found: Found) -> MapCell:
+    return MapCell(found.listed.index(found.feature), found.place)
+
+
+def _take_click(found: Found) -> None:
+    """The feature and the token that were clicked in a map, before anything is drawn of them."""
+    for side in ("A", "B", "B − A"):
+        clicked = chosen_cell(_cell(found), selection.epoch(), _key(side))
+        if clicked and clicked != _cell(found) and clicked.row < len(found.listed):
+            selection.choose(feature=(found.layer, found.listed[clicked.row]), position=clicked.column)
+            st.rerun()
+
+
+def _maps(found: Found) -> None:
+    sides = maps.active(found)
+    for side in sides:
+        maps.feature_map(found, sides, side, _key(side), _cell(found), selection.epoch())
+    maps.missed_map(found, selection.widget_key("features_missed"))
+
+
+def _options(shown: Comparison, found: Found | None = None) -> None:
+    row: list[Option | None] = [_dictionary(shown)]
+    if found is not None:
+        row += [_layer(found), _place(found)]
+    options.row(*row, options.as_tables())
+
+
+def _dictionary(shown: Comparison) -> Option:
+    """A dictionary on offer, or any other's folder or hub name where that is allowed."""
+    value = dictionaries.named(selection.current().dictionary, shown.a.source.name)
+    offered = tuple(dictionaries.offered())
+
+    def change(name: str) -> None:
+        selection.choose(dictionary=name, feature=None)
+
+    if models.any_model_allowed():
+        look = {"offered": offered, "placeholder": "Choose or type a folder", "width": 220}
+        return options.tie(Suggested, "dictionary", "Dictionary", value, change, **look)
+    names = {each: each for each in (*offered, *([] if value in offered else [value]))}
+    return options.tie(Listed, "dictionary", "Dictionary", value, change, options=names, width=220)
+
+
+def _layer(found: Found) -> Option | None:
+    if len(found.opened) < 2:
+        return None
+    named = {layer: each.hook_in for layer, each in found.opened.items()}
+
+    def change(layer: int) -> None:
+        strongest = find(found.shown, selection.current().updated(feature=(layer, found.opened[layer].n_features)))
+        selection.choose(feature=(layer, strongest.feature if strongest else 0))
+
+    return options.tie(Listed, "features_layer", "Layer", found.layer, change, options=named, width=200)
+
+
+def _place(found: Found) -> Option:
+    labels = found.shown.labels
+    return options.place("features_token", "Token", labels, found.place, lambda place: selection.choose(position=place))

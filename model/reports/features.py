@@ -1,0 +1,187 @@
+"""What a dictionary finds in a prompt: the active features, what it misses, and one feature in full."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+
+from headlight.model.analysis import Measure
+from headlight.model.comparison import Comparison
+from headlight.model.dictionaries.dictionary import Dictionaries
+from headlight.model.edits import head_name
+from headlight.model.explain.dictionaries import Read, in_place, read_features
+from headlight.model.explain.feature import made_by, nearest, read_by, tokens_of
+from headlight.model.linear import no_reading, no_split
+from headlight.model.reports.tables import Cell, Tables, columns, finite, number
+from headlight.model.reports.tables import tokens_of as tokens_shown
+from headlight.model.run import Run
+
+MOST_FEATURES = 24  # that are listed of a prompt
+MISSED = "share of the length that the dictionary misses"
+
+Row = tuple[Cell, ...]
+
+
+def feature_tables(
+    shown: Comparison, opened: Dictionaries, layer: int, feature: int | None = None, place: int | None = None
+) -> Tables:
+    """The strongest features of a layer's dictionary, what it misses, and one feature: who made it and what it does.
+
+    The place is by default the last that all runs have, the feature the most active one there.
+    """
+    place = shown.default_place if place is None else place
+    feature = default_feature(shown, opened, layer, place) if feature is None else feature
+    listed = strongest(shown, opened, layer, feature)
+    return {
+        "tokens": tokens_shown(shown),
+        "dictionary": columns(["run", "quantity", "unit", "value"], [*_told(shown, opened, layer)]),
+        "features": columns(["run", "feature", "place", "activation"], [*_active(shown, opened, layer, listed)]),
+        "missed": columns(["run", "place", *PLACES], [*_by_place(shown, opened, layer)]),
+        "made by": columns(["run", "part", "activation"], [*_made_by(shown, opened, layer, feature, place)]),
+        "promoted": columns(
+            ["run", "rank", "promotes", "by (logits)", "suppresses", "by how much (logits)"],
+            [*_promoted(shown, opened, layer, feature, place)],
+        ),
+        "nearest": columns(["rank", "feature", "cosine"], [*_nearest(opened, layer, feature)]),
+        "read by": columns(["run", "head", "query", "key", "value"], [*_readers(shown, opened, layer, feature)]),
+    }
+
+
+def default_feature(shown: Comparison, opened: Dictionaries, layer: int, place: int) -> int:
+    """The most active feature at a place, in the first run that has one there; or of any place, or the first."""
+    for run in shown.runs:
+        read, position = read_features(run, opened, layer), shown.positions(run)[place]
+        found = ([] if position is None else read.strongest(1, position)) or read.strongest(1)
+        if found:
+            return found[0]
+    return 0
+
+
+def strongest(shown: Comparison, opened: Dictionaries, layer: int, feature: int) -> list[int]:
+    """The features that are most active in any run, the most active first, and a chosen one if it is not among them."""
+    most: dict[int, float] = {}
+    for run in shown.runs:
+        read = read_features(run, opened, layer)
+        for each in read.strongest(MOST_FEATURES):
+            most[each] = max(most.get(each, 0.0), float(read.of(each).values.max()))
+    found = sorted(most, key=lambda each: -most[each])[:MOST_FEATURES]
+    return found if feature in found else [*found, feature]
+
+
+def activations(shown: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]) -> dict[str, Measure]:
+    """How active features are [feature, place], of A, B and B - A."""
+
+    def of(run: Run) -> Measure:
+        read = read_features(run, opened, layer)
+        values = torch.stack([read.of(each).values for each in features])
+        return Measure("feature's activation", "activation", ("feature", "pos"), values)
+
+    return shown.measured_by_place(of)
+
+
+def missed(shown: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
+    """The share of the activation's length that the dictionary misses [place], of A, B and B - A."""
+    return shown.measured_by_place(lambda run: _missed(read_features(run, opened, layer)))
+
+
+def _missed(read: Read) -> Measure:
+    return Measure(MISSED, "share", ("pos",), read.errors.values / read.lengths.values)
+
+
+def moved(shown: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
+    """KL(run || with the dictionary in place) [place], of A, B and B - A."""
+    return shown.measured_by_place(lambda run: in_place(run, opened, layer).moved)
+
+
+def n_active(shown: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
+    """How many features are active [place], of A, B and B - A."""
+    return shown.measured_by_place(lambda run: read_features(run, opened, layer).n_active)
+
+
+PLACES = {"active features": n_active, MISSED: missed, "KL with the dictionary in place (nats)": moved}
+
+
+def summary(run: Run, opened: Dictionaries, layer: int) -> dict[str, tuple[float, str]]:
+    """What a dictionary is worth on a run, in a few numbers with their units."""
+    read, put = read_features(run, opened, layer), in_place(run, opened, layer)
+    return {
+        "explained variance": (float(read.explained.values), "share"),
+        "active features": (float(read.n_active.values.float().mean()), "features"),
+        "loss": (float(put.loss.values), "nats"),
+        "loss with the dictionary in place": (float(put.loss_in_place.values), "nats"),
+        "KL with the dictionary in place": (float(put.moved.values.mean()), "nats"),
+    }
+
+
+def heads_reading(
+    run: Run, opened: Dictionaries, layer: int, feature: int
+) -> list[tuple[tuple[int, int], list[float]]]:
+    """The heads that read what a feature writes, with how much by query, key and value, the largest of them first."""
+    found = read_by(run, opened[layer], feature)
+    if found is None:
+        return []
+    scores = torch.stack([measure.values for measure in found.values()], -1)
+    known = [((layer, head), scores[layer, head].tolist()) for (layer, head), _ in finite(scores[..., 0])]
+    return sorted(known, key=lambda each: -max(each[1]))
+
+
+def _told(shown: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        for name, (value, unit) in summary(run, opened, layer).items():
+            yield side, name, unit, number(value)
+
+
+def _active(shown: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]) -> Iterator[Row]:
+    for side, measure in activations(shown, opened, layer, features).items():
+        for (row, place), value in finite(measure.values):
+            if value != 0:
+                yield side, features[row], place, value
+
+
+def _by_place(shown: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
+    found = [of(shown, opened, layer) for of in PLACES.values()]
+    for side in found[0]:
+        for place, row in enumerate(zip(*(each[side].values.tolist() for each in found), strict=True)):
+            if not all(value != value for value in row):
+                yield side, place, *map(number, row)
+
+
+def _made_by(shown: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        position = shown.positions(run)[place]
+        if position is not None and not no_split(run.model):
+            made = made_by(run, opened[layer], feature, position)
+            if made is not None:
+                values = made.values.values.tolist()
+                yield from ((side, part.name, value) for part, value in zip(made.parts, values, strict=True))
+
+
+def _promoted(shown: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        position = shown.positions(run)[place]
+        if (
+            position is None
+            or no_reading(run.model)
+            or (tokens := tokens_of(run, opened[layer], feature, position)) is None
+        ):
+            continue
+        label = run.tokenizer.labels
+        lists: tuple[Sequence[Cell], ...] = (
+            label(tokens.raised.values.tolist()),
+            tokens.raised_by.values.tolist(),
+            label(tokens.lowered.values.tolist()),
+            tokens.lowered_by.values.tolist(),
+        )
+        for rank, row in enumerate(zip(*lists, strict=True), 1):
+            yield side, rank, *row
+
+
+def _nearest(opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:
+    found = nearest(opened[layer], feature)
+    pairs: Mapping[int, float] = dict(zip(found.features.tolist(), found.cosines.tolist(), strict=True))
+    yield from ((rank, each, cosine) for rank, (each, cosine) in enumerate(pairs.items(), 1))
+
+
+def _readers(shown: Comparison, opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        for head, (query, key, value) in heads_reading(run, opened, layer, feature):
+            yield side, head_name(head), query, key, value

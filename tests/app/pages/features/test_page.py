@@ -1,0 +1,110 @@
+"""The page *Features* without a browser: what it opens, what is chosen in it, and what it refuses."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.app.pages.features import maps, one
+from headlight.app.pages.features.found import Found, find
+from headlight.app.pages.features.view import worth
+from headlight.app.runs import dictionaries, models, shown
+from headlight.app.selection.links import from_query, to_query
+from headlight.model.comparison import Comparison
+from headlight.model.edits import EditFeature
+from headlight.model.errors import CheckpointError
+from headlight.model.run import Run
+from tests.app.choosing import selection_of
+from tests.app.conftest import Options
+from tests.app.pages.features.conftest import HOOK
+from tests.app.pages.test_sides import page
+
+pytestmark = pytest.mark.usefixtures("saved")
+
+
+def found(run: Run, **chosen: object) -> Found:
+    there = find(Comparison(run), selection_of(**{"dictionary": "sae", **chosen}))
+    assert there is not None
+    return there
+
+
+def test_the_map_has_the_strongest_features_of_the_prompt(run: Run) -> None:
+    its = found(run, position=3)
+    with torch.inference_mode():
+        _, cache = run.model.run_with_cache(run.tokens[None], HOOK)
+        acts = its.dictionary.encode(cache[HOOK][0])
+    assert its.feature == int(acts[3].argmax())
+    assert its.listed[:5] == acts.amax(0).topk(5).indices.tolist()
+    (values,) = maps.active(its).values()
+    # Sums of 40 products of float32 in another order.
+    np.testing.assert_allclose(values, acts[:, its.listed].T.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_what_the_dictionary_is_worth_is_always_said(run: Run) -> None:
+    for chosen in ({}, {"table": True}):
+        at = page("features", Comparison(run), dictionary="sae", **chosen)
+        said = " ".join(each.value for each in at.text)
+        assert "of the variance" in said
+        assert "nats with it in the activation's place" in said
+    assert "explains" in worth(found(run))[0]
+
+
+def test_a_layer_of_several_is_chosen(run: Run, options: Options) -> None:
+    at = page("features", Comparison(run), dictionary="transcoders")
+    options.change(at, "features_layer", "blocks.2.ln2.hook_normalized")
+    layer, feature = at.session_state["headlight"].shown.feature
+    assert layer == 2
+    assert feature < 60
+
+
+def test_what_does_not_fit_is_refused_and_another_can_be_chosen(run: Run, options: Options) -> None:
+    at = page("features", Comparison(run), dictionary="wider")
+    assert any("80 wide" in each.value and "40 wide" in each.value for each in at.text)
+    options.change(at, "dictionary", "sae")
+    assert at.session_state["headlight"].shown.dictionary == "sae"
+    assert not any("wide" in each.value for each in at.text)
+
+
+def test_without_a_dictionary_the_page_says_how_one_is_had(run: Run) -> None:
+    at = page("features", Comparison(run))
+    assert "make train-dictionary" in at.code[0].value
+
+
+def test_only_what_is_offered_opens_where_no_path_may_be_typed(saved: Path, settings: dict[str, object]) -> None:
+    settings["any_model"] = False
+    assert {"sae", "transcoders", "wider"} <= set(dictionaries.offered())
+    assert not {"sae", "transcoders", "wider"} & set(models.offered_models())
+    for name in (str(saved / "sae"), "../models/sae"):
+        with pytest.raises(CheckpointError, match="is not offered here"):
+            dictionaries.dictionaries(name)
+    assert dictionaries.told_by("sae") == "sae"
+
+
+def test_the_button_ablates_the_feature_on_every_page(run: Run, folder: str, options: Options) -> None:
+    at = page("features", Comparison(run), model=folder, prompt=run.prompt, dictionary="sae", position=3)
+    options.change(at, "ablate_feature", None)
+    asked = at.session_state["headlight"].asked
+    edit = EditFeature("sae", HOOK, found(run, position=3).feature)
+    assert asked.edits == (edit,)
+    assert from_query(to_query(asked))[0].edits == (edit,)
+    both = shown.of(asked)
+    assert both.b is not None
+    assert both.b.edits == (edit,)
+    its = find(both, asked)
+    assert its is not None
+    sides: Mapping[str, np.ndarray] = maps.active(its)
+    row = its.listed.index(edit.feature)
+    # The encoder is not the decoder's inverse: what is left is what the changed activation reads as.
+    assert np.abs(sides["B"][row]).max() < np.abs(sides["A"][row]).max()
+
+
+def test_a_head_that_made_a_feature_is_opened_at_the_token(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[object, str]] = []
+    monkeypatch.setattr(one.selection, "ask", lambda chosen, slug: asked.append((chosen, slug)))
+    monkeypatch.setattr(one.selection, "current", lambda: selection_of(heads=((0, 1), (1, 2)), keys=(1,)))
+    one.open_on("why", (0, 3), 5)
+    ((chosen, slug),) = asked
+    assert slug == "why"
+    assert (chosen.heads, chosen.queries, chosen.keys) == (((0, 3), (0, 1), (1, 2)), (5,), ())  # type: ignore[attr-defined]
