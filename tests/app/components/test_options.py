@@ -2,11 +2,13 @@
 
 import math
 import re
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 import streamlit
 from playwright.sync_api import BrowserContext, Locator, Page, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from headlight.app.components import Choice, Number, Option, Several, Switch, Text, option_row
 from headlight.app.components import options as row_of_options
@@ -37,6 +39,7 @@ def opened(desktop: BrowserContext, address: str) -> Iterator[Open]:
     """Opens the page."""
     page = desktop.new_page()
     page.add_init_script(LATE)
+    page.on("websocket", lambda socket: socket.on("framereceived", _tell))
 
     def open_it() -> Page:
         page.goto(address)
@@ -46,6 +49,12 @@ def opened(desktop: BrowserContext, address: str) -> Iterator[Open]:
 
     yield open_it
     page.close()
+
+
+def _tell(message: bytes | str) -> None:
+    """What the server has sent is printed, which is seen where a test fails."""
+    said = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
+    print(f"{time.monotonic():.3f}", said.WhichOneof("type"), said.script_finished, *said.metadata.delta_path)
 
 
 def _heard(page: Page) -> Locator:
