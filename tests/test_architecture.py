@@ -21,6 +21,7 @@ LEVELS = [
     "model.corpus.reading model.corpus.titles",
     "model.layers model.text model.inputs model.hooked model.seq2seq_config",
     "model.dictionaries.dictionary",
+    "model.dictionaries.standing",
     "model.edits model.blocks model.overflow model.read_ahead",
     "model.transformer model.seq2seq",
     "model.edits.cone",

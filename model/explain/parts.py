@@ -21,11 +21,15 @@ EDITS = "the run's edits"
 
 @dataclass(frozen=True)
 class Part:
-    """One of those who wrote to a stream; `head` is None for a layer's attention bias, its MLP and its experts."""
+    """One of those who wrote to a stream; `head` is None for a layer's attention bias, its MLP and its experts.
+
+    Where a stream is split by a dictionary, `feature` is which of its features it is.
+    """
 
     name: str
     layer: int | None = None
     head: int | None = None
+    feature: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from headlight.model.analysis import score_parts
 from headlight.model.analysis.score_parts import Rows, ScoreParts
 from headlight.model.edits.interventions import check_cell, check_head
 from headlight.model.errors import InputError
-from headlight.model.explain.parts import EDITS, parts_at
+from headlight.model.explain.parts import EDITS, Parts, parts_at
 from headlight.model.head import HeadWeights, attend, head_weights
 from headlight.model.linear import head_norm
 from headlight.model.run import Run
@@ -60,22 +60,29 @@ class Why:
 
 
 def explain_cell(run: Run, cell: Cell) -> Why:
-    """The score of a cell, part by part."""
+    """The score of a cell, part by part.
+
+    Raises:
+        InputError: the model's stream is no sum of parts.
+    """
     return run.keep(("why", cell), lambda: _explained(run, cell))
 
 
 def _explained(run: Run, cell: Cell) -> Why:
-    """The rows of the query and the columns of the key, the bias of the pair, and what the run's own score is.
+    return explain_parts(run, cell, parts_at(run, cell.query, cell.layer), parts_at(run, cell.key, cell.layer))
 
-    Raises:
-        InputError: the model's stream is no sum of parts.
+
+def explain_parts(run: Run, cell: Cell, of_query: Parts, of_key: Parts) -> Why:
+    """A cell's score by any parts that the streams at its query and its key are the sums of.
+
+    They are the rows of the query and the columns of the key; with the bias of the pair they add up to the score.
     """
     weights, attended = head_weights(run, cell.layer, cell.head), attend(run, cell.layer, cell.head)
     attn = run.model.block(cell.layer).attn
     q, k = run.queries(cell.layer)[:, cell.head], run.keys(cell.layer)[:, run.cfg.group_of(cell.head)]
     with torch.inference_mode():
-        query = _side(run, cell, weights, attn.q_norm, "query", q[cell.query])
-        key = _side(run, cell, weights, attn.k_norm, "key", k[cell.key])
+        query = _side(run, cell, weights, attn.q_norm, "query", q[cell.query], of_query)
+        key = _side(run, cell, weights, attn.k_norm, "key", k[cell.key], of_key)
         score, bias, capped = _score(run, cell, float(attended.scores[cell.query, cell.key]))
         found = score_parts.score_parts(query.rows, key.rows, weights.attn_scale, score, bias)
     names = () if bias is None else (POSITION_BIAS,)
@@ -109,10 +116,10 @@ def _side(
     side_norm: nn.Module,
     what: Literal["query", "key"],
     compared: Float[Tensor, " d_head"],
+    parts: Parts,
 ) -> _Side:
     layer, position = cell.layer, cell.query if what == "query" else cell.key
     W, b = (weights.W_Q, weights.b_Q) if what == "query" else (weights.W_K, weights.b_K)
-    parts = parts_at(run, position, layer)
     rows = score_parts.projected(parts.vectors, parts.stream, weights.norm, W, b)
     bias = f"{what}'s bias b_{'Q' if what == 'query' else 'K'}"
     names = [*(part.name for part in parts.parts), NORM_BIAS, bias]

@@ -92,6 +92,8 @@ def _graph_of(
         prompt=run.prompt,
         token_ids=tuple(run.tokens.tolist()),
         tokens=run.labels,
+        texts=tuple(run.model.to_str_tokens(run.tokens.tolist())),
+        target_text=run.model.to_string([aim.token]),
         dictionary=name,
         folded=folded,
         target=Target(aim.token, aim.distractor, aim.position, reading.value, reading.probability),

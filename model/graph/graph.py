@@ -82,14 +82,17 @@ class Graph:
     target in all: what it gives to each, times that one's slope, summed. The effects of all nodes that are not
     followed, and the biases times their slopes, add up to the target.
 
-    `folded` says that no heads are nodes: they are then a part of the edges, as in circuit-tracer. A graph that was
-    opened from a file can have several logits, each with its probability in `logit_probabilities`.
+    `tokens` are labels to be shown, `texts` the tokens themselves. `folded` says that no heads are nodes: they are then
+    a part of the edges, as in circuit-tracer. A graph that was opened from a file can have several logits, each with
+    its probability in `logit_probabilities`.
     """
 
     model: str
     prompt: str
     token_ids: tuple[int, ...]
     tokens: tuple[str, ...]
+    texts: tuple[str, ...]
+    target_text: str
     dictionary: str
     folded: bool
     target: Target

@@ -24,12 +24,13 @@ GOAL = 1.0  # seconds, for 95 of 100 prompts
 SHAPE = TransformerConfig(
     n_layers=12, d_model=768, n_ctx=1024, n_heads=12, d_head=64, d_vocab=50257, tie_word_embeddings=True
 )
+MANY_HEADS = TransformerConfig(n_layers=32, d_model=256, n_ctx=1024, n_heads=32, d_head=8, d_vocab=4096)
 
 
-def random_model(folder: Path) -> Path:
-    """A GPT-2 folder of GPT-2-small's shape with random weights and the embedded model's tokenizer."""
+def random_model(folder: Path, shape: TransformerConfig = SHAPE) -> Path:
+    """A GPT-2 folder of that shape with random weights and the embedded model's tokenizer."""
     torch.manual_seed(0)
-    save_gpt2(Transformer(SHAPE), folder)
+    save_gpt2(Transformer(shape), folder)
     for file in embedded_models()["mini"].glob("tokenizer*.json"):
         shutil.copy(file, folder)
     return folder

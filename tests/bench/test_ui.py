@@ -16,6 +16,7 @@ ACTS = {
     "submit": lambda: partial(ui.submit, prompts=ui.prompts(8)),
     "click_heads": lambda: ui.click_heads,
     "hover": lambda: ui.hover,
+    "scroll": lambda: ui.scroll,
     "change_pages": lambda: ui.change_pages,
 }
 

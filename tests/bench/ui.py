@@ -29,7 +29,7 @@ from headlight.app.frame.view import PROMPTED, View
 from headlight.app.registry import VIEWS
 from headlight.model import load
 from tests.bench import ui_table
-from tests.bench.sessions import random_model
+from tests.bench.sessions import MANY_HEADS, random_model
 from tests.bench.ui_table import Figure, Goal, Times
 from tests.bench.window import HEIGHT, WIDTH, Browser, Window, browser
 from tests.serving import headlight, served
@@ -37,6 +37,7 @@ from tests.sessions.client import Client
 
 FLOOR = Path(__file__).parent / "floor.py"
 TALL = 1600  # CSS pixels, where the fourth head, under the first ones, has to be in sight to be drawn
+SCROLLED = 20  # CSS pixels from frame to frame
 PAUSE = 0.06  # seconds for a crosshair to be drawn
 LONG = 256  # tokens; longer prompts have goals of their own
 
@@ -103,6 +104,17 @@ def measure(browser: Browser, subject: Subject, floor: Subject, n_tokens: int) -
         each.close()
     loaded = in_turns(lambda _, of: first_load(browser, of, query), pair, 6)
     yield figure("first load → grid drawn", Goal(1200, 2000), loaded)
+
+
+def measure_many_heads(browser: Browser, folder: Path, floor: Subject) -> Figure:
+    """How a grid of 1,024 heads and tokens scrolls."""
+    n_tokens, grid = 1024, (MANY_HEADS.n_layers, MANY_HEADS.n_heads)
+    with headlight(folder, "--model", str(random_model(folder / "many-heads", MANY_HEADS))) as url:
+        prompt = next(prompts(n_tokens))
+        pair = [(opened(browser, each), each) for each in (Subject("32 x 32 heads", url, grid), floor)]
+        next(submit(pair[0][0], pair[0][1], iter([prompt])))
+        scrolled = in_turns(scroll, pair, 120)
+    return figure_of("32 x 32 heads", n_tokens, "scrolling → next frame", Goal(1000 / 60, 1000 / 30), scrolled)
 
 
 def opened(browser: Browser, subject: Subject, query: str = "") -> Window:
@@ -178,6 +190,14 @@ def hover(window: Window, subject: Subject) -> Iterator[Timed]:
             yield "", seen - window.last("hover")
 
 
+def scroll(window: Window, subject: Subject) -> Iterator[Timed]:
+    """The page down and up again; from frame to frame."""
+    for pixels in cycle((SCROLLED, -SCROLLED)):
+        window.to_front()
+        for took in window.ask("watched.scroll", "[data-testid=stMain]", pixels):
+            yield "", took
+
+
 def change_pages(window: Window, subject: Subject) -> Iterator[Timed]:
     """From page to page by the navigation."""
     window.resize(WIDTH, HEIGHT)
@@ -221,6 +241,8 @@ def main(arguments: list[str]) -> None:
                     for figure in measure(chromium, subject, floor_at(floor), n_tokens):
                         figures.append(figure)
                         ui_table.show(figure)
+        figures.append(measure_many_heads(chromium, Path(made), floor_at(floor)))
+        ui_table.show(figures[-1])
         ui_table.write(figures, chromium.version)
 
 

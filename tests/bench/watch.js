@@ -4,6 +4,7 @@
   const STILL = 200; // milliseconds after the script's end in which nothing more is drawn
   const GLANCE = 20; // milliseconds between looks, which take no frame
   const PATIENCE = 300_000; // milliseconds
+  const FRAMES = 30; // that are scrolled at once
 
   // A message posted while a frame is prepared arrives when that frame has been painted.
   const afterPaint = (then) => {
@@ -150,6 +151,19 @@
       element.scrollIntoView({ block: "nearest" });
       const { x, y, width, height } = element.getBoundingClientRect();
       return [x, y, width, height];
+    },
+    // Milliseconds from frame to frame while an element is scrolled by so many pixels at each.
+    async scroll(selector, pixels) {
+      const element = await find(selector);
+      const frame = () => new Promise(requestAnimationFrame);
+      const took = [];
+      for (let before = await frame(); took.length < FRAMES; ) {
+        element.scrollBy(0, pixels);
+        const now = await frame();
+        took.push(now - before);
+        before = now;
+      }
+      return took;
     },
   };
 })();

@@ -24,6 +24,8 @@ def a_graph(seed: int = 0, n_followed: int = 7, n_begin: int = 4) -> Graph:
         prompt="p",
         token_ids=(5, 6),
         tokens=("a", "b"),
+        texts=("a", "b"),
+        target_text="c",
         dictionary="",
         folded=True,
         target=Target(9, None, 1, 1.0, 0.5),

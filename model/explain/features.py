@@ -1,0 +1,194 @@
+"""What a dictionary's features do in a run: what a stream is made of, why a head looks, and what it moves.
+
+What no feature says is the dictionary's error. It is a part like any other, and so is the decoder's bias: the parts of
+a stream add up to the stream, those of a score to the score, and those of a write to the write.
+"""
+
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import Measure, attribution, score_parts
+from headlight.model.dictionaries.dictionary import Dictionary
+from headlight.model.dictionaries.standing import flat
+from headlight.model.edits import Head
+from headlight.model.errors import InputError
+from headlight.model.explain.logits import Question, read_of, writes_of
+from headlight.model.explain.parts import EDITS, Part, Parts, parts_at
+from headlight.model.explain.score import NORM_BIAS, Cell, Why, explain_parts
+from headlight.model.head import attend, head_weights
+from headlight.model.hooks import Chain, Collect
+from headlight.model.linear import attention_writes
+from headlight.model.run import Run
+
+ERROR = "the dictionary's error"
+DECODER_BIAS = "the decoder's bias"
+VALUE_BIAS = "value's bias b_V"
+
+
+def activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
+    """An activation of a run as dictionaries read it, heads side by side, with the run's edits."""
+    return run.keep(("activation", hook), lambda: _activation(run, hook))
+
+
+@torch.inference_mode()
+def _activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
+    collect = Collect({hook})
+    run.model(run.tokens[None], tap=Chain(run.tap, collect))
+    return flat(hook, collect.kept[hook][0]).clone()
+
+
+def active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:
+    """How active each of a dictionary's features is at each position of a run."""
+    return run.keep(("features", dictionary.name, dictionary.hook_in), lambda: _active(run, dictionary))
+
+
+@torch.inference_mode()
+def _active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:
+    return dictionary.encode(activation(run, dictionary.hook_in))
+
+
+def layer_after(dictionary: Dictionary) -> int | None:
+    """The layer whose heads read the stream that an autoencoder is of; None where it is of no such stream."""
+    layer, _, name = dictionary.hook_in.removeprefix("blocks.").partition(".")
+    if not dictionary.is_autoencoder or name not in ("hook_resid_pre", "hook_resid_post"):
+        return None
+    return int(layer) + (name == "hook_resid_post")
+
+
+def feature_parts(run: Run, dictionary: Dictionary, position: int) -> Parts:
+    """The stream at a position before a layer as a sum: active features, strongest first, bias and error.
+
+    Raises:
+        InputError: the dictionary is of no stream between layers.
+    """
+    return run.keep(
+        ("feature parts", dictionary.name, dictionary.hook_in, position),
+        lambda: _feature_parts(run, dictionary, position),
+    )
+
+
+@torch.inference_mode()
+def _feature_parts(run: Run, dictionary: Dictionary, position: int) -> Parts:
+    layer = layer_after(dictionary)
+    if layer is None:
+        raise InputError(
+            f"{dictionary.name} is of {dictionary.hook_in}; heads read the stream between layers. Choose a dictionary "
+            "of a hook_resid_pre, or of the hook_resid_post before it."
+        )
+    stream = next(islice(run.streams(slice(position, position + 1)), layer, None))[0].double()
+    acts = active(run, dictionary)[position]
+    features = acts.argsort(descending=True)[: int((acts > 0).sum())].tolist()
+    vectors = dictionary.decoder_rows(features).double() * acts[features, None]
+    bias = dictionary.b_dec().double()
+    names = (*(Part(f"feature {each}", layer, feature=each) for each in features), Part(DECODER_BIAS), Part(ERROR))
+    return Parts(names, torch.cat([vectors, bias[None], (stream - vectors.sum(0) - bias)[None]]), stream)
+
+
+def explain_cell_by_features(run: Run, cell: Cell, dictionary: Dictionary) -> Why:
+    """A cell's score as a sum over pairs of what the query's stream and the key's are made of, by feature.
+
+    Norms' scales are the run's own; biases, positions and errors are parts of their own, and nothing is left.
+
+    Raises:
+        InputError: the dictionary is not of the stream that the cell's layer reads.
+    """
+    check_reads(dictionary, cell.layer)
+    return run.keep(("why by features", dictionary.name, dictionary.hook_in, cell), lambda: _why(run, cell, dictionary))
+
+
+def _why(run: Run, cell: Cell, dictionary: Dictionary) -> Why:
+    query, key = (feature_parts(run, dictionary, position) for position in (cell.query, cell.key))
+    return explain_parts(run, cell, query, key)
+
+
+def check_reads(dictionary: Dictionary, layer: int) -> None:
+    """Refuse a dictionary that is not of the stream before a layer.
+
+    Raises:
+        InputError: it says of what it is.
+    """
+    if layer_after(dictionary) != layer:
+        raise InputError(
+            f"{dictionary.name} is of {dictionary.hook_in}; the heads of layer {layer} read "
+            f"blocks.{layer}.hook_resid_pre. Choose a dictionary of that stream, or a head of another layer."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """What a head writes at a query, by where it was taken from and what it was there.
+
+    Row i of `vectors` is `parts[i]` of the stream at position `sources[i]`, weighted and through W_V and W_O; what does
+    not depend on the source (biases, and what edits changed) has None for it. They add up to `write`, the head's own
+    without b_O; `residual` [] is how far off their sum is.
+    """
+
+    sources: tuple[int | None, ...]
+    parts: tuple[Part, ...]
+    vectors: Float[Tensor, "part d_model"]
+    write: Float[Tensor, " d_model"]
+    residual: Float[Tensor, " d_model"]
+
+    def by_part(self) -> dict[Part, Float[Tensor, " d_model"]]:
+        """The same, each part summed over the positions that it was taken from."""
+        found: dict[Part, Float[Tensor, " d_model"]] = {}
+        for part, vector in zip(self.parts, self.vectors, strict=True):
+            found[part] = found[part] + vector if part in found else vector
+        return found
+
+
+def moved_by_features(run: Run, head: Head, query: int, dictionary: Dictionary) -> Moved:
+    """What a head moves to a query, by feature of the stream at each position that the query sees.
+
+    Raises:
+        InputError: the dictionary is not of the stream that the head's layer reads.
+    """
+    check_reads(dictionary, head[0])
+    return run.keep(
+        ("moved by features", dictionary.name, dictionary.hook_in, head, query),
+        lambda: _moved(run, head, query, dictionary),
+    )
+
+
+@torch.inference_mode()
+def _moved(run: Run, head: Head, query: int, dictionary: Dictionary) -> Moved:
+    layer, index = head
+    weights, pattern = head_weights(run, layer, index), attend(run, layer, index).pattern[query].double()
+    sources, parts, values = list[int | None](), list[Part](), list[Tensor]()
+    constant = torch.zeros(2, weights.W_V.shape[1], dtype=torch.float64)
+    for source in pattern.nonzero().flatten().tolist():
+        of_source = feature_parts(run, dictionary, source)
+        rows = score_parts.projected(of_source.vectors, of_source.stream, weights.norm, weights.W_V, weights.b_V)
+        rows = rows * pattern[source]
+        sources += [source] * len(of_source.parts)
+        parts += of_source.parts
+        values.append(rows[:-2])
+        constant += rows[-2:]
+    has_bias = weights.norm is not None and weights.norm.centred  # RMSNorm has none
+    values.append(constant if has_bias else constant[1:])
+    parts += [Part(name) for name in (*([NORM_BIAS] if has_bias else []), VALUE_BIAS)]
+    vectors = attention_writes(run, layer, torch.cat(values) @ weights.W_O.double(), query)
+    write = writes_of(run, head, query).double().sum(0)
+    if run.edits:
+        parts.append(Part(EDITS))
+        vectors = torch.cat([vectors, (write - vectors.sum(0))[None]])
+    sources += [None] * (len(parts) - len(sources))
+    return Moved(tuple(sources), tuple(parts), vectors, write, vectors.sum(0) - write)
+
+
+def moved_effects(run: Run, head: Head, dictionary: Dictionary, question: Question) -> Measure:
+    """What each part of what a head moves to the question's position adds to target minus distractor [part] (logits).
+
+    It is the direct effect, read at the run's own final scale. The parts are those of `moved_by_features`.
+
+    Raises:
+        InputError: the dictionary is not of the stream that the head's layer reads, or the model's logits are no sums.
+    """
+    moved = moved_by_features(run, head, question.position, dictionary)
+    with torch.inference_mode():
+        read, stream = read_of(run, question), parts_at(run, question.position).stream
+        return attribution.direct_effects(moved.vectors, stream, read.norm, read.direction)

@@ -1,0 +1,255 @@
+"""Opening a graph that circuit-tracer, Neuronpedia or this project wrote. The file may be anybody's: all is checked."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.errors import InputError
+from headlight.model.graph.graph import Graph, Kind, Node, Target
+from headlight.model.graph.writing import FIRST_HEAD, TYPES, Group
+from headlight.model.text.labels import label
+
+MOST_BYTES, MOST_NODES, MOST_LINKS, MOST_TOKENS = 64 * 2**20, 4000, 1_000_000, 4096
+LONGEST, LONGEST_PROMPT = 200, 100_000  # characters of a name that is kept, and of a prompt
+KINDS: dict[str, Kind] = {name: kind for kind, name in TYPES.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A graph from a file, what its nodes were called there ("" where they were not), and how they were grouped.
+
+    Biases are what the file's edges leave of an activation; with edges cut away they hold these too.
+    """
+
+    graph: Graph
+    names: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+
+def open_graph(content: bytes) -> Opened:
+    """A graph of circuit-tracer's json.
+
+    Raises:
+        InputError: it says what is wrong with the file.
+    """
+    if len(content) > MOST_BYTES:
+        raise InputError(f"The file has {len(content) / 2**20:,.0f} MiB; {MOST_BYTES // 2**20} MiB are allowed.")
+    try:
+        raw = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"The file cannot be read as JSON ({error}). Choose a graph's .json file.") from error
+    parts = [_part(raw, name, kind) for name, kind in (("metadata", dict), ("nodes", list), ("links", list))]
+    metadata, nodes, links = parts
+    _check_number("nodes", len(nodes), MOST_NODES)
+    _check_number("links", len(links), MOST_LINKS)
+    tokens = [_text(each, "prompt_tokens", LONGEST) for each in _part(metadata, "prompt_tokens", list)]
+    _check_number("prompt_tokens", len(tokens), MOST_TOKENS)
+    read = _Nodes([_part({"node": each}, "node", dict) for each in nodes], tokens)
+    return _opened(metadata, read, links, _part(raw, "qParams", dict) if "qParams" in raw else {}, tokens)
+
+
+class _Nodes:
+    """The nodes of a file in our order: those that are followed first, in the order in which they feed one another."""
+
+    def __init__(self, raw: Sequence[Mapping[str, Any]], tokens: Sequence[str]) -> None:
+        self.raw = sorted(raw, key=_order)
+        self.nodes = [_node(each, len(tokens)) for each in self.raw]
+        self.ids = [_text(each.get("node_id"), "node_id", LONGEST) for each in self.raw]
+        self.places = {name: place for place, name in enumerate(self.ids)}
+        self.n_followed = sum(node.is_followed for node in self.nodes)
+        if len(self.places) < len(self.ids):
+            twice = next(name for name in self.ids if self.ids.count(name) > 1)
+            raise InputError(f"Two of the file's nodes are called {twice!r}; each needs a node_id of its own.")
+        if not any(node.kind == "logit" for node in self.nodes):
+            raise InputError("The file has no node of feature_type 'logit', so that nothing is explained by it.")
+
+
+def _order(raw: Mapping[str, Any]) -> tuple[bool, bool, int]:
+    kind = _kind(raw)
+    return not Node(kind, 0).is_followed, kind == "logit", _layer(raw)
+
+
+def _opened(
+    metadata: Mapping[str, Any],
+    read: _Nodes,
+    links: Sequence[Any],
+    chosen: Mapping[str, Any],
+    tokens: Sequence[str],
+) -> Opened:
+    edges = _edges(read, links)
+    activations = _numbers(read.raw[: read.n_followed], "activation")
+    probabilities = _numbers(read.raw[: read.n_followed], "token_prob").nan_to_num(0.0).clamp(0, 1)
+    logits = [place for place, node in enumerate(read.nodes) if node.kind == "logit"]
+    main = next((place for place in logits if read.raw[place].get("is_target_logit")), logits[0])
+    activations = torch.where(activations.isnan(), edges.sum(1), activations)
+    slopes, effects = _effects(edges, activations, main)
+    graph = Graph(
+        model=_text(metadata.get("scan", ""), "scan", LONGEST),
+        prompt=_text(metadata.get("prompt", ""), "prompt", LONGEST_PROMPT),
+        token_ids=(),
+        texts=tuple(tokens),
+        tokens=tuple(label(each.encode("utf-8", "replace")) for each in tokens),
+        target_text=_text(read.raw[main].get("clerp", ""), "clerp", LONGEST),
+        dictionary=", ".join(
+            _text(each, "transcoder_list", LONGEST) for each in _list(metadata, "transcoder_list")[:9]
+        ),
+        folded=not any(node.kind == "head" for node in read.nodes),
+        target=Target(
+            read.nodes[main].index or 0,
+            None,
+            read.nodes[main].position,
+            float(activations[main]),
+            float(probabilities[main]),
+        ),
+        nodes=tuple(read.nodes),
+        edges=edges,
+        bias=activations - edges.sum(1),
+        activations=activations,
+        slopes=slopes,
+        effects=effects,
+        n_candidates=read.n_followed - len(logits),
+        logit_probabilities=_weights(read, probabilities, logits, main),
+    )
+    names = tuple(_text(each.get("clerp") or "", "clerp", LONGEST) for each in read.raw)
+    return Opened(graph, names, _groups(chosen, read))
+
+
+def _weights(
+    read: _Nodes, probabilities: Float[Tensor, " followed"], logits: Sequence[int], main: int
+) -> Float[Tensor, " followed"]:
+    if float(probabilities[list(logits)].sum()) > 0:
+        return probabilities
+    found = torch.zeros_like(probabilities)
+    found[main] = 1.0
+    return found
+
+
+def _edges(read: _Nodes, links: Sequence[Any]) -> Float[Tensor, "followed node"]:
+    edges = torch.zeros(read.n_followed, len(read.nodes), dtype=torch.float64)
+    for link in links:
+        link = _part({"link": link}, "link", dict)
+        ends = [_text(link.get(end), end, LONGEST) for end in ("source", "target")]
+        source, target = map(read.places.get, ends)
+        if source is None or target is None:
+            raise InputError(f"A link of the file goes from {ends[0]!r} to {ends[1]!r}, of which one is no node.")
+        if target >= read.n_followed:
+            raise InputError(
+                f"A link goes into {read.ids[target]!r}, an embedding or error, into which nothing can go."
+            )
+        edges[target, source] = _number(link.get("weight"), "weight")
+    _check_ways(edges)
+    return edges
+
+
+def _check_ways(edges: Float[Tensor, "followed node"]) -> None:
+    """Refuse edges that lead in a circle: a node that feeds itself has no influence that could be counted."""
+    there = edges[:, : len(edges)] != 0
+    left = torch.ones(len(edges), dtype=torch.bool)
+    for _ in range(len(edges)):
+        ready = left & ~(there & left).any(1)
+        if not bool(ready.any()):
+            break
+        left &= ~ready
+    if bool(left.any()):
+        raise InputError("The file's links lead in a circle, so that a node would feed itself. It is no such graph.")
+
+
+def _effects(
+    edges: Float[Tensor, "followed node"], activations: Float[Tensor, " followed"], main: int
+) -> tuple[Float[Tensor, " followed"], Float[Tensor, " node"]]:
+    """What the target moves by with each activation, and what each node gives to it, along the file's edges."""
+    n_followed = len(edges)
+    # A node's slope is what it gives, an activation's worth of it: edges / activation into those whose slope is known.
+    own = torch.where(activations == 0, 1.0, activations)
+    per_unit = edges[:, :n_followed] / own[None, :]
+    start = torch.zeros(n_followed, dtype=torch.float64)
+    start[main] = 1.0
+    slopes = torch.linalg.solve(torch.eye(n_followed, dtype=torch.float64) - per_unit.T, start)
+    effects = slopes @ edges
+    effects[main] = activations[main]
+    return slopes, effects
+
+
+def _groups(chosen: Mapping[str, Any], read: _Nodes) -> tuple[Group, ...]:
+    found = []
+    for each in _list(chosen, "supernodes")[:200]:
+        if isinstance(each, list) and len(each) > 1 and all(isinstance(name, str) for name in each):
+            places = tuple(read.places[name] for name in each[1:] if name in read.places)
+            found.append(Group(each[0][:LONGEST], places))
+    return tuple(found)
+
+
+def _node(raw: Mapping[str, Any], n_tokens: int) -> Node:
+    kind, position = _kind(raw), raw.get("ctx_idx")
+    if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < n_tokens:
+        raise InputError(f"A node's ctx_idx is {position!r}; it has to be one of the {n_tokens} tokens, from 0.")
+    layer = None if kind in ("token", "logit") else _layer(raw)
+    return Node(kind, position, layer, _index(raw, kind))
+
+
+def _kind(raw: Mapping[str, Any]) -> Kind:
+    """What a node is, by its type; a type that is not known is a feature's, or an error's if it says so."""
+    told = _text(raw.get("feature_type"), "feature_type", LONGEST)
+    return KINDS.get(told, "error" if "error" in told else "feature")
+
+
+def _layer(raw: Mapping[str, Any]) -> int:
+    layer = str(raw.get("layer"))
+    if layer == "E":
+        return -1
+    if not (layer.isascii() and layer.isdigit() and len(layer) <= 4):
+        raise InputError(f"A node's layer is {layer[:40]!r}; it has to be 'E' or a whole number.")
+    return int(layer)
+
+
+def _index(raw: Mapping[str, Any], kind: Kind) -> int | None:
+    """The number in an id, layer_number_position; that of a head counts down."""
+    parts = _text(raw.get("node_id"), "node_id", LONGEST).split("_")
+    number = parts[1] if len(parts) == 3 else ""
+    if not (number.lstrip("-").isascii() and number.lstrip("-").isdigit() and len(number) <= 12):
+        return None
+    if kind == "head":
+        return FIRST_HEAD - int(number)
+    return int(number) if int(number) >= 0 else None
+
+
+def _part(raw: Any, name: str, kind: type) -> Any:
+    found = raw.get(name) if isinstance(raw, dict) else None
+    if not isinstance(found, kind):
+        held = type(found).__name__ if found is not None else "nothing"
+        wanted = "an object" if kind is dict else "a list"
+        raise InputError(f"The file holds {held} as {name!r}; a graph of circuit-tracer's has {wanted} there.")
+    return found
+
+
+def _list(raw: Mapping[str, Any], name: str) -> list[Any]:
+    found = raw.get(name)
+    return found if isinstance(found, list) else []
+
+
+def _text(value: Any, name: str, longest: int) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"The file holds {type(value).__name__} as {name}; it has to be text.")
+    return value[:longest]
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or abs(value) > 1e30:
+        raise InputError(f"The file holds {str(value)[:40]!r} as {name}; it has to be a finite number.")
+    return float(value)
+
+
+def _numbers(raw: Sequence[Mapping[str, Any]], name: str) -> Float[Tensor, " n"]:
+    values = [math.nan if each.get(name) is None else _number(each[name], name) for each in raw]
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def _check_number(name: str, number: int, most: int) -> None:
+    if not 1 <= number <= most:
+        raise InputError(f"The file has {number:,} {name}; 1 to {most:,} can be shown. Cut more of the graph away.")

@@ -1,0 +1,147 @@
+"""A graph as circuit-tracer writes one, which Neuronpedia opens: metadata, qParams, nodes and links in one json.
+
+A graph of features with heads folded into its edges is one of circuit-tracer's own kind. Heads' writes and neurons are
+nodes of types that it does not have (`attention head`, `neuron`), which are drawn as features without a page.
+
+Source: circuit-tracer's `frontend/graph_models.py` and `utils/create_graph_files.py`, and Neuronpedia's graph schema.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from headlight.model.graph.graph import Graph, Kind, Node
+from headlight.model.graph.influence import EDGES, NODES, Pruned
+
+TYPES: dict[Kind, str] = {
+    "token": "embedding",
+    "logit": "logit",
+    "feature": "cross layer transcoder",
+    "neuron": "neuron",
+    "head": "attention head",
+    "error": "mlp reconstruction error",
+    "features left out": "mlp features left out, error",
+    "neurons left out": "mlp neurons left out, error",
+    "heads left out": "lorsa error",
+    "edits": "edits, error",
+}
+# What stands in an id where a feature has its number; circuit-tracer's errors have -1.
+REST: dict[Kind, int] = {
+    "error": -1,
+    "features left out": -2,
+    "neurons left out": -3,
+    "heads left out": -4,
+    "edits": -5,
+}
+FIRST_HEAD = -10  # heads count down from here, so that none has a feature's number
+GENERATOR = {"name": "Headlight", "version": "1"}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes (their places) that were put together by hand, under a name."""
+
+    name: str
+    nodes: tuple[int, ...]
+
+
+def graph_json(
+    graph: Graph, pruned: Pruned, groups: Sequence[Group] = (), thresholds: tuple[float, float] = (NODES, EDGES)
+) -> str:
+    """The kept part of a graph as one json; the same graph gives the same text."""
+    n_layers = 1 + max((node.layer for node in graph.nodes if node.layer is not None), default=0)
+    kept = pruned.nodes.nonzero().flatten().tolist()
+    names = {place: node_id(graph.nodes[place], n_layers) for place in kept}
+    cumulative = _cumulative(pruned)
+    nodes = [_node(graph, place, names[place], n_layers, cumulative[place]) for place in kept]
+    links = [
+        {"source": names[source], "target": names[row], "weight": float(graph.edges[row, source])}
+        for row, source in pruned.edges.nonzero().tolist()
+    ]
+    supernodes = [[group.name, *(names[place] for place in group.nodes if place in names)] for group in groups]
+    written = {
+        "metadata": _metadata(graph, thresholds),
+        "qParams": {"pinnedIds": [], "supernodes": supernodes, "linkType": "both", "clickedId": "", "sg_pos": ""},
+        "nodes": nodes,
+        "links": links,
+    }
+    return json.dumps(written, ensure_ascii=False, indent=1)
+
+
+def node_id(node: Node, n_layers: int) -> str:
+    """The id of a node: layer, number and position, as circuit-tracer has them."""
+    match node.kind:
+        case "token":
+            return f"E_{node.index}_{node.position}"
+        case "logit":
+            return f"{n_layers + 1}_{node.index}_{node.position}"
+    return f"{node.layer}_{_number(node)}_{node.position}"
+
+
+def _number(node: Node) -> int:
+    if node.kind in REST:
+        return REST[node.kind]
+    return FIRST_HEAD - (node.index or 0) if node.kind == "head" else (node.index or 0)
+
+
+def _metadata(graph: Graph, thresholds: tuple[float, float]) -> dict[str, Any]:
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{graph.model} {graph.prompt}".lower()).strip("-")[:60] or "graph"
+    return {
+        "slug": slug,
+        "scan": graph.model,
+        "transcoder_list": [graph.dictionary] if graph.dictionary else [],
+        "prompt_tokens": list(graph.texts),
+        "prompt": graph.prompt,
+        "node_threshold": thresholds[0],
+        "schema_version": 1,
+        "info": {"generator": GENERATOR},
+        "generation_settings": {"max_feature_nodes": graph.n_followed - 1},
+        "pruning_settings": {"node_threshold": thresholds[0], "edge_threshold": thresholds[1]},
+        "headlight": {"target": asdict(graph.target), "folded": graph.folded},
+    }
+
+
+def _cumulative(pruned: Pruned) -> list[float]:
+    """For each node the share of influence of all that have at least as much: what circuit-tracer calls influence."""
+    ordered, order = pruned.influence.sort(descending=True)
+    found = pruned.influence.clone()
+    found[order] = ordered.cumsum(0) / max(float(ordered.sum()), 1e-12)
+    return found.tolist()
+
+
+def _node(graph: Graph, place: int, name: str, n_layers: int, cumulative: float) -> dict[str, Any]:
+    node, target = graph.nodes[place], graph.target
+    is_logit = node.kind == "logit"
+    layer = "E" if node.kind == "token" else str(n_layers + 1 if is_logit else node.layer)
+    first, _, last = name.rpartition("_")
+    return {
+        "node_id": name,
+        "feature": _feature(node),
+        "layer": layer,
+        "ctx_idx": node.position,
+        "feature_type": TYPES[node.kind],
+        "token_prob": target.probability if is_logit else 0.0,
+        "is_target_logit": is_logit,
+        "run_idx": 0,
+        "reverse_ctx_idx": 0,
+        "jsNodeId": f"L_{node.index}-{last}" if is_logit else f"{first}-{last}",
+        "clerp": f'Output "{graph.target_text}" (p={target.probability:.3f})' if is_logit else _told(node),
+        "influence": None if is_logit else cumulative,
+        "activation": float(graph.activations[place]) if node.is_followed else None,
+    }
+
+
+def _told(node: Node) -> str:
+    return "" if node.kind in ("feature", "token", "error") else node.name
+
+
+def _feature(node: Node) -> int:
+    """The number under which a node is looked up: Cantor's of layer and number, so that no two layers share one."""
+    if node.kind == "token":
+        return node.position
+    if node.kind not in ("feature", "neuron"):
+        return _number(node)
+    layer, number = node.layer or 0, node.index or 0
+    return (layer + number) * (layer + number + 1) // 2 + number

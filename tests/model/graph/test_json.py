@@ -1,0 +1,218 @@
+"""circuit-tracer's json: ours has what its reader and Neuronpedia's schema ask for, and comes back as it was."""
+
+import json
+from typing import Any
+
+import pytest
+import torch
+
+from headlight.model import Run, run_prompt
+from headlight.model.errors import InputError
+from headlight.model.graph import Aim, graph_of
+from headlight.model.graph.influence import graph_scores, influence, prune, target_weights
+from headlight.model.graph.reading import open_graph
+from headlight.model.graph.writing import Group, graph_json
+from tests.tiny import open_tiny
+
+AIM = Aim(40, None, 5)
+
+# Written by hand after circuit-tracer's Node, Link and Model: two features of a model of two layers, an error of each
+# kind of input, and two logits of which the likelier is the target.
+THEIRS: dict[str, Any] = {
+    "metadata": {
+        "slug": "s",
+        "scan": "gemma-2-2b",
+        "transcoder_list": [],
+        "prompt_tokens": ["<bos>", " a"],
+        "prompt": "<bos> a",
+        "node_threshold": 0.8,
+        "schema_version": 1,
+    },
+    "qParams": {"pinnedIds": [], "supernodes": [["both", "0_7_1", "1_9_1"]], "linkType": "both", "clickedId": ""},
+    "nodes": [
+        {
+            "node_id": "1_9_1",
+            "feature": 64,
+            "layer": "1",
+            "ctx_idx": 1,
+            "feature_type": "cross layer transcoder",
+            "jsNodeId": "1_9-0",
+            "clerp": "a name",
+            "influence": 0.5,
+            "activation": 4.0,
+        },
+        {
+            "node_id": "0_7_1",
+            "feature": 35,
+            "layer": "0",
+            "ctx_idx": 1,
+            "feature_type": "cross layer transcoder",
+            "jsNodeId": "0_7-0",
+            "clerp": "",
+            "influence": 0.3,
+            "activation": 2.0,
+        },
+        {
+            "node_id": "0_-1_1",
+            "feature": -1,
+            "layer": "0",
+            "ctx_idx": 1,
+            "feature_type": "mlp reconstruction error",
+            "jsNodeId": "0_-1-1",
+            "clerp": "",
+            "influence": 0.2,
+            "activation": None,
+        },
+        {
+            "node_id": "E_3_1",
+            "feature": 1,
+            "layer": "E",
+            "ctx_idx": 1,
+            "feature_type": "embedding",
+            "jsNodeId": "E_3-1",
+            "clerp": "",
+            "influence": 0.1,
+            "activation": None,
+        },
+        {
+            "node_id": "3_50_1",
+            "feature": 50,
+            "layer": "3",
+            "ctx_idx": 1,
+            "feature_type": "logit",
+            "token_prob": 0.75,
+            "is_target_logit": True,
+            "jsNodeId": "L_50-1",
+            "clerp": 'Output " b" (p=0.750)',
+        },
+        {
+            "node_id": "3_51_1",
+            "feature": 51,
+            "layer": "3",
+            "ctx_idx": 1,
+            "feature_type": "logit",
+            "token_prob": 0.25,
+            "is_target_logit": False,
+            "jsNodeId": "L_51-1",
+            "clerp": 'Output " c" (p=0.250)',
+        },
+    ],
+    "links": [
+        {"source": "E_3_1", "target": "0_7_1", "weight": 1.5},
+        {"source": "0_7_1", "target": "1_9_1", "weight": 3.0},
+        {"source": "0_-1_1", "target": "1_9_1", "weight": -1.0},
+        {"source": "1_9_1", "target": "3_50_1", "weight": 6.0},
+        {"source": "0_7_1", "target": "3_50_1", "weight": -2.0},
+        {"source": "1_9_1", "target": "3_51_1", "weight": 1.0},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return run_prompt(open_tiny("gpt2-like", tmp_path_factory.mktemp("models")), "one two three one two three one")
+
+
+def test_theirs_is_opened() -> None:
+    opened = open_graph(json.dumps(THEIRS).encode())
+    graph = opened.graph
+    names = [(node.kind, node.layer, node.index, node.position) for node in graph.nodes]
+    assert names == [
+        ("feature", 0, 7, 1),
+        ("feature", 1, 9, 1),
+        ("logit", None, 50, 1),
+        ("logit", None, 51, 1),
+        ("token", None, 3, 1),
+        ("error", 0, None, 1),
+    ]
+    assert opened.names[1] == "a name"
+    assert opened.groups == (Group("both", (0, 1)),)
+    assert graph.target.probability == 0.75
+    assert graph.tokens == ("<bos>", "␣a")
+    assert graph.bias[:2].tolist() == [0.5, 2.0]
+    # Layer 1's feature gives 6 at 4, so 1.5 each; layer 0's gives 3 of these 4 and -2 by itself.
+    assert graph.effects.tolist() == pytest.approx([3 * 1.5 - 2, 6, 4, 0, 1.5 * (2.5 / 2), -1.5])
+    # By hand, by circuit-tracer's rule: shares of each node's inputs, from each logit by its probability.
+    late = 0.75 * 6 / 8 + 0.25
+    early = 0.75 * 2 / 8 + late * 3 / 4
+    assert influence(graph.edges, target_weights(graph)).tolist() == pytest.approx([early, late, 0, 0, early, late / 4])
+    assert graph_scores(graph).replacement == pytest.approx(early / (early + late / 4))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("folded", [True, False])
+def test_ours_comes_back_as_it_was(run: Run, folded: bool) -> None:
+    graph = graph_of(run, AIM, most=25, folded=folded)
+    pruned = prune(graph, 1.0, 1.0)
+    units = tuple(place for place, node in enumerate(graph.nodes) if node.kind == "neuron")[:2]
+    text = graph_json(graph, pruned, [Group("two", units)])
+    opened = open_graph(text.encode())
+    kept = pruned.nodes.nonzero().flatten().tolist()
+    ours = {graph.nodes[place]: place for place in kept}
+    assert set(opened.graph.nodes) == set(ours)
+    places = [ours[node] for node in opened.graph.nodes]
+    rows = places[: opened.graph.n_followed]
+    torch.testing.assert_close(opened.graph.edges, graph.edges[rows][:, places])
+    if folded:  # with heads as nodes a way through one is only their numbers' product
+        torch.testing.assert_close(opened.graph.effects, graph.effects[places], rtol=1e-6, atol=1e-6)
+    assert {opened.graph.nodes[place] for place in opened.groups[0].nodes} == {graph.nodes[place] for place in units}
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_ours_has_what_neuronpedia_asks_for(run: Run) -> None:
+    """What its schema requires, and what its `formatCLTGraphData` reads: a probability in the logit's name, ids."""
+    written = json.loads(graph_json(graph := graph_of(run, AIM, most=25), prune(graph)))
+    assert set(written) == {"metadata", "qParams", "nodes", "links"}
+    assert {"slug", "scan", "prompt_tokens", "prompt"} <= set(written["metadata"])
+    needed = {"node_id": str, "feature": int, "layer": str, "ctx_idx": int, "feature_type": str, "jsNodeId": str}
+    for node in written["nodes"]:
+        assert {name: type(node[name]) for name in needed} == needed
+        assert node["layer"] == "E" or int(node["layer"]) >= 0
+        if node["feature_type"] == "logit":
+            assert float(node["clerp"].split("(p=")[1].split(")")[0]) == pytest.approx(
+                graph.target.probability, abs=1e-3
+            )
+    ids = [node["node_id"] for node in written["nodes"]]
+    told_apart = {(node["layer"], node["feature"], node["ctx_idx"], node["feature_type"]) for node in written["nodes"]}
+    assert len(ids) == len(set(ids)) == len(told_apart)
+    assert {link[end] for link in written["links"] for end in ("source", "target")} <= set(ids)
+
+
+def broken(**changes: Any) -> bytes:
+    """The file with a node's, a link's or a whole part's entry put in place."""
+    raw = json.loads(json.dumps(THEIRS))
+    for name, value in changes.items():
+        part, _, key = name.partition("__")
+        if not key:
+            raw[part] = value
+        elif isinstance(raw[part], list):
+            raw[part][0][key] = value
+        else:
+            raw[part][key] = value
+    return json.dumps(raw).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"[" * 100_000, "cannot be read as JSON"),
+        (b"\xff\xfe", "cannot be read as JSON"),
+        (b"[]", "nothing as 'metadata'"),
+        (broken(nodes=[]), "has 0 nodes"),
+        (broken(nodes=[1]), "holds int as 'node'"),
+        (broken(nodes=[THEIRS["nodes"][0]] * 4001), "4,001 nodes"),
+        (broken(nodes=THEIRS["nodes"] + THEIRS["nodes"][:1]), "Two of the file's nodes"),
+        (broken(nodes=THEIRS["nodes"][:4]), "no node of feature_type 'logit'"),
+        (broken(nodes__ctx_idx=2), "ctx_idx is 2"),
+        (broken(nodes__layer="x" * 1000), "it has to be 'E' or a whole number"),
+        (broken(nodes__activation="3"), "finite number"),
+        (broken(links__weight=1e300), "finite number"),
+        (broken(links__source="nowhere"), "one is no node"),
+        (broken(links__target="E_3_1", links__source="0_7_1"), "into which nothing can go"),
+        (broken(links__source="1_9_1"), "in a circle"),
+        (broken(metadata__prompt=4), "holds int as prompt"),
+    ],
+)
+def test_a_file_that_is_no_graph_is_refused_in_plain_words(content: bytes, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        open_graph(content)
