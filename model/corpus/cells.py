@@ -1,6 +1,6 @@
 """What sums over the cells of a batch's patterns need to know of its tokens, made once for all layers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -9,47 +9,56 @@ from torch import Tensor
 
 from headlight.model.corpus.sequences import Batch
 
-Cells = Int[Tensor, "_"]  # places in a row's pattern, flattened: query * n_keys + key
+QUERIES = 32  # taken at a time of a causal pattern, which see about as many keys
+CACHED = 2**17  # weights that stay in the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Places in the patterns of a batch, row after row, and how many each row has."""
+
+    row: Int[Tensor, " cell"]
+    query: Int[Tensor, " cell"]
+    key: Int[Tensor, " cell"]
+    counts: Int[Tensor, " batch"]
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """A batch's cells that figures add up, row by row, and how many queries have any.
+    """A batch's cells that figures add up, and how many queries of each row have any.
 
     `copies` are keys that hold the query's token before it, `after_copies` the keys behind these, the query itself
     among them. `marks` are the tokens that are punctuation. Queries count from each row's first real token.
     """
 
     lengths: Int[Tensor, " batch"]
-    copies: tuple[Cells, ...]
-    after_copies: tuple[Cells, ...]
+    copies: Cells
+    after_copies: Cells
     n_repeats: Int[Tensor, " batch"]
     marks: Bool[Tensor, "batch pos"]
     n_after_marks: Int[Tensor, " batch"]
 
 
-def facts(batch: Batch, is_mark: Callable[[int], bool]) -> Facts:
-    """What figures need to know of a batch's tokens."""
+def facts(batch: Batch, is_mark: Callable[[int], bool], device: torch.device) -> Facts:
+    """What figures need to know of a batch's tokens; the cells are where the patterns will be."""
     n_pos = batch.tokens.shape[1]
-    found = [_copies(row[:length]) for row, length in zip(batch.tokens, batch.lengths.tolist(), strict=True)]
+    place = torch.arange(n_pos)
+    earlier, real = place < place[:, None], place < batch.lengths[:, None]
+    equal = (batch.tokens[:, :, None] == batch.tokens[:, None]) & earlier & real[:, :, None]
+    row, query, key = (each.to(device) for each in equal.nonzero(as_tuple=True))
+    counts = equal.sum((-2, -1)).to(device)
     marks = torch.zeros(batch.tokens.shape, dtype=torch.bool)
-    for row, sequence in zip(marks, batch.sequences, strict=True):
-        row[: len(sequence.tokens)] = torch.tensor([is_mark(token) for token in sequence.tokens])
+    for each, sequence in zip(marks, batch.sequences, strict=True):
+        each[: len(sequence.tokens)] = torch.tensor([is_mark(token) for token in sequence.tokens])
     first = torch.where(marks.any(-1), marks.int().argmax(-1), n_pos)
     return Facts(
         batch.lengths,
-        copies=tuple(query * n_pos + key for query, key in found),
-        after_copies=tuple(query * n_pos + key + 1 for query, key in found),
-        n_repeats=torch.tensor([len(query.unique()) for query, _ in found]),
+        copies=Cells(row, query, key, counts),
+        after_copies=Cells(row, query, key + 1, counts),
+        n_repeats=equal.any(-1).sum(-1),
         marks=marks,
         n_after_marks=(batch.lengths - 1 - first).clamp(min=0),
     )
-
-
-def _copies(tokens: Int[Tensor, " pos"]) -> tuple[Cells, Cells]:
-    """The queries and keys of all pairs of equal tokens, the key the earlier one."""
-    queries, keys = (tokens[:, None] == tokens).tril(diagonal=-1).nonzero(as_tuple=True)
-    return queries, keys
 
 
 def by_distance(pattern: Float[Tensor, "batch head pos pos"], causal: bool) -> Float[Tensor, "batch head distance"]:
@@ -70,8 +79,41 @@ def by_distance(pattern: Float[Tensor, "batch head pos pos"], causal: bool) -> F
     return sums
 
 
-def sums_over(pattern: Float[Tensor, "batch head pos pos"], cells: tuple[Cells, ...], least: float = 0.0) -> Tensor:
+def sums_over(
+    pattern: Float[Tensor, "batch head pos pos"], cells: Cells, least: float = 0.0
+) -> Float[Tensor, "batch head"]:
     """Each head's weight in some cells of each row of the batch; weights below `least` count for nothing."""
-    rows = pattern.flatten(2)
-    found = [row.index_select(1, chosen) for row, chosen in zip(rows, cells, strict=True)]
-    return torch.stack([torch.where(weights < least, 0, weights).sum(-1) for weights in found])
+    weights = pattern[cells.row, :, cells.query, cells.key]
+    return torch.segment_reduce(torch.where(weights < least, 0, weights), "sum", lengths=cells.counts, axis=0)
+
+
+def entropy_sums(pattern: Float[Tensor, "batch head pos pos"], causal: bool) -> Float[Tensor, "batch head"]:
+    """The entropy of each query's weights (nats), over all queries; 0 log 0 counts as 0.
+
+    Some weights at a time: their logarithms stay in the processor's cache. Of a causal pattern without most of what no
+    query sees.
+    """
+    rows, least = pattern.flatten(0, 1), torch.finfo(pattern.dtype).tiny
+    found = rows.new_zeros(len(rows))
+    for queries, n_keys in _blocks(pattern.shape[-1], causal):
+        seen = rows[:, queries, :n_keys]
+        at_once = max(CACHED // seen[0].numel(), 1)
+        for some, sums in zip(seen.split(at_once), found.split(at_once), strict=True):
+            sums -= some.clamp(min=least).log_().mul_(some).sum((-2, -1))
+    return found.view(pattern.shape[:2])
+
+
+def strongest(
+    pattern: Float[Tensor, "batch head pos pos"], causal: bool
+) -> tuple[Float[Tensor, "batch head later"], Int[Tensor, "batch head later"]]:
+    """Each later query's largest weight without the first column, and its key."""
+    later = pattern[:, :, 1:]
+    found = [later[:, :, queries, 1 : n_keys + 1].max(-1) for queries, n_keys in _blocks(later.shape[-2], causal)]
+    return torch.cat([each.values for each in found], -1), torch.cat([each.indices for each in found], -1) + 1
+
+
+def _blocks(n_pos: int, causal: bool) -> Iterator[tuple[slice, int]]:
+    """The queries of a pattern, some at a time, and how many keys from the first on they see."""
+    for first in range(0, n_pos, QUERIES):
+        last = min(first + QUERIES, n_pos)
+        yield slice(first, last), last if causal else n_pos

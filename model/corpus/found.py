@@ -4,13 +4,13 @@ What two shards have found merges into what both together find. A shard's is com
 are merged in order, so that the bits do not depend on how many workers there were or how often they were stopped.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from headlight.model.config import TransformerConfig
-from headlight.model.corpus.counts import PairSums, TokenSums
+from headlight.model.corpus.counts import Heaviest, of_pairs, of_tokens
 from headlight.model.corpus.effects import Effects
 from headlight.model.corpus.figures import Moments
 from headlight.model.corpus.measures import QUANTITIES
@@ -35,8 +35,8 @@ class Found:
     distances: Float[np.ndarray, "layer head bin"]
     strengths: Int[np.ndarray, "layer head strength"]
     strength_sums: Float[np.ndarray, "layer head"]
-    tokens: TokenSums
-    pairs: PairSums
+    tokens: Heaviest
+    pairs: Heaviest
     samples: Samples
     effects: Effects
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
@@ -51,8 +51,8 @@ class Found:
             distances=np.zeros((*heads, len(DISTANCES) - 1)),
             strengths=np.zeros((*heads, BINS), np.int64),
             strength_sums=np.zeros(heads),
-            tokens=TokenSums.none(*heads),
-            pairs=PairSums.none(cfg.d_vocab),
+            tokens=of_tokens(cfg.d_vocab),
+            pairs=of_pairs(cfg.d_vocab),
             samples=Samples(*heads, settings.intervals, settings.top, settings.others),
             effects=Effects(settings.ablate),
         )
@@ -68,7 +68,7 @@ class Found:
         self.distances += later.distances
         self.strengths += later.strengths
         self.strength_sums += later.strength_sums
-        self.tokens.add(later.tokens)
+        self.tokens.add(later.tokens.keys, later.tokens.weights)
         self.pairs.add(later.pairs.keys, later.pairs.weights)
         self.samples.merge(later.samples)
         self.effects.merge(later.effects)
@@ -84,12 +84,13 @@ class Found:
             "distances": self.distances,
             "strengths": self.strengths,
             "strength_sums": self.strength_sums,
-            "token_ids": self.tokens.ids,
+            "token_keys": self.tokens.keys,
             "token_weights": self.tokens.weights,
+            "pair_keys": self.pairs.keys,
+            "pair_weights": self.pairs.weights,
             "counts": np.array([self.counts[name] for name in COUNTED]),
             "skipped": of_texts([text for pair in self.skipped for text in pair]),
             **{name: np.array(number) for name, number in also.items()},
-            **self.pairs.arrays(),
             **self.samples.arrays(),
             **self.effects.arrays(),
         }
@@ -109,8 +110,8 @@ class Found:
             arrays["distances"],
             arrays["strengths"],
             arrays["strength_sums"],
-            TokenSums(arrays["token_ids"], arrays["token_weights"]),
-            PairSums(cfg.d_vocab, arrays["pair_keys"], arrays["pair_weights"]),
+            replace(nothing.tokens, keys=arrays["token_keys"], weights=arrays["token_weights"]),
+            replace(nothing.pairs, keys=arrays["pair_keys"], weights=arrays["pair_weights"]),
             nothing.samples.fill(arrays),
             nothing.effects.fill(arrays),
             dict(zip(COUNTED, arrays["counts"].tolist(), strict=True)),

@@ -1,5 +1,6 @@
 """What is gathered of a shard's patterns beside the figures: histograms, tokens, pairs and sequences to keep."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,7 +8,7 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from headlight.model.corpus.counts import LEAST_IN_PAIR, TokenSums
+from headlight.model.corpus.counts import LEAST_IN_PAIR
 from headlight.model.corpus.found import BINS, DISTANCES, Found
 from headlight.model.corpus.measures import Attended
 from headlight.model.corpus.samples import DIGITS, Bars, Sample
@@ -23,9 +24,9 @@ class Gatherer:
         self, found: Found, settings: ScanSettings, warm: Warm, bars: Bars, sequences: Sequence[CutSequence]
     ) -> None:
         self._found, self._settings, self._warm, self._bars = found, settings, warm, bars
-        ids = sorted({token for sequence in sequences for token in sequence.tokens})
-        n_layers, n_heads = found.strength_sums.shape
-        self._n_heads, self._tokens = n_heads, TokenSums.none(n_layers, n_heads, ids)
+        n_layers, self._n_heads = found.strength_sums.shape
+        self._ids = np.array(sorted({token for sequence in sequences for token in sequence.tokens}), np.int64)
+        self._tokens = np.zeros((2, n_layers, self._n_heads, len(self._ids)))
         self._pairs: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, " _"]]] = []
 
     def of(self, batch: Batch) -> "_OfBatch":
@@ -34,7 +35,9 @@ class Gatherer:
 
     def finish(self) -> None:
         """Put together what was collected apart."""
-        self._found.tokens.add(self._tokens)
+        rows = np.arange(math.prod(self._tokens.shape[:-1])).reshape(-1, 1)
+        keys, sums = self._found.tokens.key(rows, self._ids).ravel(), self._tokens.ravel()
+        self._found.tokens.add(keys[sums > 0], sums[sums > 0])
         if self._pairs:
             keys, weights = (np.concatenate(each) for each in zip(*self._pairs, strict=True))
             self._found.pairs.add(keys, weights)
@@ -43,10 +46,8 @@ class Gatherer:
     def distances(self, seen: Attended) -> None:
         """Weight by distance."""
         sums = seen.by_distance.double().sum(0).cpu().numpy()
-        place = np.searchsorted(DISTANCES, np.arange(sums.shape[-1]), side="right") - 1
-        place = place.clip(max=len(DISTANCES) - 2)
-        for bin_ in np.unique(place):
-            self._found.distances[seen.layer, :, bin_] += sums[:, place == bin_].sum(-1)
+        begins = [place for place in DISTANCES[:-1] if place < sums.shape[-1]]
+        self._found.distances[seen.layer, :, : len(begins)] += np.add.reduceat(sums, begins, axis=-1)
 
     def strengths(self, layer: int, strengths: Float[np.ndarray, "batch head"]) -> None:
         """How strong the batch's sequences are."""
@@ -57,13 +58,13 @@ class Gatherer:
 
     def tokens(self, seen: Attended, batch: Batch) -> None:
         """Weight by the query's and by the key's token, the first row and column left out."""
-        place = np.searchsorted(self._tokens.ids, batch.tokens.numpy()[:, 1:]).clip(max=len(self._tokens.ids) - 1)
+        place = np.searchsorted(self._ids, batch.tokens.numpy()[:, 1:]).clip(max=len(self._ids) - 1)
         from_query = seen.pattern[:, :, 1:, 1:].sum(-1)
         for side, weights in enumerate((from_query, seen.to_key[..., 1:] - seen.pattern[:, :, 0, 1:])):
             of_heads = weights.double().cpu().numpy()
             for head in range(self._n_heads):
-                sums = np.bincount(place.ravel(), of_heads[:, head].ravel(), len(self._tokens.ids))
-                self._tokens.weights[side, seen.layer, head] += sums
+                sums = np.bincount(place.ravel(), of_heads[:, head].ravel(), len(self._ids))
+                self._tokens[side, seen.layer, head] += sums
 
     def pairs(self, seen: Attended, batch: Batch) -> None:
         """The pair of each query and the key with its largest weight."""
@@ -71,7 +72,8 @@ class Gatherer:
         weights, keys = seen.strongest[row, head, query], seen.strongest_key[row, head, query]
         row, head, query, keys, weights = (each.cpu() for each in (row, head, query, keys, weights))
         of_query, of_key = batch.tokens[row, query + 1].numpy(), batch.tokens[row, keys].numpy()
-        numbers = self._found.pairs.key(seen.layer * self._n_heads + head.numpy(), of_query, of_key)
+        pair = of_query * self._found.tokens.size + of_key
+        numbers = self._found.pairs.key(seen.layer * self._n_heads + head.numpy(), pair)
         self._pairs.append((numbers, weights.double().numpy()))
 
     def samples(self, seen: Attended, batch: Batch, strengths: Float[np.ndarray, "batch head"]) -> None:

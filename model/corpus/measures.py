@@ -14,8 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.analysis import attention
-from headlight.model.corpus.cells import by_distance, facts, sums_over
+from headlight.model.corpus.cells import by_distance, entropy_sums, facts, strongest, sums_over
 from headlight.model.corpus.sequences import Batch
 from headlight.model.hooks import Look, Tap
 from headlight.model.layers.parameters import widened
@@ -75,9 +74,9 @@ class Measuring(Tap):
     def __init__(self, model: Transformer, batch: Batch, is_mark: Callable[[int], bool], gather: Gather) -> None:
         cfg = model.cfg
         self._model, self._batch, self._gather = model, batch, gather
-        self._facts, self._causal = facts(batch, is_mark), cfg.attention_dir == "causal"
+        self._device, self._causal = model.embed.W_E.device, cfg.attention_dir == "causal"
+        self._facts = facts(batch, is_mark, self._device)
         self.sums = np.zeros((len(batch.tokens), cfg.n_layers, cfg.n_heads, len(QUANTITIES)))
-        self._device = model.embed.W_E.device
         self._real = (torch.arange(batch.tokens.shape[1]) < batch.lengths[:, None]).to(self._device)
         self._stream = self._values = self._writes = torch.empty(0)
         self._scale: Tensor | None = None
@@ -115,10 +114,9 @@ class Measuring(Tap):
     def _attended(self, layer: int, pattern: Float[Tensor, "batch head pos pos"]) -> None:
         for row, length in zip(pattern, self._batch.lengths.tolist(), strict=True):
             row[:, length:] = 0  # what padding attends to, which nothing reads: in place, for a copy would be as large
-        largest, key = pattern[:, :, 1:, 1:].max(-1)
         apart = by_distance(pattern, self._causal)
         to_key, distance = self._columns(pattern)
-        seen = Attended(layer, pattern, apart, to_key, largest, key + 1)
+        seen = Attended(layer, pattern, apart, to_key, *strongest(pattern, self._causal))
         self._add(layer, self._figures(seen, distance))
         self._gather(seen)
 
@@ -137,17 +135,14 @@ class Measuring(Tap):
         place = torch.arange(apart.shape[-1], device=apart.device, dtype=torch.float64)
         before = self._before(pattern, seen.to_key)
         marked = known.marks.to(pattern)[:, None]
-        copies, after = (
-            tuple(cells.to(pattern.device) for cells in each) for each in (known.copies, known.after_copies)
-        )
         return {
             "self": apart[..., 0],
             "previous": self._previous(pattern, apart),
-            "entropy": torch.stack([attention.entropy(row).values.sum(-1) for row in pattern]),
+            "entropy": entropy_sums(pattern, self._causal),
             "distance": apart @ place,
             "squared_distance": apart @ place**2,
-            "induction": sums_over(pattern, after, LEAST_INDUCTION),
-            "duplicate": sums_over(pattern, copies),
+            "induction": sums_over(pattern, known.after_copies, LEAST_INDUCTION),
+            "duplicate": sums_over(pattern, known.copies),
             "first": seen.to_key[..., 0] - pattern[..., 0, 0],
             "punctuation": (before * marked).sum(-1),
             "written": (seen.to_key * self._values).sum(-1),

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+LEAST_FILLED, LEAST_BATCH = 3 / 4, 1 / 8  # of a batch's width, and of its tokens: measured on documents of all lengths
 SHORTEST = 2  # tokens, of which the second has something to look at
 MOST_CUT = 2**20  # sequences of one document, which a sequence's number has room for
 
@@ -62,11 +63,22 @@ class Batch:
     mask: Int[Tensor, "batch pos"] | None
 
 
-def batches(sequences: Sequence[CutSequence], size: int) -> Iterator[Batch]:
-    """The sequences in batches of so many, long ones first, so that little is padded."""
-    in_order = sorted(sequences, key=lambda sequence: -len(sequence.tokens))
-    for first in range(0, len(in_order), size):
-        yield batch(in_order[first : first + size])
+def batches(sequences: Sequence[CutSequence], n_tokens: int) -> Iterator[Batch]:
+    """The sequences in batches of at most so many tokens with their padding, the long ones first.
+
+    A batch ends earlier where the next sequence would be padded much, unless that leaves too few to be worth a pass.
+    """
+    some: list[CutSequence] = []
+    for sequence in sorted(sequences, key=lambda sequence: -len(sequence.tokens)):
+        if some:
+            widest = len(some[0].tokens)
+            is_short = len(sequence.tokens) < LEAST_FILLED * widest and len(some) * widest >= LEAST_BATCH * n_tokens
+            if is_short or (len(some) + 1) * widest > n_tokens:
+                yield batch(some)
+                some = []
+        some.append(sequence)
+    if some:
+        yield batch(some)
 
 
 def batch(sequences: Sequence[CutSequence]) -> Batch:

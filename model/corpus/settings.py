@@ -20,7 +20,7 @@ class ScanSettings:
     length: int = _about(256, "tokens of a sequence, cut to the model's context", 2)
     bos: bool = _about(True, "whether each sequence begins with the tokenizer's beginning token, if it has one")
     documents: int = _about(0, "how many documents are read; 0 reads all")
-    batch: int = _about(8, "sequences that go through the model side by side", 1, 4096)
+    batch: int = _about(8, "full sequences that go through the model side by side; of short ones more", 1, 4096)
     shard: int = _about(32, "documents that are computed and stored as one", 1, 100_000)
     warmup: int = _about(256, "sequences that buckets and mean outputs are taken from, before all else", 1)
     intervals: int = _about(5, "buckets of strength that sequences are sampled from", 1, 100)
@@ -41,6 +41,10 @@ class ScanSettings:
             if "least" in about and not about["least"] <= given <= about["most"]:
                 flag = f"--{each.name.replace('_', '-')}"
                 raise ConfigError(f"{flag} is {given}; it can be from {about['least']:g} to {about['most']:,}.")
+
+    def n_at_once(self, n_ctx: int) -> int:
+        """How many tokens a batch has at most, in a model with so much context."""
+        return self.batch * min(self.length, n_ctx)
 
     def told(self) -> dict[str, Any]:
         """Every setting by its name."""

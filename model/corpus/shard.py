@@ -1,8 +1,9 @@
 """One shard of a corpus: some documents, computed by one worker from the first to the last figure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import torch
@@ -20,8 +21,10 @@ from headlight.model.corpus.sequences import CutSequence, batches, cut, lot
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.warm import Warm, warm_up
 from headlight.model.errors import InputError
+from headlight.model.kernels.backend import settled
 from headlight.model.loading import load
 from headlight.model.run import tokenizer_of
+from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
 
 
@@ -57,17 +60,25 @@ class Worker:
 
     def __call__(self, job: Job) -> bytes:
         """What a shard gives, as a file."""
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # the order of sums, and with it their last bits, is the same wherever shards run
-        try:
+        with _same_bits():
             if job.warm is None or job.bars is None:
                 texts = _read(self.model, job.documents, self._settings)[0]
                 return warm_up(
                     self.model, [each for cuts in texts.values() for each in cuts], self._settings
                 ).to_bytes()
             return scan_shard(self.model, job, job.warm, job.bars, self._settings).to_bytes()
-        finally:
-            torch.set_num_threads(threads)
+
+
+@contextmanager
+def _same_bits() -> Iterator[None]:
+    """The order of sums, and with it their last bits, is the same wherever shards of a scan run on a machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with settled():
+            yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def scan_shard(model: Transformer, job: Job, warm: Warm, bars: Bars, settings: ScanSettings) -> Found:
@@ -114,15 +125,20 @@ def _read(
     return cuts, skipped
 
 
+@lru_cache(2**18)  # the tokens of a vocabulary, from one shard to the next
+def _is_mark(tokenizer: Tokenizer, token: int) -> bool:
+    return is_punctuation(tokenizer.to_string(token))
+
+
 def _measured(
     model: Transformer, cuts: dict[int, list[CutSequence]], warm: Warm, bars: Bars, settings: ScanSettings
 ) -> tuple[Found, dict[int, Float[np.ndarray, "layer head quantity"]]]:
     """What is found in some documents' sequences, and each document's sums."""
     found, sequences = Found.nothing(model.cfg, settings), [each for rows in cuts.values() for each in rows]
     gatherer, tokenizer = Gatherer(found, settings, warm, bars, sequences), tokenizer_of(model)
-    is_mark = cache(lambda token: is_punctuation(tokenizer.to_string(token)))
+    is_mark = partial(_is_mark, tokenizer)
     sums = {document: np.zeros_like(found.moments.totals) for document in cuts}
-    for batch in batches(sequences, settings.batch):
+    for batch in batches(sequences, settings.n_at_once(model.cfg.n_ctx)):
         measured = measure(model, batch, is_mark, gatherer.of(batch))
         for sequence, each in zip(batch.sequences, measured, strict=True):
             sums[sequence.document] += each

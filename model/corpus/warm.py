@@ -60,7 +60,7 @@ def warm_up(model: Transformer, sequences: Sequence[CutSequence], settings: Scan
     cfg = model.cfg
     strengths, sums = np.zeros((0, cfg.n_layers, cfg.n_heads)), np.zeros((cfg.n_layers, cfg.n_heads, cfg.d_value or 0))
     device, n_positions = model.embed.W_E.device, 0
-    for batch in batches(sequences, settings.batch):
+    for batch in batches(sequences, settings.n_at_once(cfg.n_ctx)):
         tap = _Warming(model, batch)
         mask = None if batch.mask is None else batch.mask.to(device)
         with torch.inference_mode():

@@ -162,12 +162,13 @@ def _head(
 ) -> dict[str, Any]:
     samples = list(found.samples.of_head(layer, head))
     strengths, n_top = found.strengths[layer, head], settings.top_tokens
-    n_sequences = int(strengths.sum())
+    n_sequences, n_heads = int(strengths.sum()), found.strength_sums.size
+    number = layer * found.strength_sums.shape[1] + head
     mean = float(found.strength_sums[layer, head] / n_sequences) if n_sequences else math.nan
     query, key = (
         [
             {"token": text, "weight": _rounded(weight)}
-            for text, weight in _texts(tokenizer, found.tokens.top(side, layer, head, n_top))
+            for text, weight in _texts(tokenizer, found.tokens.top(side * n_heads + number, n_top))
         ]
         for side in range(2)
     )
@@ -179,7 +180,7 @@ def _head(
         },
         "top_query_tokens": query,
         "top_key_tokens": key,
-        "top_pairs": _pairs(found, tokenizer, layer * found.strengths.shape[1] + head, n_top),
+        "top_pairs": _pairs(found, tokenizer, number, n_top),
         "histogram": {
             "bin_edges": [round(edge / BINS, 4) for edge in range(BINS + 1)],
             "bin_values": strengths.tolist(),
@@ -210,7 +211,7 @@ def _texts(tokenizer: Tokenizer, top: list[tuple[int, float]]) -> Iterator[tuple
 
 
 def _pairs(found: Found, tokenizer: Tokenizer, head: int, count: int) -> list[dict[str, Any]]:
-    top = found.pairs.top(head, count)
+    top = [(*divmod(pair, found.tokens.size), weight) for pair, weight in found.pairs.top(head, count)]
     queries = tokenizer.to_str_tokens([query for query, _, _ in top])
     keys = tokenizer.to_str_tokens([key for _, key, _ in top])
     return [

@@ -9,7 +9,8 @@ process, slows small products down, and permits bfloat16's error on processors w
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -92,6 +93,20 @@ def force(name: str | None) -> None:
         )
     with _lock:
         _forced, _in_use = name, None
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """Use one that no measured speed decides, and with that no load on the machine: the last of the exact ones.
+
+    Several processes so come to the same bits on one machine, and one does tomorrow.
+    """
+    before = _forced
+    force([each.name for each in measured() if each.error <= ERROR_BOUND or each.multiply is default][-1])
+    try:
+        yield
+    finally:
+        force(before)
 
 
 def measure(candidates: Sequence[tuple[str, Multiply]], device: str = "cpu") -> tuple[Backend, ...]:

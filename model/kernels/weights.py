@@ -17,6 +17,7 @@ from headlight.model.kernels.backend import backend, default
 # Where the other ways were measured to be faster than a plain matrix product, on an AMD EPYC with torch 2.13:
 FEW = 4  # rows of x; for 8 they are as fast
 LARGE = 2**18  # elements of a matrix; a smaller one stays in the processor's cache
+MANY = 2**23  # elements of a matrix times rows of x, from which a smaller one is worth it too
 WIDEST = 2**14  # columns of a matrix that is read by rows
 BLOCK = 64  # rows of a matrix taken at a time, which stay in the cache while all rows of x use them
 WIDE_BLOCK = 128  # rows taken at a time of a transposed matrix, whose columns lie side by side
@@ -30,15 +31,16 @@ def product(
 ) -> Float[Tensor, "..."]:
     """`einsum(x, W, equation) + b`, where that sums over x's last axes and puts W's other axes in their place.
 
-    In inference mode on the CPU, x times a large matrix comes to the same float32 sums another way: their terms are
-    added in another order, so that they differ by rounding. Where derivatives may be asked for it is einsum.
+    In inference mode on the CPU, x times a large matrix, or many rows times a smaller one, comes to the same float32
+    sums another way: their terms are added in another order, so that they differ by rounding. Where derivatives may be
+    asked for it is einsum.
     """
     if W.dtype != x.dtype:
         return _widened(x, W, equation, b)
     order, n_summed = _axes(equation)
     rows = x.shape[: x.ndim - n_summed]
     n_rows = rows.numel()
-    matrix = _matrix(W.permute(order), n_summed) if n_rows and _is_large_constant(W) else None
+    matrix = _matrix(W.permute(order), n_summed) if n_rows and _is_large_constant(W, n_rows) else None
     if matrix is None:
         out = einsum(x, W, equation)
         return out if b is None else out + b
@@ -102,11 +104,11 @@ def _axes(equation: str) -> tuple[tuple[int, ...], int]:
     return tuple(map(of_W.index, summed + kept)), len(summed)
 
 
-def _is_large_constant(W: Tensor) -> bool:
+def _is_large_constant(W: Tensor, n_rows: int) -> bool:
     """Whether W is float32 on the CPU, worth some steps around its product, and nothing that derivatives go to."""
-    return (
-        torch.is_inference_mode_enabled() and W.numel() >= LARGE and W.dtype == torch.float32 and W.device.type == "cpu"
-    )
+    if not torch.is_inference_mode_enabled() or W.dtype != torch.float32 or W.device.type != "cpu":
+        return False
+    return W.numel() >= LARGE or n_rows * W.numel() >= MANY
 
 
 def _matrix(W: Float[Tensor, "..."], n_summed: int) -> Float[Tensor, "d_in d_out"] | None:

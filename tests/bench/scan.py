@@ -1,28 +1,39 @@
 """How fast a corpus is scanned, by one worker and two of each engine, beside a loop over transformers (`bench-scan`).
 
 Rates are those of the second half, when everything is open and most buckets are full, as in a long scan. No head is
-ablated, which the loop does not do either; it computes HeadVis's six figures alone.
+ablated, which the loop does not do either. The loop adds up figures alone: HeadVis's six, and all eleven of a scan.
+
+What one thread of this process does is also given by the processor's time, which what else the machine does changes
+little; by that the scan stands beside the loop.
 """
 
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
 import torch
 
 from headlight.model import load
+from headlight.model.analysis.detectors import is_punctuation
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Engine, Here, Processes
 from headlight.model.corpus.scan import Progress, Scan
-from headlight.model.corpus.sequences import CutSequence, batches, cut
+from headlight.model.corpus.sequences import Batch, batches, cut
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
+from headlight.model.run import tokenizer_of
 from headlight.model.training.recipes.scans import held_out
+from headlight.model.transformer import Transformer
+from tests.bench.loop import Loop
+from tests.places import MINI
 
-SETTINGS = ScanSettings(length=256, shard=16, ablate=0, warmup=32)
+SETTINGS = ScanSettings(length=256, ablate=0, warmup=32)
+GPT2 = "GPT-2-small's shape"  # random weights: what a scan costs does not depend on them
+DOCUMENTS = {"mini": 640, "mini-llama": 640, GPT2: 96}
 
 
 def _ray(worker: Worker, count: int) -> Engine:
@@ -37,86 +48,85 @@ ENGINES: dict[str, Callable[[Worker, int], Engine]] = {
 }
 
 
-def scanned(model: str, corpus: Path, engine: str, workers: int) -> float:
-    """Documents a second."""
-    times: list[tuple[float, int]] = []
+def scanned(model: str, corpus: Path, engine: str, workers: int) -> tuple[float, float]:
+    """Documents a second: by the clock, and of this process's processor time."""
+    times: list[tuple[float, float, int]] = []
 
     def note(progress: Progress) -> None:
         if progress.warming is None:
-            times.append((time.perf_counter(), progress.documents))
+            times.append((time.perf_counter(), time.process_time(), progress.documents))
 
     made = ENGINES[engine](Worker(model, SETTINGS), workers)
     with tempfile.TemporaryDirectory() as folder:
         Scan(load(model), open_corpus(str(corpus)), SETTINGS, Path(folder)).run(made, note)
     made.close()
-    (began, before), (ended, after) = times[len(times) // 2], times[-1]
-    return (after - before) / (ended - began)
+    (began, began_own, before), (ended, ended_own, after) = times[len(times) // 2], times[-1]
+    return (after - before) / (ended - began), (after - before) / (ended_own - began_own)
 
 
-def looped(model: str, corpus: Path, most: int) -> float:
-    """Documents a second of a plain loop over transformers with all attentions."""
-    from transformers import AutoModelForCausalLM
-
+def looped(model: str, corpus: Path, only_six: bool) -> float:
+    """Documents a second of the processor of a plain loop over transformers with all attentions."""
     own = load(model)
     assert own.source is not None
-    theirs = AutoModelForCausalLM.from_pretrained(own.source.path, attn_implementation="eager").eval()
-    documents = list(islice(open_corpus(str(corpus)).documents(), most))
-    began = time.perf_counter()
-    rows = [
-        each
-        for document in documents
-        for each in cut(document.index, "", own.to_tokens(document.text or "")[0].tolist(), SETTINGS.length, 0)
-    ]
-    sums = torch.zeros(own.cfg.n_layers, 6, own.cfg.n_heads)
-    for batch in batches(rows, SETTINGS.batch):
-        with torch.inference_mode():
-            mask = torch.ones_like(batch.tokens) if batch.mask is None else batch.mask
-            attentions = theirs(batch.tokens, attention_mask=mask, output_attentions=True, use_cache=False).attentions
-            for layer, pattern in enumerate(attentions):
-                sums[layer] += _six(pattern, mask.bool(), batch.sequences)
-    return len(documents) / (time.perf_counter() - began)
+    tokenizer = tokenizer_of(own)
+    loop = Loop(str(own.source.path), cache(lambda token: is_punctuation(tokenizer.to_string(token))), only_six)
+    count, began = open_corpus(str(corpus)).count(None) or 1, time.process_time()
+    for batch in _batches(own, corpus):
+        loop.add(batch)
+    return count / (time.process_time() - began)
 
 
-def _six(pattern: torch.Tensor, real: torch.Tensor, rows: "list[CutSequence]") -> torch.Tensor:
-    """HeadVis's figures of one layer, each in one plain expression."""
-    shown = pattern.masked_fill(~(real[:, None, :, None] & real[:, None, None, :]), 0)
-    place = torch.arange(pattern.shape[-1])
-    apart = (place[:, None] - place).abs().float()
-    induction = torch.zeros(pattern.shape[1])
-    for weights, row in zip(shown, rows, strict=True):
-        tokens = torch.tensor(row.tokens)
-        query, key = (tokens[:, None] == tokens).tril(-1).nonzero(as_tuple=True)
-        found = weights[:, query, key + 1]
-        induction += found.masked_fill(found < 0.01, 0).sum(-1)
-    return torch.stack(
-        [
-            shown.diagonal(dim1=-2, dim2=-1).sum((0, 2)),
-            shown.diagonal(-1, -2, -1).sum((0, 2)),
-            -(shown * shown.clamp(min=1e-38).log()).sum((0, 2, 3)),
-            (shown * apart).sum((0, 2, 3)),
-            (shown * apart.square()).sum((0, 2, 3)),
-            induction,
-        ]
-    )
+def _batches(model: Transformer, corpus: Path) -> Iterator[Batch]:
+    documents = open_corpus(str(corpus)).documents()
+    while some := list(islice(documents, SETTINGS.shard)):
+        tokens = [(each.index, model.to_tokens(each.text or "")[0].tolist()) for each in some]
+        rows = [each for index, row in tokens for each in cut(index, "", row, SETTINGS.length, None)]
+        yield from batches(rows, SETTINGS.n_at_once(model.cfg.n_ctx))
+
+
+def table(name: str, model: str, corpus: Path, engines: list[str]) -> None:
+    """Print a model's rows."""
+    _, alone = scanned(model, corpus, "processes", 1)
+    for engine in engines:
+        one, two = (scanned(model, corpus, engine, workers)[0] for workers in (1, 2))
+        print(f"| {name} | {engine}, 1 worker | {one:.1f} | |", flush=True)
+        print(f"| {name} | {engine}, 2 workers | {two:.1f} | {two / one / 2:.2f} of linear |", flush=True)
+    print(f"| {name} | 1 thread, by the processor's time | {alone:.1f} | |", flush=True)
+    if load(model).cfg.positional_embedding_type == "standard":  # the loop is written for GPT-2
+        for what, only_six in (("all eleven", False), ("HeadVis's six", True)):
+            rate = looped(model, corpus, only_six)
+            told = f"the scan is {alone / rate:.2f} times as fast"
+            print(f"| {name} | the loop, {what} figures, the same way | {rate:.1f} | {told} |", flush=True)
+
+
+def gpt2_shaped(folder: Path) -> None:
+    """Write a random GPT-2 with mini's tokenizer."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    GPT2LMHeadModel(GPT2Config()).save_pretrained(folder)
+    for path in MINI.glob("tokenizer*.json"):
+        (folder / path.name).write_bytes(path.read_bytes())
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="make bench-scan", description=__doc__)
-    parser.add_argument("--model", default="mini")
-    parser.add_argument("--documents", type=int, default=800)
+    parser.add_argument("--models", nargs="*", default=list(DOCUMENTS), choices=list(DOCUMENTS))
+    parser.add_argument("--documents", type=int, help="how many, in place of each model's own number")
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
     given = parser.parse_args()
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = Path(folder) / "documents.csv"
-        texts = list(islice(held_out(), given.documents))
-        corpus.write_text("text\n" + "".join('"' + text.replace('"', '""') + '"\n' for text in texts), encoding="utf-8")
-        print(f"| {given.model}, {len(texts)} documents | documents a second | of linear |\n|---|--:|--:|")
-        for engine in given.engines:
-            one, two = (scanned(given.model, corpus, engine, workers) for workers in (1, 2))
-            print(f"| {engine}, 1 worker | {one:.1f} | |\n| {engine}, 2 workers | {two:.1f} | {two / one / 2:.2f} |")
-        print(f"| transformers, output_attentions, 1 thread | {looped(given.model, corpus, given.documents):.1f} | |")
+    print("| model | | documents a second | |\n|---|---|--:|---|")
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        for name in given.models:
+            texts = list(islice(held_out(), given.documents or DOCUMENTS[name]))
+            rows = "".join('"' + text.replace('"', '""') + '"\n' for text in texts)
+            corpus = folder / "documents.csv"
+            corpus.write_text(f"text\n{rows}", encoding="utf-8")
+            if name == GPT2:
+                gpt2_shaped(folder / "gpt2")
+            table(name, str(folder / "gpt2") if name == GPT2 else name, corpus, given.engines)
 
 
 if __name__ == "__main__":

@@ -124,3 +124,14 @@ def test_a_matrix_with_gaps_is_not_given_to_onednn(monkeypatch: pytest.MonkeyPat
     for matrix in (W, W[:, :10], W.T.contiguous().T, W[:, ::2]):
         torch.testing.assert_close(onednn(x, matrix, None), x @ matrix)
     assert [tuple(matrix.stride()) for matrix in asked] == [(30, 1), (30, 2)]
+
+
+@pytest.mark.usefixtures("measured_anew")
+def test_what_is_settled_no_speed_decides_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    for own, other in ((100.0, 200.0), (200.0, 100.0)):
+        found = (Backend("own", default, 1e-6, own), Backend("other", onednn, 1e-6, other))
+        monkeypatch.setattr(taken, "_measured", (*found, Backend("wrong", as_bfloat16, 3e-3, 900.0)))
+        force(None)
+        with taken.settled():
+            assert backend().name == "other"
+        assert backend().name == max(found, key=attrgetter("gflops")).name

@@ -183,6 +183,7 @@ def test_what_has_no_other_way_is_left_to_the_backend(name: str, monkeypatch: py
                 (normal(1, 1, 16), normal(16, 2**15)),  # wide
                 (normal(1, 1, 1024), normal(256, 1024).T),  # columns, fewer than rows
                 (normal(3, 7, 1024)[:, ::2], normal(256, 1024).T),
+                (normal(2, 256, 128), normal(128, 128)),  # small, but many rows
             ]:
                 b = normal(W.shape[1])
                 assert_is_einsum(product(x, W, PLAIN), x, W, PLAIN)
