@@ -11,7 +11,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier teaching card card-classifier
+.PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier fit-lens lens-card teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -92,6 +92,14 @@ train-translate: setup
 
 train-classifier: setup
 	$(PY) -m headlight.model.training.recipes.classify
+
+fit-lens: setup # or goes on from its checkpoints
+	@test -n "$(MODEL)" || { echo "Say which: make fit-lens MODEL=mini"; exit 2; }
+	$(PY) -m headlight.model.training.recipes.lenses "$(MODEL)" $(ARGS)
+
+lens-card: setup # the figures of lenses that are there, measured again
+	@test -n "$(MODEL)" || { echo "Say which: make lens-card MODEL=mini"; exit 2; }
+	$(PY) -m headlight.model.training.recipes.lenses "$(MODEL)" --card $(ARGS)
 
 teaching: setup
 	$(PY) -m headlight.model.training.recipes.teaching

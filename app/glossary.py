@@ -87,6 +87,33 @@ TERMS = {
         "The logit lens: what the model would predict if it stopped after this layer. The residual stream there is "
         "read by the final LayerNorm and the unembedding."
     ),
+    "lens_kind": (
+        "What carries a layer's state to the end before it is read. Logit: nothing, it is read as it is. Tuned: an "
+        "affine map for each layer, trained to say what the model will say. Jacobian: the mean effect of the layer's "
+        "state on the final one."
+    ),
+    "lens_from": (
+        "The folder or hub name of a published or fitted lens, or a Jacobian lens's .pt file; empty for the one beside "
+        "the model. For a space: spaces/owner/name/folder."
+    ),
+    "lens_tuned": (
+        "The tuned lens (Belrose et al. 2023): an affine map for each layer, trained so that the final LayerNorm and "
+        "the unembedding read from its result what the model will predict in the end. It can know more than the layer "
+        "itself uses."
+    ),
+    "lens_jacobian": (
+        "The Jacobian lens: the layer's state times the mean Jacobian of the final stream, of this position and all "
+        "later ones, with respect to it; a mean over positions and prompts. To first order, what the state "
+        "will have done to the end of the stream."
+    ),
+    "patchscope": (
+        "Patchscopes (Ghandeharioun et al. 2024): the chosen state takes the place of a state of another prompt, and "
+        "what the model then says tells what the state holds. The default prompt asks it to repeat what it is given."
+    ),
+    "scope_prompt": "The prompt that the state is put into. Leave it empty for the one that asks to repeat.",
+    "scope_position": "The token of the prompt whose state is replaced: the last, unless you choose another.",
+    "scope_layer": "After which layer the prompt's state is replaced: the same that the state is from, or another.",
+    "scope_tokens": "How many tokens the model writes behind the prompt, each the likeliest.",
     "lens_top": "The probability of the token that this layer ranks first.",
     "lens_target": "The probability that each layer gives to the token you follow.",
     "lens_rank": "The rank of the token you follow: 1 is the most likely.",

@@ -29,6 +29,7 @@ LEVELS = [
     "model.edits.edited",
     "model.edits.editing",
     "model.host",
+    "model.lenses.lens",
     "model.run",
     "model.linear",
     "model.head",
@@ -36,7 +37,7 @@ LEVELS = [
     "model.axis model.explain",
     "model.fields",
     "model.families model.decoding model.patching model.roles model.parallel model.devices",
-    "model.dictionaries",
+    "model.dictionaries model.lenses",
     "model.graph model.loading",
     "model.corpus",
     "model.reports model.rounding",
@@ -87,7 +88,7 @@ PAGES_MAY_NAME |= {
     "model.axis",
     "model.fields",
 }
-PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles"}
+PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles", "model.lenses.lens"}
 PAGES_MAY_NAME |= {"model.corpus.tree", "model.corpus.titles", "model.dictionaries.dictionary", "model.dictionaries"}
 PAGES_MAY_NAME |= {"model.graph"}
 MAY_RUN_MODELS = {"app.runs", "app.analyses", "app.scan"}
@@ -100,6 +101,7 @@ THIRD_PARTY = {
     "model.roles": {"torch", "jaxtyping", "numpy"},
     "model.corpus": {"torch", "jaxtyping", "numpy", "pyarrow lazily", "datasets lazily", "ray lazily"},
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
+    "model.lenses": {"torch", "jaxtyping", "numpy"},
     "model.text": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
     "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm", "matplotlib lazily"},
     "app": {"streamlit"},

@@ -14,13 +14,14 @@ from headlight.app.figures.layout import Axis, Colours, Plot
 from headlight.app.figures.text import escape, hover, number, quantity
 
 Colour = Literal["blue", "orange", "grey", "light grey", "purple"]
+Look = tuple[Colour, str]  # and how a line is broken
 COLOURS: Mapping[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "light grey": FAINT, "purple": PURPLE}
-SIDES: Mapping[str, tuple[Colour, str]] = {"A": ("blue", "solid"), "B": ("orange", "dash"), "B − A": ("purple", "dot")}
+SIDES: Mapping[str, Look] = {"A": ("blue", "solid"), "B": ("orange", "dash"), "B − A": ("purple", "dot")}
 BAR = 22  # pixels of a bar in a list of them
 ROOM = 0.18  # of the scale, for what stands beside the bars
 
 
-def _side(name: str) -> tuple[Colour, str]:
+def _side(name: str) -> Look:
     return SIDES.get(name, SIDES["A"])
 
 
@@ -45,10 +46,11 @@ def lines(
     faint_name: str = "",
     words: Mapping[str, Sequence[str]] | None = None,
     log: bool = False,
+    looks: Mapping[str, Look] | None = None,
 ) -> Plot:
     """A line a side [place], over any number of `faint` ones [line, place]; `words` tell more at each place.
 
-    `alone` is what the line of the side without a name is called.
+    `alone` is what the line of the side without a name is called. `looks` are those of lines that are no sides.
     """
     traces: list[dict[str, Any]] = []
     if faint is not None and faint.size:
@@ -60,7 +62,7 @@ def lines(
     for side, values in series.items():
         if not np.isfinite(values).any():
             continue
-        (colour, dash), name = _side(side), side or alone
+        (colour, dash), name = (looks or {}).get(side) or _side(side), side or alone
         more = (words or {}).get(side, ())
         texts = [
             hover([f"{along} {layer}", f"{name}: {quantity(value, unit)}", *more[place : place + 1]])

@@ -1,20 +1,37 @@
-"""The logit lens of a run: what the model would say after each layer, and how likely one token is there."""
+"""The lens of a run: what the model would say after each layer, and how likely one token is there.
+
+Each function takes the lens that the states are read by; without one it is the logit lens.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure, lens
 from headlight.model.kernels import affine
+from headlight.model.lenses.lens import LOGIT, Lens
 from headlight.model.run import Run
 
 
-def logit_lens(run: Run) -> lens.LogitLens:
-    """Every layer's and position's distribution in short.
+def logit_lens(run: Run, by: Lens = LOGIT) -> lens.LogitLens:
+    """Every layer's and position's distribution in short; -1 and not-a-number after layers that the lens has no map of.
 
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    return run.keep("lens", lambda: lens.joined([logit_lens_from(run, begin) for begin in lens_begins(run)]))
+    parts = lens_begins(run)
+    return run.keep(lens_key(by), lambda: lens.joined([logit_lens_from(run, begin, by) for begin in parts]))
+
+
+def lens_key(by: Lens, begin: int | None = None) -> Hashable:
+    """What a run keeps a lens under, all of it or the part that begins at a position."""
+    own: tuple[Hashable, ...] = () if by == LOGIT else (by,)
+    if begin is None:
+        return ("lens", *own) if own else "lens"
+    return ("lens", begin, *own)
 
 
 def lens_begins(run: Run) -> range:
@@ -22,55 +39,90 @@ def lens_begins(run: Run) -> range:
     return range(0, len(run.tokens), max(1, lens.ROWS // (run.cfg.n_layers + 1)))
 
 
-def logit_lens_from(run: Run, begin: int) -> lens.LogitLens:
+def logit_lens_from(run: Run, begin: int, by: Lens = LOGIT) -> lens.LogitLens:
     """The lens at the positions of one part.
 
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    return run.keep(("lens", begin), lambda: _logit_lens(run, slice(begin, begin + lens_begins(run).step)))
+    part = slice(begin, begin + lens_begins(run).step)
+    return run.keep(lens_key(by, begin), lambda: _logit_lens(run, part, by))
 
 
-def _logit_lens(run: Run, positions: slice) -> lens.LogitLens:
+def _logit_lens(run: Run, positions: slice, by: Lens) -> lens.LogitLens:
     with run.host.turn(), torch.inference_mode():
-        return lens.logit_lens(*_read_with(run, positions), multiply=affine)
+        read = lens.logit_lens(*_read_with(run, positions, by), multiply=affine)
+    return lens.LogitLens(**{name: _on_all_layers(run, by, each) for name, each in vars(read).items()})
 
 
-def followed_probabilities(run: Run, token: int) -> Measure:
-    """One token's probability at every layer and position."""
-    return run.keep(("followed", token), lambda: _followed_probabilities(run, token))
-
-
-def _followed_probabilities(run: Run, token: int) -> Measure:
-    read, chosen = logit_lens(run), torch.full((len(run.tokens), 1), token)
-    with torch.inference_mode():
-        found = lens.chosen_probabilities(*_read_with(run, slice(None)), read.log_normalizer, chosen)
-    return Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0])
-
-
-def followed_ranks(run: Run, token: int, position: int | None = None) -> Measure:
-    """One token's rank at every layer, and at one position or at every one, each of which takes all logits there.
+def mean_divergences(run: Run, by: Lens = LOGIT) -> Measure:
+    """KL(final || layer) [layer] in nats, the mean over the run's positions.
 
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    return run.keep(("ranks", token, position), lambda: _followed_ranks(run, token, position))
+    found = logit_lens(run, by).kl_from_final
+    return Measure(f"mean {found.name}", found.unit, ("layer",), found.values.mean(1))
 
 
-def _followed_ranks(run: Run, token: int, position: int | None) -> Measure:
+def followed_probabilities(run: Run, token: int, by: Lens = LOGIT) -> Measure:
+    """One token's probability at every layer and position."""
+    return run.keep(("followed", token, by), lambda: _followed_probabilities(run, token, by))
+
+
+def _followed_probabilities(run: Run, token: int, by: Lens) -> Measure:
+    normalizer, chosen = logit_lens(run, by).log_normalizer, torch.full((len(run.tokens), 1), token)
+    normalizer = replace(normalizer, values=normalizer.values[list(by.reads(run.cfg.n_layers))])
+    with torch.inference_mode():
+        found = lens.chosen_probabilities(*_read_with(run, slice(None), by), normalizer, chosen)
+    return _on_all_layers(run, by, Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0]))
+
+
+def followed_ranks(run: Run, token: int, position: int | None = None, by: Lens = LOGIT) -> Measure:
+    """One token's rank at every layer, and at one position or at every one, each of which takes all logits there.
+
+    It is -1 where the lens reads nothing.
+
+    Raises:
+        HeadlightError: the run's host lets no more passes in.
+    """
+    return run.keep(("ranks", token, position, by), lambda: _followed_ranks(run, token, position, by))
+
+
+def _followed_ranks(run: Run, token: int, position: int | None, by: Lens) -> Measure:
     positions = slice(None) if position is None else slice(position, position + 1)
     chosen = torch.full((len(run.tokens[positions]), 1), token)
     with run.host.turn(), torch.inference_mode():
-        found = lens.chosen_ranks(*_read_with(run, positions), chosen, multiply=affine)
-    return Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0])
+        found = lens.chosen_ranks(*_read_with(run, positions, by), chosen, multiply=affine)
+    return _on_all_layers(run, by, Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0]))
 
 
-def _read_with(run: Run, positions: slice) -> tuple[lens.Streams, lens.Normalize, Tensor, Tensor]:
-    """What the lens reads: the streams at these positions, the final norm and the unembedding."""
+def _on_all_layers(run: Run, by: Lens, read: Measure) -> Measure:
+    """What was read of some layers among all of them; -1 or not-a-number after the others."""
+    states, n_states = list(by.reads(run.cfg.n_layers)), run.cfg.n_layers + 1
+    if len(states) == n_states:
+        return read
+    fill = torch.nan if read.values.is_floating_point() else -1
+    values = read.values.new_full((n_states, *read.values.shape[1:]), fill)
+    values[states] = read.values
+    return replace(read, values=values)
+
+
+def _read_with(
+    run: Run, positions: slice, by: Lens = LOGIT
+) -> tuple[Sequence[Float[Tensor, "pos d_model"]], lens.Normalize, Tensor, Tensor]:
+    """What the lens reads: the streams at these positions, carried to the end, the final norm and the unembedding."""
     model = run.model
     return (
-        run.streams(positions),
+        list(_carried(run, positions, by)),
         lambda rows: model.to_unembed(rows[None])[0],
         model.unembed.W_U,
         model.unembed.b_U,
     )
+
+
+def _carried(run: Run, positions: slice, by: Lens) -> Iterator[Float[Tensor, "pos d_model"]]:
+    wanted, last = by.reads(run.cfg.n_layers), run.cfg.n_layers
+    for state, resid in enumerate(run.streams(positions)):
+        if state in wanted:
+            yield resid if state == last else by.carried(state, resid)

@@ -197,3 +197,17 @@ def _explained(repository: str, revision: str | None) -> Iterator[None]:
             f"{repository} could not be fetched from the hub ({type(error).__name__}). Check the network and try "
             "again: what has arrived is kept. Without a network, copy the model's folder here and give its path."
         ) from error
+
+
+def fetch_files(repository: str, names: list[str], kind: str = "model") -> Path:
+    """The folder of some files of a hub repository, a model or a space, as they are now, or as they were fetched.
+
+    Raises:
+        ModelNotFoundError: the hub cannot be reached, has no such repository, or breaks off.
+        CheckpointError: the repository lacks one of the files.
+    """
+    from huggingface_hub import hf_hub_download
+
+    with _explained(repository, None):
+        found = [hf_hub_download(repository, name, repo_type=kind, endpoint=_endpoint()) for name in names]
+    return Path(found[0].removesuffix(names[0]))

@@ -1,5 +1,11 @@
-"""The logit lens: every layer's prediction at every place, one cell's best tokens, and a followed token's way to it."""
+"""A lens: every layer's prediction at every place, one cell's best tokens, and a followed token's way to it.
 
+It is the logit lens, a tuned lens or a Jacobian lens; beside it, what each lens of the model loses layer by layer, and
+what another prompt makes of the cell's state.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +15,11 @@ from headlight.model.analysis.alignment import on_axis
 from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.analysis.lens import LogitLens
 from headlight.model.comparison import Comparison
-from headlight.model.explain.lens import followed_probabilities, followed_ranks, logit_lens
+from headlight.model.errors import HeadlightError
+from headlight.model.explain.lens import followed_probabilities, followed_ranks, logit_lens, mean_divergences
+from headlight.model.lenses.lens import LOGIT, TITLES, Kind, Lens
+from headlight.model.lenses.opening import beside, lens_of
+from headlight.model.patching.patchscope import Scope, patchscopes
 from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
 from headlight.model.run import Run
 
@@ -21,35 +31,107 @@ class Reading:
     """What a run's lens reads: everything in short, and the followed token's probability [layer, pos]."""
 
     run: Run
+    by: Lens
     lens: LogitLens
     followed: Measure
 
 
 def lens_tables(
-    shown: Comparison, token: int | None = None, layer: int | None = None, place: int | None = None
+    shown: Comparison,
+    token: int | None = None,
+    layer: int | None = None,
+    place: int | None = None,
+    lens: Kind = "logit",
+    lens_from: str = "",
+    scope: Scope | None = None,
 ) -> Tables:
-    """The lens, the ten best tokens of one cell, and a token's (id) way to it through the layers.
+    """The lens, the ten best tokens of one cell, a token's (id) way to it, and what each lens loses, layer by layer.
 
     The token is by default A's prediction, the cell the last layer's at the last place that all runs have; layer 0 is
-    the embedding.
+    the embedding. A tuned or Jacobian `lens` is the one beside each run's model, or that of a folder or hub name, which
+    is read for every run of A's model. With a `scope` there is what its prompt makes of the cell's position, too.
+
+    Raises:
+        HeadlightError: there is no such lens, or it was made for another model.
     """
     token = int(shown.a.next_logits.argmax()) if token is None else token
     layer = len(shown.layer_labels) - 1 if layer is None else layer
     place = shown.default_place if place is None else place
-    found = readings(shown, token)
+    lenses = {side: lens_of(run, lens, name_for(shown, run, lens_from)) for side, run in shown.sides.items()}
+    found = readings(shown, token, lenses)
     return {
         "tokens": tokens_of(shown),
-        "lens": _lens(shown, found, measures_of(shown, found)),
+        title_of(lenses): _lens(shown, found, measures_of(shown, found)),
         "best": _best(shown, found, layer, place),
         "followed": _followed(shown, found, token, place),
+        "divergence": divergence_table(
+            shown, {side: lenses_of(run, lenses[side]) for side, run in shown.sides.items()}
+        ),
+        **({} if scope is None else {"patchscope": patchscope_table(shown, place, scope)}),
     }
 
 
-def readings(shown: Comparison, token: int) -> dict[str, Reading]:
-    """Every run's lens, following the same token."""
+def title_of(lenses: Mapping[str, Lens]) -> str:
+    """What the lens of the runs is called in the name of a table: lens, tuned lens or Jacobian lens."""
+    (title,) = {lens.title for lens in lenses.values()}
+    return title.removeprefix("logit ")
+
+
+def name_for(shown: Comparison, run: Run, given: str) -> str:
+    """The folder or hub name of a run's lens: the one given is for A's model, and no other's."""
+    return given if run.same_model(shown.a) else ""
+
+
+def lenses_of(run: Run, chosen: Lens, opened: Callable[[Run, Kind], Lens] = lens_of) -> tuple[Lens, ...]:
+    """The lenses of a run's model that can be held against each other: the chosen one, and those beside the model.
+
+    Of these one that cannot be opened is left out. `opened` opens them.
+    """
+    found = {chosen.kind: chosen}
+    for kind in beside(run.source):
+        with suppress(HeadlightError):
+            found.setdefault(kind, chosen if kind == chosen.kind else opened(run, kind))
+    return tuple(found[kind] for kind in TITLES if kind in found)
+
+
+def readings(shown: Comparison, token: int, lenses: Mapping[str, Lens] | None = None) -> dict[str, Reading]:
+    """Every run's lens, following the same token; the logit lens, if no other is given for each side."""
+    by = lenses or dict.fromkeys(shown.sides, LOGIT)
     return {
-        side: Reading(run, logit_lens(run), followed_probabilities(run, token)) for side, run in shown.sides.items()
+        side: Reading(run, by[side], logit_lens(run, by[side]), followed_probabilities(run, token, by[side]))
+        for side, run in shown.sides.items()
     }
+
+
+def divergence_table(shown: Comparison, lenses: Mapping[str, tuple[Lens, ...]]) -> Table:
+    """Of each run and lens the mean of KL(final || layer) over the run's positions; empty where it reads nothing."""
+    rows: list[tuple[Cell, ...]] = []
+    for side, run in shown.sides.items():
+        for lens in lenses[side]:
+            values = mean_divergences(run, lens).values.tolist()
+            rows += [
+                (side, lens.title, layer, number(value)) for layer, value in zip(run.layer_labels, values, strict=True)
+            ]
+    return columns(["run", "lens", "after layer", "mean KL(final || layer) (nats)"], rows)
+
+
+def patchscope_table(shown: Comparison, place: int, scope: Scope) -> Table:
+    """What a prompt goes on with when its position has each state of a place in turn, and untouched.
+
+    The likeliest next token with its probability, and the tokens that are written behind it, each the likeliest.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for side, run in shown.sides.items():
+        position = shown.positions(run)[place]
+        if position is None:
+            continue
+        found = patchscopes(run, position, scope)
+        probabilities, best = found.logits.softmax(-1).max(-1)
+        labels = run.tokenizer.labels(best)
+        texts = [run.tokenizer.label_together(written) for written in found.written]
+        names = (*run.layer_labels, "untouched")
+        rows += [(side, *row) for row in zip(names, labels, probabilities.tolist(), texts, strict=True)]
+    return columns(["run", "state after", "next token", "probability", "written"], rows)
 
 
 def measures_of(shown: Comparison, found: dict[str, Reading]) -> dict[str, dict[str, Measure]]:
@@ -83,7 +165,7 @@ def _lens(shown: Comparison, found: dict[str, Reading], measures: dict[str, dict
 
 def _top_labels(shown: Comparison, reading: Reading) -> list[list[str]]:
     best = on_axis(reading.lens.top_tokens.values[..., 0], shown.positions(reading.run), 0)
-    return [reading.run.tokenizer.labels(ids) for ids in best]
+    return [reading.run.tokenizer.labels(ids.clamp_min(0)) for ids in best]
 
 
 def _best(shown: Comparison, found: dict[str, Reading], layer: int, place: int) -> Table:
@@ -91,9 +173,12 @@ def _best(shown: Comparison, found: dict[str, Reading], layer: int, place: int) 
     for side, reading in found.items():
         position = shown.positions(reading.run)[place]
         if position is not None and layer < len(reading.run.layer_labels):
-            labels = reading.run.tokenizer.labels(reading.lens.top_tokens.values[layer, position])
+            tokens = reading.lens.top_tokens.values[layer, position]
+            labels = ["" if token < 0 else reading.run.tokenizer.labels([token])[0] for token in tokens.tolist()]
             probabilities = reading.lens.top_probs.values[layer, position].tolist()
-            rows += [(side, rank + 1, *row) for rank, row in enumerate(zip(labels, probabilities, strict=True))]
+            rows += [
+                (side, rank + 1, *row) for rank, row in enumerate(zip(labels, probabilities, strict=True)) if row[0]
+            ]
     return columns(["run", "rank", "token", "probability"], rows)
 
 
@@ -102,7 +187,10 @@ def _followed(shown: Comparison, found: dict[str, Reading], token: int, place: i
     for side, reading in found.items():
         position = shown.positions(reading.run)[place]
         if position is not None:
-            ranks = followed_ranks(reading.run, token, position).values[:, 0]
+            ranks = followed_ranks(reading.run, token, position, reading.by).values[:, 0].tolist()
             way = reading.followed.values[:, position].tolist()
-            rows += [(side, *row) for row in zip(reading.run.layer_labels, way, ranks.tolist(), strict=True)]
+            read = (
+                (number(probability), rank if rank > 0 else None) for probability, rank in zip(way, ranks, strict=True)
+            )
+            rows += [(side, name, *row) for name, row in zip(reading.run.layer_labels, read, strict=True)]
     return columns(["run", "after layer", "probability", "rank"], rows)

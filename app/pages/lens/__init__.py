@@ -1,9 +1,9 @@
-"""The logit lens: what the model would predict after each layer."""
+"""What the model would predict after each layer, by the logit lens, a tuned lens or a Jacobian lens."""
 
 from headlight.app.components import LensPin
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
-from headlight.app.pages.lens import code, document, lens_cell, numbers, picture, view
+from headlight.app.pages.lens import code, divergence, document, lens_cell, numbers, picture, scope, view
 from headlight.app.pages.lens.choices import Choices
 from headlight.app.parts import needs
 from headlight.app.parts.charts import Rows
@@ -12,9 +12,10 @@ from headlight.model.comparison import Comparison
 
 
 def plots(shown: Comparison, chosen: Selection) -> Rows:
-    """The page's plots, of the cell and the token that are chosen."""
-    pin = LensPin(*numbers.cell_of(shown, chosen))
-    return lens_cell.rows(shown, pin, numbers.followed_token(shown, chosen))
+    """The page's plots: of the chosen cell and token, of every lens, and of what the patchscope says."""
+    pin, by = LensPin(*numbers.cell_of(shown, chosen)), numbers.lens_by_side(shown, chosen)
+    cell = lens_cell.rows(shown, pin, numbers.followed_token(shown, chosen), by)
+    return [*cell, *divergence.rows(shown, by, chosen), *scope.rows(shown, pin, numbers.scope_of(shown, chosen))]
 
 
 EXPORT = Export("lens", code.script, numbers.data, picture.draw, document.page, plots)

@@ -1,19 +1,41 @@
 """What can be chosen on the page *Logit lens* alone."""
 
-from dataclasses import dataclass
-from typing import Literal, Self
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, Self
 
-from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.choices import Change, Extent, PageChoices, below
+from headlight.app.selection.chosen import Prompt
+from headlight.app.selection.codecs import count
+from headlight.model.lenses.lens import Kind
+from headlight.model.patching.patchscope import IDENTITY, MOST_TOKENS, Scope
 
 ColourBy = Literal["top", "target", "rank", "entropy", "kl"]
 
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """By what the cells are coloured."""
+    """By what the cells are coloured, which lens reads them and where it lies if not beside its model.
+
+    The `scope_` options are of the prompt that a state is put into, where there, and how much is written behind it.
+    """
 
     measure: ColourBy = "top"
+    lens: Kind = "logit"
+    lens_from: str = ""
+    scope_prompt: Prompt = IDENTITY
+    scope_layer: int | None = None
+    scope_position: int | None = None
+    scope_tokens: Annotated[int, count(0, MOST_TOKENS)] = 5
+
+    @property
+    def scope(self) -> Scope:
+        """The prompt that a state is put into."""
+        return Scope(self.scope_prompt, self.scope_layer, self.scope_position, self.scope_tokens)
+
+    def within(self, extent: Extent) -> Self:
+        """A layer that the prompt's model has."""
+        return replace(self, scope_layer=below(self.scope_layer, extent.n_layers + 1))
 
     def after(self, change: Change) -> Self:
-        """It stays, with an example too."""
-        return self
+        """A lens is of its model, and a place of its tokenizer; all else stays, with an example too."""
+        return replace(self, lens_from="", scope_position=None) if change.model else self

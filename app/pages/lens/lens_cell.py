@@ -1,4 +1,9 @@
-"""One place of the lens: the ten best tokens of a cell, and a followed token's way through the layers."""
+"""One place of the lens: the ten best tokens of a cell, and a followed token's way through the layers.
+
+`by` is the lens that reads each run.
+"""
+
+from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
@@ -12,9 +17,12 @@ from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, positions_at, say_what_is_missing, with_difference
 from headlight.model.comparison import Comparison
 from headlight.model.explain.lens import followed_probabilities, followed_ranks, logit_lens
+from headlight.model.lenses.lens import Lens
+
+By = Mapping[str, Lens]
 
 
-def draw(shown: Comparison, pin: LensPin, token: int) -> None:
+def draw(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
     """The ten best tokens of the pinned cell in each run, and the followed token at its place."""
     say_what_is_missing(shown, pin.position)
     heading(f"Position {pin.position}", "lens_top", "lens_target", "lens_rank", key="cell")
@@ -22,40 +30,43 @@ def draw(shown: Comparison, pin: LensPin, token: int) -> None:
         layers = shown.sides[side].layer_labels
         if pin.layer >= len(layers):
             st.caption(f"{side} has no {shown.layer_labels[pin.layer]}. Its last layer is {layers[-1]}.")
+        elif pin.layer not in by[side].reads(len(layers) - 1):
+            st.caption(f"The {by[side].title} has no map of the state after {layers[pin.layer]}.")
     if selection.current().table:
-        _tables(shown, pin, token)
+        _tables(shown, pin, token, by)
     else:
-        charts.draw(rows(shown, pin, token), "Ten most likely tokens, and the followed token's probability by layer")
+        charts.draw(
+            rows(shown, pin, token, by), "Ten most likely tokens, and the followed token's probability by layer"
+        )
 
 
-def rows(shown: Comparison, pin: LensPin, token: int) -> charts.Rows:
+def rows(shown: Comparison, pin: LensPin, token: int, by: By) -> charts.Rows:
     """The ten best tokens of each run, on one scale, and the followed token's way beside or under them."""
-    at, best = f"after {shown.layer_labels[pin.layer]}, position {pin.position}", _best(shown, pin)
+    at, best = f"after {shown.layer_labels[pin.layer]}, position {pin.position}", _best(shown, pin, by)
     reach = max((float(found.max()) for _, found in best.values()), default=0.0)
     lists = [
         likeliest(labels, found, f"Ten best {at}{side and f' in {side}'}", reach)
         for side, (labels, found) in named(shown, best, "").items()
     ]
-    way = _way(shown, pin.position, token)
+    way = _way(shown, pin.position, token, by)
     return [lists, [way]] if shown.b is not None else [[*lists, way]]
 
 
-def _best(shown: Comparison, pin: LensPin) -> dict[str, tuple[list[str], Float[np.ndarray, " k"]]]:
+def _best(shown: Comparison, pin: LensPin, by: By) -> dict[str, tuple[list[str], Float[np.ndarray, " k"]]]:
     """The labels and probabilities of the pinned cell's best tokens, of the runs that have it."""
     cells = {side: (pin.layer, position) for side, position in positions_at(shown, pin.position).items()}
-    runs_of = {side: run for side, run in shown.sides.items() if side in cells and pin.layer < len(run.layer_labels)}
-    return {
-        side: (
-            run.tokenizer.labels(logit_lens(run).top_tokens.values[cells[side]]),
-            logit_lens(run).top_probs.values[cells[side]].numpy(),
-        )
-        for side, run in runs_of.items()
-    }
+    found: dict[str, tuple[list[str], Float[np.ndarray, " k"]]] = {}
+    for side, run in shown.sides.items():
+        if side in cells and pin.layer in by[side].reads(run.cfg.n_layers):
+            read = logit_lens(run, by[side])
+            labels = run.tokenizer.labels(read.top_tokens.values[cells[side]])
+            found[side] = labels, read.top_probs.values[cells[side]].numpy()
+    return found
 
 
-def _way(shown: Comparison, place: int, token: int) -> Plot:
+def _way(shown: Comparison, place: int, token: int, by: By) -> Plot:
     """The followed token's probability after every layer, and its rank where it is pointed at."""
-    probabilities, ranks = _followed_at(shown, place, token)
+    probabilities, ranks = _followed_at(shown, place, token, by)
     (label,) = shown.a.tokenizer.labels([token])
     layers = shown.layer_labels
     sides = named(shown, with_difference(probabilities), "")
@@ -70,26 +81,31 @@ def _way(shown: Comparison, place: int, token: int) -> Plot:
 
 
 def _followed_at(
-    shown: Comparison, place: int, token: int
+    shown: Comparison, place: int, token: int, by: By
 ) -> tuple[dict[str, Float[np.ndarray, " layer"]], dict[str, Int[np.ndarray, " layer"]]]:
     """The probability and the rank of the followed token after every layer, of the runs that have the place."""
     here = {side: (shown.sides[side], position) for side, position in positions_at(shown, place).items()}
     return (
         {
-            side: followed_probabilities(run, token).values[:, position].numpy()
+            side: followed_probabilities(run, token, by[side]).values[:, position].numpy()
             for side, (run, position) in here.items()
         },
-        {side: followed_ranks(run, token, position).values[:, 0].numpy() for side, (run, position) in here.items()},
+        {
+            side: followed_ranks(run, token, position, by[side]).values[:, 0].numpy()
+            for side, (run, position) in here.items()
+        },
     )
 
 
-def _tables(shown: Comparison, pin: LensPin, token: int) -> None:
-    for side, (labels, found) in named(shown, _best(shown, pin), "").items():
+def _tables(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
+    for side, (labels, found) in named(shown, _best(shown, pin, by), "").items():
         of = f" in {side}" if side else ""
         tables.draw({"Token": labels, "Probability": found}, f"Ten best tokens of the pinned cell{of}")
-    probabilities, ranks = _followed_at(shown, pin.position, token)
+    probabilities, ranks = _followed_at(shown, pin.position, token, by)
     both = named(shown, with_difference(probabilities), "")
     columns = {f"Probability {side}".strip(): values for side, values in both.items()}
-    columns |= {f"Rank {side}".strip(): values * 1.0 for side, values in named(shown, ranks, "").items()}
+    columns |= {
+        f"Rank {side}".strip(): np.where(values > 0, values, np.nan) for side, values in named(shown, ranks, "").items()
+    }
     layers = shown.layer_labels
     tables.draw(tables.of_rows("After layer", layers, columns), "Probability and rank of the followed token")

@@ -2,10 +2,16 @@
 
 from headlight.app.exports.data import Data
 from headlight.app.exports.sides import named
+from headlight.app.pages.lens.choices import Choices
+from headlight.app.runs import lenses
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
-from headlight.model.reports.lens import lens_tables, measures_of, readings
+from headlight.model.lenses.lens import Lens
+from headlight.model.patching.patchscope import Scope, no_scope
+from headlight.model.reports.lens import lens_tables, measures_of, name_for, readings
+from headlight.model.reports.lens import lenses_of as beside_each_other
+from headlight.model.run import Run
 
 
 def followed_token(shown: Comparison, chosen: Selection) -> int:
@@ -25,18 +31,53 @@ def cell_of(shown: Comparison, chosen: Selection) -> tuple[int, int]:
     return chosen.layer, chosen.position
 
 
+def lens_by_side(shown: Comparison, chosen: Selection) -> dict[str, Lens]:
+    """The lens that reads each run.
+
+    Raises:
+        HeadlightError: there is no such lens, or it was made for another model.
+    """
+    own = chosen.of(Choices)
+    return {side: lenses.lens(run, own.lens, name_for(shown, run, own.lens_from)) for side, run in shown.sides.items()}
+
+
+def title_of(shown: Comparison, chosen: Selection) -> str:
+    """What the lens is called, and whose it is where that is told by no model."""
+    own = chosen.of(Choices)
+    (title,) = {lens.title for lens in lens_by_side(shown, chosen).values()}
+    title = title[0].upper() + title[1:]
+    return title if own.lens == "logit" or not own.lens_from else f"{title} {own.lens_from}"
+
+
+def scope_of(shown: Comparison, chosen: Selection) -> Scope | None:
+    """The prompt that a state is put into, if the models can tell anything by it."""
+    scope = chosen.of(Choices).scope
+    return None if any(map(no_scope, shown.runs)) else scope
+
+
+def lenses_of(run: Run, by: Lens) -> tuple[Lens, ...]:
+    """The lenses that a run can be read by, the one that reads it among them."""
+    return beside_each_other(run, by, lenses.lens)
+
+
 def data(shown: Comparison, chosen: Selection) -> Data:
     """The lens as a table, the ten best tokens of the cell looked at, and the followed token's way to it."""
     token, (layer, place) = followed_token(shown, chosen), cell_of(shown, chosen)
-    found = readings(shown, token)
+    own, by, scope = chosen.of(Choices), lens_by_side(shown, chosen), scope_of(shown, chosen)
+    found = readings(shown, token, by)
     measures = measures_of(shown, found)
     arrays = {key: measure for name, found in measures.items() for key, measure in named(name, found).items()}
     for side, reading in found.items():
         arrays |= {f"{side} top tokens": reading.lens.top_tokens, f"{side} top probabilities": reading.lens.top_probs}
     shows = {
+        "lens": title_of(shown, chosen),
+        "sha256 of the lens": {side: lens.digest for side, lens in by.items() if lens.digest},
         "followed token": shown.a.tokenizer.labels([token])[0],
         "its id": token,
         "cell": {"after layer": shown.layer_labels[layer], "place": place},
         "layers": shown.layer_labels,
     }
-    return Data("lens", shows, lens_tables(shown, token, layer, place), arrays)
+    if scope is not None:
+        shows["patchscope"] = vars(scope)
+    tables = lens_tables(shown, token, layer, place, own.lens, own.lens_from, scope)
+    return Data("lens", shows, tables, arrays)

@@ -10,7 +10,7 @@ from headlight.app.exports.picture import colour_bar, ink, matrix, origin
 from headlight.app.exports.scales import largest, scale, ticks
 from headlight.app.exports.style import Palette
 from headlight.app.pages.lens.choices import Choices, ColourBy
-from headlight.app.pages.lens.numbers import cell_of, followed_token
+from headlight.app.pages.lens.numbers import cell_of, followed_token, lens_by_side, title_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.difference import DIFFERENCE
@@ -49,7 +49,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """The final layer on top, the input tokens below, each cell with its top token."""
     from matplotlib.figure import Figure
 
-    read = readings(shown, followed_token(shown, chosen))
+    read = readings(shown, followed_token(shown, chosen), lens_by_side(shown, chosen))
     measures = _measures(shown, chosen, read)
     places = _window(len(shown.labels), cell_of(shown, chosen)[1])
     pictures = [_picture(shown, read, side, measure, places) for side, measure in measures.items()]
@@ -58,6 +58,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     figure = Figure(figsize=(max(4.0, width), height * len(pictures) + 0.3), layout="constrained")
     measure = chosen.of(Choices).measure
     title = TITLES[measure].format(shown.a.tokenizer.labels([followed_token(shown, chosen)])[0])
+    title = f"{title_of(shown, chosen)}: {title}"
     rows = figure.subplots(len(pictures), 1, squeeze=False)[:, 0]
     own = largest(picture.values for picture in pictures if not picture.signed)
     for axes, picture in zip(rows, pictures, strict=True):
@@ -78,11 +79,11 @@ def _measures(shown: Comparison, chosen: Selection, read: dict[str, Reading]) ->
     if own.measure != "rank":
         names = dict(zip(("top", "entropy", "kl", "target"), MEASURES, strict=True))
         return measures_of(shown, read)[names[own.measure]]
-    token = followed_token(shown, chosen)
+    token, by = followed_token(shown, chosen), {reading.run.key: reading.by for reading in read.values()}
 
     def ranks(run: Run) -> Measure:
-        found = followed_ranks(run, token)
-        return Measure("log10 of the rank", "rank", found.axes, found.values.float().log10())
+        found = followed_ranks(run, token, by=by[run.key])
+        return Measure("log10 of the rank", "rank", found.axes, found.values.float().log10())  # NaN of -1: not read
 
     return shown.measured_by_place(ranks)
 
@@ -105,7 +106,7 @@ def _picture(shown: Comparison, read: dict[str, Reading], side: str, measure: Me
 def _texts(shown: Comparison, reading: Reading, places: range) -> list[list[str]]:
     positions = shown.positions(reading.run)[places.start : places.stop]
     best = reading.lens.top_tokens.values[..., 0]
-    labels = [reading.run.tokenizer.labels(ids) for ids in best]
+    labels = [reading.run.tokenizer.labels(ids.clamp_min(0)) for ids in best]  # where none is, nothing is drawn
     return [["" if position is None else layer[position] for position in positions] for layer in labels]
 
 

@@ -1,6 +1,9 @@
-"""The lens of a long prompt as jobs: some positions at a time, so that the work can be shown and stopped."""
+"""The lens of a long prompt as jobs: some positions at a time, so that the work can be shown and stopped.
 
-from collections.abc import Sequence
+`by` is the lens that reads each side.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -11,6 +14,7 @@ from headlight.model.analysis import lens
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Edit
 from headlight.model.explain import lens as explained
+from headlight.model.lenses.lens import Lens
 from headlight.model.run import Run
 
 
@@ -23,11 +27,12 @@ class Part:
     bos: bool
     edits: tuple[Edit, ...]
     begin: int
+    by: Lens
 
 
-def is_read(shown: Comparison) -> bool:
+def is_read(shown: Comparison, by: Mapping[str, Lens]) -> bool:
     """Whether the lens of these runs is there, or quickly is; else how far it is, with the button that stops it."""
-    work, missing = jobs.of("lens"), _missing(shown)
+    work, missing = jobs.of("lens"), _missing(shown, by)
     every = [part for parts in missing.values() for part in parts]
     every.sort(key=lambda part: -part.begin)  # the last tokens are in sight at first
     seconds = sum(_seconds(run) * len(missing[side]) for side, run in shown.sides.items())
@@ -39,9 +44,19 @@ def is_read(shown: Comparison) -> bool:
     return False
 
 
-def so_far(shown: Comparison) -> dict[str, lens.LogitLens] | None:
+def is_quick(run: Run, by: Lens) -> bool:
+    """Whether a run's lens is there, or quickly is."""
+    begins = explained.lens_begins(run)
+    missing = sum(not _is_known(run, begin, by) for begin in begins)
+    return _seconds(run) * missing <= progress.AT_ONCE
+
+
+def so_far(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, lens.LogitLens] | None:
     """The lens of each run with -1 and not-a-number at positions that are not read; None before any is."""
-    known = {side: [_known(run, begin) for begin in explained.lens_begins(run)] for side, run in shown.sides.items()}
+    known = {
+        side: [_known(run, begin, by[side]) for begin in explained.lens_begins(run)]
+        for side, run in shown.sides.items()
+    }
     example = next((part for parts in known.values() for part in parts if part is not None), None)
     if example is None:
         return None
@@ -62,28 +77,28 @@ def go_on() -> None:
 
 def read(part: Part) -> None:
     """Read one part; the cache keeps it."""
-    explained.logit_lens_from(runs.run(part.model, part.prompt, part.bos, part.edits), part.begin)
+    explained.logit_lens_from(runs.run(part.model, part.prompt, part.bos, part.edits), part.begin, part.by)
 
 
-def _missing(shown: Comparison) -> dict[str, Sequence[Part]]:
+def _missing(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, Sequence[Part]]:
     """What of each run is not read yet."""
     return {
         side: [
-            Part(run.source.name, run.prompt, run.bos, run.edits, begin)
+            Part(run.source.name, run.prompt, run.bos, run.edits, begin, by[side])
             for begin in explained.lens_begins(run)
-            if not _is_known(run, begin)
+            if not _is_known(run, begin, by[side])
         ]
         for side, run in shown.sides.items()
     }
 
 
-def _is_known(run: Run, begin: int) -> bool:
+def _is_known(run: Run, begin: int, by: Lens) -> bool:
     """Whether this part of a run's lens is in the cache, or all of it is."""
-    return runs.kept((*run.key, "lens")) is not None or _known(run, begin) is not None
+    return runs.kept((*run.key, explained.lens_key(by))) is not None or _known(run, begin, by) is not None
 
 
-def _known(run: Run, begin: int) -> lens.LogitLens | None:
-    return runs.kept((*run.key, ("lens", begin)))
+def _known(run: Run, begin: int, by: Lens) -> lens.LogitLens | None:
+    return runs.kept((*run.key, explained.lens_key(by, begin)))
 
 
 def _seconds(run: Run) -> float:

@@ -11,6 +11,7 @@ from headlight.app.pages.lens import view
 from headlight.app.runs import jobs, runs
 from headlight.model.analysis import lens
 from headlight.model.explain import lens as explained
+from headlight.model.lenses.lens import LOGIT, Lens
 from headlight.model.run import Run
 from tests.places import MAIN
 
@@ -34,11 +35,11 @@ def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTes
 def test_a_stopped_lens_goes_on_where_it_was(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     read, part = list[int](), explained.logit_lens_from
 
-    def stopped_after_two(made: Run, begin: int) -> lens.LogitLens:
+    def stopped_after_two(made: Run, begin: int, by: Lens = LOGIT) -> lens.LogitLens:
         read.append(begin)
         if len(read) == 2:
             jobs.of("lens").stop()
-        return part(made, begin)
+        return part(made, begin, by)
 
     drawn: list[tuple[Any, ...]] = []
     monkeypatch.setattr(explained, "logit_lens_from", stopped_after_two)

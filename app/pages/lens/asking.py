@@ -1,0 +1,52 @@
+"""A patchscope of a large model as a job: it waits for a click where it takes long."""
+
+from dataclasses import dataclass
+
+from headlight.app.frame import progress
+from headlight.app.parts.sides import positions_at
+from headlight.app.runs import jobs, runs
+from headlight.app.runs.cost import cost_of
+from headlight.model.comparison import Comparison
+from headlight.model.edits import Edit
+from headlight.model.patching.patchscope import Scope, patchscopes, scope_key
+from headlight.model.run import Run
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run, which is named by its inputs, one of its positions, and the prompt that its states are put into."""
+
+    model: str
+    prompt: str
+    bos: bool
+    edits: tuple[Edit, ...]
+    position: int
+    scope: Scope
+
+
+def is_answered(shown: Comparison, place: int, scope: Scope) -> bool:
+    """Whether what the prompt says is there, or quickly is; else there is a button, or a bar."""
+    work, here = jobs.of("patchscope"), positions_at(shown, place)
+    missing = {
+        Asked(run.source.name, run.prompt, run.bos, run.edits, here[side], scope): _seconds(run, scope)
+        for side, run in shown.sides.items()
+        if side in here and runs.kept((*run.key, scope_key(here[side], scope))) is None
+    }
+    seconds = sum(missing.values())
+    work.keep_to(list(missing))
+    if not missing or (seconds <= progress.AT_ONCE and not work.waiting):
+        return True
+    progress.offer(work, list(missing), "Put the states into the prompt", "patchscope", seconds)
+    progress.bar(work, "runs asked", "patchscope")
+    progress.go_on(work, _ask)
+    return False
+
+
+def _ask(asked: Asked) -> None:
+    patchscopes(runs.run(asked.model, asked.prompt, asked.bos, asked.edits), asked.position, asked.scope)
+
+
+def _seconds(run: Run, scope: Scope) -> float:
+    """How long it takes by estimate: a pass a written token, over the prompt once for each state and once more."""
+    n_tokens = len(run.tokenizer.to_tokens(scope.prompt)[0]) + scope.n_tokens
+    return cost_of(run.model)(n_tokens * (run.cfg.n_layers + 2)).seconds * max(1, scope.n_tokens)

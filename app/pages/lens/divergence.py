@@ -1,0 +1,88 @@
+"""What each lens of a model loses layer by layer: on this prompt, and on text that it was not fitted on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from headlight.app import selection
+from headlight.app.figures import Plot, plots
+from headlight.app.figures.plots import Look
+from headlight.app.pages.lens import reading
+from headlight.app.pages.lens.choices import Choices
+from headlight.app.pages.lens.numbers import lenses_of
+from headlight.app.parts import charts, tables
+from headlight.app.parts.parts import heading
+from headlight.app.runs import lenses
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.explain.lens import mean_divergences
+from headlight.model.lenses.lens import TITLES, Kind, Lens
+from headlight.model.reports.lens import name_for
+
+UNIT, WHAT = "nats", "KL(final ‖ layer)"
+LOOKS: dict[Kind, Look] = {"logit": ("grey", "solid"), "tuned": ("blue", "solid"), "jacobian": ("orange", "solid")}
+NONE = (
+    "No other lens lies beside {0}. `make fit-lens MODEL={0}` fits a tuned lens and a Jacobian lens; published ones "
+    "open by their folder or hub name."
+)
+Values = Float[np.ndarray, " layer"]
+
+
+def draw(shown: Comparison, by: Mapping[str, Lens]) -> None:
+    """A line a lens through the layers of this prompt, and beside it of held-out text."""
+    heading("Every lens, layer by layer", "lens_kl", "lens_tuned", "lens_jacobian", key="divergence")
+    drawn = rows(shown, by, selection.current())
+    if selection.current().table:
+        for title, lines in _all(shown, by, selection.current()).items():
+            tables.draw(tables.of_rows("After layer", shown.layer_labels, lines), f"{WHAT} in {UNIT}: {title}")
+    else:
+        for number, row in enumerate(drawn):
+            columns = st.columns(len(row))
+            for column, plot in zip(columns, row, strict=True):
+                with column:
+                    charts.alone(plot, f"{plot.title}, by layer", f"divergence{number}{plot.title}")
+    for run in {run.source.name: run for run in shown.runs}.values():
+        if len(lenses_of(run, by["A" if run is shown.a else "B"])) == 1:
+            st.caption(NONE.format(run.source.name))
+
+
+def rows(shown: Comparison, by: Mapping[str, Lens], chosen: Selection) -> charts.Rows:
+    """The lines as plots, side by side."""
+    return [[_plot(shown, title, lines) for title, lines in _all(shown, by, chosen).items()]]
+
+
+def _all(shown: Comparison, by: Mapping[str, Lens], chosen: Selection) -> dict[str, dict[str, Values]]:
+    """By title the lines' values, by their names."""
+    found = {f"{WHAT}, mean over this prompt": _on_prompt(shown, by)}
+    given = chosen.of(Choices).lens_from
+    for side, run in shown.sides.items():
+        held = lenses.held_out(run, by[side].kind, name_for(shown, run, given))
+        if held is not None:
+            lines = {TITLES[kind]: np.array(values, dtype=float) for kind, values in held.kl.items()}
+            found[f"{WHAT}, {run.source.name}'s {held.n_tokens:,} held-out tokens"] = lines
+    return found
+
+
+def _on_prompt(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, Values]:
+    """Of each run's lenses those that are read, or quickly are."""
+    lines: dict[str, Values] = {}
+    for side, run in shown.sides.items():
+        for lens in lenses_of(run, by[side]):
+            if lens == by[side] or reading.is_quick(run, lens):
+                lines[lens.title if shown.b is None else f"{lens.title}, {side}"] = mean_divergences(
+                    run, lens
+                ).values.numpy()
+    return lines
+
+
+def _plot(shown: Comparison, title: str, lines: Mapping[str, Values]) -> Plot:
+    by_title = {TITLES[kind]: look for kind, look in LOOKS.items()}
+    looks: dict[str, Any] = {}
+    for name in lines:
+        lens, _, side = name.partition(", ")
+        looks[name] = (by_title[lens][0], "dash" if side == "B" else "solid")
+    filled = {name: tables.filled(values, len(shown.layer_labels)) for name, values in lines.items()}
+    return plots.lines(filled, shown.layer_labels, title=title, unit=UNIT, what="KL", looks=looks)

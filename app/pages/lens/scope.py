@@ -1,0 +1,135 @@
+"""The section *Patchscope*: what another prompt says when the chosen state is put into it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import LensPin, Listed, Number, Text
+from headlight.app.figures import Plot, likeliest
+from headlight.app.frame import notices
+from headlight.app.pages.lens import asking
+from headlight.app.pages.lens.choices import Choices
+from headlight.app.parts import charts, options, tables
+from headlight.app.parts.parts import heading
+from headlight.app.parts.sides import named, positions_at
+from headlight.app.server import boundary
+from headlight.model.comparison import Comparison
+from headlight.model.errors import HeadlightError
+from headlight.model.patching.patchscope import IDENTITY, MOST_TOKENS, Patchscopes, Scope, no_scope, patchscopes
+from headlight.model.run import Run
+
+BEST = 10
+SAME = -1  # the layer that the state is from
+Found = Mapping[str, tuple[Run, Patchscopes]]
+
+
+def draw(shown: Comparison, pin: LensPin) -> None:
+    """The prompt's options, what it says with the state and untouched, and what it makes of every other state there."""
+    heading("Patchscope", "patchscope", key="patchscope")
+    if why := next(filter(None, map(no_scope, shown.runs)), ""):
+        st.caption(why)
+        return
+    _options(shown)
+    with boundary.guard(lambda reason: notices.refused(reason, "patchscope")):
+        _answer(shown, pin, selection.current().of(Choices).scope)
+
+
+def _options(shown: Comparison) -> None:
+    own, labels = selection.current().of(Choices), _labels(shown.a, selection.current().of(Choices).scope)
+    last = len(labels) - 1
+
+    def ask(prompt: str) -> None:
+        selection.choose(Choices, scope_prompt=prompt or IDENTITY, scope_position=None)
+
+    def into(layer: int) -> None:
+        selection.choose(Choices, scope_layer=None if layer == SAME else layer)
+
+    def at(position: int) -> None:
+        selection.choose(Choices, scope_position=None if position == last else position)
+
+    layers = {SAME: "the same", **dict(enumerate(shown.a.layer_labels[: shown.n_layers + 1]))}
+    position = own.scope_position if own.scope_position is not None and own.scope_position <= last else last
+    options.row(
+        options.tie(Text, "scope_prompt", "Prompt", own.scope_prompt, ask, placeholder=IDENTITY, width=380),
+        options.place("scope_position", "At token", labels, position, at) if labels else None,
+        options.tie(
+            Listed,
+            "scope_layer",
+            "After layer",
+            SAME if own.scope_layer is None else own.scope_layer,
+            into,
+            options=layers,
+            width=110,
+        ),
+        options.bind(
+            Number, "scope_tokens", "Tokens to write", page=Choices, least=0, most=MOST_TOKENS, step=1, width=110
+        ),
+        name="patchscope",
+    )
+
+
+def _labels(run: Run, scope: Scope) -> list[str]:
+    """The tokens of the prompt; none where it is refused."""
+    try:
+        return run.tokenizer.labels(run.tokenizer.to_tokens(scope.prompt, run.bos)[0])
+    except HeadlightError:
+        return []
+
+
+def _answer(shown: Comparison, pin: LensPin, scope: Scope) -> None:
+    if not asking.is_answered(shown, pin.position, scope):
+        return
+    found = _found(shown, pin.position, scope)
+    _, example = next(iter(found.values()))
+    after = shown.layer_labels[pin.layer]
+    into = after if scope.layer is None else shown.layer_labels[scope.layer]
+    st.caption(
+        f"The state after {after} at position {pin.position} is put in the place of the state after {into} at position "
+        f"{example.position} of this prompt. Its next token, and what it says untouched:"
+    )
+    if not selection.current().table:
+        for side, plots in _plots(shown, pin, scope).items():
+            columns = st.columns(len(plots))
+            for number, (column, plot) in enumerate(zip(columns, plots, strict=True)):
+                with column:
+                    charts.alone(plot, plot.title, f"patchscope{side}{number}")
+    for side, (run, scopes) in named(shown, found, "").items():
+        tables.draw(_table(run, scopes), f"What the prompt makes of each state{side and f' in {side}'}")
+
+
+def rows(shown: Comparison, pin: LensPin, scope: Scope | None) -> charts.Rows:
+    """The likeliest next tokens of the prompt with the chosen state and untouched, a row a run."""
+    return [] if scope is None else list(_plots(shown, pin, scope).values())
+
+
+def _found(shown: Comparison, place: int, scope: Scope) -> Found:
+    here = positions_at(shown, place)
+    return {side: (run, patchscopes(run, here[side], scope)) for side, run in shown.sides.items() if side in here}
+
+
+def _plots(shown: Comparison, pin: LensPin, scope: Scope) -> dict[str, list[Plot]]:
+    """On one scale."""
+    lists: dict[str, list[tuple[str, list[str], np.ndarray]]] = {}
+    for side, (run, scopes) in named(shown, _found(shown, pin.position, scope), "").items():
+        of = f" in {side}" if side else ""
+        states = {f"With the state{of}": min(pin.layer, run.cfg.n_layers), f"Untouched{of}": -1}
+        best = {title: scopes.logits[row].softmax(-1).topk(BEST) for title, row in states.items()}
+        lists[side] = [(title, run.tokenizer.labels(top.indices), top.values.numpy()) for title, top in best.items()]
+    reach = max(float(values.max()) for plots in lists.values() for *_, values in plots)
+    return {
+        side: [likeliest(labels, values, title, reach) for title, labels, values in plots]
+        for side, plots in lists.items()
+    }
+
+
+def _table(run: Run, scopes: Patchscopes) -> tables.Columns:
+    """One row a state, the untouched prompt last."""
+    probabilities, best = scopes.logits.softmax(-1).max(-1)
+    return {
+        "State after": [*run.layer_labels, "untouched"],
+        "Next token": run.tokenizer.labels(best),
+        "Probability": probabilities.numpy(),
+        "Written": [run.tokenizer.label_together(written) for written in scopes.written],
+    }

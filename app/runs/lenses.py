@@ -1,0 +1,42 @@
+"""The lenses that have been opened, and whether any may be."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from headlight.app.runs import models
+from headlight.model.errors import InputError
+from headlight.model.lenses.files import read_lens
+from headlight.model.lenses.held_out import HeldOut, read
+from headlight.model.lenses.lens import Kind, Lens
+from headlight.model.lenses.opening import home, lens_of, located
+from headlight.model.run import Run
+
+MOST_LENSES = 16
+
+
+def lens(run: Run, kind: Kind, name: str = "") -> Lens:
+    """A lens of a run's model: that of a folder or hub name, or the one beside the model.
+
+    Raises:
+        HeadlightError: it may not be opened here, there is none, it is damaged, or it was made for another model.
+    """
+    if name and not models.any_model_allowed():
+        raise InputError(
+            f"The lens {name[:80]!r} is not offered here: this server opens those beside its models alone."
+        )
+    return lens_of(run, kind, name, _read)
+
+
+def held_out(run: Run, kind: Kind, name: str = "") -> HeldOut | None:
+    """What was measured of a lens on text that it was not fitted on; None where nothing lies beside it."""
+    return read(home(run.source) if kind == "logit" or not name else located(kind, name, run.source).parent)
+
+
+def _read(kind: Kind, path: Path) -> Lens:
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return _at(kind, path, tuple((file.name, file.stat().st_mtime_ns) for file in files[:100] if file.is_file()))
+
+
+@lru_cache(MOST_LENSES)
+def _at(kind: Kind, path: Path, stamp: tuple[tuple[str, int], ...]) -> Lens:
+    return read_lens(kind, path)

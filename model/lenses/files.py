@@ -1,0 +1,171 @@
+"""The files that lenses are published in, opened and written.
+
+- A tuned lens is a folder of `config.json` and `params.pt`: an affine map for the state before each layer, and a hash
+  of the unembedding that it was made for.
+- A Jacobian lens is a `.pt` file: a matrix for the state after each layer, and how many prompts it is a mean of.
+
+Both are somebody else's files. They are unpickled as tensors alone (`weights_only`), memory-mapped, so that nothing is
+allocated on their word, and every tensor is checked.
+
+Source: AlignmentResearch/tuned-lens, `tuned_lens/nn/lenses.py` (MIT); Anthropic's `jlens/lens.py`, 2026 (Apache-2.0).
+"""
+
+import hashlib
+import json
+import os
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.errors import CheckpointError
+from headlight.model.files import read_json, reason
+from headlight.model.lenses.fitting import unembedding_hash
+from headlight.model.lenses.lens import Affine, Kind, Lens
+from headlight.model.source import BLOCK
+from headlight.model.transformer import Transformer
+
+CONFIG, PARAMS, JACOBIANS = "config.json", "params.pt", "lens.pt"
+LENS_TYPE = "linear_tuned_lens"
+MOST_LAYERS = 1000
+FLOATS = (torch.float16, torch.bfloat16, torch.float32)
+
+
+def read_lens(kind: Kind, path: Path) -> Lens:
+    """A lens from its folder, or a Jacobian lens from its file.
+
+    Raises:
+        CheckpointError: the files are missing, damaged or not those of such a lens.
+    """
+    return _read_tuned(path) if kind == "tuned" else _read_jacobian(path)
+
+
+def _read_tuned(folder: Path) -> Lens:
+    for name in (CONFIG, PARAMS):
+        if not (folder / name).is_file():
+            raise CheckpointError(
+                f"{folder.name} has no {name}, so it is no tuned lens: its folder holds {CONFIG} and {PARAMS}. Choose "
+                "that folder."
+            )
+    told = read_json(folder / CONFIG)
+    if told.get("lens_type", LENS_TYPE) != LENS_TYPE:
+        raise CheckpointError(
+            f"{folder.name} is a lens of the type {str(told['lens_type'])[:40]!r}; only {LENS_TYPE!r} can be opened."
+        )
+    d_model, n_layers = _size(folder, told, "d_model", 2**20), _size(folder, told, "num_hidden_layers", MOST_LAYERS)
+    state = _unpickled(folder / PARAMS)
+    shapes: dict[str, tuple[int, ...]] = {f"{layer}.weight": (d_model, d_model) for layer in range(n_layers)}
+    if told.get("bias", True):
+        shapes |= {f"{layer}.bias": (d_model,) for layer in range(n_layers)}
+    _check(folder / PARAMS, state, shapes)
+    maps = {layer: Affine(state[f"{layer}.weight"], state.get(f"{layer}.bias")) for layer in range(n_layers)}
+    known = {"model": told.get("base_model_name_or_path"), "revision": told.get("base_model_revision")}
+    of: dict[str, str | int] = {name: value[:200] for name, value in known.items() if isinstance(value, str)}
+    unembedding = told.get("unembed_hash")
+    return Lens(
+        "tuned",
+        folder.name,
+        _digest(folder / CONFIG, folder / PARAMS),
+        maps,
+        of,
+        unembedding if isinstance(unembedding, str) else None,
+    )
+
+
+def _read_jacobian(path: Path) -> Lens:
+    file = path / JACOBIANS if path.is_dir() else path
+    if not file.is_file():
+        raise CheckpointError(
+            f"{path.name} has no {JACOBIANS}, so it is no folder of a Jacobian lens. Choose its folder or its .pt file."
+        )
+    content = _unpickled(file)
+    if not isinstance(content.get("J"), Mapping):
+        raise CheckpointError(f"{file.name} is no Jacobian lens: it has no matrices J. Write it by JacobianLens.save.")
+    d_model, jacobians = _size(file, content, "d_model", 2**20), content["J"]
+    if not jacobians or not all(_is_size(layer, MOST_LAYERS, least=0) for layer in jacobians):
+        raise CheckpointError(f"{file.name} names layers that are none; they are numbers from 0 on.")
+    _check(file, {str(layer): J for layer, J in jacobians.items()}, {str(at): (d_model, d_model) for at in jacobians})
+    maps = {layer + 1: Affine(J) for layer, J in jacobians.items()}
+    n_prompts = content.get("n_prompts")
+    of: dict[str, str | int] = {"n_prompts": n_prompts} if isinstance(n_prompts, int) else {}
+    return Lens("jacobian", path.name, _digest(file), maps, of)
+
+
+def _size(file: Path, told: Mapping[str, Any], name: str, most: int) -> int:
+    if not _is_size(told.get(name), most):
+        raise CheckpointError(f"{file.name} says {str(told.get(name))[:40]!r} for {name}; it has to be 1 to {most:,}.")
+    return int(told[name])
+
+
+def _is_size(value: object, most: int, least: int = 1) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _unpickled(path: Path) -> dict[Any, Any]:
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
+        said = reason(error, path).splitlines()[0] if str(error) else type(error).__name__
+        raise CheckpointError(f"{path.name} cannot be read ({said[:200]}). Copy or download it again.") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path.name} holds {type(content).__name__}, not tensors by name. It is no lens.")
+    return content
+
+
+def _check(path: Path, tensors: Mapping[Any, object], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Every tensor is there, of its shape, a plain one of a kind of float, and finite; and there is no other."""
+    if strange := set(map(str, tensors)) ^ set(shapes):
+        raise CheckpointError(
+            f"{path.name} does not hold what its settings say; missing or too much are "
+            f"{', '.join(sorted(strange)[:5])[:200]}. Copy or download it again."
+        )
+    for name, shape in shapes.items():
+        tensor = tensors[name]
+        if not isinstance(tensor, Tensor) or tensor.layout is not torch.strided or tensor.dtype not in FLOATS:
+            raise CheckpointError(f"{path.name}: {name} is no tensor of float32, float16 or bfloat16.")
+        if tuple(tensor.shape) != shape:
+            raise CheckpointError(f"{path.name}: {name} has shape {list(tensor.shape)}; it has to be {list(shape)}.")
+        if not tensor.isfinite().all():
+            raise CheckpointError(f"{path.name}: {name} holds NaN or infinite values. Fit the lens again.")
+
+
+def _digest(*files: Path) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tensor], name: str) -> None:
+    """Write a tuned lens as the `tuned-lens` package does, its translators by their names there, in float16."""
+    folder.mkdir(parents=True, exist_ok=True)
+    told = {
+        "base_model_name_or_path": name,
+        "d_model": model.cfg.d_model,
+        "num_hidden_layers": model.cfg.n_layers,
+        "bias": True,
+        "base_model_revision": None,
+        "unembed_hash": unembedding_hash(model),
+        "lens_type": LENS_TYPE,
+    }
+    (folder / CONFIG).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    _save({name: tensor.detach().half() for name, tensor in translators.items()}, folder / PARAMS)
+
+
+def write_jacobian(folder: Path, jacobians: Mapping[int, Tensor], n_prompts: int, d_model: int) -> None:
+    """Write a Jacobian lens as the `jlens` package does, of the states that the matrices are given for."""
+    folder.mkdir(parents=True, exist_ok=True)
+    by_layer = {state - 1: J.half() for state, J in sorted(jacobians.items())}
+    told = {"J": by_layer, "n_prompts": n_prompts, "source_layers": list(by_layer), "d_model": d_model}
+    _save(told, folder / JACOBIANS)
+
+
+def _save(content: object, path: Path) -> None:
+    partial = path.with_suffix(".new")
+    torch.save(content, partial)
+    os.replace(partial, path)

@@ -1,0 +1,81 @@
+"""What lenses lose on text that they were not fitted on: measured, written beside them, and read again."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from headlight.model.analysis.lens import logit_lens
+from headlight.model.errors import HeadlightError
+from headlight.model.files import read_json
+from headlight.model.hooks import Collect
+from headlight.model.kernels import affine
+from headlight.model.lenses.lens import TITLES, Kind, Lens
+from headlight.model.transformer import Transformer
+
+FIGURES = "figures.json"
+Figures = Mapping[Kind, Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """For each kind of lens, by state: the mean KL(final || layer) in nats, and how often both say the same token.
+
+    None stands at states that a lens has no map for. They are means over `n_tokens` tokens of `text`.
+    """
+
+    text: str
+    n_tokens: int
+    kl: Figures
+    agreement: Figures
+
+
+@torch.inference_mode()
+def measure(model: Transformer, lenses: Sequence[Lens], rows: Int[Tensor, "row pos"], text: str) -> HeldOut:
+    """What lenses of a model say on rows of held-out text, which is called `text`."""
+    kl: dict[Kind, Sequence[float | None]] = {}
+    agreement: dict[Kind, Sequence[float | None]] = {}
+    for lens in lenses:
+        sums = [_of_row(model, lens, row) for row in rows]
+        states, n_states = lens.reads(model.cfg.n_layers), model.cfg.n_layers + 1
+        for found, place in ((kl, 0), (agreement, 1)):
+            means = torch.stack([each[place] for each in sums]).mean(0).tolist()
+            found[lens.kind] = [means[states.index(at)] if at in states else None for at in range(n_states)]
+    return HeldOut(text, rows.numel(), kl, agreement)
+
+
+def _of_row(model: Transformer, lens: Lens, row: Int[Tensor, " pos"]) -> tuple[Tensor, Tensor]:
+    """The means over a row's positions, by the states that the lens reads."""
+    n_layers = model.cfg.n_layers
+    keep = Collect([f"blocks.{layer}.hook_resid_pre" for layer in range(n_layers)])
+    last = model(row[None], tap=keep, stop_at_layer=n_layers)[0]
+    carried = [lens.carried(at, resid[0]) for at, resid in enumerate(keep.kept.values()) if at in lens.reads(n_layers)]
+    unembed = model.unembed
+    found = logit_lens(
+        [*carried, last], lambda rows: model.to_unembed(rows[None])[0], unembed.W_U, unembed.b_U, 1, affine
+    )
+    best = found.top_tokens.values[..., 0]
+    return found.kl_from_final.values.double().mean(1), (best == best[-1]).double().mean(1)
+
+
+def write(folder: Path, found: HeldOut) -> None:
+    """Write the figures beside the lenses."""
+    (folder / FIGURES).write_text(json.dumps(asdict(found), indent=2) + "\n", encoding="utf-8")
+
+
+def read(folder: Path) -> HeldOut | None:
+    """The figures that lie beside lenses; None where there are none that can be read."""
+    try:
+        told = read_json(folder / FIGURES)
+        tables = [_figures(told[name]) for name in ("kl", "agreement")]
+        return HeldOut(str(told["text"])[:200], int(told["n_tokens"]), *tables)
+    except (HeadlightError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _figures(told: dict[Kind, list[float | None]]) -> Figures:
+    return {kind: [None if each is None else float(each) for each in told[kind]] for kind in TITLES if kind in told}

@@ -1,0 +1,66 @@
+"""Fitting a Jacobian lens: the mean over prompts of each one's Jacobians, resumed where it was stopped."""
+
+import os
+from pathlib import Path
+from pickle import UnpicklingError
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from tqdm import tqdm
+
+from headlight.model.errors import TrainingError
+from headlight.model.lenses.jacobian import prompt_jacobians
+from headlight.model.training.log import append_row, drop_rows_after
+from headlight.model.transformer import Transformer
+
+SUMS = "jacobians.pt"
+EVERY = 10  # prompts between two checkpoints and lines of the log
+
+Jacobians = dict[int, Float[Tensor, "d_model d_model"]]
+
+
+def fit_jacobian(model: Transformer, rows: Int[Tensor, "row pos"], folder: Path) -> Jacobians:
+    """The mean Jacobians of the states after each layer but the last, by state; each prompt counts once.
+
+    The log says by how much the mean still moved, relative to it (Frobenius norms), over the last prompts.
+
+    Raises:
+        TrainingError: the folder holds sums of another model or other prompts.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    states = range(1, model.cfg.n_layers)
+    identity = f"{model.cfg.n_layers} {model.cfg.d_model} {rows[0].tolist()}"  # of more rows it goes on
+    done, sums = _resume(folder, states, model.cfg.d_model, identity)
+    drop_rows_after(folder, done)
+    before = {state: each / max(done, 1) for state, each in sums.items()}
+    for number in tqdm(range(done, len(rows)), initial=done, total=len(rows), unit="prompt", disable=None):
+        for state, found in prompt_jacobians(model, rows[number], states).items():
+            sums[state] += found
+        if (number + 1) % EVERY == 0 or number + 1 == len(rows):
+            mean = {state: each / (number + 1) for state, each in sums.items()}
+            moved = {f"moved_L{s - 1}": ((mean[s] - before[s]).norm() / mean[s].norm()).item() for s in states}
+            append_row(folder, {"prompts": number + 1, **moved})
+            _save(folder, number + 1, sums, identity)
+            before = mean
+    return {state: each / len(rows) for state, each in sums.items()}
+
+
+def _save(folder: Path, done: int, sums: Jacobians, identity: str) -> None:
+    partial = folder / f"{SUMS}.new"
+    torch.save({"done": done, "sums": sums, "identity": identity}, partial)
+    os.replace(partial, folder / SUMS)
+
+
+def _resume(folder: Path, states: range, d_model: int, identity: str) -> tuple[int, Jacobians]:
+    path = folder / SUMS
+    if not path.exists():
+        return 0, {state: torch.zeros(d_model, d_model) for state in states}
+    start_over = f"Give another run folder, or delete {path} to start over."
+    try:
+        saved = torch.load(path, weights_only=True, map_location="cpu")
+        if saved["identity"] != identity:
+            raise TrainingError(f"{path} belongs to another model or other prompts. {start_over}")
+        return saved["done"], saved["sums"]
+    except (OSError, RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
+        raise TrainingError(f"{path} is damaged. {start_over}") from error
