@@ -273,6 +273,11 @@ TERMS = {
         "part of the key's. A part is whatever wrote to the stream before this layer: embeddings, heads, MLPs, "
         "biases. The entries add up to the score."
     ),
+    "why_by": (
+        "By who wrote to the streams, or by the features that a dictionary finds in them: a query's and a key's stream "
+        "are then active features times their decoder rows, the decoder's bias and the dictionary's error, and the "
+        "score is the sum over all pairs."
+    ),
     "why_follow": (
         "The sums of a head's column (as part of the key) and of its row (as part of the query), in nats. The button "
         "explains what that head looks at at that token: step by step back through the circuit."

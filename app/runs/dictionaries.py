@@ -11,7 +11,8 @@ from headlight.model.config import TransformerConfig
 from headlight.model.dictionaries import Dictionaries, Dictionary, check_fits
 from headlight.model.dictionaries.opening import is_dictionary, open_dictionary, shipped_dictionaries
 from headlight.model.edits import Edit, EditFeature
-from headlight.model.errors import CheckpointError, nearest
+from headlight.model.errors import CheckpointError, HeadlightError, nearest
+from headlight.model.explain.features import layer_after
 
 MOST_BYTES = 4 * GIB  # of mapped weights
 
@@ -97,3 +98,22 @@ def _opened() -> ByteCache:
 
 def _bytes(dictionary: Dictionary) -> int:
     return dictionary.W_enc.nbytes + sum(output.W_dec.nbytes for output in dictionary.outputs)
+
+
+def of_stream(chosen: str, model: str, layer: int, cfgs: Sequence[TransformerConfig]) -> tuple[str, Dictionary] | None:
+    """A dictionary of the stream that a layer's heads read: of the chosen ones, or of those that come with the model.
+
+    One that cannot be opened, or that does not fit, says why on the page *Features*.
+    """
+    with_model = (name for name in shipped_dictionaries() if name.startswith(f"{model}/"))
+    for name in dict.fromkeys([*([chosen] if chosen else []), *with_model]):
+        try:
+            opened = dictionaries(name)
+            found = next((each for each in opened.values() if layer_after(each) == layer), None)
+            if found is not None:
+                for cfg in cfgs:
+                    check_fits(found, cfg)
+                return name, found
+        except HeadlightError:
+            continue
+    return None

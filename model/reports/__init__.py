@@ -14,7 +14,7 @@ from headlight.model.reports.prompts import prompt_tables
 from headlight.model.reports.residual import residual_tables
 from headlight.model.reports.tables import Table, Tables, print_tables
 from headlight.model.reports.translate import translate_tables
-from headlight.model.reports.why import why_tables
+from headlight.model.reports.why import why_feature_tables, why_tables
 
 __all__ = [
     "Table",
@@ -33,5 +33,6 @@ __all__ = [
     "prompt_tables",
     "residual_tables",
     "translate_tables",
+    "why_feature_tables",
     "why_tables",
 ]

@@ -3,12 +3,20 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import Measure
 from headlight.model.analysis.alignment import on_axis
 from headlight.model.analysis.attribution import Promoted
 from headlight.model.analysis.difference import DIFFERENCE, with_difference
 from headlight.model.comparison import Comparison
+from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.edits import head_name
 from headlight.model.explain.explained import Asked, Explained, explain
+from headlight.model.explain.features import explain_cell_by_features, moved_by_features, moved_effects
+from headlight.model.explain.score import Why
 from headlight.model.explain.write import written_apart
 from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, tokens_of
 
@@ -26,6 +34,44 @@ CELL = ("run", "quantity", "value")
 def why_tables(shown: Comparison, asked: Asked) -> Tables:
     """What explains a cell and a prediction of each run that has them, with B - A where there is such a thing."""
     return explained_tables(shown, explain(shown, asked)[0])
+
+
+def why_feature_tables(shown: Comparison, asked: Asked, dictionary: Dictionary) -> Tables:
+    """A cell's score by pairs of features, and what its head moves by feature, in each run that has the cell.
+
+    Raises:
+        InputError: the dictionary is not of the stream that the head reads.
+    """
+    return explained_by_features(shown, explain(shown, asked)[0], dictionary)
+
+
+def explained_by_features(shown: Comparison, sides: Mapping[str, Explained], dictionary: Dictionary) -> Tables:
+    """The scores and what the heads move, by the features of a dictionary of the stream that they read."""
+    scores = {side: explain_cell_by_features(at.run, at.cell, dictionary) for side, at in sides.items()}
+    return {
+        "score by features": _table(
+            ("run", "query's feature", "key's feature", "nats"), {side: _pairs(why) for side, why in scores.items()}
+        ),
+        "moved by features": _table(
+            ("run", "moved", "place", "logits"), {side: _moved(shown, at, dictionary) for side, at in sides.items()}
+        ),
+    }
+
+
+def moved_by_part(
+    at: Explained, dictionary: Dictionary, effects: Measure
+) -> tuple[tuple[str, ...], Float[Tensor, "part pos"], Float[Tensor, " part"]]:
+    """The effects of what a head moves by the name of each part: by the position that it is from, and from none."""
+    moved = moved_by_features(at.run, at.head, at.question.position, dictionary)
+    names = tuple(dict.fromkeys(part.name for part in moved.parts))
+    rows = {name: row for row, name in enumerate(names)}
+    values, constant = torch.zeros(len(names), len(at.run.tokens)), torch.zeros(len(names))
+    for part, source, value in zip(moved.parts, moved.sources, effects.values.float().tolist(), strict=True):
+        if source is None:
+            constant[rows[part.name]] += value
+        else:
+            values[rows[part.name], source] += value
+    return names, values, constant
 
 
 def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Tables:
@@ -129,9 +175,22 @@ def _key(row: Row) -> Row:
 
 
 def _score(at: Explained) -> Iterator[Row]:
-    for query_name, row in zip(at.why.query_names, at.why.found.matrix.values.tolist(), strict=True):
-        for key_name, value in zip(at.why.key_names, row, strict=True):
+    yield from _pairs(at.why)
+
+
+def _pairs(why: Why) -> Iterator[Row]:
+    for query_name, row in zip(why.query_names, why.found.matrix.values.tolist(), strict=True):
+        for key_name, value in zip(why.key_names, row, strict=True):
             yield query_name, key_name, value
+
+
+def _moved(shown: Comparison, at: Explained, dictionary: Dictionary) -> Iterator[Row]:
+    effects = moved_effects(at.run, at.head, dictionary, at.question)
+    names, values, constant = moved_by_part(at, dictionary, effects)
+    for (row, place), value in finite(on_axis(values, shown.positions(at.run), float("nan"))):
+        if value != 0:
+            yield names[row], place, value
+    yield from ((name, None, value) for name, value in zip(names, constant.tolist(), strict=True) if value != 0)
 
 
 def _promoted(shown: Comparison, tokens: Promoted) -> Iterator[Row]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from headlight.app.exports.data import Data
 from headlight.app.pages.why import spelled
+from headlight.app.pages.why.by_features import wanted
 from headlight.app.pages.why.chosen import query_place, sides_of
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.pair import pair_of, place_of
@@ -12,7 +13,7 @@ from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name
 from headlight.model.explain.explained import Explained
-from headlight.model.reports.why import explained_tables
+from headlight.model.reports.why import explained_by_features, explained_tables
 
 
 def data(shown: Comparison, chosen: Selection) -> Data:
@@ -35,7 +36,12 @@ def data(shown: Comparison, chosen: Selection) -> Data:
             for side, at in sides.items()
         },
     }
-    return Data("why", shows, explained_tables(shown, sides), _arrays(sides))
+    tables, arrays = explained_tables(shown, sides), _arrays(sides)
+    if (reader := wanted(shown, chosen, head_of(shown, chosen)[0])) is not None:
+        tables |= explained_by_features(shown, sides, reader.dictionary)
+        shows |= {"dictionary": reader.name, "it reads": reader.dictionary.hook_in}
+        arrays |= {f"{side} score by features": reader.why(at).found.matrix for side, at in sides.items()}
+    return Data("why", shows, tables, arrays)
 
 
 def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:

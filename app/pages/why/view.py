@@ -9,9 +9,10 @@ from headlight.app import selection
 from headlight.app.components import Button, Choice, Listed, MapCell, Text, chosen_cell
 from headlight.app.frame import means, notices, progress
 from headlight.app.glossary import TERMS
-from headlight.app.pages.why import as_numbers, follow, panels, spelled
+from headlight.app.pages.why import as_numbers, by_features, follow, panels, spelled
 from headlight.app.pages.why import charts as own
 from headlight.app.pages.why import figures as numbers
+from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.chosen import query_place, sides_of
 from headlight.app.parts import charts, options
 from headlight.app.parts.first_heads import head_of
@@ -155,8 +156,14 @@ def _cell(shown: Comparison, sides: Mapping[str, Explained]) -> None:
             _place("query", "Query token", shown, query_place(shown, now), lambda at: selection.choose(queries=(at,))),
             _place("key", "Key token", shown, key, lambda at: selection.choose(keys=(at,))),
             _strongest() if now.keys or now.queries else None,
+            _by() if by_features.reader_of(shown, now, head_of(shown, now)[0]) else None,
             name="cell",
         )
+
+
+def _by() -> Choice:
+    ways = {"parts": "who wrote", "features": "features"}
+    return options.bind(Choice, "why_by", "By", page=Choices, options=ways, help=TERMS["why_by"])
 
 
 def _strongest() -> Button:
@@ -189,12 +196,21 @@ def _summaries(sides: Mapping[str, Explained]) -> None:
 
 
 def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
-    panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
+    if (reader := _reader(shown)) is not None:
+        by_features.draw_score(shown, reader, sides, side)
+    else:
+        panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
     if side != DIFFERENCE:
         st.text(spelled.score(sides[side]))
     st.caption("Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.")
     if side != DIFFERENCE:
         follow.draw(shown, sides[side])
+
+
+def _reader(shown: Comparison) -> by_features.Reader | None:
+    """The dictionary by whose features the score is to be split."""
+    now = selection.current()
+    return by_features.wanted(shown, now, head_of(shown, now)[0])
 
 
 def _what(sides: Mapping[str, Explained], side: str) -> None:
@@ -246,6 +262,8 @@ def _by_source(shown: Comparison, sides: Mapping[str, Explained], side: str) -> 
         panels.EFFECT,
         f"What {head_name(at.head)} adds, by the token that it takes it from.",
     )
+    if (reader := _reader(shown)) is not None:
+        by_features.draw_moved(shown, reader, sides, side)
 
 
 def _take_click(shown: Comparison) -> None:

@@ -1,0 +1,137 @@
+"""A head's score, and what the head moves, by the features of a dictionary of the stream that it reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from headlight.app import selection
+from headlight.app.components.options.kinds import Link
+from headlight.app.pages.why import panels
+from headlight.app.pages.why.choices import Choices
+from headlight.app.pages.why.figures import condensed
+from headlight.app.parts import options
+from headlight.app.parts.labels import number
+from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.sides import DIFFERENCE, compared, placed
+from headlight.app.runs import dictionaries
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.dictionaries.dictionary import Dictionary
+from headlight.model.edits import head_name
+from headlight.model.explain.explained import Explained
+from headlight.model.explain.features import explain_cell_by_features, moved_effects
+from headlight.model.explain.score import Why
+from headlight.model.reports.why import moved_by_part
+
+MOST_LINKS, MOST_MOVED = 4, 10
+FROM_NOWHERE = "whatever it looks at"
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """A dictionary of the stream that the explained heads read, and its name on the page."""
+
+    name: str
+    dictionary: Dictionary
+
+    def why(self, at: Explained) -> Why:
+        """The cell's score by pairs of features."""
+        return explain_cell_by_features(at.run, at.cell, self.dictionary)
+
+
+def reader_of(shown: Comparison, chosen: Selection, layer: int) -> Reader | None:
+    """A dictionary of the stream that a layer's heads read in all runs: the one that is chosen, or that comes along."""
+    found = dictionaries.of_stream(chosen.dictionary, shown.a.source.name, layer, [run.cfg for run in shown.runs])
+    return None if found is None else Reader(*found)
+
+
+def wanted(shown: Comparison, chosen: Selection, layer: int) -> Reader | None:
+    """The same where the score is to be split by features."""
+    return reader_of(shown, chosen, layer) if chosen.of(Choices).why_by == "features" else None
+
+
+def score_matrix(reader: Reader, at: Explained) -> Matrix:
+    """All pairs of what the query's stream and the key's are made of."""
+    found = reader.why(at)
+    return Matrix(found.query_names, found.key_names, found.found.matrix.values.numpy())
+
+
+def moved_matrix(shown: Comparison, reader: Reader, at: Explained) -> Matrix:
+    """What the head adds to target minus distractor: row the feature that it moves, column the token it is from."""
+    effects = moved_effects(at.run, at.head, reader.dictionary, at.question)
+    names, values, constant = moved_by_part(at, reader.dictionary, effects)
+    on_places = placed(values.numpy(), shown.positions(at.run), 0.0)
+    places = tuple(f"{place} {label}" for place, label in enumerate(shown.labels))
+    return Matrix(names, (*places, FROM_NOWHERE), np.concatenate([on_places, constant.numpy()[:, None]], axis=1))
+
+
+def with_all_parts(sides: Mapping[str, Matrix]) -> dict[str, Matrix]:
+    """Of each run and, with a B, of B − A, with the parts of both: one that a run lacks adds nothing there."""
+    rows = tuple(dict.fromkeys(name for each in sides.values() for name in each.rows))
+    columns = tuple(dict.fromkeys(name for each in sides.values() for name in each.columns))
+    return compared(sides, lambda each: Matrix(rows, columns, _filled(each, rows, columns)))
+
+
+def _filled(matrix: Matrix, rows: tuple[str, ...], columns: tuple[str, ...]) -> Float[np.ndarray, "row column"]:
+    values = np.zeros((len(rows), len(columns)))
+    places = [[names.index(each) for each in own] for names, own in ((rows, matrix.rows), (columns, matrix.columns))]
+    values[np.ix_(*places)] = matrix.values
+    return values
+
+
+def draw_score(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
+    """The strongest pairs, that their sum is the score, and a link to each of the strongest features."""
+    matrices = with_all_parts({each: score_matrix(reader, at) for each, at in sides.items()})
+    panels.score(matrices, side, selection.widget_key("score_features"))
+    if side == DIFFERENCE:
+        return
+    at, why = sides[side], reader.why(sides[side])
+    st.text(
+        f"Score {number(float(why.found.score.values))} nats by {len(why.query_names)} parts of the query and "
+        f"{len(why.key_names)} of the key. Their sum is off by {_rounding(float(why.found.residual.values))}."
+    )
+    _links(shown, reader, at, matrices[side])
+
+
+def _rounding(value: float) -> str:
+    return f"{value:.1e}".replace("-", "−")
+
+
+def _links(shown: Comparison, reader: Reader, at: Explained, matrix: Matrix) -> None:
+    """To the pages of the features that count most, at the query or at the key."""
+    places = {position: place for place, position in enumerate(shown.positions(at.run)) if position is not None}
+    sums = [(name, "query", float(value)) for name, value in zip(matrix.rows, matrix.values.sum(1), strict=True)]
+    sums += [(name, "key", float(value)) for name, value in zip(matrix.columns, matrix.values.sum(0), strict=True)]
+    features = [each for each in sums if each[0].startswith("feature ")]
+    links = []
+    for name, half, value in sorted(features, key=lambda each: -abs(each[2]))[:MOST_LINKS]:
+        feature, place = int(name.split()[1]), places[at.cell.query if half == "query" else at.cell.key]
+        links.append(_link(reader, feature, place, f"{name} of the {half} {panels.signed(value)}"))
+    if links:
+        options.row(*links, name="why_features", whole=True)
+
+
+def _link(reader: Reader, feature: int, place: int, label: str) -> Link:
+    def open_feature(_: None) -> None:
+        now, which = selection.current(), (reader.dictionary.layer, feature)
+        selection.ask(replace(now, dictionary=reader.name, feature=which, position=place), "features")
+
+    return Link(label, label, None, open_feature)
+
+
+def draw_moved(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
+    """What the head adds by the feature that it moves and the token that it takes it from."""
+    matrices = with_all_parts({each: moved_matrix(shown, reader, at) for each, at in sides.items()})
+    head = head_name(next(iter(sides.values())).head)
+    strongest = {each: condensed(matrix, MOST_MOVED) for each, matrix in matrices.items()}
+    panels.plain_map(
+        strongest,
+        side,
+        ("moved", "token"),
+        selection.widget_key("moved_features"),
+        panels.EFFECT,
+        f"What {head} adds, by the feature that it moves and the token that it takes it from; the sums are all of it.",
+    )

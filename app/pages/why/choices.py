@@ -1,0 +1,19 @@
+"""What can be chosen on the page *Why* alone."""
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from headlight.app.selection.choices import Change, PageChoices
+
+By = Literal["parts", "features"]
+
+
+@dataclass(frozen=True)
+class Choices(PageChoices):
+    """Whether a score is split by who wrote to the stream, or by the features that a dictionary finds in it."""
+
+    why_by: By = "parts"
+
+    def after(self, change: Change) -> Self:
+        """It stays, with an example too."""
+        return self

@@ -1,0 +1,83 @@
+"""*Why* by features: the sums that it draws are the score and the head's own effect; links and files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headlight.app.pages.why import EXPORT, by_features
+from headlight.app.pages.why.chosen import sides_of
+from headlight.app.runs import shown
+from headlight.model.comparison import Comparison
+from headlight.model.reports.why import effect_by_name
+from headlight.model.run import Run
+from tests.app.choosing import selection_of
+from tests.app.conftest import PROMPT_B, Options
+from tests.app.exports.hostile import OTHER, chosen
+from tests.app.exports.test_code import compare, run_here
+from tests.app.pages.test_sides import page
+from tests.saved_dictionary import save_dictionary
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where interventions run side by side
+BY: dict[str, object] = {"heads": ((1, 2),), "why_by": "features", "dictionary": "sae"}
+
+
+@pytest.fixture(autouse=True)
+def saved(settings: dict[str, object], run: Run, tmp_path: Path) -> None:
+    """A dictionary of the stream before layer 1."""
+    save_dictionary(tmp_path / "models" / "sae", "blocks.1.hook_resid_pre", run.cfg.d_model, architecture="topk", k=6)
+    settings["models_folder"] = str(tmp_path / "models")
+
+
+@pytest.mark.parametrize("more", [{}, {"prompt_b": PROMPT_B}])
+def test_the_pairs_of_features_add_up_to_the_score_and_the_moved_to_the_head(
+    run: Run, folder: str, more: dict[str, object]
+) -> None:
+    selection = selection_of(model=folder, prompt=run.prompt, **BY, **more)
+    found = shown.of(selection)
+    reader = by_features.wanted(found, selection, 1)
+    assert reader is not None
+    for at in sides_of(found, selection)[0].values():
+        scores, moved = by_features.score_matrix(reader, at), by_features.moved_matrix(found, reader, at)
+        # Sums of some hundred products in float64, of activations that were computed in float32.
+        np.testing.assert_allclose(scores.values.sum(), float(at.why.found.score.values), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(moved.values.sum(), effect_by_name(at)["L1H2"], rtol=1e-4, atol=1e-5)
+        assert any(name.startswith("feature ") for name in scores.rows)
+        assert {"the dictionary's error", "the decoder's bias"} <= set(scores.columns)
+
+
+def test_a_change_counts_the_features_that_one_run_lacks(run: Run, folder: str) -> None:
+    selection = selection_of(model=folder, prompt=run.prompt, prompt_b="four five one", **BY)
+    found = shown.of(selection)
+    reader = by_features.wanted(found, selection, 1)
+    assert reader is not None
+    own = {side: by_features.score_matrix(reader, at) for side, at in sides_of(found, selection)[0].items()}
+    assert set(own["A"].columns) != set(own["B"].columns)
+    whole = by_features.with_all_parts(own)
+    assert whole["B − A"].values.sum() == pytest.approx(own["B"].values.sum() - own["A"].values.sum(), abs=1e-6)
+
+
+def test_features_are_offered_where_a_dictionary_reads_the_heads_stream(run: Run, options: Options) -> None:
+    page("why", Comparison(run), dictionary="sae", heads=((1, 2),))
+    assert "why_by" in options.drawn
+    options.drawn.clear()
+    at = page("why", Comparison(run), dictionary="sae", heads=((2, 2),), why_by="features")
+    assert "why_by" not in options.drawn
+    assert not at.error
+
+
+def test_a_link_opens_the_feature_at_its_token(run: Run, options: Options) -> None:
+    at = page("why", Comparison(run), **BY)
+    name = next(name for name in options.drawn if name.startswith("feature ") and " of the " in name)
+    options.change(at, name, None)
+    session = at.session_state["headlight"]
+    assert session.page == "features"
+    assert session.asked.feature == (1, int(name.split()[1]))
+    assert session.asked.dictionary == "sae"
+
+
+@pytest.mark.parametrize("more", [{}, {"prompt_b": OTHER}])
+def test_the_script_prints_the_pages_numbers(folder: str, more: dict[str, object]) -> None:
+    fields = {**BY, **more}
+    selection = chosen(folder, **fields)
+    compare(run_here(EXPORT.script(shown.of(selection), selection)), EXPORT, fields, folder)
