@@ -310,7 +310,7 @@ TERMS = {
         "heads keep A's own patterns, whatever else changes. Patch: an activation becomes that of another prompt, "
         "where tokens match. Steer: the residual stream is changed along the difference of two prompts' last "
         "positions. Drop: a part writes nothing. Neuron: its activation becomes zero, its mean, another prompt's, or a "
-        "value."
+        "value. Feature: a dictionary's feature writes nothing, as much as is said, or so much more; its error stays."
     ),
     "edit_align": (
         "The other prompt has another number of tokens. Same tokens: those of a longest common subsequence are "

@@ -15,6 +15,7 @@ from headlight.app.frame import means
 from headlight.app.frame.bars import ALIGN
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
+from headlight.app.runs import dictionaries
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import Align, match_positions
 from headlight.model.edits import (
@@ -27,6 +28,8 @@ from headlight.model.edits import (
     CutEdge,
     Drop,
     Edit,
+    EditFeature,
+    Featuring,
     FreezePatterns,
     Head,
     Part,
@@ -38,6 +41,7 @@ from headlight.model.edits import (
     told_sharing,
 )
 from headlight.model.edits.interventions import no_neurons
+from headlight.model.errors import HeadlightError
 from headlight.model.run import Run
 
 KINDS = {
@@ -48,11 +52,13 @@ KINDS = {
     "steer": "Steer along a direction",
     "drop": "Drop a layer or a part",
     "neurons": "Change a neuron",
+    "feature": "Change a feature",
 }
 BY: dict[str, str] = {"zero": "zero", "mean": "mean over this prompt", "resample": "another prompt's"}
 LISTED = "listed"  # a mean too, over the prompts of the session's list
 MEAN = "of_edit"
 BY_NEURON = {**BY, "clamp": "a value"}
+HOW: dict[Featuring, str] = {"ablate": "ablate it", "clamp": "clamp it to", "add": "add its direction, times"}
 MODES: dict[Steering, str] = {"add": "add it, times", "scale": "scale the part along it, by"}
 WITH_HEADS = ("q", "k", "v", "rot_q", "rot_k", "z", "result", "attn_scores", "pattern")
 
@@ -236,6 +242,29 @@ def _neurons(form: _Form, run: Run, now: Selection) -> Edit | None:
     return AblateNeurons(((layer, int(index)),), by, prompt, positions, align) if prompt or by != "resample" else None
 
 
+def _feature(form: _Form, run: Run, now: Selection) -> Edit | None:
+    names = [name for name in (dictionaries.named(now.dictionary, run.source.name), *dictionaries.offered()) if name]
+    if not names:
+        st.caption("There is no dictionary whose features could be changed. Open one on the page Features first.")
+        return None
+    name = form.one("dictionary", "Dictionary", {each: each for each in names}, names[0], 200, TERMS["dictionary"])
+    try:
+        opened = dictionaries.fitting(name, run.cfg)
+    except HeadlightError as error:
+        st.caption(str(error))
+        return None
+    chosen = now.feature or (next(iter(opened)), 0)
+    hooks = {layer: each.hook_in for layer, each in opened.items()}
+    layer = form.one("of_layer", "Of", hooks, chosen[0] if chosen[0] in hooks else next(iter(hooks)), 210)
+    most = opened[layer].n_features - 1
+    feature = form.ask(Number, "feature", "Feature", min(chosen[1], most), least=0, most=most)
+    how = form.one("how", "Then", HOW, "ablate", 190)
+    factor = 0.0
+    if how != "ablate":
+        factor = form.ask(Number, "feature_factor", "By", 1.0, least=-MOST_FACTOR, most=MOST_FACTOR, step=0.5)
+    return EditFeature(name, hooks[layer], int(feature), how, float(factor), _positions(form, run))
+
+
 def _heads(run: Run) -> dict[Head, str]:
     return options.heads(range(run.cfg.n_layers), run.cfg.n_heads)
 
@@ -260,4 +289,5 @@ _FORMS: dict[str, Callable[[_Form, Run, Selection], Edit | None]] = {
     "steer": _steer,
     "drop": _drop,
     "neurons": _neurons,
+    "feature": _feature,
 }

@@ -1,5 +1,6 @@
 """The drawer of edits, without a browser: every kind is made by its form, switched, removed, and measured."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from headlight.model.edits import (
     CutEdge,
     Drop,
     Edit,
+    EditFeature,
     FreezePatterns,
     Patch,
     Steer,
@@ -26,6 +28,8 @@ from headlight.model.edits import (
 )
 from tests.app.conftest import Options
 from tests.places import MAIN
+from tests.saved_dictionary import save_dictionary
+from tests.small_model import CFG
 
 PROMPT, OTHER = "one two three one two three", "one three two three two one"
 REPEATED = examples()[0].prompt
@@ -95,6 +99,37 @@ MADE: list[tuple[dict[str, object], Edit]] = [
         ClampNeurons(((0, 7),), 2.5, (1, 3)),
     ),
 ]
+
+
+FEATURES: list[tuple[dict[str, object], Edit]] = [
+    ({"kind": "feature", "feature": 7}, EditFeature("sae", "blocks.1.hook_resid_pre", 7)),
+    (
+        {"kind": "feature", "feature": 7, "how": "clamp", "feature_factor": 2.5, "positions": (3, 1)},
+        EditFeature("sae", "blocks.1.hook_resid_pre", 7, "clamp", 2.5, (1, 3)),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("filled", "edit"), FEATURES, ids=lambda each: "" if isinstance(each, dict) else describe(each)
+)
+def test_an_edit_of_a_feature_is_made_by_its_form(
+    page: AppTest,
+    filled: dict[str, object],
+    edit: Edit,
+    options: Options,
+    settings: dict[str, object],
+    tmp_path: Path,
+) -> None:
+    save_dictionary(tmp_path / "sae", "blocks.1.hook_resid_pre", CFG.d_model)
+    settings["models_folder"] = str(tmp_path)
+    _run(page)
+    for field, value in filled.items():
+        _fill(page, field, value)
+        _run(page)
+    _add(page)
+    assert _edits(page) == (edit,)
+    assert "switched on is shown as B" in " ".join(_captions(page))
 
 
 @pytest.mark.parametrize(
