@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+import torch
 from torch import Tensor
 
 from headlight.model.dictionaries.dictionary import Dictionary
@@ -12,25 +13,23 @@ class StandIn(Tap):
     """Puts what dictionaries make of what they read in the place of what they stand for; errors are left out.
 
     Where several write to one activation, as of a cross-layer transcoder, their sum takes its place. What is read is
-    what the pass has there, with what stood in before.
+    what the pass has there, with what stood in before. With `hooks` they stand for these activations alone.
     """
 
-    def __init__(self, dictionaries: Iterable[Dictionary]) -> None:
+    def __init__(self, dictionaries: Iterable[Dictionary], hooks: Iterable[str] | None = None) -> None:
         dictionaries = tuple(dictionaries)
-        self._reads = {each.hook_in for each in dictionaries}
-        self._writers = {
-            hook: [d for d in dictionaries if hook in d.hooks_out] for d in dictionaries for hook in d.hooks_out
-        }
+        hooks = {hook for each in dictionaries for hook in each.hooks_out} if hooks is None else hooks
+        self._writers = {hook: [each for each in dictionaries if hook in each.hooks_out] for hook in hooks}
+        self._reads = {each.hook_in for writers in self._writers.values() for each in writers}
         self._read: dict[str, Tensor] = {}
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         if name in self._reads:
-            self._read[name] = flat(name, activation)
+            self._read[name] = flat(name, activation).float().cpu()
         if name not in self._writers:
             return activation
-        return sum((self._written(each, name) for each in self._writers[name]), start=activation.new_zeros(())).reshape(
-            activation.shape
-        )
+        made = sum((self._written(each, name) for each in self._writers[name]), start=torch.zeros(()))
+        return made.reshape(activation.shape).to(activation)
 
     def _written(self, dictionary: Dictionary, name: str) -> Tensor:
         read = self._read[dictionary.hook_in]

@@ -9,7 +9,9 @@ from torch.nn import functional as F
 
 from headlight.model.analysis import Measure
 from headlight.model.dictionaries.dictionary import Dictionaries, Dictionary
-from headlight.model.hooks import NO_TAP, Collect, Look, Tap
+from headlight.model.dictionaries.standing import StandIn
+from headlight.model.explain.features import activation
+from headlight.model.hooks import NO_TAP
 from headlight.model.run import Run, once_more
 
 ROWS = 256  # positions that are read at once: their features take 16 MB of a dictionary of 16,384
@@ -82,11 +84,6 @@ def written_by(opened: Dictionaries, layer: int) -> list[tuple[Dictionary, int]]
     return [(each, each.hooks_out.index(hook)) for each in opened.values() if hook in each.hooks_out]
 
 
-def activation_of(run: Run, hook: str) -> Float[Tensor, "pos width"]:
-    """An activation of a run by its name, all heads of a position side by side."""
-    return run.keep(("activation", hook), lambda: _activation(run, hook))
-
-
 def in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
     """What the run's model says with what a layer's dictionary makes of an activation in that one's place.
 
@@ -96,21 +93,15 @@ def in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
     return run.keep(("in place", opened.name, layer), lambda: _in_place(run, opened, layer))
 
 
-def _activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
-    keep = Collect([hook], lambda activation: activation[0].flatten(1).float().cpu())
-    once_more(run, keep, stop_at_layer=run.cfg.n_layers)
-    return keep.kept[hook]
-
-
 @torch.inference_mode()
 def _read(run: Run, opened: Dictionaries, layer: int) -> Read:
     dictionary, writers = opened[layer], written_by(opened, layer)
-    written = activation_of(run, dictionary.hooks_out[0])
+    written = activation(run, dictionary.hooks_out[0])
     missed, found = written.clone(), list[tuple[Tensor, Tensor, Tensor]]()
     for start in range(0, len(written), ROWS):
         rows = slice(start, start + ROWS)
         for writer, out in writers:
-            read = activation_of(run, writer.hook_in)[rows]
+            read = activation(run, writer.hook_in)[rows]
             acts = writer.encode(read)
             missed[rows] -= writer.decode(acts, read, out)
             if writer is dictionary:
@@ -129,33 +120,10 @@ def _read(run: Run, opened: Dictionaries, layer: int) -> Read:
     )
 
 
-class _Made(Tap):
-    """Puts what dictionaries make of what they read in the place of the activation that they stand for."""
-
-    def __init__(self, opened: Dictionaries, layer: int) -> None:
-        self._hook, self._writers = opened[layer].hooks_out[0], written_by(opened, layer)
-        self._read: dict[str, Tensor] = {}
-        self._reads = {writer.hook_in for writer, _ in self._writers}
-
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        if name in self._reads:
-            self._read[name] = activation.flatten(2).float().cpu()
-        return self._made().reshape(activation.shape).to(activation) if name == self._hook else activation
-
-    def _made(self) -> Float[Tensor, "batch pos width"]:
-        made = torch.zeros(())
-        for writer, out in self._writers:
-            read = self._read[writer.hook_in]
-            made = made + writer.decode(writer.encode(read), read, out)
-        return made
-
-    def look(self, name: str) -> Look:
-        return Look.WHOLE if name in self._reads or name == self._hook else Look.NEVER
-
-
 def _in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
+    stand_in = StandIn(opened.values(), opened[layer].hooks_out[:1])
     with torch.inference_mode():
-        own, made = (once_more(run, tap).float() for tap in (NO_TAP, _Made(opened, layer)))
+        own, made = (once_more(run, tap).float() for tap in (NO_TAP, stand_in))
         log_p, log_q = own.log_softmax(-1), made.log_softmax(-1)
         moved = (log_p.exp() * (log_p - log_q)).sum(-1).clamp_min(0)  # rounding alone can make it negative
         losses = [_loss(run, logits) for logits in (own, made)]

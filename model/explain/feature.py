@@ -13,7 +13,7 @@ from headlight.model.analysis.head_steps import Norm
 from headlight.model.analysis.score_parts import normalized
 from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.explain.circuits import THROUGH
-from headlight.model.explain.dictionaries import activation_of
+from headlight.model.explain.features import activation
 from headlight.model.explain.logits import final_norm, unembedding
 from headlight.model.explain.parts import EDITS, Part, Parts, parts_at, stream_at
 from headlight.model.head import head_weights
@@ -100,7 +100,7 @@ def _parts_read(run: Run, dictionary: Dictionary, position: int) -> Parts | None
 def _before_mlp(run: Run, layer: int, position: int) -> Parts:
     """The stream between a layer's attention and its MLP in parts; what edits have changed of it is one of them."""
     found = parts_at(run, position, layer + 1)
-    stream = activation_of(run, f"blocks.{layer}.hook_resid_mid")[position]
+    stream = activation(run, f"blocks.{layer}.hook_resid_mid")[position]
     before = [slot for slot, part in enumerate(found.parts) if _is_before_mlp(part, layer) and part.name != EDITS]
     parts, vectors = tuple(found.parts[slot] for slot in before), found.vectors[before]
     if run.edits:
@@ -208,5 +208,6 @@ def _read_by(run: Run, dictionary: Dictionary, feature: int) -> dict[Through, Me
 def _first_reader(dictionary: Dictionary) -> int:
     """The first layer whose heads see what a dictionary writes."""
     hook = dictionary.hooks_out[0]
-    layer = int(hook.split(".")[1]) if hook.startswith("blocks.") else 0
-    return layer if hook.endswith("hook_resid_pre") else layer + 1
+    if not hook.startswith("blocks."):
+        return 0  # an embedding
+    return int(hook.split(".")[1]) + (not hook.endswith("hook_resid_pre"))

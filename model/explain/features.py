@@ -14,15 +14,15 @@ from torch import Tensor
 from headlight.model.analysis import Measure, attribution, score_parts
 from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.dictionaries.standing import flat
-from headlight.model.edits import Head
+from headlight.model.edits import Head, follows_stream
 from headlight.model.errors import InputError
 from headlight.model.explain.logits import Question, read_of, writes_of
 from headlight.model.explain.parts import EDITS, Part, Parts, parts_at
 from headlight.model.explain.score import NORM_BIAS, Cell, Why, explain_parts
 from headlight.model.head import attend, head_weights
-from headlight.model.hooks import Chain, Collect
+from headlight.model.hooks import Collect
 from headlight.model.linear import attention_writes
-from headlight.model.run import Run
+from headlight.model.run import Run, once_more
 
 ERROR = "the dictionary's error"
 DECODER_BIAS = "the decoder's bias"
@@ -34,11 +34,10 @@ def activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
     return run.keep(("activation", hook), lambda: _activation(run, hook))
 
 
-@torch.inference_mode()
 def _activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
-    collect = Collect({hook})
-    run.model(run.tokens[None], tap=Chain(run.tap, collect))
-    return flat(hook, collect.kept[hook][0]).clone()
+    collect = Collect({hook}, lambda activation: flat(hook, activation[0]).float().cpu().clone())
+    once_more(run, collect, stop_at_layer=None if follows_stream(hook) else run.cfg.n_layers)
+    return collect.kept[hook]
 
 
 def active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:

@@ -15,7 +15,7 @@ from headlight.model.reports.tables import Cell, Tables, columns, finite, number
 from headlight.model.reports.tables import tokens_of as tokens_shown
 from headlight.model.run import Run
 
-MOST_FEATURES = 24  # that are listed of a prompt
+MOST_FEATURES = {1: 24, 2: 12}  # that are listed of one run, and of each of two side by side
 MISSED = "share of the length that the dictionary misses"
 
 Row = tuple[Cell, ...]
@@ -61,9 +61,9 @@ def strongest(shown: Comparison, opened: Dictionaries, layer: int, feature: int)
     most: dict[int, float] = {}
     for run in shown.runs:
         read = read_features(run, opened, layer)
-        for each in read.strongest(MOST_FEATURES):
+        for each in read.strongest(MOST_FEATURES[len(shown.runs)]):
             most[each] = max(most.get(each, 0.0), float(read.of(each).values.max()))
-    found = sorted(most, key=lambda each: -most[each])[:MOST_FEATURES]
+    found = sorted(most, key=lambda each: -most[each])[: MOST_FEATURES[len(shown.runs)]]
     return found if feature in found else [*found, feature]
 
 

@@ -20,7 +20,8 @@ from headlight.model.explain.feature import MadeBy, made_by, nearest, tokens_of
 from headlight.model.reports.features import activations, heads_reading
 from headlight.model.run import Run
 
-MOST_PARTS, MOST_HEADS = 10, 8
+MOST_PARTS, MOST_HEADS = 10, 6
+WIDTHS = 4, 5, 4  # of who made it, its tokens, and the heads that read it
 PAGES = {"why": "Why", "inside": "Inside"}
 NO_STREAM = "This dictionary writes to no stream that heads and logits are read from."
 
@@ -31,14 +32,15 @@ def draw(found: Found) -> None:
         options.row(_number(found), _ablate(found), name="feature", whole=True)
     _strip(found)
     side, run, position = _looked_at(found)
-    left, middle, right = st.columns(3, gap="medium")
+    of = "" if found.shown.b is None else f" in {side}"
+    left, middle, right = st.columns(WIDTHS, gap="medium")
     with left:
-        _made(found, side, run, position)
+        _made(found, of, run, position)
     with middle:
-        _promoted(found, side, run, position)
-        _nearest(found)
+        _promoted(found, of, run, position)
     with right:
         _readers(found, run)
+        _nearest(found)
 
 
 def _looked_at(found: Found) -> tuple[str, Run, int]:
@@ -98,8 +100,8 @@ def _strip(found: Found) -> None:
         st.rerun()
 
 
-def _made(found: Found, side: str, run: Run, position: int) -> None:
-    heading("Who made it", "feature_made", key="feature_made")
+def _made(found: Found, of: str, run: Run, position: int) -> None:
+    heading(f"Who made it{of}", "feature_made", key="feature_made")
     reason = needs.split(found.shown)
     made = None if reason else made_by(run, found.dictionary, found.feature, position)
     if made is None:
@@ -156,8 +158,8 @@ def _epoch(found: Found) -> int:
     return hash((selection.epoch(), found.name, found.layer, found.feature, found.place)) % 2**32
 
 
-def _promoted(found: Found, side: str, run: Run, position: int) -> None:
-    heading("Tokens", "feature_tokens", key="feature_tokens")
+def _promoted(found: Found, of: str, run: Run, position: int) -> None:
+    heading(f"Tokens{of}", "feature_tokens", key="feature_tokens")
     reason = needs.sums(found.shown)
     tokens = None if reason else tokens_of(run, found.dictionary, found.feature, position)
     if tokens is None:

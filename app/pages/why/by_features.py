@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from headlight.app import selection
 from headlight.app.components.options.kinds import Link
-from headlight.app.pages.why import panels
+from headlight.app.pages.why import panels, spelled
 from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.figures import condensed
 from headlight.app.parts import options
@@ -89,15 +89,14 @@ def draw_score(shown: Comparison, reader: Reader, sides: Mapping[str, Explained]
     if side == DIFFERENCE:
         return
     at, why = sides[side], reader.why(sides[side])
+    names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
+    score, off = float(why.found.score.values), float(why.found.residual.values)
     st.text(
-        f"Score {number(float(why.found.score.values))} nats by {len(why.query_names)} parts of the query and "
-        f"{len(why.key_names)} of the key. Their sum is off by {_rounding(float(why.found.residual.values))}."
+        f"{' looks at '.join(names)}:  score {number(score)} nats, weight {number(why.weight)}, by "
+        f"{len(why.query_names)} parts of the query and {len(why.key_names)} of the key. The pairs' sum is off by "
+        f"{spelled.rounding(off)}."
     )
     _links(shown, reader, at, matrices[side])
-
-
-def _rounding(value: float) -> str:
-    return f"{value:.1e}".replace("-", "−")
 
 
 def _links(shown: Comparison, reader: Reader, at: Explained, matrix: Matrix) -> None:

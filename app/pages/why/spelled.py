@@ -10,7 +10,7 @@ from headlight.model.explain.explained import Explained
 from headlight.model.reports.why import edge_effect
 
 
-def _rounding(value: float) -> str:
+def rounding(value: float) -> str:
     """What rounding has left over: of these, only the size means something."""
     return f"{value:.1e}".replace("-", "−")
 
@@ -25,7 +25,7 @@ def score(at: Explained) -> str:
         told = f"score {value} nats, which the soft cap of {number(cap)} makes {number(at.why.capped)}"
     return (
         f"{' looks at '.join(names)}:  {told}, weight {number(at.why.weight)}. "
-        f"The parts' sum is off by {_rounding(float(found.residual.values))}.{_shared(at)}"
+        f"The parts' sum is off by {rounding(float(found.residual.values))}.{_shared(at)}"
     )
 
 
@@ -96,6 +96,6 @@ def effects(at: Explained) -> str:
     capped = f" Logits are those before the soft cap of {number(cap)}, behind which nothing adds up." if cap else ""
     return (
         f"All parts together: {number(float(effects.values.values.sum()))} logits; the model's own difference: "
-        f"{number(float(effects.difference.values))}; off by {_rounding(float(effects.residual.values))}. "
+        f"{number(float(effects.difference.values))}; off by {rounding(float(effects.residual.values))}. "
         f"At the final norm's scale in this run.{capped}"
     )

@@ -200,8 +200,8 @@ def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
         by_features.draw_score(shown, reader, sides, side)
     else:
         panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
-    if side != DIFFERENCE:
-        st.text(spelled.score(sides[side]))
+        if side != DIFFERENCE:
+            st.text(spelled.score(sides[side]))
     st.caption("Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.")
     if side != DIFFERENCE:
         follow.draw(shown, sides[side])
