@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis import Measure
+from headlight.model.analysis import Measure, Unit
 from headlight.model.analysis.head_steps import Norm, normalize
 from headlight.model.analysis.score_parts import Parts, normalized, read_back, scale_of
 from headlight.model.errors import HeadlightError
@@ -95,14 +95,16 @@ def token_effects(
     return normalized(write[None], stream, norm)[0].to(W_U.dtype) @ W_U
 
 
-def most_moved(logits: Float[Tensor, " d_vocab"], k: int) -> Promoted:
-    """The k tokens with the largest effects, and those with the lowest."""
-    up, down = logits.topk(k), logits.topk(k, largest=False)
+def most_moved(
+    values: Float[Tensor, " d_vocab"], k: int, name: str = "direct effect", unit: Unit = "logits"
+) -> Promoted:
+    """The k tokens with the largest effects, and those with the lowest; or of whatever else the values are."""
+    up, down = values.topk(k), values.topk(k, largest=False)
     return Promoted(
         raised=Measure("promoted", "token id", ("k",), up.indices),
-        raised_by=Measure("direct effect", "logits", ("k",), up.values),
+        raised_by=Measure(name, unit, ("k",), up.values),
         lowered=Measure("suppressed", "token id", ("k",), down.indices),
-        lowered_by=Measure("direct effect", "logits", ("k",), down.values),
+        lowered_by=Measure(name, unit, ("k",), down.values),
     )
 
 

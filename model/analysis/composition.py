@@ -72,6 +72,29 @@ def direction_composition(direction: Float[Tensor, " d_model"], later: Product) 
     return (torch.einsum("...a,...ab,...b->...", read, inner, read).clamp_min(0).sqrt() / sizes).float()
 
 
+def size(product: Product) -> Float[Tensor, "*head"]:
+    """‖reads writes‖ in the Frobenius norm, by the factors' products with themselves, which are as small as a head."""
+    reads, writes = product.reads.double(), product.writes.double()
+    return ((reads.mT @ reads) * (writes @ writes.mT)).sum((-2, -1)).clamp_min(0).sqrt()
+
+
+def read_by(earlier: Product, direction: Float[Tensor, " d_model"]) -> Float[Tensor, "*head"]:
+    """The `composition` of each of the earlier with what reads the stream along one direction, as a neuron does."""
+    found = (earlier.reads.double() @ (earlier.writes.double() @ direction.double())[..., None])[..., 0]
+    return (found.norm(dim=-1) / (size(earlier) * direction.double().norm())).float()
+
+
+def reading_of(direction: Float[Tensor, " d_model"], later: Product) -> Float[Tensor, "*head"]:
+    """The `composition` of what writes along one direction, as a neuron does, with each of the later."""
+    found = ((direction.double() @ later.reads.double())[..., None, :] @ later.writes.double())[..., 0, :]
+    return (found.norm(dim=-1) / (size(later) * direction.double().norm())).float()
+
+
+def of_a_random_direction(d_model: int) -> float:
+    """What a direction drawn evenly scores with any circuit, as the root of the mean of squares: 1/√d_model."""
+    return d_model**-0.5
+
+
 def _triangle(thin: Float[Tensor, "*head d_model rank"]) -> Float[Tensor, "*head rows rank"]:
     return torch.linalg.qr(thin.double(), mode="r").R
 

@@ -154,6 +154,14 @@ def _name(model: Transformer) -> str:
     return model.source.name if model.source else ""
 
 
+def heads_of(model: Transformer, layer: int) -> dict[Through, Product]:
+    """The circuits of all heads of a layer, each with the side first by which a head reads."""
+    norm, (W_V, W_O) = norm_before(model, layer), _value_and_output(model, layer)
+    both = [_query_and_key(model, (layer, head)) for head in range(model.cfg.n_heads)]
+    W_Q, W_K = (torch.stack(each) for each in zip(*both, strict=True))
+    return {through: composition.reader(through, W_Q, W_K, W_V, W_O, norm) for through in THROUGH}
+
+
 def _query_and_key(model: Transformer, head: Head) -> tuple[Tensor, Tensor]:
     """W_Q and W_K of a head, with the norms of its queries and keys."""
     (layer, index), d_head = head, model.cfg.d_head

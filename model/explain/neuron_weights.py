@@ -1,0 +1,129 @@
+"""What a neuron's weights say: the tokens that it moves and reads, and the heads that it is composed with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis import Measure, attribution, composition, ov
+from headlight.model.analysis.attribution import Promoted
+from headlight.model.analysis.composition import Through
+from headlight.model.edits.interventions import check_neuron
+from headlight.model.explain.circuits import THROUGH, heads_of
+from headlight.model.explain.logits import final_norm, unembedding
+from headlight.model.explain.neurons import Neuron, mlp_of
+from headlight.model.explain.parts import stream_at
+from headlight.model.host import Steps
+from headlight.model.layers.parameters import widened
+from headlight.model.linear import (
+    embedded_tokens,
+    mlp_writes,
+    mlp_writes_at_unit_scale,
+    no_reading,
+    norm_before_mlp,
+)
+from headlight.model.run import Run
+from headlight.model.transformer import Transformer
+
+MOST_TOKENS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class NeuronTokens:
+    """The tokens (ids) that a neuron's weights point to.
+
+    `written` are those whose logits W_out raises most and lowers most, by how much a unit of activation does
+    (logits), at the scales of the norms that the run has at the position; None where logits are no sums over what is
+    written. `read` are, for each matrix that it reads by, those whose embeddings raise what it gives most and lower it
+    most, at a scale of 1 of the norm before it.
+    """
+
+    written: Promoted | None
+    read: Mapping[str, Promoted]
+
+
+def neuron_tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
+    """A neuron's weights as tokens.
+
+    Raises:
+        InputError: the model has no such neuron.
+    """
+    check_neuron(run.cfg, *neuron)
+    return run.keep(("tokens of a neuron", neuron, position), lambda: _tokens(run, neuron, position))
+
+
+@torch.inference_mode()
+def _tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
+    (layer, index), written = neuron, None
+    if not no_reading(run.model):
+        write = mlp_writes(run, layer, widened(mlp_of(run.model, layer).W_out[index]), position)
+        W_U, stream = unembedding(run), stream_at(run, position)
+        written = attribution.promoted(write, stream, final_norm(run), W_U, min(MOST_TOKENS, W_U.shape[1]))
+    W_E = embedded_tokens(run.model)
+    most = min(MOST_TOKENS, len(W_E))
+    read = {
+        name: attribution.most_moved(W_E @ direction, most, name, "activation")
+        for name, direction in directions(run.model, neuron).items()
+    }
+    return NeuronTokens(written, read)
+
+
+def directions(model: Transformer, neuron: Neuron) -> dict[str, Float[Tensor, " d_model"]]:
+    """The directions of the stream along which a neuron reads, with the norm's gain and centring, by matrix."""
+    (layer, index), norm = neuron, norm_before_mlp(model, neuron[0])
+    columns = {name: widened(W[:, [index]].detach()) for name, (_, W) in mlp_of(model, layer).reads.items()}
+    return {name: ov.reading(column, norm)[:, 0] for name, column in columns.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """How much a neuron reads of what heads before it write, and heads after it of what it writes [layer, head].
+
+    `writers` are by the matrix that it reads by, `readers` by what a head reads by; NaN where a head comes too late or
+    too early. `random` is what a random direction scores.
+    """
+
+    writers: Mapping[str, Measure]
+    readers: Mapping[Through, Measure]
+    random: float
+
+
+def neuron_composition(run: Run, neuron: Neuron) -> Composed:
+    """The heads that a neuron is composed with, by the weights alone.
+
+    Raises:
+        InputError: the model has no such neuron.
+    """
+    check_neuron(run.cfg, *neuron)
+    name = "composition of a neuron", run.source.name, neuron
+    return run.host.keep(name, lambda: _composed(run, neuron))
+
+
+@torch.inference_mode()
+def _composed(run: Run, neuron: Neuron) -> Composed:
+    model, (layer, index), cfg = run.model, neuron, run.cfg
+    reads = directions(model, neuron)
+    write = mlp_writes_at_unit_scale(model, layer, widened(mlp_of(model, layer).W_out[index]))
+    writers = {name: torch.full((cfg.n_layers, cfg.n_heads), torch.nan) for name in reads}
+    readers = {through: torch.full((cfg.n_layers, cfg.n_heads), torch.nan) for through in THROUGH}
+    last = layer - cfg.parallel_attn_mlp  # the last layer whose heads have written before it
+    steps = Steps(run.host, cfg.n_layers)
+    with run.host.turn():
+        for at in range(cfg.n_layers):
+            heads = heads_of(model, at)
+            for name, direction in reads.items() if at <= last else ():
+                writers[name][at] = composition.read_by(heads["value"], direction)
+            for through, found in readers.items() if at > layer else ():
+                found[at] = composition.reading_of(write, heads[through])
+            steps.add()
+    return Composed(
+        {name: _measure(f"composition with its {name}", found) for name, found in writers.items()},
+        {through: _measure(f"{through} composition", found) for through, found in readers.items()},
+        composition.of_a_random_direction(cfg.d_model),
+    )
+
+
+def _measure(name: str, values: Float[Tensor, "layer head"]) -> Measure:
+    return Measure(name, "share", ("layer", "head"), values)
