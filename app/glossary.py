@@ -423,6 +423,42 @@ TERMS = {
     "corpus_top": (
         "The tokens between which most of the head's attention flows, summed over the corpus (attention weight)."
     ),
+    "mlp": (
+        "A neuron of an MLP gives one number at each token, its activation, and writes that many times its row of "
+        "W_out to the stream. With the biases the neurons' direct effects add up to those of the MLP's write, as on "
+        "Why."
+    ),
+    "neurons_by": (
+        "Direct effect: what a neuron adds to target − distractor through the final norm, at the scale that it has in "
+        "this run. Gradient × activation: to first order what the difference would lose without it, on whichever way. "
+        "Activation: what W_out multiplies."
+    ),
+    "neurons_layer": "The neurons of one layer, or of all.",
+    "neurons_token": "The token at which the neurons are looked at, and after which the prediction is measured.",
+    "neurons_measured": (
+        "Runs the model on without each listed neuron, which then gives 0 at this token: what target − distractor "
+        "loses. The direct effect leaves out what later layers make of it."
+    ),
+    "neurons_count": "How many neurons are listed.",
+    "neurons_list": (
+        "Sort by any column. The measures are of the token that is chosen above, of A, of B or of the change."
+    ),
+    "neurons_direct": "Through the final norm alone, all else held still (logits).",
+    "neurons_gradient": "Activation times the gradient of target − distractor (logits).",
+    "neurons_activation": "What W_out multiplies; in a gated MLP the gate's activation times what it lets through.",
+    "neurons_gate": "What the gate's matrix gives, before the activation function.",
+    "neurons_up": "What the gate lets through: the second matrix's product, by which its activation is multiplied.",
+    "neuron": "Layer and number, both from 0. Choose a row above, or type a number; click a token to look at it there.",
+    "neuron_layer": "The neuron's layer.",
+    "neuron_number": "Any neuron of the layer by its number.",
+    "neuron_tokens": (
+        "Writes: what its row of W_out does to every logit by itself, at the norms' scales at this token. Reads: the "
+        "product of every token's embedding with what the neuron reads by, the norm's gain and centring included."
+    ),
+    "neuron_heads": (
+        "How much the neuron reads of what a head's output circuit writes, and a later head's query, key or value "
+        "circuit of what the neuron writes: the size of the product over the product of sizes (composition)."
+    ),
     "features": (
         "A dictionary (a sparse autoencoder or a transcoder) writes an activation of the model as a sum of a few of "
         "many learned directions, its features, each times how active it is. What it does not explain is its error, "

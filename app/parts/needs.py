@@ -1,6 +1,7 @@
 """What a page cannot do without, as a sentence for the user where it is lacking."""
 
 from headlight.model.comparison import Comparison
+from headlight.model.edits.interventions import no_neurons
 from headlight.model.linear import no_reading, no_split
 
 
@@ -28,6 +29,11 @@ def two_tokens(shown: Comparison) -> str:
 def sums(shown: Comparison) -> str:
     """Two tokens, and logits that are sums over what was written to the stream."""
     return two_tokens(shown) or next(filter(None, (no_reading(run.model) for run in shown.runs)), "")
+
+
+def neurons(shown: Comparison) -> str:
+    """Two tokens, and MLPs whose neurons all tokens share."""
+    return two_tokens(shown) or next(filter(None, (no_neurons(run.cfg) for run in shown.runs)), "")
 
 
 def split(shown: Comparison) -> str:

@@ -45,7 +45,7 @@ class Selection:
     `branch_b` are looked at. `pair_align` lays their tokens side by side.
 
     `dictionary` is what features are named by; where it is empty, the first that comes with A's model. `feature` is
-    (layer, feature) of it.
+    (layer, feature) of it, `neuron` (layer, neuron) one of the model's own.
 
     Heads are labelled by what they do on `finder_count` random repeats of `finder_half` tokens drawn from
     `finder_seed`. What they do over a corpus is read from `scan`; where it is empty, from the first that is of A's
@@ -89,6 +89,7 @@ class Selection:
     scan: str = ""
     dictionary: str = ""
     feature: tuple[int, int] | None = None
+    neuron: tuple[int, int] | None = None
     choices: frozenset[PageChoices] = frozenset()
 
     def __post_init__(self) -> None:

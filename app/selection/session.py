@@ -121,7 +121,7 @@ def ask_instead(asked: Selection, page: str = "") -> None:
     )
     asked = asked.after(change)
     if change.model:
-        asked = replace(asked, heads=None, dictionary="", feature=None)
+        asked = replace(asked, heads=None, dictionary="", feature=None, neuron=None)
     if asked.compares != now.compares:
         asked = replace(asked, side=None, sort="place" if asked.sort == "divergence" else asked.sort)
     if change.prompt:

@@ -9,6 +9,7 @@ from headlight.model.reports.generate import generate_tables
 from headlight.model.reports.heads import head_tables
 from headlight.model.reports.inside import inside_tables
 from headlight.model.reports.lens import lens_tables
+from headlight.model.reports.mlp import mlp_tables
 from headlight.model.reports.patching import patching_tables
 from headlight.model.reports.prompts import prompt_tables
 from headlight.model.reports.residual import residual_tables
@@ -28,6 +29,7 @@ __all__ = [
     "head_tables",
     "inside_tables",
     "lens_tables",
+    "mlp_tables",
     "patching_tables",
     "print_tables",
     "prompt_tables",

@@ -23,6 +23,7 @@ PICTURES = {
     "why": "score_parts",
     "patching": "patched",
     "flow": "flow_A",
+    "mlp": "figure",
     "features": "features_map",
     "heads": "finder",
     "corpus": "corpus_scatter",

@@ -1,0 +1,75 @@
+"""The plot of the page *MLP*: the first neurons' bars, and what the others and the biases add to the MLPs' write."""
+
+from headlight.app.figures import Plot, Row, plots
+from headlight.app.pages.mlp.found import Found, find
+from headlight.app.parts.charts import Rows
+from headlight.app.parts.labels import number
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.edits import neuron_name
+from headlight.model.reports.mlp import BIASES, EDITS, MEASURED, MEASURES, NEURONS, WRITTEN
+
+SERIES = ("direct, all else held still", "measured, without it")
+ON = "on target − distractor"
+
+
+def of(shown: Comparison, chosen: Selection) -> Rows:
+    """The page's plot, as a file."""
+    return [[neurons(find(shown, chosen))]]
+
+
+def neurons(found: Found) -> Plot:
+    """A bar for each listed neuron; of effects also all the others, so that what they add up to is seen."""
+    name, layer = found.ranked_by, found.asked.layer
+    values = found.of_listed(name).tolist()
+    measured = found.of_listed(MEASURED).tolist() if found.asked.measured and name != MEASURES["activation"] else []
+    listed = [
+        Row(neuron_name(neuron), spans(value, measured[at : at + 1]), said(value, measured[at : at + 1]))
+        for at, (neuron, value) in enumerate(zip(found.neurons, values, strict=True))
+    ]
+    where = "every layer" if layer is None else f"L{layer}"
+    at = found.shown.labels[found.asked.place]
+    side = "" if found.shown.b is None else f", {found.called}"
+    is_effect = name != MEASURES["activation"]
+    return plots.rows(
+        [*listed, *(_rest(found, name, values, len(measured) > 0) if is_effect else [])],
+        title=f"Neurons of {where} at {at} by {name}{side}",
+        unit="logits" if is_effect else "activation",
+        what=f"{name} {ON}" if is_effect else name,
+        series=SERIES if measured else ("",),
+    )
+
+
+def spans(value: float, measured: list[float]) -> list[tuple[float, float]]:
+    """The bars of a neuron: by its measure, and what was measured without it."""
+    return [(0.0, each) for each in (value, *measured)]
+
+
+def said(value: float, measured: list[float]) -> str:
+    """What stands beside a neuron's bars."""
+    return "  ".join(map(signed, (value, *measured)))
+
+
+def signed(value: float) -> str:
+    """A number with its sign."""
+    return f"+{number(value)}" if value > 0 else number(value)
+
+
+def _rest(found: Found, name: str, values: list[float], twice: bool) -> list[Row]:
+    """All other neurons, the biases, what edits changed behind them, and the sum."""
+    total = found.total_of(name)
+    sizes = found.values[name].values.shape
+    n_others = (sizes[1] if found.asked.layer is not None else sizes[0] * sizes[1]) - len(values)
+    rows = [(f"the other {n_others:,}", total - sum(values), "rest")] if n_others else []
+    if name == MEASURES["direct"]:
+        rows.append((BIASES, found.sum_of(BIASES), "rest"))
+        if abs(edits := found.sum_of(EDITS)) > 0:
+            rows.append((EDITS, edits, "rest"))
+        rows.append(("MLP’s write" if found.asked.layer is not None else "MLPs’ writes", found.sum_of(WRITTEN), "sum"))
+    else:
+        rows.append((f"all {NEURONS}", total, "sum"))
+    beside = [(0.0, 0.0)] * twice  # only neurons were measured
+    return [
+        Row(label, [(0.0, value), *beside], signed(value), "sum" if kind == "sum" else "rest")
+        for label, value, kind in rows
+    ]

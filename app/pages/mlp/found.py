@@ -1,0 +1,101 @@
+"""What the page *MLP* shows: the neurons that are listed, what is known of them, and the chosen one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.pages.mlp.choices import Choices
+from headlight.app.parts.pair import Pair, pair_of, place_of
+from headlight.app.parts.sides import as_shown
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.analysis.difference import SIDES
+from headlight.model.comparison import Comparison
+from headlight.model.edits import Neuron
+from headlight.model.reports import mlp
+from headlight.model.reports.mlp import MEASURED, MEASURES, Asked
+from headlight.model.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What is asked for of the runs, the two tokens that are held against each other, and the side that is shown."""
+
+    shown: Comparison
+    asked: Asked
+    pair: Pair
+
+    @cached_property
+    def side(self) -> str:
+        """The side whose numbers are listed, by its name in files: the one that is chosen, if it has the place."""
+        sides = mlp.values_of(self.shown, self.asked)
+        return self.asked.side if self.asked.side in sides else next(iter(sides))
+
+    @property
+    def called(self) -> str:
+        """What the side is called on the page."""
+        return next(iter(as_shown({self.side: None})))
+
+    @cached_property
+    def neurons(self) -> list[Neuron]:
+        """The neurons that are listed."""
+        return mlp.ranked(self.shown, self.asked)
+
+    @cached_property
+    def neuron(self) -> Neuron:
+        """The chosen one."""
+        return mlp.chosen(self.shown, self.asked)
+
+    @property
+    def at(self) -> tuple[Run, int]:
+        """The run that the chosen neuron's weights are read in, and the position: the side's own, or A's."""
+        sides = mlp.sides_at(self.shown, self.asked.place)
+        return sides.get(self.side, next(iter(sides.values())))
+
+    @property
+    def values(self) -> Mapping[str, Measure]:
+        """What is known of every neuron on the side [layer, neuron], by its name."""
+        return mlp.values_of(self.shown, self.asked)[self.side]
+
+    def of_listed(self, name: str) -> Float[np.ndarray, " neuron"]:
+        """A measure of the neurons that are listed."""
+        if name == MEASURED:
+            return mlp.measured_of(self.shown, self.asked, self.neurons)[self.side].values.float().numpy()
+        return np.array([float(self.values[name].values[neuron]) for neuron in self.neurons])
+
+    @property
+    def ranked_by(self) -> str:
+        """The name of the measure that they are ranked by."""
+        return MEASURES[self.asked.by]
+
+    def sum_of(self, name: str) -> float:
+        """What one of the parts of the MLPs' direct effects comes to, over the layers that are ranked."""
+        values = mlp.sums_of(self.shown, self.asked)[self.side][name].values
+        return float(values.sum() if self.asked.layer is None else values[self.asked.layer])
+
+    def total_of(self, name: str) -> float:
+        """A measure summed over all neurons of the layers that are ranked."""
+        values = self.values[name].values.double()
+        return float(values.sum() if self.asked.layer is None else values[self.asked.layer].sum())
+
+
+def find(shown: Comparison, now: Selection) -> Found:
+    """What is chosen, or stands for what is not."""
+    own, pair = now.of(Choices), pair_of(shown, now)
+    side = next(name for name, each in SIDES.items() if each == (now.side or "a"))
+    by = own.neurons_by if own.neurons_by != "direct" or mlp.reads_logits(shown) else "gradient"
+    asked = Asked(
+        target=pair.target,
+        distractor=pair.distractor,
+        place=place_of(shown, now),
+        by=by,
+        layer=own.neurons_layer,
+        count=own.neurons_count,
+        side=side if shown.b is not None else "A",
+        measured=own.neurons_measured,
+        neuron=now.neuron,
+    )
+    return Found(shown, asked, pair)

@@ -1,0 +1,184 @@
+"""One neuron in full: its activation over the prompt, its weights as tokens, and the heads that it is composed with."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Column, Number, Option, row_table, token_values
+from headlight.app.components.options.kinds import Link, Listed
+from headlight.app.frame.edits import drawer
+from headlight.app.pages.mlp.found import Found
+from headlight.app.parts import options
+from headlight.app.parts.labels import number
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.parts.sides import by_side, named
+from headlight.app.selection.choices import Change
+from headlight.model.analysis.attribution import Promoted
+from headlight.model.edits import MOST_EDITS, AblateNeurons, Head, Neuron, head_name, neuron_name
+from headlight.model.explain.neuron_weights import neuron_composition, neuron_tokens
+from headlight.model.explain.neurons import over_prompt
+from headlight.model.linear import no_reading
+from headlight.model.reports.mlp import composed_of, strip_of
+
+MOST_HEADS, MOST_TOKENS = 10, 8
+PAGES = {"inside": "Inside", "why": "Why"}
+ABLATE = "Shows A without this neuron as B, on every page. The edits' drawer clamps it or takes it from another prompt."
+
+
+def draw(found: Found) -> None:
+    """The strip of tokens, and the tables under it."""
+    name = neuron_name(found.neuron)
+    with title_row(f"Neuron {name}", "neuron", key="neuron"):
+        options.row(*_which(found), _ablate(found), name="neuron", whole=True)
+    st.text(_said(found))
+    _strip(found)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _tokens(found)
+    with right:
+        _heads(found)
+
+
+def choose(neuron: Neuron) -> None:
+    """Show another neuron in full."""
+    selection.choose(neuron=neuron)
+
+
+def _which(found: Found) -> list[Option]:
+    (layer, index), cfg = found.neuron, found.at[0].cfg
+    most = min((run.cfg.d_mlp or 1) for run in found.shown.runs) - 1
+    layers = {at: f"L{at}" for at in range(found.shown.n_layers)}
+    return (
+        [
+            options.tie(
+                Listed, "neuron_layer", "Layer", layer, lambda at: choose((at, index)), options=layers, width=80
+            ),
+            options.tie(
+                Number, "neuron_number", "Neuron", index, lambda at: choose((layer, int(at))), least=0, most=most
+            ),
+        ]
+        if cfg.d_mlp
+        else []
+    )
+
+
+def _ablate(found: Found) -> Option:
+    """A button for A without the neuron as B, on every page."""
+    now, edit = selection.current(), AblateNeurons((found.neuron,))
+    there = edit in now.edits
+
+    def add() -> None:
+        drawer.change((*selection.current().edits, edit), selection.current().edits_off)
+
+    reason = "It is among the edits already." if there else ABLATE
+    return options.button("ablate_neuron", "Ablate", add, reason, disabled=there or len(now.edits) >= MOST_EDITS)
+
+
+def _said(found: Found) -> str:
+    """The neuron at the token, in a line."""
+    run, at = found.at
+    of = over_prompt(run, found.neuron)
+    reads = " ".join(f"{name} {number(float(measure.values[at]))}," for name, measure in of.reads.items())
+    parts = [f"At {at} {run.labels[at]}: {reads} activation {number(float(of.values.values[at]))}"]
+    for name in ("direct effect", "gradient × activation"):
+        if name in found.values:
+            parts.append(f"{name} {number(float(found.values[name].values[found.neuron]))}")
+    return "; ".join(parts)
+
+
+def _strip(found: Found) -> None:
+    place = token_values(
+        found.shown.labels,
+        strip(found),
+        title=f"activation of {neuron_name(found.neuron)}",
+        signed=True,
+        chosen=found.asked.place,
+        epoch=selection.epoch(),
+        key=selection.widget_key("neuron_strip"),
+    )
+    if place is not None and place != found.asked.place:
+        selection.choose(position=place)
+        st.rerun()
+
+
+def strip(found: Found) -> Mapping[str, np.ndarray]:
+    """The activation at every place of each run; of a gated neuron of one run also what makes it."""
+    values = by_side(strip_of(found.shown, found.neuron))
+    reads = over_prompt(found.shown.a, found.neuron).reads
+    if found.shown.b is None and len(reads) > 1:
+        return {name: each.values.numpy() for name, each in reads.items()} | {"product": values["A"]}
+    return named(found.shown, values, "")
+
+
+def _tokens(found: Found) -> None:
+    heading("Weights as tokens", "neuron_tokens", key="neuron_tokens")
+    run, at = found.at
+    tokens = neuron_tokens(run, found.neuron, at)
+    if tokens.written is None:
+        st.caption(no_reading(run.model))
+    else:
+        _table(found, "Writes", ("promotes", "suppresses"), tokens.written, "Logits for an activation of 1.")
+    for name, read in tokens.read.items():
+        of = f"Its {name} reads" if name != "input" else "Reads"
+        _table(found, of, ("raised by", "lowered by"), read, "Embeddings, at a scale of 1 of the norm before it.")
+
+
+def _table(found: Found, title: str, sides: tuple[str, str], tokens: Promoted, caption: str) -> None:
+    label = found.at[0].tokenizer.labels
+    raised, lowered = (label(each.values[:MOST_TOKENS].tolist()) for each in (tokens.raised, tokens.lowered))
+    by = [each.values[:MOST_TOKENS].tolist() for each in (tokens.raised_by, tokens.lowered_by)]
+    row_table(
+        [
+            Column(sides[0], raised),
+            Column("by", by[0], 3, signed=True),
+            Column(sides[1], lowered),
+            Column("by ", by[1], 3, signed=True),
+        ],
+        title=f"{title}: tokens of neuron {neuron_name(found.neuron)}",
+        caption=f"{title}. {caption}",
+        key=selection.widget_key(f"neuron_{title}"),
+        choosable=False,
+        whole=True,
+    )
+
+
+def _heads(found: Found) -> None:
+    heading("Heads that it is composed with", "neuron_heads", key="neuron_heads")
+    run = found.at[0]
+    rows = composed_of(run, found.neuron)[:MOST_HEADS]
+    if not rows:
+        st.caption("No head comes before it or after it.")
+        return
+    random = neuron_composition(run, found.neuron).random
+    place = row_table(
+        [
+            Column("head", [head_name(head) for _, head, _ in rows]),
+            Column("how", [how for how, _, _ in rows]),
+            Column("composition", [score for *_, score in rows], 3),
+        ],
+        title=f"Heads that {neuron_name(found.neuron)} is composed with",
+        caption=f"By weights alone; about {random:.3f} would be chance. Choose a row for its links.",
+        epoch=hash((selection.epoch(), found.neuron)) % 2**32,
+        key=selection.widget_key("neuron_heads_table"),
+        whole=True,
+    )
+    _links(found, rows[place or 0][1])
+
+
+def _links(found: Found, head: Head) -> None:
+    """To the pages that show what a head does at the token that is looked at."""
+
+    def link(slug: str, title: str) -> Link:
+        return Link(slug, f"{title} {head_name(head)}", None, lambda _: open_on(slug, head, found.asked.place))
+
+    options.row(*(link(slug, title) for slug, title in PAGES.items()), name="neuron_head", whole=True)
+
+
+def open_on(slug: str, head: Head, place: int) -> None:
+    """Show a head at a token on another page."""
+    now = selection.current()
+    others = tuple(other for other in now.heads or () if other != head)
+    selection.ask(replace(now, heads=(head, *others), queries=(place,), keys=()).after(Change()), slug)

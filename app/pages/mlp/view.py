@@ -1,0 +1,146 @@
+"""The page *MLP*: the first neurons at a token by what they do there, and one of them in full."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Choice, Column, Listed, Option, Switch, Text, row_table
+from headlight.app.frame import notices, progress
+from headlight.app.glossary import TERMS
+from headlight.app.pages.mlp import charts as own
+from headlight.app.pages.mlp import one
+from headlight.app.pages.mlp.choices import Choices
+from headlight.app.pages.mlp.found import Found, find
+from headlight.app.parts import charts, options, tables
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.parts.sides import DIFFERENCE, SIDES, say_what_is_common, say_what_is_missing
+from headlight.model.comparison import Comparison
+from headlight.model.edits import neuron_name
+from headlight.model.linear import no_reading
+from headlight.model.reports.mlp import MEASURED, MEASURES, Ranking, measured_of, mlp_tables, reads_logits
+
+BY: dict[Ranking, str] = {"direct": "Direct effect", "gradient": "Gradient × activation", "activation": "Activation"}
+
+
+def render(shown: Comparison) -> None:
+    """The options, the first neurons as bars and as a table, and the chosen one."""
+    found = find(shown, selection.current())
+    _options(found)
+    for slot, remark in enumerate(found.pair.remarks):
+        notices.refused(remark, f"pair_{slot}")
+    say_what_is_common(shown)
+    say_what_is_missing(shown, found.asked.place)
+    if reason := next(filter(None, (no_reading(run.model) for run in shown.runs)), ""):
+        st.info(f"{reason} So neurons have no direct effects here.")
+    found = replace(found, asked=replace(found.asked, measured=_is_measured(found)))
+    if selection.current().table:
+        _tables(found)
+        return
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        charts.draw([[own.neurons(found)]], f"The first neurons by {found.ranked_by}")
+    with right:
+        _list(found)
+    one.draw(found)
+
+
+def _is_measured(found: Found) -> bool:
+    """Whether the model has been run without each neuron, which is done now where it is asked for, unless stopped."""
+    asked = found.asked
+    if not asked.measured:
+        return False
+    subject = tuple(run.key for run in found.shown.runs), asked, tuple(found.neurons)
+    said = "running the model without each neuron"
+    made = progress.watched(
+        said, "layers done", "neurons", subject, lambda: measured_of(found.shown, asked, found.neurons)
+    )
+    return made is not None
+
+
+def _options(found: Found) -> None:
+    shown, labels = found.shown, found.shown.a.tokenizer.labels([found.asked.target, found.asked.distractor])
+    ways = BY if reads_logits(shown) else {by: name for by, name in BY.items() if by != "direct"}
+    layers = {None: "every layer"} | {layer: f"L{layer}" for layer in range(shown.n_layers)}
+    with title_row("Neurons", "mlp", key="mlp"):
+        options.row(
+            options.bind(Choice, "neurons_by", "By", page=Choices, options=ways, change=_by),
+            options.tie(Listed, "neurons_layer", "Layer", found.asked.layer, _layer, options=layers, width=120),
+            _token(found),
+            _text("target", "Target", labels[0]),
+            _text("distractor", "Distractor", labels[1]),
+            _sides() if shown.b is not None else None,
+            options.bind(Switch, "neurons_measured", "Measure", page=Choices),
+            _count(),
+            options.as_tables(),
+        )
+
+
+def _by(page: type[Choices], neurons_by: Ranking) -> None:
+    selection.choose(page, neurons_by=neurons_by)
+
+
+def _layer(layer: int | None) -> None:
+    selection.choose(Choices, neurons_layer=layer)
+
+
+def _token(found: Found) -> Option:
+    labels, place = found.shown.labels, found.asked.place
+    return options.place("neurons_token", "Token", labels, place, lambda at: selection.choose(position=at), width=150)
+
+
+def _text(field: str, label: str, stands: str) -> Text:
+    return options.bind(Text, field, label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"], width=120)
+
+
+def _sides() -> Choice:
+    return options.bind(Choice, "side", "Show", "a", options=SIDES)
+
+
+def _count() -> Listed:
+    counts = {each: str(each) for each in (8, 16, 32, 64, 100)}
+    now = selection.current().of(Choices).neurons_count
+    counts = dict(sorted({**counts, now: str(now)}.items()))
+
+    def change(count: int) -> None:
+        selection.choose(Choices, neurons_count=count)
+
+    return options.tie(Listed, "neurons_count", "How many", now, change, options=counts, width=80, folded=True)
+
+
+def _list(found: Found) -> None:
+    """The listed neurons as a table of all measures, of which a row chooses the neuron shown in full."""
+    heading("The first of them", "neurons_list", key="neurons_list")
+    names = [*found.values, *([MEASURED] if found.asked.measured else [])]
+    place = row_table(
+        [
+            Column("neuron", [neuron_name(neuron) for neuron in found.neurons]),
+            *(
+                Column(_short(name), found.of_listed(name).tolist(), 3, signed=name != "activation", help=_help(name))
+                for name in names
+            ),
+        ],
+        title=f"The first neurons by {found.ranked_by}",
+        caption="Choose a row for all there is of it." + (f" {DIFFERENCE}." if found.called == DIFFERENCE else ""),
+        epoch=hash((selection.epoch(), found.side, tuple(found.neurons))) % 2**32,
+        key=selection.widget_key("neurons_table"),
+        whole=len(found.neurons) <= Choices().neurons_count,
+    )
+    if place is not None and found.neurons[place] != found.neuron:
+        selection.update(neuron=found.neurons[place])
+        st.rerun()
+
+
+def _short(name: str) -> str:
+    return {"direct effect": "direct", "gradient × activation": "grad × act", MEASURED: "measured"}.get(name, name)
+
+
+def _help(name: str) -> str:
+    known: dict[str, str] = {MEASURES["direct"]: "direct", MEASURES["gradient"]: "gradient", MEASURED: "measured"}
+    return TERMS.get(f"neurons_{known.get(name, name)}", "")
+
+
+def _tables(found: Found) -> None:
+    for name, table in mlp_tables(found.shown, found.asked).items():
+        st.caption(name.capitalize())
+        tables.draw({column: list(cells) for column, cells in table.items()}, f"MLP: {name}")

@@ -1,0 +1,195 @@
+"""Neurons: the first of them at a token, what they add to a prediction, and one in full."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from headlight.model.analysis import Measure
+from headlight.model.analysis.difference import with_difference
+from headlight.model.comparison import Comparison
+from headlight.model.edits import Neuron, head_name, neuron_name
+from headlight.model.explain.logits import Question
+from headlight.model.explain.neuron_effects import direct_effects, gradient_effects, measured_effects
+from headlight.model.explain.neuron_weights import neuron_composition, neuron_tokens
+from headlight.model.explain.neurons import activations_at, over_prompt
+from headlight.model.linear import no_reading
+from headlight.model.reports.tables import Cell, Tables, columns, finite, number, tokens_of
+from headlight.model.run import Run
+
+Ranking = Literal["direct", "gradient", "activation"]
+Row = tuple[Cell, ...]
+Values = Mapping[str, Measure]
+
+MEASURES: dict[Ranking, str] = {
+    "direct": "direct effect",
+    "gradient": "gradient × activation",
+    "activation": "activation",
+}
+MEASURED = "measured effect"
+NEURONS, BIASES, EDITS, WRITTEN = "neurons", "biases", "edits behind them", "MLP's write"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which neurons are asked for, at a place, and how their effect on two tokens' (ids) difference is read there.
+
+    The first `count` by a measure's size, of one layer or of all; in the run B or the change (B - A), if that is the
+    `side`. With `measured` the model is run without each of them. Without a `neuron` the first is shown in full.
+    """
+
+    target: int
+    distractor: int
+    place: int
+    by: Ranking = "direct"
+    layer: int | None = None
+    count: int = 16
+    side: str = "A"
+    measured: bool = False
+    neuron: Neuron | None = None
+
+
+def mlp_tables(shown: Comparison, asked: Asked) -> Tables:
+    """The first neurons, the sums that they are part of, and one neuron's activations, tokens and heads.
+
+    Raises:
+        InputError: a model has no neurons.
+    """
+    neuron = chosen(shown, asked)
+    return {
+        "tokens": tokens_of(shown),
+        "neurons": _neurons(shown, asked),
+        "sums": columns(["run", "layer", "what", "direct effect"], [*_sums(shown, asked)]),
+        "over the prompt": columns(["run", "place", "what", "value"], [*_over_prompt(shown, neuron)]),
+        "weights": columns(
+            ["run", "matrix", "rank", "raised", "by", "lowered", "by how much"], [*_weights(shown, asked, neuron)]
+        ),
+        "heads": columns(["run", "head", "how", "composition"], [*_heads(shown, neuron)]),
+    }
+
+
+def reads_logits(shown: Comparison) -> bool:
+    """Whether every run's logits are sums over what is written, so that neurons have direct effects."""
+    return not any(no_reading(run.model) for run in shown.runs)
+
+
+def sides_at(shown: Comparison, place: int) -> dict[str, tuple[Run, int]]:
+    """The runs that have a place, and its position there."""
+    found = {side: (run, shown.positions(run)[place]) for side, run in shown.sides.items()}
+    return {side: (run, at) for side, (run, at) in found.items() if at is not None}
+
+
+def values_of(shown: Comparison, asked: Asked) -> dict[str, Values]:
+    """What is known of every neuron at the place [layer, neuron], by its name: of A, B and B - A."""
+    key = "neurons at", asked.target, asked.distractor, asked.place
+    return shown.keep(key, lambda: with_difference(_of_sides(shown, asked)))
+
+
+def _of_sides(shown: Comparison, asked: Asked) -> dict[str, Values]:
+    return {side: _values(run, at, asked) for side, (run, at) in sides_at(shown, asked.place).items()}
+
+
+def _values(run: Run, position: int, asked: Asked) -> Values:
+    question, found = Question(asked.target, asked.distractor, position), activations_at(run, position)
+    direct = {} if no_reading(run.model) else {MEASURES["direct"]: direct_effects(run, question).values}
+    gradient = gradient_effects(run, question, position)
+    reads = found.reads if len(found.reads) > 1 else {}  # one before its activation function says little beside it
+    return {**direct, MEASURES["gradient"]: gradient, MEASURES["activation"]: found.values, **reads}
+
+
+def ranked(shown: Comparison, asked: Asked) -> list[Neuron]:
+    """The first neurons by the size of the measure, on the side that is asked for if it has the place."""
+    sides = values_of(shown, asked)
+    values = sides.get(asked.side, next(iter(sides.values())))
+    found = values.get(MEASURES[asked.by], values[MEASURES["gradient"]]).values
+    of_layers = found if asked.layer is None else found[asked.layer : asked.layer + 1]
+    order = of_layers.abs().flatten().topk(min(asked.count, of_layers.numel())).indices.tolist()
+    return [(at // found.shape[1] + (asked.layer or 0), at % found.shape[1]) for at in order]
+
+
+def chosen(shown: Comparison, asked: Asked) -> Neuron:
+    """The neuron that is shown in full: the one that is asked for, if every run has it, else the first."""
+    neuron = asked.neuron
+    has = neuron is not None and all(
+        neuron[0] < run.cfg.n_layers and neuron[1] < (run.cfg.d_mlp or 0) for run in shown.runs
+    )
+    return neuron if neuron is not None and has else ranked(shown, replace(asked, count=1))[0]
+
+
+def measured_of(shown: Comparison, asked: Asked, neurons: Sequence[Neuron]) -> dict[str, Measure]:
+    """What the difference loses without each neuron at the place [neuron], of A, B and B - A."""
+    found = {}
+    for side, (run, at) in sides_at(shown, asked.place).items():
+        found[side] = measured_effects(run, neurons, Question(asked.target, asked.distractor, at), at)
+    return with_difference(found)
+
+
+def sums_of(shown: Comparison, asked: Asked) -> dict[str, dict[str, Measure]]:
+    """What adds up to the MLPs' direct effects [layer], of A, B and B - A; nothing where logits are no sums."""
+    if not reads_logits(shown):
+        return {}
+    found = {}
+    for side, (run, at) in sides_at(shown, asked.place).items():
+        of = direct_effects(run, Question(asked.target, asked.distractor, at))
+        neurons = Measure("direct effect of the neurons", "logits", ("layer",), of.values.values.sum(-1))
+        found[side] = {NEURONS: neurons, BIASES: of.bias, EDITS: of.edited, WRITTEN: of.written}
+    return with_difference(found)
+
+
+def strip_of(shown: Comparison, neuron: Neuron) -> dict[str, Measure]:
+    """The neuron's activation at every place, of A, B and B - A."""
+    return shown.measured_by_place(lambda run: over_prompt(run, neuron).values)
+
+
+def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], float]]:
+    """How each head is composed with a neuron, the head, and the score: the highest first."""
+    found = neuron_composition(run, neuron)
+    named = {f"writes what its {name} reads": measure for name, measure in found.writers.items()}
+    named |= {f"its {through} reads what it writes": measure for through, measure in found.readers.items()}
+    rows = [
+        (how, (layer, head), score) for how, measure in named.items() for (layer, head), score in finite(measure.values)
+    ]
+    return sorted(rows, key=lambda row: -row[2])
+
+
+def _neurons(shown: Comparison, asked: Asked) -> dict[str, list[Cell]]:
+    neurons, sides = ranked(shown, asked), values_of(shown, asked)
+    measured = measured_of(shown, asked, neurons) if asked.measured else {}
+    names = list(next(iter(sides.values())))
+    rows: list[Row] = []
+    for side, values in sides.items():
+        for place, neuron in enumerate(neurons):
+            known = [number(float(values[name].values[neuron])) for name in names]
+            effect = [number(float(measured[side].values[place]))] if measured else []
+            rows.append((side, neuron_name(neuron), *known, *effect))
+    return dict(columns(["run", "neuron", *names, *([MEASURED] if measured else [])], rows))  # type: ignore[arg-type]
+
+
+def _sums(shown: Comparison, asked: Asked) -> Iterator[Row]:
+    for side, parts in sums_of(shown, asked).items():
+        for name, measure in parts.items():
+            yield from ((side, f"L{layer}", name, value) for (layer,), value in finite(measure.values))
+
+
+def _over_prompt(shown: Comparison, neuron: Neuron) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        found, places = over_prompt(run, neuron), shown.positions(run)
+        for name, measure in {**found.reads, "activation": found.values}.items():
+            values = measure.values.tolist()
+            yield from ((side, place, name, values[at]) for place, at in enumerate(places) if at is not None)
+
+
+def _weights(shown: Comparison, asked: Asked, neuron: Neuron) -> Iterator[Row]:
+    for side, (run, at) in sides_at(shown, asked.place).items():
+        found, label = neuron_tokens(run, neuron, at), run.tokenizer.labels
+        matrices = ({} if found.written is None else {"output (logits)": found.written}) | dict(found.read)
+        for name, tokens in matrices.items():
+            raised, lowered = (label(each.values.tolist()) for each in (tokens.raised, tokens.lowered))
+            by = tokens.raised_by.values.tolist(), tokens.lowered_by.values.tolist()
+            for rank, row in enumerate(zip(raised, by[0], lowered, by[1], strict=True), 1):
+                yield side, name, rank, *row
+
+
+def _heads(shown: Comparison, neuron: Neuron) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        if side == "A" or not run.same_model(shown.a):
+            yield from ((side, head_name(head), how, score) for how, head, score in composed_of(run, neuron))

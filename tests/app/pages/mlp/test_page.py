@@ -1,0 +1,95 @@
+"""The page *MLP* without a browser: what it lists and adds up to, what is chosen in it, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from headlight.app.pages.mlp import EXPORT, VIEW, charts, one
+from headlight.app.pages.mlp.choices import Choices
+from headlight.app.pages.mlp.found import Found, find
+from headlight.app.runs import shown
+from headlight.app.selection.links import from_query, to_query
+from headlight.model.comparison import Comparison
+from headlight.model.edits import AblateNeurons, neuron_name
+from headlight.model.explain.logits import Question, logit_attribution
+from headlight.model.reports.mlp import BIASES, MEASURED, WRITTEN
+from headlight.model.run import Run, run_prompt
+from tests.app.choosing import selection_of
+from tests.app.conftest import Options
+from tests.app.exports.hostile import OTHER, chosen
+from tests.app.exports.test_code import compare, run_here
+from tests.app.pages.test_sides import page
+from tests.tiny import open_tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where neurons are zeroed side by side
+
+
+def found(run: Run, **fields: object) -> Found:
+    return find(Comparison(run), selection_of(**fields))
+
+
+def test_the_bars_add_up_to_what_the_mlps_add_directly(run: Run) -> None:
+    its = found(run, position=4)
+    whole = logit_attribution(run, Question(its.asked.target, its.asked.distractor, 4))
+    mlps = sum(
+        value for name, value in zip(whole.names, whole.values.values.tolist(), strict=True) if name.endswith("MLP")
+    )
+    *rows, total = charts.neurons(its).traces[0]["x"]
+    assert total == pytest.approx(mlps, rel=1e-5, abs=1e-6)
+    assert sum(rows) == pytest.approx(total, rel=1e-5, abs=1e-6)
+    assert its.sum_of(WRITTEN) == pytest.approx(its.total_of("direct effect") + its.sum_of(BIASES), rel=1e-5, abs=1e-6)
+
+
+def test_neurons_are_ranked_by_size_over_all_layers_or_in_one(run: Run) -> None:
+    every, of_one = found(run), found(run, neurons_layer=1)
+    sizes = [abs(float(every.values["direct effect"].values[neuron])) for neuron in every.neurons]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == float(every.values["direct effect"].values.abs().max())
+    assert {layer for layer, _ in of_one.neurons} == {1}
+    assert every.neuron == every.neurons[0]
+    assert found(run, neuron=(1, 7)).neuron == (1, 7)
+    assert found(run, neuron=(1, 99_999)).neuron == every.neurons[0]
+
+
+def test_the_page_shows_a_neuron_and_ablates_it_everywhere(run: Run, folder: str, options: Options) -> None:
+    at = page("mlp", Comparison(run), model=folder, prompt=run.prompt, neuron=(1, 7), neurons_measured=True)
+    assert not at.exception
+    assert any("activation" in text.value and text.value.startswith("At ") for text in at.text)
+    options.change(at, "ablate_neuron", None)
+    asked = at.session_state["headlight"].asked
+    assert asked.edits == (AblateNeurons(((1, 7),)),)
+    assert from_query(to_query(asked), [Choices])[0].edits == asked.edits
+    both = shown.of(asked)
+    assert both.b is not None
+    strip = one.strip(find(both, asked))
+    assert abs(strip["B"]).max() == 0
+    assert abs(strip["A"]).max() > 0
+
+
+def test_what_was_measured_stands_beside_the_rest(run: Run) -> None:
+    its = found(run, neurons_measured=True, neurons_count=4)
+    assert len(its.of_listed(MEASURED)) == 4
+    assert len(charts.neurons(its).traces[0]["x"]) == len(charts.neurons(its).traces[1]["x"])
+
+
+def test_experts_have_no_such_page(tmp_path: Path, run: Run) -> None:
+    experts = run_prompt(open_tiny("gpt_oss-like", tmp_path / "experts"), run.prompt)
+    assert "several experts" in VIEW.needs(Comparison(experts))
+    assert not VIEW.needs(Comparison(run))
+
+
+CASES: list[dict[str, object]] = [
+    {"neuron": (1, 7), "position": 5, "neurons_measured": True, "neurons_count": 5},
+    {"prompt_b": OTHER, "side": "difference", "neurons_by": "gradient"},
+    {"edits": (AblateNeurons(((0, 3),), "mean"),), "neurons_layer": 1, "neurons_by": "activation", "side": "b"},
+]
+
+
+@pytest.mark.parametrize("fields", CASES)
+def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str) -> None:
+    selection = chosen(folder, **fields)
+    runs = shown.of(selection)
+    compare(run_here(EXPORT.script(runs, selection)), EXPORT, fields, folder)
+    tables = EXPORT.data(runs, selection).tables
+    listed = set(tables["neurons"]["neuron"])
+    assert {neuron_name(neuron) for neuron in find(runs, selection).neurons} == listed
