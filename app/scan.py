@@ -50,6 +50,9 @@ def parser() -> ArgumentParser:
             "default": each.default,
             "help": f"{each.metadata['meaning']} (default: {each.default})",
         }
+        if each.default is False:
+            made.add_argument(_flag(each.name), action="store_true", help=each.metadata["meaning"])
+            continue
         allowed = (0, 1) if kind is bool else each.metadata.get("one_of")
         made.add_argument(_flag(each.name), type=int if kind is bool else kind, choices=allowed, **about)
     return made

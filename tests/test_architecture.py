@@ -99,7 +99,7 @@ THIRD_PARTY = {
     "model.analysis": {"torch", "einops", "jaxtyping", "rapidfuzz"},
     "model.devices": {"accelerate lazily"},
     "model.roles": {"torch", "jaxtyping", "numpy"},
-    "model.corpus": {"torch", "jaxtyping", "numpy", "pyarrow lazily", "datasets lazily", "ray lazily"},
+    "model.corpus": {"torch", "jaxtyping", "numpy", "safetensors", "pyarrow lazily", "datasets lazily", "ray lazily"},
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
     "model.lenses": {"torch", "jaxtyping", "numpy"},
     "model.text": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},

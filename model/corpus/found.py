@@ -4,6 +4,7 @@ What two shards have found merges into what both together find. A shard's is com
 are merged in order, so that the bits do not depend on how many workers there were or how often they were stopped.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,9 +15,11 @@ from headlight.model.corpus.counts import Heaviest, of_pairs, of_tokens
 from headlight.model.corpus.effects import Effects
 from headlight.model.corpus.figures import Moments
 from headlight.model.corpus.measures import QUANTITIES
-from headlight.model.corpus.packing import Arrays, of_texts, packed, to_texts, unpacked
+from headlight.model.corpus.packing import Arrays, by_prefix, of_texts, packed, to_texts, unpacked
 from headlight.model.corpus.samples import Samples
+from headlight.model.corpus.sequences import MOST_CUT
 from headlight.model.corpus.settings import ScanSettings
+from headlight.model.corpus.units import Units
 
 BINS = 50  # of the histogram of strengths, from 0 to 1
 DISTANCES = (0, *(2**power for power in range(13)))  # HeadVis's edges, of which the last bin takes all beyond
@@ -29,6 +32,7 @@ class Found:
     """Figures, histograms, tokens, pairs, samples and effects of some documents, and how many there were.
 
     `strengths` counts sequences by their largest weight, `distances` adds up weight by how far apart query and key are.
+    `units` is by what and of which layer, as "neurons.0"; `names` are those of the documents that units were kept of.
     """
 
     moments: Moments
@@ -39,6 +43,8 @@ class Found:
     pairs: Heaviest
     samples: Samples
     effects: Effects
+    units: dict[str, Units] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
@@ -72,8 +78,20 @@ class Found:
         self.pairs.add(later.pairs.keys, later.pairs.weights)
         self.samples.merge(later.samples)
         self.effects.merge(later.effects)
+        for key, units in later.units.items():
+            if key in self.units:
+                self.units[key].merge(units)
+            else:
+                self.units[key] = units
+        self.name_documents(self.names | later.names)
         self.counts = {name: self.counts[name] + later.counts[name] for name in COUNTED}
         self.skipped = (self.skipped + later.skipped)[:MOST_NAMED]
+
+    def name_documents(self, names: Mapping[int, str]) -> None:
+        """Keep the names of those documents that units were kept of."""
+        kept = [np.unique(units.slots["sequences"]) for units in self.units.values()]
+        used = np.unique(np.concatenate(kept) // MOST_CUT).tolist() if kept else []
+        self.names = {document: names[document] for document in used if document >= 0}
 
     def to_bytes(self, **also: int) -> bytes:
         """All of it as a file, with some numbers beside it."""
@@ -92,6 +110,9 @@ class Found:
             "skipped": of_texts([text for pair in self.skipped for text in pair]),
             **{name: np.array(number) for name, number in also.items()},
             **self.samples.arrays(),
+            "named": np.array(list(self.names), np.int64),
+            "names": of_texts(list(self.names.values())),
+            **{f"{key}:{name}": each for key, units in self.units.items() for name, each in units.arrays().items()},
             **self.effects.arrays(),
         }
         return packed(arrays)
@@ -114,6 +135,8 @@ class Found:
             replace(nothing.pairs, keys=arrays["pair_keys"], weights=arrays["pair_weights"]),
             nothing.samples.fill(arrays),
             nothing.effects.fill(arrays),
+            {key: Units.from_arrays(each, cfg.d_vocab) for key, each in by_prefix(arrays).items()},
+            dict(zip(arrays["named"].tolist(), to_texts(arrays["names"]), strict=True)),
             dict(zip(COUNTED, arrays["counts"].tolist(), strict=True)),
             list(zip(texts[::2], texts[1::2], strict=True)),
         )

@@ -8,7 +8,9 @@ from typing import Any
 
 from headlight.model.corpus.documents import Corpus
 from headlight.model.corpus.settings import ScanSettings
+from headlight.model.dictionaries.opening import open_dictionary
 from headlight.model.errors import ScanError
+from headlight.model.layers.parameters import widened
 from headlight.model.transformer import Transformer
 
 END = 2**16  # bytes of a weight file's beginning and end that tell it from others of its size
@@ -22,7 +24,14 @@ def identity(model: Transformer, corpus: Corpus, settings: ScanSettings) -> dict
     weights = {path.name: [path.stat().st_size, _ends(path)] for path in source.weights}
     name = Path(source.name).name if source.revision is None else source.name
     of_model = {"name": name, "revision": source.revision, "config": config, "weights": weights}
-    return {"model": of_model, "corpus": corpus.identity(), "settings": settings.told()}
+    found = {"model": of_model, "corpus": corpus.identity(), "settings": settings.told()}
+    return found | ({"dictionary": _digest(settings.features)} if settings.features else {})
+
+
+def _digest(dictionary: str) -> str:
+    """A digest of a dictionary's biases, which no two have alike."""
+    biases = (widened(each.b_enc).numpy().tobytes() for each in open_dictionary(dictionary).values())
+    return hashlib.sha256(b"".join(biases)).hexdigest()
 
 
 def _ends(path: Path) -> str:

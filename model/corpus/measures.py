@@ -16,7 +16,7 @@ from torch import Tensor
 
 from headlight.model.corpus.cells import by_distance, entropy_sums, facts, strongest, sums_over
 from headlight.model.corpus.sequences import Batch
-from headlight.model.hooks import Look, Tap
+from headlight.model.hooks import NO_TAP, Chain, Look, Tap
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import writes_at_unit_scale
 from headlight.model.transformer import Transformer
@@ -181,12 +181,16 @@ class Measuring(Tap):
 
 
 def measure(
-    model: Transformer, batch: Batch, is_mark: Callable[[int], bool], gather: Gather = lambda seen: None
+    model: Transformer,
+    batch: Batch,
+    is_mark: Callable[[int], bool],
+    gather: Gather = lambda seen: None,
+    also: Tap = NO_TAP,
 ) -> Float[np.ndarray, "batch layer head quantity"]:
-    """Every head's quantities on each sequence of a batch."""
+    """Every head's quantities on each sequence of a batch; `also` looks on."""
     tap = Measuring(model, batch, is_mark, gather)
     device = model.embed.W_E.device
     mask = None if batch.mask is None else batch.mask.to(device)
     with torch.inference_mode():
-        model(batch.tokens.to(device), mask, tap=tap, stop_at_layer=model.cfg.n_layers)
+        model(batch.tokens.to(device), mask, tap=Chain(tap, also), stop_at_layer=model.cfg.n_layers)
     return tap.sums

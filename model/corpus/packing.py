@@ -31,6 +31,16 @@ def unpacked(data: bytes, name: str) -> Arrays:
         raise ScanError(f"{name} is damaged ({error}). Delete it, and scan again.") from error
 
 
+def by_prefix(arrays: Arrays) -> Mapping[str, Arrays]:
+    """The arrays whose names are made of two, as "neurons.0:sums", by the first of these."""
+    found: dict[str, dict[str, Shaped[np.ndarray, ...]]] = {}
+    for name, each in arrays.items():
+        first, colon, rest = name.partition(":")
+        if colon:
+            found.setdefault(first, {})[rest] = each
+    return found
+
+
 def end_to_end(name: str, rows: Sequence[Shaped[np.ndarray, " _"]], dtype: type) -> Arrays:
     """Rows of unequal length as one, with where each ends."""
     ends = np.cumsum([len(row) for row in rows], dtype=np.int64)

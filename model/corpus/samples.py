@@ -128,8 +128,8 @@ class Samples:
         return (-sample.strength if sample.interval == self.n_intervals else sample.lot), sample.sequence
 
 
-def boundaries(strengths: Float[np.ndarray, "sequence layer head"], n_intervals: int) -> Float[np.ndarray, "_ _ _"]:
-    """From where on each of the later buckets begins [layer, head, n_intervals - 1]: quantiles of some sequences."""
+def boundaries(strengths: Float[np.ndarray, "sequence ..."], n_intervals: int) -> Float[np.ndarray, "..."]:
+    """From where on each of the later buckets begins, behind all other axes: quantiles of some sequences."""
     in_order = np.sort(strengths, axis=0)
     places = [min(round(each * len(in_order) / n_intervals), len(in_order) - 1) for each in range(1, n_intervals)]
     return np.moveaxis(in_order[places], 0, -1)

@@ -30,6 +30,11 @@ class ScanSettings:
     least: float = _about(0.005, "weights below this are not kept", 0.0, 1.0)
     top_tokens: int = _about(50, "tokens and pairs listed for each head", 0, 10_000)
     ablate: int = _about(64, "documents on which every head is ablated; 0 leaves that out", 0)
+    neurons: bool = _about(False, "watch every MLP neuron too, for the page MLP")
+    features: str = field(
+        default="", metadata={"meaning": "watch this dictionary's features too, for the page Features"}
+    )
+    units: int = _about(40_000, "neurons, or features, that are watched at most, each layer's first", 1)
     seed: int = _about(0, "decides which sequences and documents are sampled")
     dtype: DType = field(default="stored", metadata={"meaning": "what matrices are kept in", "one_of": DTYPES})
     device: str = field(default="cpu", metadata={"meaning": "where the model runs", "one_of": ("cpu", "cuda")})

@@ -20,6 +20,7 @@ from headlight.model.corpus.samples import Bars
 from headlight.model.corpus.sequences import CutSequence, batches, cut, lot
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.warm import Warm, warm_up
+from headlight.model.corpus.watching import UnitGatherer, UnitTap, Watched, watched
 from headlight.model.errors import InputError
 from headlight.model.kernels.backend import settled
 from headlight.model.loading import load
@@ -58,15 +59,19 @@ class Worker:
         """The model, where it is to run."""
         return load(self._name, dtype=self._settings.dtype).to(self._settings.device)
 
+    @cached_property
+    def units(self) -> tuple[Watched, ...]:
+        """Which neurons and features are watched."""
+        return watched(self.model.cfg, self._settings)
+
     def __call__(self, job: Job) -> bytes:
         """What a shard gives, as a file."""
         with _same_bits():
             if job.warm is None or job.bars is None:
                 texts = _read(self.model, job.documents, self._settings)[0]
-                return warm_up(
-                    self.model, [each for cuts in texts.values() for each in cuts], self._settings
-                ).to_bytes()
-            return scan_shard(self.model, job, job.warm, job.bars, self._settings).to_bytes()
+                sequences = [each for cuts in texts.values() for each in cuts]
+                return warm_up(self.model, sequences, self._settings, self.units).to_bytes()
+            return scan_shard(self.model, job, job.warm, job.bars, self._settings, self.units).to_bytes()
 
 
 @contextmanager
@@ -81,11 +86,13 @@ def _same_bits() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def scan_shard(model: Transformer, job: Job, warm: Warm, bars: Bars, settings: ScanSettings) -> Found:
+def scan_shard(
+    model: Transformer, job: Job, warm: Warm, bars: Bars, settings: ScanSettings, units: Sequence[Watched] = ()
+) -> Found:
     """All that is found in a shard's documents."""
     cuts, skipped = _read(model, job.documents, settings)
     while True:
-        found, sums = _measured(model, cuts, warm, bars, settings)
+        found, sums = _measured(model, cuts, warm, bars, settings, units)
         bad = [document for document, each in sums.items() if not np.isfinite(each).all()]
         if not bad:
             break
@@ -94,6 +101,7 @@ def scan_shard(model: Transformer, job: Job, warm: Warm, bars: Bars, settings: S
             del cuts[document]
     found.moments = found.moments if not sums else Moments.of(np.stack(list(sums.values())))
     names = {document.index: document.name for document in job.documents}
+    found.name_documents(names)
     for document in sorted(skipped):
         found.skip(names[document], skipped[document])
     for document in sorted(job.ablated & cuts.keys()):
@@ -131,18 +139,25 @@ def _is_mark(tokenizer: Tokenizer, token: int) -> bool:
 
 
 def _measured(
-    model: Transformer, cuts: dict[int, list[CutSequence]], warm: Warm, bars: Bars, settings: ScanSettings
+    model: Transformer,
+    cuts: dict[int, list[CutSequence]],
+    warm: Warm,
+    bars: Bars,
+    settings: ScanSettings,
+    units: Sequence[Watched],
 ) -> tuple[Found, dict[int, Float[np.ndarray, "layer head quantity"]]]:
     """What is found in some documents' sequences, and each document's sums."""
     found, sequences = Found.nothing(model.cfg, settings), [each for rows in cuts.values() for each in rows]
     gatherer, tokenizer = Gatherer(found, settings, warm, bars, sequences), tokenizer_of(model)
+    of_units = UnitGatherer(found.units, warm.units, settings.seed, model.cfg.d_vocab)
     is_mark = partial(_is_mark, tokenizer)
     sums = {document: np.zeros_like(found.moments.totals) for document in cuts}
     for batch in batches(sequences, settings.n_at_once(model.cfg.n_ctx)):
-        measured = measure(model, batch, is_mark, gatherer.of(batch))
+        measured = measure(model, batch, is_mark, gatherer.of(batch), UnitTap(units, batch, of_units.see))
         for sequence, each in zip(batch.sequences, measured, strict=True):
             sums[sequence.document] += each
     gatherer.finish()
+    of_units.finish()
     n_tokens = sum(len(sequence.tokens) for sequence in sequences)
     found.counts = {"documents": len(cuts), "sequences": len(sequences), "tokens": n_tokens, "skipped": 0}
     return found, sums

@@ -3,19 +3,21 @@
 Where the buckets of strength begin, and what each head gives on average, which takes its place when it is ablated.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.corpus.packing import packed, unpacked
+from headlight.model.corpus.packing import by_prefix, packed, unpacked
 from headlight.model.corpus.samples import boundaries
 from headlight.model.corpus.sequences import Batch, CutSequence, batches
 from headlight.model.corpus.settings import ScanSettings
-from headlight.model.hooks import Look, Tap
+from headlight.model.corpus.units import BUCKETS, Begun
+from headlight.model.corpus.watching import Key, UnitTap, UnitWarming, Watched
+from headlight.model.hooks import Chain, Look, Tap
 from headlight.model.transformer import Transformer
 
 
@@ -25,15 +27,19 @@ class Warm:
 
     boundaries: Float[np.ndarray, "layer head later_bucket"]
     means: Float[np.ndarray, "layer head d_value"]
+    units: Mapping[Key, Begun] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """As a file."""
-        return packed(vars(self))
+        units = {f"{key}:{name}": each for key, begun in self.units.items() for name, each in vars(begun).items()}
+        return packed({"boundaries": self.boundaries, "means": self.means, **units})
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str) -> "Warm":
         """What `to_bytes` gave."""
-        return cls(**unpacked(data, name))
+        arrays = unpacked(data, name)
+        units = {key: Begun(**each) for key, each in by_prefix(arrays).items()}
+        return cls(arrays["boundaries"], arrays["means"], units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,39 +49,55 @@ class WarmUp:
     strengths: Float[np.ndarray, "sequence layer head"]
     sums: Float[np.ndarray, "layer head d_value"]
     n_positions: int
+    units: Mapping[Key, Float[np.ndarray, "sequence unit"]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """As a file."""
-        return packed({**vars(self), "n_positions": np.array(self.n_positions)})
+        units = {f"{key}:strengths": each for key, each in self.units.items()}
+        own = {"strengths": self.strengths, "sums": self.sums, "n_positions": np.array(self.n_positions)}
+        return packed({**own, **units})
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str) -> "WarmUp":
         """What `to_bytes` gave."""
         arrays = unpacked(data, name)
-        return cls(arrays["strengths"], arrays["sums"], int(arrays["n_positions"]))
+        units = {key: each["strengths"] for key, each in by_prefix(arrays).items()}
+        return cls(arrays["strengths"], arrays["sums"], int(arrays["n_positions"]), units)
 
 
-def warm_up(model: Transformer, sequences: Sequence[CutSequence], settings: ScanSettings) -> WarmUp:
+def warm_up(
+    model: Transformer, sequences: Sequence[CutSequence], settings: ScanSettings, units: Sequence[Watched] = ()
+) -> WarmUp:
     """What a shard's sequences give."""
     cfg = model.cfg
     strengths, sums = np.zeros((0, cfg.n_layers, cfg.n_heads)), np.zeros((cfg.n_layers, cfg.n_heads, cfg.d_value or 0))
-    device, n_positions = model.embed.W_E.device, 0
+    device, n_positions, of_units = model.embed.W_E.device, 0, UnitWarming()
     for batch in batches(sequences, settings.n_at_once(cfg.n_ctx)):
-        tap = _Warming(model, batch)
+        tap, also = _Warming(model, batch), UnitTap(units, batch, of_units.see)
         mask = None if batch.mask is None else batch.mask.to(device)
         with torch.inference_mode():
-            model(batch.tokens.to(device), mask, tap=tap, stop_at_layer=cfg.n_layers)
+            model(batch.tokens.to(device), mask, tap=Chain(tap, also), stop_at_layer=cfg.n_layers)
         if np.isfinite(tap.sums).all():  # else the shard finds out which document it is
             strengths, sums = np.concatenate([strengths, tap.strengths]), sums + tap.sums
             n_positions += int(batch.lengths.sum())
-    return WarmUp(strengths, sums, n_positions)
+    return WarmUp(strengths, sums, n_positions, {key: np.stack(each) for key, each in of_units.strengths.items()})
 
 
 def settled(parts: Sequence[WarmUp], n_intervals: int) -> Warm:
     """What the warm-up of several shards says; at least one sequence was in them."""
     sums, n_positions = sum(part.sums for part in parts), sum(part.n_positions for part in parts)
     strengths = np.concatenate([part.strengths for part in parts])
-    return Warm(boundaries(strengths, n_intervals), np.asarray(sums / n_positions))
+    units = {key: _begun([part.units[key] for part in parts if key in part.units]) for key in _keys(parts)}
+    return Warm(boundaries(strengths, n_intervals), np.asarray(sums / n_positions), units)
+
+
+def _keys(parts: Sequence[WarmUp]) -> list[Key]:
+    return sorted({key for part in parts for key in part.units})
+
+
+def _begun(strengths: Sequence[Float[np.ndarray, "_ unit"]]) -> Begun:
+    together = np.concatenate(strengths).clip(min=0)
+    return Begun(boundaries(together, BUCKETS), together.max(0))
 
 
 class _Warming(Tap):

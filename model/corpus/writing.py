@@ -20,6 +20,7 @@ from headlight.model.corpus.found import BINS, DISTANCES, Found
 from headlight.model.corpus.samples import DIGITS, Sample
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.tree import CONFIG, HEADS, PATTERN, SCATTER
+from headlight.model.corpus.unit_files import write_units
 from headlight.model.run import tokenizer_of
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
@@ -61,6 +62,7 @@ def write_tree(
     for layer, head in np.ndindex(*found.strength_sums.shape):
         name = PATTERN.format(layer=layer, head=head)
         _write(folder / HEADS / name, _head(found, moments, tokenizer, settings, layer, head))
+    write_units(folder, found.units, found.names)
     _write(folder / "server_config.json", {})  # nobody to ask: the files are all there is
     _write(folder / "attributions" / "manifest.json", {})
     _write(folder / SCATTER, _rows(found, moments))

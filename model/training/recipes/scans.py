@@ -9,6 +9,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from headlight.model.corpus.documents import open_corpus
@@ -29,6 +30,7 @@ SCANS = Path("assets/scans")
 CORPUS = "held-out.jsonl"
 # Shorter than the context, as the tree is in the repository.
 SETTINGS = ScanSettings(length=128, ablate=256, top_tokens=30)
+OF_MODEL = {"mini": replace(SETTINGS, neurons=True)}
 
 
 def held_out(seed: int = 0) -> Iterator[str]:
@@ -50,8 +52,8 @@ def make(name: str, folder: Path) -> None:
         path = Path(made) / CORPUS
         path.write_text("".join(json.dumps({"text": text}) + "\n" for text in held_out()), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
-        model = load(name)
-        found = Scan(model, open_corpus(str(path)), SETTINGS, folder).run(Here(Worker(name, SETTINGS)))
+        model, settings = load(name), OF_MODEL.get(name, SETTINGS)
+        found = Scan(model, open_corpus(str(path)), settings, folder).run(Here(Worker(name, settings)))
     print(f"{folder}: {found.counts['documents']:,} documents, {found.counts['tokens']:,} tokens")
 
 

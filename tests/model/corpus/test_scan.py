@@ -21,7 +21,7 @@ from headlight.model.errors import ScanError
 from tests.places import ROOT
 from tests.tiny import save_tiny
 
-SETTINGS = ScanSettings(length=12, shard=2, batch=3, warmup=4, ablate=3, top=2, others=1, top_tokens=5)
+SETTINGS = ScanSettings(length=12, shard=2, batch=3, warmup=4, ablate=3, top=2, others=1, top_tokens=5, neurons=True)
 TEXTS = ["A cat sat. A cat sat on the mat, and the cat sat.", "one two one two one", "Yes!", "The end of the end."]
 
 
@@ -162,9 +162,10 @@ def test_two_actors_of_a_cluster_give_the_same_bytes(model: Path, corpus: Path, 
 def test_a_scan_that_is_killed_gives_the_same_bytes(model: Path, corpus: Path, tree: Path, tmp_path: Path) -> None:
     """SIGKILL as soon as one more shard lies on the disk, as often as there are shards."""
     command = [sys.executable, "-m", "headlight.app.scan", str(model), str(corpus), "--out", str(tmp_path)]
+    changed = {name: value for name, value in SETTINGS.told().items() if value != getattr(ScanSettings, name)}
     command += [
-        f"--{name.replace('_', '-')}={int(value) if name == 'bos' else value}"
-        for name, value in SETTINGS.told().items()
+        "--neurons",
+        *(f"--{name.replace('_', '-')}={value}" for name, value in changed.items() if name != "neurons"),
     ]
     for count in (1, 3):
         process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)

@@ -1,0 +1,176 @@
+"""A scan's neurons and features as files beside those of its heads: `units/neurons/L3.safetensors`, one a layer.
+
+HeadVis's own page has no such files and leaves them alone. One unit's rows are read where it is looked at. Token ids
+stand for themselves: their text is the tokenizer's.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from headlight.model.corpus.disk import write_whole
+from headlight.model.corpus.packing import of_texts, to_texts
+from headlight.model.corpus.sequences import MOST_CUT
+from headlight.model.corpus.tree import Histogram, Tree
+from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units
+from headlight.model.errors import ScanError
+
+UNITS = "units"
+KEPT = ("strengths", "starts", "peaks", "tokens", "values")
+MOST_NAMES = 2**26  # bytes of documents' names
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Some tokens of the corpus around a peak of a unit: of the buckets from 1 to 4 the last has the strongest."""
+
+    bucket: int
+    strength: float
+    document: str
+    start: int
+    peak: int
+    token_ids: tuple[int, ...]
+    activations: Float[np.ndarray, " pos"]
+
+
+@dataclass(frozen=True, eq=False)
+class UnitDashboard:
+    """All that a scan has of a neuron or a feature: density is the share of tokens at which it is active (above 0).
+
+    `histogram` counts sequences by their largest activation, the last bin all beyond. `top_tokens` are those that
+    sequences peak at, by the sum of the peaks.
+    """
+
+    layer: int
+    index: int
+    density: float
+    mean: float
+    largest: float
+    histogram: Histogram
+    top_tokens: tuple[tuple[int, float], ...]
+    windows: tuple[Window, ...]
+
+
+def write_units(folder: Path, units: Mapping[str, Units], names: Mapping[int, str]) -> None:
+    """Write the files of all layers.
+
+    Raises:
+        ScanError: the disk is full, or the folder cannot be written to.
+    """
+    for key, each in units.items():
+        kind, layer = key.split(".")
+        write_whole(folder / UNITS / kind / f"L{layer}.safetensors", save(_arrays(each, names)))
+
+
+def _arrays(units: Units, names: Mapping[int, str]) -> dict[str, Shaped[np.ndarray, "..."]]:
+    order = np.lexsort((units.slots["sequences"], -units.slots["strengths"]), axis=-1)
+    slots = {name: np.take_along_axis(each, _wide(order, each), 1) for name, each in units.slots.items()}
+    used = np.unique(slots["sequences"] // MOST_CUT)
+    used = used[used >= 0]
+    tokens, weights = _top(units)
+    return {
+        "density": (units.active / max(units.n_tokens, 1)).astype(np.float32),
+        "mean": (units.sums / max(units.n_tokens, 1)).astype(np.float32),
+        "largest": units.largest,
+        "reach": units.reach.astype(np.float32),
+        "histogram": units.histogram.astype(np.int32),
+        "top_tokens": tokens,
+        "top_weights": weights,
+        "buckets": np.where(order < OTHERS, order + 1, OTHERS + 1).astype(np.uint8),
+        "documents": np.searchsorted(used, slots["sequences"] // MOST_CUT).astype(np.int32),
+        "names": of_texts([names[document] for document in used.tolist()]),
+        **{name: slots[name].astype(np.int32) if name == "starts" else slots[name] for name in KEPT},
+    }
+
+
+def _wide(order: Int[np.ndarray, "unit slot"], like: Shaped[np.ndarray, "unit slot ..."]) -> Shaped[np.ndarray, "..."]:
+    return order.reshape(*order.shape, *[1] * (like.ndim - 2))
+
+
+def _top(units: Units) -> tuple[Int[np.ndarray, "unit _"], Float[np.ndarray, "unit _"]]:
+    n_units = len(units.active)
+    tokens, weights = np.full((n_units, MOST_PEAKS), -1, np.int32), np.zeros((n_units, MOST_PEAKS), np.float32)
+    for unit in range(n_units):
+        for place, (token, weight) in enumerate(units.top_tokens.top(unit, MOST_PEAKS)):
+            tokens[unit, place], weights[unit, place] = token, weight
+    return tokens, weights
+
+
+def watched_layers(tree: Tree, kind: str) -> tuple[int, ...]:
+    """The layers whose "neurons" or "features" a scan has watched."""
+    found = (path.stem[1:] for path in (tree.folder / UNITS / kind).glob("L*.safetensors"))
+    return tuple(sorted(int(layer) for layer in found if layer.isdigit()))
+
+
+def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | None:
+    """What a scan has of one of its "neurons" or "features"; None where it has not watched that.
+
+    Raises:
+        ScanError: the file is damaged.
+    """
+    path = tree.folder / UNITS / kind / f"L{layer}.safetensors"
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, "numpy") as file:
+            if not 0 <= index < file.get_slice("density").get_shape()[0]:
+                return None
+            rows = {name: _row(file.get_slice(name), name, index) for name in SHAPES}
+            if file.get_slice("names").get_shape()[0] > MOST_NAMES:
+                raise ScanError(f"{path.name} names too many documents. Make the scan again.")
+            names = to_texts(file.get_tensor("names").astype(np.uint8))
+        return _dashboard(layer, index, rows, names)
+    except (SafetensorError, OSError, ValueError, LookupError, UnicodeDecodeError) as error:
+        raise ScanError(f"{UNITS}/{kind}/{path.name} is damaged ({error}). Make the scan again.") from error
+
+
+SHAPES: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(("density", "mean", "largest", "reach"), ()),
+    "histogram": (BINS,),
+    **dict.fromkeys(("top_tokens", "top_weights"), (MOST_PEAKS,)),
+    **dict.fromkeys(("buckets", "documents", "strengths", "starts", "peaks"), (SLOTS,)),
+    **dict.fromkeys(("tokens", "values"), (SLOTS, WIDTH)),
+}
+
+
+def _row(given: "object", name: str, index: int) -> Shaped[np.ndarray, "..."]:
+    found: Shaped[np.ndarray, ...] = np.asarray(given[index : index + 1][0])  # type: ignore[index]
+    if found.shape != SHAPES[name] or not np.isfinite(found).all():
+        raise ValueError(f"{name} is not what it has to be")
+    return found
+
+
+def _dashboard(
+    layer: int, index: int, rows: Mapping[str, Shaped[np.ndarray, "..."]], names: Sequence[str]
+) -> UnitDashboard:
+    tops = zip(rows["top_tokens"].tolist(), rows["top_weights"].tolist(), strict=True)
+    edges = np.linspace(0, float(rows["reach"]), BINS + 1)
+    return UnitDashboard(
+        layer,
+        index,
+        density=float(rows["density"]),
+        mean=float(rows["mean"]),
+        largest=float(rows["largest"]),
+        histogram=Histogram(tuple(edges.tolist()), tuple(rows["histogram"].tolist())),
+        top_tokens=tuple((token, weight) for token, weight in tops if token >= 0),
+        windows=tuple(_window(rows, slot, names) for slot in range(SLOTS) if rows["strengths"][slot] > 0),
+    )
+
+
+def _window(rows: Mapping[str, Shaped[np.ndarray, "..."]], slot: int, names: Sequence[str]) -> Window:
+    tokens, strength = rows["tokens"][slot], float(rows["strengths"][slot])
+    inside = tokens >= 0
+    return Window(
+        int(rows["buckets"][slot]),
+        strength,
+        names[int(rows["documents"][slot])],
+        int(rows["starts"][slot]),
+        min(max(int(rows["peaks"][slot]), 0), int(inside.sum()) - 1),
+        tuple(tokens[inside].tolist()),
+        rows["values"][slot][inside] / np.float32(STEPS) * strength,
+    )

@@ -1,0 +1,132 @@
+"""What is found of one layer's neurons, or of a dictionary's features, over a corpus.
+
+Of every unit: how often it is active, its mean and largest activation, how strong it is in each sequence, the tokens
+that it peaks at, and windows of tokens around the peaks of some sequences. As of heads, the strongest are kept, and of
+each weaker quarter of the warm-up's sequences the one with the smallest lot. A sequence's first token, at which much is
+out of proportion, counts for nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from headlight.model.corpus.counts import Heaviest
+from headlight.model.corpus.packing import Arrays
+
+BUCKETS, TOP = 4, 4  # of strength, and sequences kept of the last of them
+OTHERS = BUCKETS - 1
+SLOTS = OTHERS + TOP
+BEFORE, AFTER = 16, 7  # tokens of a window around the peak
+WIDTH = BEFORE + 1 + AFTER
+BINS = 20  # of the histogram, up to REACH times the largest of the warm-up; the last takes all beyond
+REACH = 1.25
+MOST_PEAKS = 16  # tokens of a unit
+STEPS = 255  # a window's values are so many parts of its peak
+NO_LOT = np.iinfo(np.int64).max
+EMPTY: Mapping[str, tuple[type, int, tuple[int, ...]]] = {
+    "lots": (np.int64, NO_LOT, ()),
+    "strengths": (np.float32, 0, ()),
+    "sequences": (np.int64, -1, ()),
+    "starts": (np.int64, 0, ()),
+    "peaks": (np.int16, 0, ()),
+    "tokens": (np.int32, -1, (WIDTH,)),
+    "values": (np.uint8, 0, (WIDTH,)),
+}
+
+Slots = dict[str, Shaped[np.ndarray, "unit slot ..."]]
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """What the warm-up says of one layer's units: where each later bucket begins, and the largest strength."""
+
+    boundaries: Float[np.ndarray, "unit later_bucket"]
+    largest: Float[np.ndarray, " unit"]
+
+
+@dataclass(eq=False)
+class Units:
+    """The units of one layer: `slots` are windows, one of each weaker bucket and then the strongest, in no order.
+
+    `starts` is the place of a window's first token in the document, `peaks` that of the peak in the window. `histogram`
+    counts sequences by strength, in bins from 0 to `reach`.
+    """
+
+    n_tokens: int
+    active: Int[np.ndarray, " unit"]
+    sums: Float[np.ndarray, " unit"]
+    largest: Float[np.ndarray, " unit"]
+    reach: Float[np.ndarray, " unit"]
+    histogram: Int[np.ndarray, "unit bin"]
+    top_tokens: Heaviest
+    slots: Slots
+
+    @classmethod
+    def nothing(cls, begun: Begun, d_vocab: int) -> "Units":
+        """What is found in no sequences."""
+        n_units = len(begun.largest)
+        slots: Slots = {
+            name: np.full((n_units, SLOTS, *more), empty, kind) for name, (kind, empty, more) in EMPTY.items()
+        }
+        return cls(
+            0,
+            active=np.zeros(n_units, np.int64),
+            sums=np.zeros(n_units),
+            largest=np.zeros(n_units, np.float32),
+            reach=np.maximum(begun.largest * REACH, np.finfo(np.float32).tiny),
+            histogram=np.zeros((n_units, BINS), np.int64),
+            top_tokens=Heaviest.none(d_vocab, MOST_PEAKS),
+            slots=slots,
+        )
+
+    def merge(self, later: "Units") -> None:
+        """Add what was found in other sequences."""
+        self.n_tokens += later.n_tokens
+        self.active += later.active
+        self.sums += later.sums
+        self.largest = np.maximum(self.largest, later.largest)
+        self.histogram += later.histogram
+        self.top_tokens.add(later.top_tokens.keys, later.top_tokens.weights)
+        self._merge_slots(later.slots)
+
+    def _merge_slots(self, later: Slots) -> None:
+        both = {name: np.concatenate([own, later[name]], 1) for name, own in self.slots.items()}
+        top = [slot for slot in range(2 * SLOTS) if slot % SLOTS >= OTHERS]
+        order = np.lexsort((both["sequences"][:, top], -both["strengths"][:, top]), axis=-1)[:, :TOP]
+        smaller = later["lots"][:, :OTHERS] < self.slots["lots"][:, :OTHERS]
+        weaker = np.arange(OTHERS) + SLOTS * smaller
+        kept = np.concatenate([weaker, np.array(top)[order]], 1)
+        self.slots = {
+            name: np.take_along_axis(each, kept.reshape(*kept.shape, *[1] * (each.ndim - 2)), 1)
+            for name, each in both.items()
+        }
+
+    def arrays(self) -> Arrays:
+        """All that is kept, to be packed."""
+        return {
+            "n_tokens": np.array(self.n_tokens),
+            "active": self.active,
+            "sums": self.sums,
+            "largest": self.largest,
+            "reach": self.reach,
+            "histogram": self.histogram,
+            "top_keys": self.top_tokens.keys,
+            "top_weights": self.top_tokens.weights,
+            **self.slots,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, d_vocab: int) -> "Units":
+        """What `arrays` gave."""
+        return cls(
+            int(arrays["n_tokens"]),
+            active=arrays["active"],
+            sums=arrays["sums"],
+            largest=arrays["largest"],
+            reach=arrays["reach"],
+            histogram=arrays["histogram"],
+            top_tokens=Heaviest(d_vocab, MOST_PEAKS, arrays["top_keys"], arrays["top_weights"]),
+            slots={name: arrays[name] for name in EMPTY},
+        )

@@ -1,0 +1,195 @@
+"""Which neurons and features a scan watches, and what is gathered of them sequence by sequence."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from headlight.model.config import TransformerConfig
+from headlight.model.corpus.sequences import Batch, CutSequence
+from headlight.model.corpus.settings import ScanSettings
+from headlight.model.corpus.units import BEFORE, BINS, BUCKETS, OTHERS, STEPS, WIDTH, Begun, Units
+from headlight.model.dictionaries import check_fits
+from headlight.model.dictionaries.dictionary import Dictionary
+from headlight.model.dictionaries.opening import open_dictionary
+from headlight.model.errors import ScanError
+from headlight.model.hooks import Look, Tap
+
+NEURONS, FEATURES = "neurons", "features"
+Key = str  # "neurons.3": of what, and of which layer
+See = Callable[[Key, CutSequence, Float[Tensor, "pos unit"]], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """Some units of one layer, and what makes their activations of the activation by that name."""
+
+    key: Key
+    name: str
+    n_units: int
+    read: Callable[[Float[Tensor, "pos ..."]], Float[Tensor, "pos unit"]]
+
+
+def watched(cfg: TransformerConfig, settings: ScanSettings) -> tuple[Watched, ...]:
+    """All units that the settings ask for.
+
+    Raises:
+        HeadlightError: the model has none, or the dictionary does not fit it.
+    """
+    return (*_neurons(cfg, settings), *_features(cfg, settings))
+
+
+def _neurons(cfg: TransformerConfig, settings: ScanSettings) -> Iterator[Watched]:
+    if not settings.neurons:
+        return
+    if cfg.d_mlp is None or cfg.attn_only or cfg.num_experts:
+        raise ScanError(
+            "--neurons is for models with one MLP in each layer; this one has none, or several that take turns."
+        )
+    count = min(cfg.d_mlp, settings.units // cfg.n_layers)
+    for layer in range(cfg.n_layers):
+        yield Watched(f"{NEURONS}.{layer}", f"blocks.{layer}.mlp.hook_post", count, lambda given: given[:, :count])
+
+
+def _features(cfg: TransformerConfig, settings: ScanSettings) -> Iterator[Watched]:
+    if not settings.features:
+        return
+    opened = open_dictionary(settings.features)
+    for layer, dictionary in opened.items():
+        check_fits(dictionary, cfg)
+        if not dictionary.hook_in.startswith("blocks."):
+            raise ScanError(f"{dictionary.name} reads {dictionary.hook_in}; a scan watches what lies in the layers.")
+        count = min(dictionary.n_features, settings.units // len(opened))
+        yield Watched(f"{FEATURES}.{layer}", dictionary.hook_in, count, _encoded(dictionary, count))
+
+
+def _encoded(dictionary: Dictionary, count: int) -> Callable[[Tensor], Tensor]:
+    return lambda given: dictionary.encode(given.flatten(1))[:, :count]
+
+
+class UnitTap(Tap):
+    """Shows `see` what is watched of every sequence of a batch, all but the first token."""
+
+    def __init__(self, units: Sequence[Watched], batch: Batch, see: See) -> None:
+        self._by_name: dict[str, list[Watched]] = {}
+        for each in units:
+            self._by_name.setdefault(each.name, []).append(each)
+        self._batch, self._see = batch, see
+
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name in self._by_name else Look.NEVER
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        for each in self._by_name.get(name, ()):
+            for row, sequence in zip(activation, self._batch.sequences, strict=True):
+                self._see(
+                    each.key, sequence, each.read(row[1 : len(sequence.tokens)]).float().nan_to_num(0, 0, 0).cpu()
+                )
+        return activation
+
+
+class UnitWarming:
+    """The strengths of the warm-up's sequences."""
+
+    def __init__(self) -> None:
+        self.strengths: dict[Key, list[Float[np.ndarray, " unit"]]] = {}
+
+    def see(self, key: Key, sequence: CutSequence, acts: Float[Tensor, "pos unit"]) -> None:
+        """Take one sequence's activations."""
+        self.strengths.setdefault(key, []).append(acts.amax(0).numpy())
+
+
+class UnitGatherer:
+    """Adds what one sequence after the other shows to `found`."""
+
+    def __init__(self, found: dict[Key, Units], begun: Mapping[Key, Begun], seed: int, d_vocab: int) -> None:
+        self._found, self._begun, self._seed, self._d_vocab = found, begun, seed, d_vocab
+        self._peaks: dict[Key, list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, " _"]]]] = {}
+
+    def see(self, key: Key, sequence: CutSequence, acts: Float[Tensor, "pos unit"]) -> None:
+        """Take one sequence's activations."""
+        if key not in self._found:
+            self._found[key] = Units.nothing(self._begun[key], self._d_vocab)
+        units = self._found[key]
+        positive = acts.clamp(min=0)
+        units.n_tokens += len(acts)
+        units.active += (acts > 0).sum(0).numpy()
+        units.sums += acts.sum(0, dtype=torch.float64).numpy()
+        strengths, places = (each.numpy() for each in positive.max(0))
+        units.largest = np.maximum(units.largest, strengths)
+        self._count(key, units, strengths, np.array(sequence.tokens)[places + 1])
+        self._keep(units, self._begun[key], sequence, positive.numpy(), strengths, places)
+
+    def finish(self) -> None:
+        """Put together what was collected apart."""
+        for key, peaks in self._peaks.items():
+            keys, weights = (np.concatenate(each) for each in zip(*peaks, strict=True))
+            self._found[key].top_tokens.add(keys, weights)
+
+    def _count(
+        self, key: Key, units: Units, strengths: Float[np.ndarray, " unit"], tokens: Int[np.ndarray, " unit"]
+    ) -> None:
+        bins = (strengths / units.reach * BINS).clip(max=BINS - 1).astype(np.int64)
+        every = np.arange(len(strengths))
+        units.histogram[every, bins] += 1
+        there = strengths > 0
+        numbers = units.top_tokens.key(every[there], tokens[there])
+        self._peaks.setdefault(key, []).append((numbers, strengths[there].astype(np.float64)))
+
+    def _keep(
+        self,
+        units: Units,
+        begun: Begun,
+        sequence: CutSequence,
+        acts: Float[np.ndarray, "pos unit"],
+        strengths: Float[np.ndarray, " unit"],
+        places: Int[np.ndarray, " unit"],
+    ) -> None:
+        lot, buckets = sequence.lot(self._seed), (begun.boundaries <= strengths[:, None]).sum(-1)
+        last, slot = buckets == BUCKETS - 1, buckets.clip(max=OTHERS - 1)
+        every = np.arange(len(strengths))
+        worst = OTHERS + _worst(units)
+        weakest, holder = units.slots["strengths"][every, worst], units.slots["sequences"][every, worst]
+        stronger = (strengths > weakest) | ((strengths == weakest) & (sequence.identity < holder))
+        slot = np.where(last, worst, slot)
+        kept = np.flatnonzero((strengths > 0) & np.where(last, stronger, lot < units.slots["lots"][every, slot]))
+        _put(units, kept, slot[kept], lot, sequence, acts[:, kept], strengths[kept], places[kept])
+
+
+def _worst(units: Units) -> Int[np.ndarray, " unit"]:
+    """Which of the strongest would go first."""
+    strengths, sequences = (units.slots[name][:, OTHERS:] for name in ("strengths", "sequences"))
+    weakest = strengths == strengths.min(1, keepdims=True)
+    return np.where(weakest, sequences, -2).argmax(1)
+
+
+def _put(
+    units: Units,
+    kept: Int[np.ndarray, " some"],
+    slot: Int[np.ndarray, " some"],
+    lot: int,
+    sequence: CutSequence,
+    acts: Float[np.ndarray, "pos some"],
+    strengths: Float[np.ndarray, " some"],
+    places: Int[np.ndarray, " some"],
+) -> None:
+    """Windows around the peaks of one sequence; `places` count from its second token."""
+    n_tokens, peak = len(sequence.tokens), places + 1
+    first = np.minimum(np.maximum(peak - BEFORE, 0), max(n_tokens - WIDTH, 0))
+    at = first[:, None] + np.arange(WIDTH)
+    inside, at = at < n_tokens, at.clip(max=n_tokens - 1)
+    shares = acts[(at - 1).clip(min=0), np.arange(len(kept))[:, None]] / strengths[:, None]
+    found = {
+        "lots": lot,
+        "strengths": strengths,
+        "sequences": sequence.identity,
+        "starts": sequence.start + first,
+        "peaks": peak - first,
+        "tokens": np.where(inside, np.array(sequence.tokens)[at], -1),
+        "values": np.where(inside & (at > 0), (shares * STEPS).round(), 0),
+    }
+    for name, values in found.items():
+        units.slots[name][kept, slot] = values
