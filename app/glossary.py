@@ -459,6 +459,55 @@ TERMS = {
         "How much the neuron reads of what a head's output circuit writes, and a later head's query, key or value "
         "circuit of what the neuron writes: the size of the product over the product of sizes (composition)."
     ),
+    "graph": (
+        "The prediction taken apart into what wrote to the stream: token embeddings, heads' writes, and the neurons of "
+        "the MLPs or a transcoder's features. An edge is what one gives to another, with attention patterns, the "
+        "scales of norms and neurons' gates held still, so that it is one linear step: the edges into a node and its "
+        "bias add up to its activation, and those out of it to what it does to the target. Why heads look where they "
+        "look is not in it (Ameisen et al. 2025). Marks are as large as their influence, blue where they raise the "
+        "target and orange where they lower it; open triangles are what is not taken apart."
+    ),
+    "graph_share": (
+        "Influence: over all ways from a node to the target, the product of each edge's share of all edges into its "
+        "node, by size. The fewest nodes that have the chosen share of all influence are kept, then the fewest edges; "
+        "what lies on no way any more goes too. Replacement score: of the influence where ways begin, the share that "
+        "tokens have and not errors or what was left out. Completeness: the share of nodes' inputs that do not come "
+        "from these, weighted by influence."
+    ),
+    "graph_against": (
+        "The target's logit is explained less that of the distractor, or less the mean of all logits, which is what "
+        "moves its probability (circuit-tracer's demeaned logit)."
+    ),
+    "graph_nodes": "Nodes are kept until they have this share of all influence.",
+    "graph_edges": "Of the edges between them, those are kept that have this share of what passes along all.",
+    "graph_place": "The token after which the prediction is explained.",
+    "graph_units": "Neurons, or the features of transcoders that stand for every MLP of the model.",
+    "graph_folded": (
+        "Heads are no nodes then: an edge is all ways through any number of heads, as circuit-tracer has it."
+    ),
+    "graph_most": (
+        "So many heads' writes and units, those with the largest effects on the target, become nodes. The others are "
+        "gathered by layer and position in nodes that nothing flows into."
+    ),
+    "graph_node": (
+        "Weight: what an edge gives, in the unit of the node that it goes into; of a head's write that is its effect "
+        "on the target. On the target: the same times how much the target moves with that node. A row chooses its node."
+    ),
+    "graph_edge": "The largest first, by what they come to at the target (logits).",
+    "graph_check": (
+        "The nodes with the most influence are ablated in the model itself, each alone and all together: a head's or "
+        "neuron's output is 0 at its position, a feature's is taken off what the MLP writes. Predicted is what the "
+        "graph says of that, measured is what becomes of the target when everything else is computed anew, patterns "
+        "and norms too. All that was left out is ablated as well, which tells what the graph cannot see."
+    ),
+    "graph_groups": (
+        "Nodes that belong together, put there by hand: they are in the address and in the json, as supernodes. "
+        "Effects of nodes on one way count twice in the sum."
+    ),
+    "graph_file": (
+        "The kept part of the graph as circuit-tracer's json, which Neuronpedia opens. With heads in the edges it is a "
+        "graph of circuit-tracer's own kind; heads' writes and neurons are types of node that it does not have."
+    ),
     "features": (
         "A dictionary (a sparse autoencoder or a transcoder) writes an activation of the model as a sum of a few of "
         "many learned directions, its features, each times how active it is. What it does not explain is its error, "

@@ -23,13 +23,18 @@ ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2
 
 @dataclass(frozen=True)
 class Axis:
-    """What runs along a side of a plot, with its unit; with `labels` its places are the integers from 0."""
+    """What runs along a side of a plot, with its unit; with `labels` its places are the integers from 0, or `at` these.
+
+    `ends` are then where it begins and ends.
+    """
 
     title: str
     labels: Sequence[str] = ()
     kind: Literal["linear", "log", "percent"] = "linear"
     down: bool = False  # the first place on top
     from_zero: bool = False
+    at: Sequence[float] = ()
+    ends: tuple[float, float] | None = None
     step: int = 0  # between two ticks, where only whole numbers are to have one
 
 
@@ -179,10 +184,10 @@ def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
     if axis.labels:
         step = max(1, round(CLOSEST * len(axis.labels) / pixels + 0.49))
         places = list(range(0, len(axis.labels), step))
-        ends = (-0.5, len(axis.labels) - 0.5)
+        ends = axis.ends or (-0.5, len(axis.labels) - 0.5)
         look |= {
             "tickmode": "array",
-            "tickvals": places,
+            "tickvals": [axis.at[place] for place in places] if axis.at else places,
             "ticktext": [short(axis.labels[place], most) for place in places],
         }
         look |= {"range": ends[::-1] if axis.down else ends, "showgrid": False, "zeroline": False}

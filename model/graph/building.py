@@ -94,6 +94,8 @@ def _graph_of(
         tokens=run.labels,
         texts=tuple(run.model.to_str_tokens(run.tokens.tolist())),
         target_text=run.model.to_string([aim.token]),
+        target_label=run.tokenizer.labels([aim.token])[0],
+        target_less="" if aim.distractor is None else f"“{run.tokenizer.labels([aim.distractor])[0]}”",
         dictionary=name,
         folded=folded,
         target=Target(aim.token, aim.distractor, aim.position, reading.value, reading.probability),

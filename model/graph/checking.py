@@ -12,6 +12,7 @@ from headlight.model.edits.interventions import abreast
 from headlight.model.errors import InputError
 from headlight.model.graph.building import Aim, reading_of, taken_apart
 from headlight.model.graph.graph import LEFT_OUT, Graph, Node
+from headlight.model.graph.influence import Pruned
 from headlight.model.graph.pulling import Followed, Parts, pull
 from headlight.model.graph.sources import sources_of
 from headlight.model.graph.without import Without
@@ -74,10 +75,10 @@ def can_ablate(node: Node) -> bool:
     return node.kind in ("head", "neuron", "feature")
 
 
-def top_nodes(graph: Graph, influence: Float[Tensor, " node"], most: int = N_CHECKED) -> tuple[int, ...]:
-    """The nodes with the most influence of those that the model can be run without, most first."""
-    order = influence.argsort(descending=True).tolist()
-    return tuple(place for place in order if can_ablate(graph.nodes[place]))[:most]
+def top_nodes(graph: Graph, pruned: Pruned, most: int = N_CHECKED) -> tuple[int, ...]:
+    """The nodes with the most influence of those that are kept and that the model can be run without, most first."""
+    order = pruned.influence.argsort(descending=True).tolist()
+    return tuple(place for place in order if pruned.nodes[place] and can_ablate(graph.nodes[place]))[:most]
 
 
 def check_graph(

@@ -6,7 +6,7 @@ from typing import Literal
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.edits import head_name
+from headlight.model.edits import head_name, neuron_name
 
 Kind = Literal[
     "token",
@@ -47,8 +47,10 @@ class Node:
                 return "token"
             case "logit":
                 return "logit"
-            case "neuron" | "feature":
-                return f"L{self.layer} {self.kind} {self.index}"
+            case "neuron":
+                return neuron_name((self.layer or 0, self.index or 0))
+            case "feature":
+                return f"L{self.layer} feature {self.index}"
         return f"L{self.layer} {self.kind}"
 
     @property
@@ -82,7 +84,8 @@ class Graph:
     target in all: what it gives to each, times that one's slope, summed. The effects of all nodes that are not
     followed, and the biases times their slopes, add up to the target.
 
-    `tokens` are labels to be shown, `texts` the tokens themselves. `folded` says that no heads are nodes: they are then
+    `tokens` are labels to be shown, `texts` the tokens themselves; `target_label` and `target_less`
+    are those of the target and the distractor ("" without one). `folded` says that no heads are nodes: they are then
     a part of the edges, as in circuit-tracer. A graph that was opened from a file can have several logits, each with
     its probability in `logit_probabilities`.
     """
@@ -93,6 +96,8 @@ class Graph:
     tokens: tuple[str, ...]
     texts: tuple[str, ...]
     target_text: str
+    target_label: str
+    target_less: str
     dictionary: str
     folded: bool
     target: Target
@@ -104,6 +109,12 @@ class Graph:
     effects: Float[Tensor, " node"]
     n_candidates: int
     logit_probabilities: Float[Tensor, " followed"] | None = None
+
+    @property
+    def target_name(self) -> str:
+        """What is explained, in words: the logit of one token less that of another, or less the mean of all."""
+        less = self.target_less or "the mean of all"
+        return f"logit of “{self.target_label}” less {less}"
 
     @property
     def n_followed(self) -> int:

@@ -94,8 +94,10 @@ def _opened(
         prompt=_text(metadata.get("prompt", ""), "prompt", LONGEST_PROMPT),
         token_ids=(),
         texts=tuple(tokens),
-        tokens=tuple(label(each.encode("utf-8", "replace")) for each in tokens),
+        tokens=tuple(map(_label, tokens)),
         target_text=_text(read.raw[main].get("clerp", ""), "clerp", LONGEST),
+        target_label=_label(_text(read.raw[main].get("clerp", ""), "clerp", LONGEST)),
+        target_less="",
         dictionary=", ".join(
             _text(each, "transcoder_list", LONGEST) for each in _list(metadata, "transcoder_list")[:9]
         ),
@@ -116,7 +118,7 @@ def _opened(
         n_candidates=read.n_followed - len(logits),
         logit_probabilities=_weights(read, probabilities, logits, main),
     )
-    names = tuple(_text(each.get("clerp") or "", "clerp", LONGEST) for each in read.raw)
+    names = tuple(_label(_text(each.get("clerp") or "", "clerp", LONGEST)) for each in read.raw)
     return Opened(graph, names, _groups(chosen, read))
 
 
@@ -217,6 +219,10 @@ def _index(raw: Mapping[str, Any], kind: Kind) -> int | None:
     if kind == "head":
         return FIRST_HEAD - int(number)
     return int(number) if int(number) >= 0 else None
+
+
+def _label(text: str) -> str:
+    return label(text.encode("utf-8", "replace"))
 
 
 def _part(raw: Any, name: str, kind: type) -> Any:

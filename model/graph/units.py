@@ -73,14 +73,19 @@ def units_of(held: Held, dictionaries: Mapping[int, Dictionary] | None) -> list[
     if cfg.attn_only:
         return []
     if dictionaries is not None:
-        _check_transcoders(dictionaries, cfg.n_layers)
+        check_transcoders(dictionaries, cfg.n_layers)
         return [_features(held, layer, dictionaries[layer]) for layer in range(cfg.n_layers)]
     if reason := no_neurons(cfg):
         raise InputError(f"{reason} So there is no graph of neurons; open transcoders of its MLPs, or another model.")
     return [_neurons(held, layer) for layer in range(cfg.n_layers)]
 
 
-def _check_transcoders(dictionaries: Mapping[int, Dictionary], n_layers: int) -> None:
+def check_transcoders(dictionaries: Mapping[int, Dictionary], n_layers: int) -> None:
+    """Refuse dictionaries that do not stand for every MLP of a model of so many layers.
+
+    Raises:
+        InputError: it says which is lacking, or is no transcoder.
+    """
     for layer in range(n_layers):
         found = dictionaries.get(layer)
         if found is None:

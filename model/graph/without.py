@@ -8,7 +8,7 @@ from torch import Tensor
 from headlight.model.dictionaries import Dictionary
 from headlight.model.hooks import Look, Tap
 
-Cells = Bool[Tensor, "pos part"]
+Cells = Bool[Tensor, "pos _"]
 
 
 class Without(Tap):

@@ -6,6 +6,7 @@ from headlight.model.reports.corpus import corpus_tables
 from headlight.model.reports.features import feature_tables
 from headlight.model.reports.flow import flow_tables
 from headlight.model.reports.generate import generate_tables
+from headlight.model.reports.graph import graph_tables
 from headlight.model.reports.heads import head_tables
 from headlight.model.reports.inside import inside_tables
 from headlight.model.reports.lens import lens_tables
@@ -26,6 +27,7 @@ __all__ = [
     "feature_tables",
     "flow_tables",
     "generate_tables",
+    "graph_tables",
     "head_tables",
     "inside_tables",
     "lens_tables",

@@ -25,6 +25,7 @@ PICTURES = {
     "flow": "flow_A",
     "mlp": "figure",
     "features": "features_map",
+    "graph": "graph_picture",
     "heads": "finder",
     "corpus": "corpus_scatter",
     "weights": "pairs_Highest",

@@ -34,7 +34,7 @@ def linear(folder: Path) -> Run:
 def test_where_the_model_is_linear_prediction_and_measurement_are_one(tmp_path: Path) -> None:
     run = linear(tmp_path)
     graph = graph_of(run, AIM, most=1000)
-    nodes = top_nodes(graph, prune(graph).influence, 12)
+    nodes = top_nodes(graph, prune(graph), 12)
     found = check_graph(run, graph, nodes)
     # Float32 passes, of logits of size 10.
     predicted, measured = zip(*((each.predicted, each.measured) for each in found.each), strict=True)
@@ -50,7 +50,7 @@ def test_where_the_model_is_linear_prediction_and_measurement_are_one(tmp_path: 
 def test_what_is_left_out_is_predicted_too(tmp_path: Path) -> None:
     run = linear(tmp_path)
     graph = graph_of(run, AIM, most=5)
-    rest = check_graph(run, graph, top_nodes(graph, graph.effects.abs())).rest
+    rest = check_graph(run, graph, top_nodes(graph, prune(graph, 1.0, 1.0))).rest
     assert abs(rest.measured) > 0.1
     assert rest.predicted == pytest.approx(rest.measured, rel=1e-4)
 

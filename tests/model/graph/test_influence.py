@@ -26,6 +26,8 @@ def a_graph(seed: int = 0, n_followed: int = 7, n_begin: int = 4) -> Graph:
         tokens=("a", "b"),
         texts=("a", "b"),
         target_text="c",
+        target_label="c",
+        target_less="",
         dictionary="",
         folded=True,
         target=Target(9, None, 1, 1.0, 0.5),

@@ -125,7 +125,7 @@ def test_theirs_is_opened() -> None:
         ("token", None, 3, 1),
         ("error", 0, None, 1),
     ]
-    assert opened.names[1] == "a name"
+    assert opened.names[1] == "a␣name"
     assert opened.groups == (Group("both", (0, 1)),)
     assert graph.target.probability == 0.75
     assert graph.tokens == ("<bos>", "␣a")

@@ -1,0 +1,151 @@
+"""A plot of a graph over tokens (across) and layers (upwards): nodes as marks, and the edges of one of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headlight.app.figures.colours import BLUE, FAINT, GREY, ORANGE
+from headlight.app.figures.layout import Axis, Plot
+from headlight.app.figures.text import escape, hover
+
+ROW = 34  # pixels of a layer's row
+SMALLEST, LARGEST = 6.0, 19.0  # pixels of a mark
+PITCH, UP = 0.42, 0.32  # of a column: between two marks; of a row: how far the lines of a cell stand from its middle
+MOST_ABREAST = 10
+FEWEST_ROWS = 8
+SYMBOLS = {"token": "square", "head": "diamond", "neuron": "circle", "feature": "circle", "logit": "star"}
+REST = "triangle-up-open"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A node: what it is, its column and row, its size from 0 to 1, the sign of its effect, and what is told of it."""
+
+    kind: str
+    column: int
+    row: int
+    size: float
+    sign: int
+    told: Sequence[str]
+    is_rest: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """An edge between two marks (their places), and its sign."""
+
+    source: int
+    target: int
+    sign: int
+
+
+def graph(
+    marks: Sequence[Mark],
+    faint: Sequence[Line],
+    chosen_lines: Sequence[Line],
+    chosen: int | None,
+    columns: Sequence[str],
+    rows: Sequence[str],
+    *,
+    title: str,
+) -> Plot:
+    """The marks over faint lines, those of the chosen mark in colour; each mark's `customdata` is its place.
+
+    Blue raises the target, orange lowers it; open triangles are what is not taken apart.
+    """
+    laid = laid_out(marks, len(columns))
+    at = laid.at
+    traces = [_lines(at, faint, FAINT, 0.6, 0.35)]
+    for sign, colour in ((1, BLUE), (-1, ORANGE)):
+        traces.append(_lines(at, [line for line in chosen_lines if line.sign == sign], colour, 1.8, 0.9))
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": at[:, 0].tolist(),
+            "y": at[:, 1].tolist(),
+            "customdata": list(range(len(marks))),
+            "hovertext": [hover(list(mark.told)) for mark in marks],
+            "cliponaxis": False,
+            "marker": {
+                "symbol": [REST if mark.is_rest else SYMBOLS.get(mark.kind, "circle") for mark in marks],
+                "size": [SMALLEST + (LARGEST - SMALLEST) * mark.size for mark in marks],
+                "color": [{1: BLUE, -1: ORANGE}.get(mark.sign, GREY) for mark in marks],
+                "line": {"width": 1, "color": "rgba(128,128,128,0.7)"},
+                "opacity": 1.0,
+            },
+        }
+    )
+    if chosen is not None:
+        traces.append(_ring(at[chosen], marks[chosen], at[chosen, 0] > laid.end / 2))
+    plain = [{**trace, "name": "", "showlegend": False} for trace in traces]
+    height = ROW * max(FEWEST_ROWS, len(rows))
+    return Plot(
+        title, Axis("token", columns, at=laid.columns, ends=(0.0, laid.end)), Axis("", rows), plain, height=height
+    )
+
+
+@dataclass(frozen=True)
+class Laid:
+    """Where each mark stands [mark, 2], where each column's middle is, and where the last one ends."""
+
+    at: np.ndarray
+    columns: Sequence[float]
+    end: float
+
+
+def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
+    """The marks of a cell side by side, in as many lines as they need; a column is as wide as its fullest cell."""
+    cells: dict[tuple[int, int], list[int]] = {}
+    for place, mark in enumerate(marks):
+        cells.setdefault((mark.column, mark.row), []).append(place)
+    fullest = [
+        max((len(inside) for (at, _), inside in cells.items() if at == column), default=1)
+        for column in range(n_columns)
+    ]
+    abreast = [min(count, MOST_ABREAST) for count in fullest]
+    widths = np.array([max(1.0, PITCH * (count + 1)) for count in abreast])
+    middles = np.cumsum(widths) - widths / 2
+    found = np.zeros((len(marks), 2))
+    for (column, row), inside in cells.items():
+        n_lines = -(-len(inside) // abreast[column])
+        for slot, place in enumerate(inside):
+            line, beside = divmod(slot, abreast[column])
+            in_line = min(abreast[column], len(inside) - line * abreast[column])
+            found[place] = middles[column] + PITCH * (beside - (in_line - 1) / 2), row + _spread(line, n_lines)
+    return Laid(found, middles.tolist(), float(widths.sum()))
+
+
+def _spread(line: int, n_lines: int) -> float:
+    return 0.0 if n_lines == 1 else UP * (2 * line / (n_lines - 1) - 1)
+
+
+def _lines(at: np.ndarray, lines: Sequence[Line], colour: str, width: float, opacity: float) -> dict[str, Any]:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for line in lines:
+        x += [float(at[line.source, 0]), float(at[line.target, 0]), None]
+        y += [float(at[line.source, 1]), float(at[line.target, 1]), None]
+    look = {"color": colour, "width": width}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": look, "opacity": opacity, "hoverinfo": "skip"}
+
+
+def _ring(at: np.ndarray, mark: Mark, on_right: bool) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": [float(at[0])],
+        "y": [float(at[1])],
+        "text": [f"{escape(mark.told[0])}    " if on_right else f"    {escape(mark.told[0])}"],
+        "textposition": "middle left" if on_right else "middle right",
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+        "marker": {
+            "symbol": "circle-open",
+            "size": LARGEST + 6,
+            "color": ORANGE if mark.sign < 0 else BLUE,
+            "line": {"width": 2.5},
+        },
+    }

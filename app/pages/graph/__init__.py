@@ -1,0 +1,11 @@
+"""The attribution graph: what a prediction was made of, through tokens, heads' writes, and neurons or features."""
+
+from headlight.app.exports.export import Export
+from headlight.app.frame.view import BELOW, View
+from headlight.app.pages.graph import code, document, numbers, picture, plot, view
+from headlight.app.pages.graph.choices import Choices
+from headlight.app.pages.graph.found import needs
+
+EXPORT = Export("graph", code.script, numbers.data, picture.draw, document.page, plot.taken)
+
+VIEW = View("graph", "Graph", view.render, lambda: EXPORT, needs, group=BELOW, choices=Choices)

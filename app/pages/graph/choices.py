@@ -1,0 +1,58 @@
+"""What can be chosen on the page *Graph* alone."""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, Self
+
+from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.codecs import Codec, count, number
+
+Against = Literal["distractor", "mean"]
+Groups = tuple[tuple[str, tuple[str, ...]], ...]  # a name, and the ids of the nodes that it stands for
+
+SHARES = 0.1, 1.0  # of the influence, the least and the most
+MOST = 10, 1000  # nodes
+LONGEST, MOST_GROUPS, MOST_IN_GROUP = 60, 40, 200
+
+
+def _groups_text(groups: Groups) -> str:
+    return json.dumps([[name, *ids] for name, ids in groups], ensure_ascii=False, separators=(",", ":"))
+
+
+def _groups(text: str) -> Groups:
+    try:
+        raw = json.loads(text)
+    except RecursionError as error:
+        raise ValueError(text) from error
+    if not isinstance(raw, list) or len(raw) > MOST_GROUPS:
+        raise ValueError(text)
+    for each in raw:
+        texts = isinstance(each, list) and all(isinstance(part, str) and len(part) <= LONGEST for part in each)
+        if not texts or not 1 <= len(each) <= MOST_IN_GROUP:
+            raise ValueError(text)
+    return tuple((name, tuple(ids)) for name, *ids in raw)
+
+
+@dataclass(frozen=True)
+class Choices(PageChoices):
+    """What the graph is of and what of it is shown.
+
+    `graph_units` is "neurons" or a dictionary's name; where it is empty, the first transcoders that fit, or neurons.
+    The target's logit is taken less the distractor's or less the mean of all. With `graph_folded` heads are part of the
+    edges. `graph_most` nodes are followed; those are kept that have the share `graph_nodes` of the influence, with the
+    edges that have the share `graph_edges` of what passes. `graph_node` is the id of the chosen one.
+    """
+
+    graph_units: str = ""
+    graph_against: Against = "distractor"
+    graph_folded: bool = False
+    graph_most: Annotated[int, count(*MOST)] = 300
+    graph_nodes: Annotated[float, number(*SHARES)] = 0.6
+    graph_edges: Annotated[float, number(*SHARES)] = 0.98
+    graph_node: str = ""
+    graph_groups: Annotated[Groups, Codec(_groups_text, _groups, long=True)] = ()
+
+    def after(self, change: Change) -> Self:
+        """Without the node and the groups, which are of the prompt."""
+        left = super().after(change)
+        return replace(left, graph_node="", graph_groups=()) if change.prompt or change.model else left

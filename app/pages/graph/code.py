@@ -1,0 +1,33 @@
+"""The script of the page *Graph*."""
+
+from headlight.app.exports.script import call, imports_of, opening, runs_made, written
+from headlight.app.pages.graph.found import NEURONS, aim_of, settings_of, units_of
+from headlight.app.parts.pair import place_of
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+
+PURPOSE = "What a prediction was made of: the attribution graph, and whether it holds."
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints the graph of each run, and what ablating its nodes does."""
+    units, aim = units_of(shown, chosen), aim_of(shown, chosen, 0)
+    imports = {
+        **imports_of(shown),
+        "headlight.model.reports": {"graph_tables", "print_tables"},
+        "headlight.model.reports.graph": {"Settings"},
+    }
+    options = {
+        "place": place_of(shown, chosen),
+        "target": aim.token,
+        "distractor": aim.distractor,
+        "demeaned": aim.distractor is None,
+        "settings": settings_of(chosen),
+    }
+    arguments = {name: repr(value) for name, value in options.items()}
+    lines = runs_made(shown, chosen.align)
+    if units != NEURONS:
+        imports["headlight.model.dictionaries.opening"] = {"open_dictionary"}
+        lines.append(f"opened = {opening(units)}")
+        arguments["opened"] = "opened"
+    return written(PURPOSE, imports, [*lines, f"print_tables({call('graph_tables', 'shown', **arguments)})"])

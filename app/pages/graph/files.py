@@ -1,0 +1,80 @@
+"""The graph as circuit-tracer's json: to be saved, and one from a file to be opened in the page's place."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.frame import notices
+from headlight.app.pages.graph.found import Found, Shown, settings_of
+from headlight.app.parts.parts import heading
+from headlight.app.server import boundary
+from headlight.model.graph.influence import prune
+from headlight.model.graph.reading import Opened, open_graph
+from headlight.model.graph.writing import graph_json
+
+KEY, REFUSED = "graph_file", "graph_file_refused"
+
+
+@dataclass(frozen=True, eq=False)
+class OpenFile:
+    """A graph from a file of this name."""
+
+    name: str
+    opened: Opened
+
+
+def opened() -> OpenFile | None:
+    """The file that is open in this session."""
+    return st.session_state.get(KEY)
+
+
+def close() -> None:
+    """Go back to the run's own graph."""
+    st.session_state.pop(KEY, None)
+
+
+def shown(file: OpenFile, node: str) -> Shown:
+    """The graph of a file, all that is in it."""
+    graph = file.opened.graph
+    n_layers = 1 + max((each.layer for each in graph.nodes if each.layer is not None), default=0)
+    return Shown(graph, prune(graph, 1.0, 1.0), n_layers, node, file.opened.names)
+
+
+def draw(found: Found) -> None:
+    """A button that saves the graph, and one that opens another."""
+    heading("Files", "graph_file", key="graph_files")
+    if reason := st.session_state.pop(REFUSED, ""):
+        notices.refused(reason, "graph_file")
+    settings = settings_of(selection.current())
+    with st.container(horizontal=True, key="headlight-graph-files"):
+        st.download_button(
+            "Save as json",
+            lambda: graph_json(
+                found.graph, found.pruned, found.groups(selection.current()), (settings.nodes, settings.edges)
+            ),
+            file_name="graph.json",
+            mime="application/json",
+            on_click="ignore",
+            key=selection.widget_key("graph_save"),
+        )
+        with st.popover("Open a json", key="headlight-graph-open"):
+            key = selection.widget_key("graph_upload")
+            st.file_uploader(
+                "A graph that circuit-tracer, Neuronpedia or Headlight wrote",
+                type=["json"],
+                key=key,
+                on_change=lambda: _take(key),
+            )
+
+
+def _take(key: str) -> None:
+    file = st.session_state[key]
+    if file is None:
+        return
+
+    def refuse(reason: str) -> None:
+        st.session_state[REFUSED] = f"{file.name} was not opened. {reason}"
+
+    with boundary.guard(refuse):
+        st.session_state[KEY] = OpenFile(file.name, open_graph(file.getvalue()))

@@ -1,0 +1,173 @@
+"""What the graph page shows: each run's graph, what of it is kept, and the node that is chosen."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from headlight.app.pages.graph.choices import Choices
+from headlight.app.parts import needs as parts_needs
+from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.parts.sides import SIDES
+from headlight.app.runs import dictionaries
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.dictionaries.dictionary import Dictionaries
+from headlight.model.edits.interventions import no_neurons
+from headlight.model.errors import HeadlightError
+from headlight.model.graph.building import Aim, graph_of
+from headlight.model.graph.checking import Check, check_graph, top_nodes
+from headlight.model.graph.graph import Graph, Node
+from headlight.model.graph.influence import Pruned, Scores, graph_scores, prune
+from headlight.model.graph.units import check_transcoders
+from headlight.model.graph.writing import Group, node_id
+from headlight.model.reports.graph import Settings
+from headlight.model.run import Run
+
+NEURONS = "neurons"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A graph, what of it is kept, and what is chosen in it."""
+
+    graph: Graph
+    pruned: Pruned
+    n_layers: int
+    node: str
+    names: tuple[str, ...] = ()
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The nodes' ids, as the address and the files have them."""
+        return [node_id(node, self.n_layers) for node in self.graph.nodes]
+
+    @property
+    def chosen(self) -> int:
+        """The place of the chosen node, or else of the target."""
+        return self.ids.index(self.node) if self.node in self.ids else self.graph.logit
+
+    @cached_property
+    def scores(self) -> Scores:
+        """How much of the graph is explained."""
+        return graph_scores(self.graph)
+
+    @cached_property
+    def kept(self) -> list[int]:
+        """The places of the nodes that are kept, and of the chosen one, most influential first."""
+        order = self.pruned.influence.argsort(descending=True).tolist()
+        return [place for place in order if self.pruned.nodes[place] or place == self.chosen]
+
+    def called(self, place: int) -> str:
+        """A node with its position: L1H2 at 5 ␣dog."""
+        node = self.graph.nodes[place]
+        name = self.names[place] if self.names and self.names[place] else self.name(node)
+        return f"{name} at {node.position} {self.graph.tokens[node.position]}"
+
+    def name(self, node: Node) -> str:
+        """What a node is called, but for its position."""
+        return self.graph.target_name if node.kind == "logit" else node.name
+
+
+@dataclass(frozen=True, eq=False)
+class Found(Shown):
+    """The graph of a run."""
+
+    side: str = "A"
+    run: Run | None = None
+    opened: Dictionaries | None = None
+
+    @property
+    def nodes_checked(self) -> tuple[int, ...]:
+        """The nodes that are ablated."""
+        return top_nodes(self.graph, self.pruned)
+
+    @property
+    def check(self) -> Check:
+        """What ablating them does."""
+        assert self.run is not None  # of a file there is no check
+        return check_graph(self.run, self.graph, self.nodes_checked, self.opened)
+
+    def groups(self, chosen: Selection) -> tuple[Group, ...]:
+        """The groups that were made by hand, of the nodes that are there."""
+        places = {name: place for place, name in enumerate(self.ids)}
+        return tuple(
+            Group(name, tuple(places[each] for each in ids if each in places))
+            for name, ids in chosen.of(Choices).graph_groups
+        )
+
+
+def needs(shown: Comparison) -> str:
+    """Logits that are sums over what was written, and MLPs that can be taken apart."""
+    if lacking := parts_needs.sums(shown):
+        return lacking
+    for run in shown.runs:
+        reason = no_neurons(run.cfg)
+        if reason and not run.cfg.attn_only and not units_offered(run):
+            return f"{reason} So there is no graph of them. Open another model."
+    return ""
+
+
+def units_offered(run: Run) -> list[str]:
+    """The names of the dictionaries that stand for every MLP of a run's model."""
+    found = []
+    for name in dictionaries.offered():
+        try:
+            check_transcoders(dictionaries.fitting(name, run.cfg), run.cfg.n_layers)
+        except HeadlightError:
+            continue
+        found.append(name)
+    return found
+
+
+def units_of(shown: Comparison, chosen: Selection) -> str:
+    """What MLPs are taken apart into: the units chosen, or the first transcoders of A's model, or neurons."""
+    if named := chosen.of(Choices).graph_units:
+        return named
+    of_model = f"{shown.a.source.name}/"
+    return next((name for name in units_offered(shown.a) if name.startswith(of_model)), NEURONS)
+
+
+def opened_of(shown: Comparison, chosen: Selection) -> Dictionaries | None:
+    """The transcoders that are chosen; None for neurons.
+
+    Raises:
+        HeadlightError: they are not offered here, or do not fit a model.
+    """
+    units = units_of(shown, chosen)
+    if units == NEURONS:
+        return None
+    found = [dictionaries.fitting(units, run.cfg) for run in shown.runs]
+    return found[0]
+
+
+def aim_of(shown: Comparison, chosen: Selection, position: int) -> Aim:
+    """What is explained, at a run's own position."""
+    pair = pair_of(shown, chosen)
+    return Aim(pair.target, None if chosen.of(Choices).graph_against == "mean" else pair.distractor, position)
+
+
+def settings_of(chosen: Selection) -> Settings:
+    """How the graph is made."""
+    own = chosen.of(Choices)
+    return Settings(own.graph_folded, own.graph_most, own.graph_nodes, own.graph_edges)
+
+
+def sides_of(shown: Comparison, chosen: Selection) -> dict[str, Found]:
+    """The graph of each run that has the place.
+
+    Raises:
+        HeadlightError: a run has no such graph; it says why.
+    """
+    opened, settings, found = opened_of(shown, chosen), settings_of(chosen), {}
+    for side, run in shown.sides.items():
+        position = shown.positions(run)[place_of(shown, chosen)]
+        if position is not None:
+            graph = graph_of(run, aim_of(shown, chosen, position), opened, settings.most, settings.folded)
+            pruned = prune(graph, settings.nodes, settings.edges)
+            node = chosen.of(Choices).graph_node
+            found[side] = Found(graph, pruned, run.cfg.n_layers, node, (), side, run, opened)
+    return found
+
+
+def side_of(shown: Comparison, chosen: Selection) -> str:
+    """The side that is looked at: A, B or B − A."""
+    return SIDES[chosen.side or "a"] if shown.b is not None else "A"

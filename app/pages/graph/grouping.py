@@ -1,0 +1,62 @@
+"""Nodes that are put together by hand: what a group does to the target together."""
+
+from headlight.app import selection
+from headlight.app.components import Text
+from headlight.app.pages.graph.choices import LONGEST, MOST_GROUPS, Choices, Groups
+from headlight.app.pages.graph.found import Found
+from headlight.app.parts import options, tables
+from headlight.app.parts.parts import heading
+
+
+def draw(found: Found) -> None:
+    """The groups with their influence and effects, and a field that adds the chosen node to one."""
+    heading("Groups", "graph_groups", key="graph_groups")
+    groups = found.groups(selection.current())
+    own, chosen = selection.current().of(Choices).graph_groups, found.ids[found.chosen]
+    if groups:
+        rows: tables.Columns = {
+            "group": [group.name for group in groups],
+            "nodes": [len(group.nodes) for group in groups],
+            "influence": [float(found.pruned.influence[list(group.nodes)].sum()) for group in groups],
+            "effects, summed": [float(found.graph.effects[list(group.nodes)].sum()) for group in groups],
+        }
+        tables.draw(rows, "Groups of nodes")
+    options.row(
+        options.tie(
+            Text,
+            "graph_group",
+            "Put this node into",
+            "",
+            lambda name: _put(name, chosen),
+            placeholder="a group's name",
+            width=180,
+        ),
+        options.button("graph_ungroup", "Take it out", lambda: _take_out(chosen)) if _in_one(own, chosen) else None,
+        name="graph_group",
+        whole=True,
+    )
+
+
+def _in_one(groups: Groups, node: str) -> bool:
+    return any(node in ids for _, ids in groups)
+
+
+def without(groups: Groups, node: str) -> Groups:
+    """The groups without a node; one that is left empty goes."""
+    left = ((name, tuple(each for each in ids if each != node)) for name, ids in groups)
+    return tuple((name, ids) for name, ids in left if ids)
+
+
+def put(groups: Groups, name: str, node: str) -> Groups:
+    """The groups with a node in the one of this name, and in no other."""
+    left = dict(without(groups, node))
+    return tuple({**left, name: (*left.get(name, ()), node)}.items())[-MOST_GROUPS:]
+
+
+def _put(name: str, node: str) -> None:
+    if name := name.strip()[:LONGEST]:
+        selection.choose(Choices, graph_groups=put(selection.current().of(Choices).graph_groups, name, node))
+
+
+def _take_out(node: str) -> None:
+    selection.choose(Choices, graph_groups=without(selection.current().of(Choices).graph_groups, node))

@@ -1,0 +1,36 @@
+"""The page *Graph* in numbers: nodes, edges and the check of each run, and the whole adjacency as an array."""
+
+from headlight.app.exports.data import Data
+from headlight.app.pages.graph.choices import Choices
+from headlight.app.pages.graph.found import aim_of, opened_of, settings_of, sides_of, units_of
+from headlight.app.parts.pair import place_of
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.comparison import Comparison
+from headlight.model.reports.graph import Settings, graph_tables
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """The tables, and of each run the edges between all nodes, their effects and influence, kept or not."""
+    aim, settings = aim_of(shown, chosen, 0), settings_of(chosen)
+    place, opened = place_of(shown, chosen), opened_of(shown, chosen)
+    tables = graph_tables(shown, place, aim.token, aim.distractor, aim.distractor is None, settings, opened)
+    arrays: dict[str, Measure] = {}
+    for side, found in sides_of(shown, chosen).items():
+        arrays |= {
+            f"{side} edges": Measure("edge", "activation", ("followed", "node"), found.graph.edges),
+            f"{side} effects": Measure("effect on the target", "logits", ("node",), found.graph.effects),
+            f"{side} influence": Measure("influence", "share", ("node",), found.pruned.influence),
+        }
+    shows = {"place": place, "units": units_of(shown, chosen), **_told(settings)}
+    groups = {name: list(ids) for name, ids in chosen.of(Choices).graph_groups}
+    return Data("graph", shows | ({"groups": groups} if groups else {}), tables, arrays)
+
+
+def _told(settings: Settings) -> dict[str, object]:
+    return {
+        "heads folded into edges": settings.folded,
+        "most nodes": settings.most,
+        "share of nodes' influence": settings.nodes,
+        "share of edges' influence": settings.edges,
+    }

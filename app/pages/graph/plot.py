@@ -1,0 +1,89 @@
+"""The graph as a plot: layers upwards, positions across, nodes by influence, the edges of the chosen one."""
+
+import torch
+
+from headlight.app.figures import Plot
+from headlight.app.figures.graph import Line, Mark, graph
+from headlight.app.pages.graph.found import Shown, side_of, sides_of
+from headlight.app.parts.charts import Rows
+from headlight.app.parts.labels import number
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.graph.graph import UNEXPLAINED, Node
+
+FAINT_LINES = 150  # the strongest edges, drawn beneath those of the chosen node
+
+
+def rows_of(found: Shown) -> list[str]:
+    """The rows from the bottom up: tokens, each layer's heads and MLP, and the target."""
+    has_heads = not found.graph.folded or any("heads" in node.kind for node in found.graph.nodes)
+    has_units = any(node.kind not in ("token", "head", "heads left out", "logit") for node in found.graph.nodes)
+    parts = [name for name, there in (("heads", has_heads), ("MLP", has_units)) if there] or ["heads"]
+    return ["tokens", *(f"L{layer} {part}" for layer in range(found.n_layers) for part in parts), "target"]
+
+
+def row_of(node: Node, rows: list[str]) -> int:
+    """The row of a node."""
+    if node.kind in ("token", "logit"):
+        return 0 if node.kind == "token" else len(rows) - 1
+    part = "heads" if node.kind in ("head", "heads left out") else "MLP"
+    name = f"L{node.layer} {part}"
+    return rows.index(name) if name in rows else rows.index(f"L{node.layer} heads")
+
+
+def plot_of(found: Shown, title: str = "") -> Plot:
+    """The nodes that are kept, the strongest edges between them, and all edges of the chosen one."""
+    flows, slots = found.graph.flows, {place: slot for slot, place in enumerate(found.kept)}
+    n_columns = found.graph.target.position + 1
+    return graph(
+        marks_of(found),
+        strongest(found, slots),
+        [
+            Line(slots[source], slots[row], 1 if float(flows[row, source]) > 0 else -1)
+            for row, source in found.pruned.edges.nonzero().tolist()
+            if found.chosen in (row, source) and row in slots and source in slots
+        ],
+        slots.get(found.chosen),
+        found.graph.tokens[:n_columns],
+        rows_of(found),
+        title=title,
+    )
+
+
+def marks_of(found: Shown) -> list[Mark]:
+    """The nodes that are kept, most influential first."""
+    rows = rows_of(found)
+    largest = max((float(found.pruned.influence[place]) for place in found.kept), default=0.0) or 1.0
+    return [_mark(found, place, rows, largest) for place in found.kept]
+
+
+def _mark(found: Shown, place: int, rows: list[str], largest: float) -> Mark:
+    node, share = found.graph.nodes[place], float(found.pruned.influence[place])
+    effect = float(found.graph.effects[place])
+    told = [found.called(place), f"effect on the target {number(effect)} logits", f"influence {share:.3f}"]
+    if node.kind in ("neuron", "feature"):
+        told.insert(1, f"activation {number(float(found.graph.activations[place]))}")
+    size = 1.0 if node.kind == "logit" else (share / largest) ** 0.5
+    sign = 0 if effect == 0 else 1 if effect > 0 else -1
+    return Mark(node.kind, node.position, row_of(node, rows), min(size, 1.0), sign, told, node.kind in UNEXPLAINED)
+
+
+def strongest(found: Shown, slots: dict[int, int]) -> list[Line]:
+    """The strongest edges between the nodes that are kept, by these nodes' slots."""
+    sizes = (found.graph.flows.abs() * found.pruned.edges).flatten()
+    order = sizes.topk(min(FAINT_LINES, int((sizes > 0).sum()))).indices
+    width = found.graph.edges.shape[1]
+    ends = torch.stack([order // width, order % width], 1).tolist()
+    return [Line(slots[source], slots[row], 0) for row, source in ends if row in slots and source in slots]
+
+
+def taken(shown: Comparison, chosen: Selection) -> Rows:
+    """The graph of each run as a file's plots."""
+    side = side_of(shown, chosen)
+    sides = sides_of(shown, chosen)
+    return [
+        [plot_of(found, found.graph.target_name + (f", {name}" if shown.b is not None else ""))]
+        for name, found in sides.items()
+        if side in (name, DIFFERENCE)
+    ]

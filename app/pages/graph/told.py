@@ -1,0 +1,148 @@
+"""What is told of the chosen node: what flows into it and out of it, and the pages that show it."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Column, Option, row_table
+from headlight.app.components.options.kinds import Link
+from headlight.app.frame.edits import drawer
+from headlight.app.pages.graph.choices import Choices
+from headlight.app.pages.graph.found import Found, Shown
+from headlight.app.parts import options, tables
+from headlight.app.parts.labels import number
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.selection.choices import Change
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.edits import MOST_EDITS, AblateHeads, AblateNeurons, Edit, EditFeature
+from headlight.model.graph.graph import Node
+from headlight.model.reports.graph import EDGE, NODE, edge_rows, node_rows
+from headlight.model.reports.tables import columns
+
+MOST_ROWS = 40
+
+
+def draw(shown: Comparison, found: Found) -> None:
+    """The chosen node, its links, and its edges."""
+    node = found.graph.nodes[found.chosen]
+    with title_row(found.called(found.chosen), "graph_node", key="graph_node"):
+        options.row(*_links(shown, found, node), name="graph_node", whole=True)
+    _edges(found)
+
+
+def of_file(found: Shown) -> None:
+    """The chosen node of a graph from a file, which has no pages here."""
+    heading(found.called(found.chosen), "graph_node", key="graph_node")
+    _edges(found)
+
+
+def _edges(found: Shown) -> None:
+    place, graph = found.chosen, found.graph
+    if graph.nodes[place].is_followed:
+        st.text(_spelled(found, place))
+    into = found.pruned.edges[place].nonzero().flatten().tolist() if place < graph.n_followed else []
+    out = found.pruned.edges[:, place].nonzero().flatten().tolist()
+    _table(found, "Into it", [(place, source) for source in into], 1)
+    _table(found, "Out of it", [(row, place) for row in out], 0)
+
+
+def _spelled(found: Shown, place: int) -> str:
+    """The node's inputs as a sum."""
+    graph, shown = found.graph, found.pruned.edges[place]
+    kept = float(graph.edges[place, shown].sum())
+    left_out = float(graph.edges[place].sum()) - kept
+    total = float(graph.activations[place])
+    return (
+        f"Edges shown {number(kept)}, edges not shown {number(left_out)}, bias {number(float(graph.bias[place]))}: "
+        f"together {number(total)}. It does {number(float(graph.effects[place]))} to the target."
+    )
+
+
+def _table(found: Shown, title: str, edges: list[tuple[int, int]], end: int) -> None:
+    """Edges as rows, the largest effect first; a row that is chosen chooses its node."""
+    graph, flows = found.graph, found.graph.flows
+    edges = sorted(edges, key=lambda edge: -abs(float(flows[edge])))[:MOST_ROWS]
+    heading(title, "graph_edge", key=f"graph_{end}")
+    if not edges:
+        st.caption("There is none." if found.graph.nodes[found.chosen].is_followed or end == 0 else "It begins here.")
+        return
+    slot = row_table(
+        [
+            Column("node", [found.called(edge[end]) for edge in edges]),
+            Column("weight", [float(graph.edges[edge]) for edge in edges], 3, signed=True),
+            Column("on the target", [float(flows[edge]) for edge in edges], 3, signed=True),
+        ],
+        title=title,
+        epoch=hash((selection.epoch(), found.ids[found.chosen])) % 2**32,
+        key=selection.widget_key(f"graph_edges_{end}"),
+    )
+    if slot is not None:
+        selection.choose(Choices, graph_node=found.ids[edges[slot][end]])
+        st.rerun()
+
+
+def _links(shown: Comparison, found: Found, node: Node) -> list[Option]:
+    """Buttons that open the node's pages, and that make A without it B."""
+    assert found.run is not None  # of a file there are no pages
+    place = shown.positions(found.run).index(node.position)
+    links = [Link(f"graph_{slug}", title, None, _opener(slug, node, place)) for slug, title in _pages(node)]
+    edit = _edit(found, node)
+    if edit is None:
+        return list(links)
+    now = selection.current()
+    there, full = edit in now.edits, len(now.edits) >= MOST_EDITS
+    reason = "It is among the edits already." if there else ABLATE
+
+    def add() -> None:
+        drawer.change((*selection.current().edits, edit), selection.current().edits_off)
+
+    return [*links, options.button("graph_ablate", "Ablate", add, reason, disabled=there or full)]
+
+
+ABLATE = "Shows A without it, at every position, as B on every page. The edits' drawer changes what is done."
+PAGES = {
+    "head": (("why", "Why"), ("inside", "Inside")),
+    "feature": (("features", "Features"),),
+    "neuron": (("mlp", "MLP"),),
+}
+OF_TOKENS = (("attention", "Attention"),)
+
+
+def _pages(node: Node) -> tuple[tuple[str, str], ...]:
+    return OF_TOKENS if node.kind in ("token", "logit") else PAGES.get(node.kind, ())
+
+
+def _opener(slug: str, node: Node, place: int):  # type: ignore[no-untyped-def]
+    return lambda _: selection.ask(_on_page(selection.current(), node, place).after(Change()), slug)
+
+
+def _on_page(now: Selection, node: Node, place: int) -> Selection:
+    """The selection with what a node is chosen on the page that shows it."""
+    layer, index = node.layer or 0, node.index or 0
+    if node.kind == "head":
+        others = tuple(other for other in now.heads or () if other != (layer, index))
+        return replace(now, heads=((layer, index), *others), queries=(place,), keys=())
+    if node.kind in ("feature", "neuron"):
+        return replace(now, **{node.kind: (layer, index)}, position=place)  # type: ignore[arg-type]
+    return replace(now, queries=(place,), keys=())
+
+
+def _edit(found: Found, node: Node) -> Edit | None:
+    layer, index = node.layer or 0, node.index or 0
+    if node.kind == "head":
+        return AblateHeads(((layer, index),))
+    if node.kind == "neuron":
+        return AblateNeurons(((layer, index),))
+    if node.kind == "feature" and found.opened is not None:
+        return EditFeature(found.opened.name, found.opened[layer].hook_in, index)
+    return None
+
+
+def tables_of(found: Shown) -> None:
+    """All nodes and edges that are kept, in numbers."""
+    heading("Nodes")
+    tables.draw(dict(columns(NODE[1:], node_rows(found.graph, found.pruned, found.n_layers))), "Nodes of the graph")
+    heading("Edges")
+    tables.draw(dict(columns(EDGE[1:], edge_rows(found.graph, found.pruned, found.n_layers))), "Edges of the graph")

@@ -1,0 +1,169 @@
+"""The attribution graph of a prediction: its picture, the node that is chosen, and whether the graph holds."""
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Choice, Listed, Number, Slider, Switch, Text
+from headlight.app.frame import notices, progress
+from headlight.app.glossary import TERMS
+from headlight.app.pages.graph import files, grouping, told
+from headlight.app.pages.graph.choices import MOST, SHARES, Choices
+from headlight.app.pages.graph.found import NEURONS, Found, Shown, side_of, sides_of, units_of, units_offered
+from headlight.app.pages.graph.plot import plot_of
+from headlight.app.parts import charts, options, tables
+from headlight.app.parts.labels import number
+from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.parts.sides import DIFFERENCE, SIDES, say_what_is_missing
+from headlight.model.comparison import Comparison
+from headlight.model.reports.graph import check_table, in_words, node_changes
+
+
+def render(shown: Comparison) -> None:
+    """What is asked, the graph, and under it the chosen node, the check, groups and files."""
+    if (opened := files.opened()) is not None:
+        _of_file(opened)
+        return
+    pair = pair_of(shown, selection.current())
+    with title_row("What made it", "graph"):
+        _options(shown)
+    for slot, remark in enumerate(pair.remarks):
+        notices.refused(remark, f"graph_pair_{slot}")
+    say_what_is_missing(shown, place_of(shown, selection.current()))
+    subject = tuple(run.key for run in shown.runs), selection.current().choices, pair, selection.current().position
+    sides = progress.watched("taking the run apart", "parts", "graph", subject, lambda: _sides(shown))
+    if sides is None:
+        return
+    side = side_of(shown, selection.current())
+    if side == DIFFERENCE and len(sides) == 2:
+        _changes(sides)
+    else:
+        _side(shown, sides.get(side) or next(iter(sides.values())))
+
+
+def _sides(shown: Comparison) -> dict[str, Found]:
+    return sides_of(shown, selection.current())
+
+
+def _options(shown: Comparison) -> None:
+    run, now = shown.a, selection.current()
+    pair = pair_of(shown, now)
+    labels = run.tokenizer.labels([pair.target, pair.distractor])
+    units = {NEURONS: "neurons"} | {name: name for name in units_offered(run)}
+    least, most = SHARES
+    own = now.of(Choices)
+    options.row(
+        _text("target", "Target", labels[0]),
+        _text("distractor", "Distractor", labels[1]) if own.graph_against == "distractor" else None,
+        options.bind(
+            Choice, "graph_against", "Less", page=Choices, options={"distractor": "distractor", "mean": "mean of all"}
+        ),
+        _share("graph_nodes", "Influence kept", least, most),
+        options.place(
+            "graph_place",
+            "Predicted after",
+            shown.labels,
+            place_of(shown, now),
+            lambda at: selection.choose(Choices, position=at, graph_node=""),
+            folded=True,
+        ),
+        options.tie(
+            Listed, "graph_units", "MLPs as", units_of(shown, now), _choose_units, options=units, width=150, folded=True
+        ),
+        options.bind(Switch, "graph_folded", "Heads in the edges", page=Choices, folded=True),
+        options.bind(
+            Number, "graph_most", "Nodes at most", page=Choices, least=MOST[0], most=MOST[1], step=10, folded=True
+        ),
+        _share("graph_edges", "Edges' influence kept", least, most, folded=True),
+        options.bind(Choice, "side", "Explain", "a", options=SIDES) if shown.b is not None else None,
+        options.as_tables(),
+    )
+
+
+def _text(field: str, label: str, stands: str) -> Text:
+    return options.bind(Text, field, label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"], width=130)
+
+
+def _share(field: str, label: str, least: float, most: float, folded: bool = False) -> Slider:
+    return options.bind(Slider, field, label, page=Choices, least=least, most=most, step=0.01, width=170, folded=folded)
+
+
+def _choose_units(units: str) -> None:
+    selection.choose(Choices, graph_units=units, graph_node="", graph_groups=())
+
+
+def _side(shown: Comparison, found: Found) -> None:
+    _picture(found)
+    st.text(_spelled(found), help=TERMS["graph_share"])  # tokens are no markup
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        told.draw(shown, found)
+    with right:
+        _check(found)
+        grouping.draw(found)
+        files.draw(found)
+
+
+def _picture(found: Shown) -> None:
+    if selection.current().table:
+        told.tables_of(found)
+        return
+
+    def chosen(places: list[int]) -> None:
+        if places and places[0] < len(found.kept):
+            selection.choose(Choices, graph_node=found.ids[found.kept[places[0]]])
+
+    plot = plot_of(found)
+    charts.choosable(plot, f"Attribution graph of the {found.graph.target_name}", "graph_picture", chosen)
+
+
+def _spelled(found: Shown) -> str:
+    """What is shown, how much of it there is, and how much is explained."""
+    graph, pruned, scores = found.graph, found.pruned, found.scores
+    n_kept, n_edges = int(pruned.nodes.sum()), int(pruned.edges.sum())
+    return (
+        f"The {graph.target_name} is {number(graph.target.value)}. {n_kept} of {len(graph.nodes)} nodes are shown, "
+        f"with {pruned.node_share:.1%} of the influence, and {n_edges:,} edges, with {pruned.edge_share:.1%} of theirs."
+        f" {scores.replacement:.0%} of where it all begins is tokens (replacement score), "
+        f"{scores.completeness:.0%} of nodes' inputs are explained (completeness)."
+    )
+
+
+def _check(found: Found) -> None:
+    heading("Does the graph hold?", "graph_check", key="graph_check")
+    if not found.nodes_checked:
+        st.info(
+            "No head's write, neuron or feature is kept, so there is nothing to ablate. Keep more of the influence."
+        )
+        return
+    assert found.run is not None  # of a file there is no check
+    subject = found.run.key, found.graph.target, found.nodes_checked
+    said = "running the model without each node"
+    check = progress.watched(said, "runs done", "graph_check", subject, lambda: found.check)
+    if check is None:
+        return
+    st.text(in_words(found.graph, check))
+    tables.draw(dict(check_table(found.graph, check)), "What ablating each node changes, predicted and measured")
+
+
+def _changes(sides: dict[str, Found]) -> None:
+    """The nodes that are kept in A or in B, with their effects in both."""
+    a, b = (sides[side] for side in "AB")
+    st.caption(f"Nodes of the graphs of A and of B at their own positions; {DIFFERENCE} of what they do to the target.")
+    tables.draw(
+        dict(node_changes(a.graph, a.pruned, b.graph, b.pruned)), f"Effects of nodes in A, in B, and {DIFFERENCE}"
+    )
+
+
+def _of_file(opened: files.OpenFile) -> None:
+    """A graph from a file, as it is written there."""
+    found = files.shown(opened, selection.current().of(Choices).graph_node)
+    with title_row("A graph from a file", "graph_file"):
+        options.row(options.button("graph_close", "Close the file", files.close), options.as_tables(), whole=True)
+    st.text(
+        f"{opened.name}: {found.graph.model or 'no model is named'}, {', '.join(map(repr, found.graph.tokens))[:300]}"
+    )
+    _picture(found)
+    st.text(_spelled(found))
+    st.caption("It is shown as it was written; nothing of it is run here, so it is not checked.")
+    told.of_file(found)

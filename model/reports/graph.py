@@ -1,0 +1,170 @@
+"""The attribution graph in tables: its target, nodes and edges, and what is measured when its nodes are ablated."""
+
+from dataclasses import dataclass
+
+from headlight.model.comparison import Comparison
+from headlight.model.dictionaries.dictionary import Dictionaries
+from headlight.model.explain.explained import likeliest
+from headlight.model.graph.building import MOST_NODES, Aim, graph_of
+from headlight.model.graph.checking import CORRELATION, FACTOR, REST, Check, check_graph, top_nodes
+from headlight.model.graph.graph import Graph
+from headlight.model.graph.influence import EDGES, NODES, Pruned, graph_scores, prune
+from headlight.model.graph.writing import node_id
+from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
+from headlight.model.run import Run
+
+TARGET = (
+    *("run", "target", "less", "value (logits)", "probability", "nodes", "kept", "share of influence kept"),
+    *("share of edges' influence kept", "replacement score", "completeness score"),
+)
+NODE = ("run", "id", "node", "layer", "position", "token", "activation", "effect (logits)", "influence")
+EDGE = ("run", "from", "to", "weight", "effect on the target (logits)")
+CHANGES = ("node", "position", "effect in A (logits)", "effect in B (logits)", "B − A (logits)")
+CHECKED = ("run", "ablated", "predicted (logits)", "measured (logits)")
+
+Rows = list[tuple[Cell, ...]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a graph is made: of how many nodes at most, and what of it is kept.
+
+    With `folded` heads are part of the edges. Of all nodes' influence the share `nodes` is kept, of what passes along
+    edges `edges`.
+    """
+
+    folded: bool = False
+    most: int = MOST_NODES
+    nodes: float = NODES
+    edges: float = EDGES
+
+
+WHOLE = Settings()
+
+
+def graph_tables(
+    shown: Comparison,
+    place: int | None = None,
+    target: int | None = None,
+    distractor: int | None = None,
+    demeaned: bool = False,
+    settings: Settings = WHOLE,
+    opened: Dictionaries | None = None,
+) -> Tables:
+    """The graph of a prediction at a place in each run: a table of the target, of the nodes, the edges, and the check.
+
+    Nodes are heads' writes and, of `opened` transcoders, features, or else neurons. Target and distractor are token
+    ids, by default the two likeliest; where it is `demeaned` the target's logit is taken less the mean of all, and
+    there is no distractor.
+
+    Source: Ameisen et al. 2025, "Circuit Tracing: Revealing Computational Graphs in Language Models".
+
+    Raises:
+        HeadlightError: the model has no such graph, or the dictionary does not fit it.
+    """
+    at = shown.default_place if place is None else place
+    first = likeliest(shown, at)
+    token = first[0] if target is None else target
+    other = None if demeaned else distractor if distractor is not None else next(t for t in first if t != token)
+    found = {name: Rows() for name in ("target", "nodes", "edges", "check")}
+    for side, run in shown.sides.items():
+        position = shown.positions(run)[at]
+        if position is None:
+            continue
+        graph = graph_of(run, Aim(token, other, position), opened, settings.most, settings.folded)
+        pruned = prune(graph, settings.nodes, settings.edges)
+        found["target"].append((side, *target_row(run, graph, pruned)))
+        found["nodes"] += [(side, *row) for row in node_rows(graph, pruned, run.cfg.n_layers)]
+        found["edges"] += [(side, *row) for row in edge_rows(graph, pruned, run.cfg.n_layers)]
+        if chosen := top_nodes(graph, pruned):
+            found["check"] += [(side, *row) for row in check_rows(graph, check_graph(run, graph, chosen, opened))]
+    headings = {"target": TARGET, "nodes": NODE, "edges": EDGE, "check": CHECKED}
+    return {"tokens": tokens_of(shown)} | {name: columns(headings[name], rows) for name, rows in found.items()}
+
+
+def target_row(run: Run, graph: Graph, pruned: Pruned) -> tuple[Cell, ...]:
+    """What is explained, and how much of it the graph has."""
+    aim, scores = graph.target, graph_scores(graph)
+    token, *less = run.tokenizer.labels([aim.token] if aim.distractor is None else [aim.token, aim.distractor])
+    counts = len(graph.nodes), int(pruned.nodes.sum())
+    shares = pruned.node_share, pruned.edge_share, scores.replacement, scores.completeness
+    return token, less[0] if less else "mean of all", aim.value, aim.probability, *counts, *shares
+
+
+def node_rows(graph: Graph, pruned: Pruned, n_layers: int) -> Rows:
+    """The nodes that are kept, the most influential first."""
+    order = [place for place in pruned.influence.argsort(descending=True).tolist() if pruned.nodes[place]]
+    return [(node_id(graph.nodes[place], n_layers), *_node(graph, pruned, place)) for place in order]
+
+
+def _node(graph: Graph, pruned: Pruned, place: int) -> tuple[Cell, ...]:
+    node = graph.nodes[place]
+    activation = float(graph.activations[place]) if node.is_followed else None
+    at = node.layer, node.position, graph.tokens[node.position]
+    return node.name, *at, activation, number(float(graph.effects[place])), float(pruned.influence[place])
+
+
+def edge_rows(graph: Graph, pruned: Pruned, n_layers: int) -> Rows:
+    """The edges that are kept, those with the largest effect on the target first."""
+    flows, names = graph.flows, [node_id(node, n_layers) for node in graph.nodes]
+    kept = pruned.edges.nonzero().tolist()
+    kept.sort(key=lambda edge: -abs(float(flows[edge[0], edge[1]])))
+    return [
+        (names[source], names[row], float(graph.edges[row, source]), number(float(flows[row, source])))
+        for row, source in kept
+    ]
+
+
+def node_changes(a: Graph, a_pruned: Pruned, b: Graph, b_pruned: Pruned) -> Table:
+    """The nodes that are kept in A or in B, by what they do to the target in A, in B, and by how much more in B."""
+    effects = [dict(zip(graph.nodes, graph.effects.tolist(), strict=True)) for graph in (a, b)]
+    kept = dict.fromkeys(
+        node
+        for graph, pruned in ((a, a_pruned), (b, b_pruned))
+        for node, is_kept in zip(graph.nodes, pruned.nodes.tolist(), strict=True)
+        if is_kept and node.kind != "logit"
+    )
+    rows = [
+        (node.name, node.position, *values, values[1] - values[0])
+        for node in kept
+        for values in [[each.get(node, 0.0) for each in effects]]
+    ]
+    rows.sort(key=lambda row: -abs(row[-1]))
+    return columns(CHANGES, rows)
+
+
+def check_rows(graph: Graph, check: Check) -> Rows:
+    """What each ablation does, by the graph and in the model; then all together, and all that was left out."""
+    named = [f"{graph.nodes[place].name} at {graph.nodes[place].position}" for place in check.nodes]
+    outcomes = zip(
+        (*named, "all of these", "all that was left out"), (*check.each, check.together, check.rest), strict=True
+    )
+    return [(name, each.predicted, each.measured) for name, each in outcomes]
+
+
+def check_table(graph: Graph, check: Check) -> Table:
+    """`check_rows` under their headings."""
+    return columns(CHECKED[1:], check_rows(graph, check))
+
+
+def in_words(graph: Graph, check: Check) -> str:
+    """Whether the graph holds, in sentences with the thresholds."""
+    together = f"{check.together.measured:+.3g} where {check.together.predicted:+.3g} is predicted"
+    several = len(check.each) > 1
+    related = (
+        f"correlation {check.correlation:.2f} over {len(check.each)} nodes, together {together}"
+        if several
+        else together
+    )
+    needs = f"it takes a correlation of at least {CORRELATION:g} and a joint effect within a factor of {FACTOR:g}"
+    verdict = f"The graph holds: {related}." if check.holds else f"The graph does not hold: {related} ({needs})."
+    off = check.rest.measured - check.rest.predicted
+    whole = (
+        ""
+        if check.is_complete
+        else (
+            f" It is not complete: without all that it leaves out the target changes by {check.rest.measured:+.3g}, "
+            f"{abs(off):.3g} off the prediction, more than {REST:.0%} of its value."
+        )
+    )
+    return (verdict + whole).replace("-", "−")

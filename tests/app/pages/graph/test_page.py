@@ -1,0 +1,120 @@
+"""The page *Graph* without a browser: its sums and sentences, what a click and a group ask for, and files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headlight.app.figures.graph import Mark, laid_out
+from headlight.app.pages.graph import files, told
+from headlight.app.pages.graph.choices import Choices
+from headlight.app.pages.graph.found import sides_of
+from headlight.app.pages.graph.grouping import put, without
+from headlight.app.selection.links import from_query, to_query
+from headlight.model.comparison import Comparison
+from headlight.model.edits import AblateNeurons
+from headlight.model.graph.influence import prune
+from headlight.model.graph.reading import open_graph
+from headlight.model.graph.writing import graph_json
+from headlight.model.run import Run
+from tests.app.choosing import selection_of
+from tests.app.conftest import Options
+from tests.app.pages.test_sides import page
+from tests.saved_dictionary import save_dictionary
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where ablations run side by side
+SMALL = {"graph_most": 40}
+
+
+def test_the_page_says_how_much_is_kept_and_whether_it_holds(run: Run) -> None:
+    at = page("graph", Comparison(run), **SMALL)
+    found = sides_of(Comparison(run), selection_of(**SMALL))["A"]
+    texts = [each.value for each in at.text]
+    assert any(f"{found.pruned.node_share:.1%} of the influence" in each for each in texts)
+    assert any("The graph holds:" in each or "The graph does not hold:" in each for each in texts)
+    assert any("together" in each and "bias" in each for each in texts)
+
+
+def test_a_row_chooses_its_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[list[str]] = []
+
+    def picked(columns: list[told.Column], **_: object) -> int | None:
+        rows.append([str(each) for each in columns[0].cells])
+        return 0 if len(rows) == 1 else None
+
+    monkeypatch.setattr(told, "row_table", picked)
+    at = page("graph", Comparison(run), **SMALL)
+    chosen = at.session_state["headlight"].shown.of(Choices).graph_node
+    found = sides_of(Comparison(run), selection_of(**SMALL, graph_node=chosen))["A"]
+    assert found.called(found.chosen) == rows[0][0]
+    assert found.chosen != found.graph.logit
+
+
+def test_a_nodes_buttons_ask_for_its_page_and_its_edit(run: Run, options: Options) -> None:
+    shown = Comparison(run)
+    found = sides_of(shown, selection_of(**SMALL))["A"]
+    head = next(place for place, node in enumerate(found.graph.nodes) if node.kind == "head")
+    neuron = next(place for place, node in enumerate(found.graph.nodes) if node.kind == "neuron")
+    now = told._on_page(selection_of(), found.graph.nodes[head], 3)
+    assert now.heads == ((found.graph.nodes[head].layer, found.graph.nodes[head].index),)
+    assert now.queries == (3,)
+    node = found.graph.nodes[neuron]
+    assert told._edit(found, node) == AblateNeurons(((node.layer or 0, node.index or 0),))
+
+
+def test_of_two_runs_each_is_shown_and_their_difference(both: Comparison) -> None:
+    for side in ("a", "b", "difference"):
+        at = page("graph", both, side=side, **SMALL)
+        assert not at.error
+    (table,) = (each.value for each in at.dataframe)
+    assert [float(x) for x in table["B − A (logits)"]] == pytest.approx(
+        [float(b - a) for a, b in zip(table["effect in A (logits)"], table["effect in B (logits)"], strict=True)]
+    )
+
+
+def test_transcoders_take_the_neurons_place(run: Run, settings: dict[str, object], tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    for layer in range(3):
+        hooks = f"blocks.{layer}.ln2.hook_normalized", f"blocks.{layer}.hook_mlp_out"
+        save_dictionary(folder / "mine" / f"layer_{layer}", hooks[0], run.cfg.d_model, out=hooks[1], seed=layer)
+    save_dictionary(folder / "one", "blocks.0.hook_resid_pre", run.cfg.d_model)
+    settings["models_folder"] = str(folder)
+    at = page("graph", Comparison(run), graph_units="mine", **SMALL)
+    assert not at.error
+    graph = sides_of(Comparison(run), selection_of(graph_units="mine", **SMALL))["A"].graph
+    assert {"feature", "error"} <= {node.kind for node in graph.nodes}
+    assert "neuron" not in {node.kind for node in graph.nodes}
+
+
+def test_groups_are_made_by_hand_and_travel_in_the_address() -> None:
+    groups = put(put((), "first", "0_1_2"), "second", "0_3_2")
+    assert put(groups, "second", "0_1_2") == (("second", ("0_3_2", "0_1_2")),)  # in one group at a time
+    assert without(groups, "0_3_2") == (("first", ("0_1_2",)),)
+    chosen = selection_of(graph_groups=groups)
+    query = to_query(chosen)
+    assert from_query(query, [Choices]) == (chosen, ())
+    for bad in ("[", "{}", '[["a", 1]]', json.dumps([["x" * 100, "0_1_2"]]), "[" * 5000, json.dumps([["a", "b"]] * 99)):
+        assert from_query({"graph_groups": bad}, [Choices])[1] == ("graph_groups",)
+
+
+def test_a_file_is_shown_as_it_was_written(run: Run) -> None:
+    found = sides_of(Comparison(run), selection_of(**SMALL))["A"]
+    opened = open_graph(graph_json(found.graph, prune(found.graph, 0.9, 0.9)).encode())
+    again = files.shown(files.OpenFile("x.json", opened), "")
+    assert set(again.ids) <= set(found.ids)
+    assert again.called(again.chosen) == f'Output␣"{found.graph.target_text}"'.replace(" ", "␣") + (
+        f"␣(p={found.graph.target.probability:.3f}) at {found.graph.target.position} "
+        f"{found.graph.tokens[found.graph.target.position]}"
+    )
+
+
+def test_no_two_marks_stand_on_one_another() -> None:
+    marks = [Mark("neuron", column, 1, 0.5, 1, ["x"]) for column in (0, 0, 1, *[2] * 37)]
+    laid = laid_out(marks, 3)
+    places = {tuple(each) for each in laid.at.round(6).tolist()}
+    assert len(places) == len(marks)
+    assert laid.columns == sorted(laid.columns)
+    assert laid.at[:, 0].max() < laid.end
+    for column in range(3):
+        inside = [laid.at[slot, 0] for slot, mark in enumerate(marks) if mark.column == column]
+        assert sum(inside) / len(inside) == pytest.approx(laid.columns[column], abs=0.5)
