@@ -9,6 +9,11 @@ TERMS = {
         "Puts the model's beginning-of-sequence token before the prompt. GPT-2's heads rest on it when they have "
         "nothing to do (an attention sink); without it they rest on the first word."
     ),
+    "begin": (
+        "What stands before the prompt: the model's beginning-of-sequence token, or nothing. Chat template: the prompt "
+        "is what a user says, with all that the model's template puts around it, up to where its answer begins; "
+        "special tokens that you type then count as such."
+    ),
     "head": "L2H1 is head 1 of layer 2. Layers and heads are counted from 0.",
     "entropy": (
         "How spread out the attention weights of a row are, averaged over the rows: 0 nats is a single token, log n "

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.edits.means import mean_z
+from headlight.model.text.chat import Begin
 from headlight.model.transformer import Transformer
 
 Value = TypeVar("Value")
@@ -42,7 +43,7 @@ class Host:
         return model
 
     def mean_z(
-        self, model: Transformer, prompts: Sequence[str], prepend_bos: bool
+        self, model: Transformer, prompts: Sequence[str], prepend_bos: Begin
     ) -> Float[Tensor, "layer head d_value"]:
         """What every head gives on average over the positions of prompts."""
         return mean_z(model, prompts, prepend_bos)

@@ -26,6 +26,7 @@ from headlight.model.host import HERE, Host, Value
 from headlight.model.layers import ScoreRule, place
 from headlight.model.overflow import check_finite
 from headlight.model.source import Source
+from headlight.model.text.chat import Begin
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
 
@@ -53,7 +54,7 @@ class Run:
 
     model: Transformer
     prompt: str
-    bos: bool
+    bos: Begin
     tokens: Int[Tensor, " pos"]
     labels: tuple[str, ...]
     cache: ActivationCache
@@ -181,7 +182,7 @@ class Run:
         return self.cache[name][positions] if self.tap.look(name) else summed
 
 
-def run_key(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> tuple[Hashable, ...]:
+def run_key(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) -> tuple[Hashable, ...]:
     """What tells a run from every other, before it is made."""
     return (model_name, prompt, bos, edits) if edits else (model_name, prompt, bos)
 
@@ -189,7 +190,7 @@ def run_key(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = (
 def run_prompt(
     model: Transformer,
     prompt: str,
-    prepend_bos: bool = True,
+    prepend_bos: Begin = True,
     edits: tuple[Edit, ...] = (),
     dictionaries: Opened | None = None,
 ) -> Run:
@@ -207,7 +208,7 @@ def run_prompt(
 def make_run(
     model: Transformer,
     prompt: str,
-    bos: bool,
+    bos: Begin,
     tokens: Int[Tensor, " pos"],
     edits: tuple[Edit, ...] = (),
     written: tuple[int, ...] = (),

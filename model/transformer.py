@@ -31,6 +31,7 @@ from headlight.model.layers import (
 )
 from headlight.model.read_ahead import will_need
 from headlight.model.source import Source
+from headlight.model.text.chat import Begin
 from headlight.model.text.tokenizer import TokenIds, Tokenizer
 
 
@@ -163,11 +164,11 @@ class Transformer(HookedModel):
         """
         return self(tokens, attention_mask, tap=self.edit(fwd_hooks), stop_at_layer=stop_at_layer)
 
-    def to_tokens(self, text: str, prepend_bos: bool = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
+    def to_tokens(self, text: str, prepend_bos: Begin = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
         """`Tokenizer.to_tokens` of the model's tokenizer, on the model's device."""
         return self._tokenizer().to_tokens(text, prepend_bos, parse_special).to(self.embed.W_E.device)
 
-    def to_str_tokens(self, text: str | TokenIds, prepend_bos: bool = False, parse_special: bool = False) -> list[str]:
+    def to_str_tokens(self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool = False) -> list[str]:
         """`Tokenizer.to_str_tokens` of the model's tokenizer."""
         return self._tokenizer().to_str_tokens(text, prepend_bos, parse_special)
 

@@ -29,6 +29,7 @@ from headlight.model.patching import (
     patch_runs,
 )
 from headlight.model.patching.runs import Into
+from headlight.model.text.chat import Begin
 
 PIECE_SECONDS = 0.4  # by estimate, so that a click is heard soon
 
@@ -44,7 +45,7 @@ class Asked:
     model: str
     a: str
     b: str
-    bos: bool
+    bos: Begin
     measured: LogitDifference
     model_b: str
     edits: tuple[Edit, ...] = ()

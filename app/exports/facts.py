@@ -13,6 +13,8 @@ from headlight.model.source import Source
 
 Found = Comparison | Translations
 
+BEGINS = {True: "the beginning-of-sequence token", "chat": "a user's turn in the chat template", False: "nothing"}
+
 
 @dataclass(frozen=True)
 class Input:
@@ -66,7 +68,7 @@ def _of(run: Run) -> dict[str, Any]:
         **_weights(run.source),
         "dtype": str(run.model.embed.W_E.dtype).removeprefix("torch."),
         "prompt": run.prompt,
-        "begins with the beginning-of-sequence token": run.bos,
+        "begins with": BEGINS[run.bos],
         "token ids": run.tokens.tolist(),
         "tokens": list(run.labels),
         "edits": list(map(repr, run.edits)),

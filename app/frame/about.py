@@ -24,7 +24,7 @@ def draw(shown: Comparison) -> None:
         with line(side):
             named = "" if shown.b is None else f"{side}  "
             count = f"{len(run.tokens):,} input token{'s' if len(run.tokens) > 1 else ''}"
-            bos = "with BOS" if run.bos else "without BOS"
+            bos = "in the chat template" if run.bos == "chat" else "with BOS" if run.bos else "without BOS"
             edits = f"{_edits(run)} · " if run.edits else ""
             st.text(f"{named}{run.source.name} · {edits}{count} {bos}", width="content")
             st.text(f"most likely {_where(run)}:  {_next_tokens(run)}", width="content")

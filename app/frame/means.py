@@ -9,8 +9,9 @@ from headlight.app.parts import options
 from headlight.app.runs import jobs, runs
 from headlight.model.errors import HeadlightError
 from headlight.model.run import Run
+from headlight.model.text.chat import Begin
 
-Inputs = tuple[str, str, bool]
+Inputs = tuple[str, str, Begin]
 """A model's name, a prompt, and whether it begins with a BOS token: what `runs.z_sum` takes."""
 LEAST = 2  # prompts that are more than the one that is shown
 THIS, THESE, LISTED = "this", "these", "listed"

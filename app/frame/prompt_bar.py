@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
-from headlight.app.components import Option, Switch
+from headlight.app.components import Listed, Option, Switch
 from headlight.app.frame import bars
 from headlight.app.frame.edits import drawer
 from headlight.app.glossary import TERMS
@@ -14,6 +14,9 @@ from headlight.app.runs import models, prompts
 from headlight.app.selection import PROMPT_BAR, Selection
 from headlight.app.selection.choices import Change
 from headlight.app.server.settings import settings
+from headlight.model.text.chat import Begin
+
+BEGINNINGS: dict[Begin, str] = {True: "BOS token", "chat": "chat template", False: "nothing"}
 
 
 def draw() -> None:
@@ -40,7 +43,11 @@ def _model(side: str, field: str) -> Option:
     )
 
 
-def _bos() -> Option:
+def _begin() -> Option:
+    """What prompts begin with: more than yes or no where a model may know conversations, or one was asked for."""
+    now, held = selection.current(), st.session_state[selection.widget_key("bos")]
+    if held == "chat" or any(map(models.may_know_chat, filter(None, (now.model, now.model_b)))):
+        return bars.option(Listed, "bos", "Begin with", help=TERMS["begin"], options=BEGINNINGS, width=140)
     return bars.option(Switch, "bos", "BOS token", help=TERMS["bos"])
 
 
@@ -64,7 +71,7 @@ _BAR = bars.Bar(
     "Add a second prompt or model: every page then shows A, B and the difference.",
     _prompt,
     _model,
-    _bos,
+    _begin,
     _submit,
 )
 
@@ -77,7 +84,7 @@ def look_at(prompt: str) -> str:
 
 def on_default(asked: Selection) -> Selection:
     """What was asked, on the model that the server opens with."""
-    return replace(asked, model=settings().model, model_b="")
+    return replace(asked, model=settings().model, model_b="", bos=bool(asked.bos))
 
 
 def _open(example: prompts.Example) -> None:
@@ -86,7 +93,7 @@ def _open(example: prompts.Example) -> None:
         model=example.model or now.model,
         prompt=example.prompt,
         prompt_b=example.prompt_b,
-        bos=now.bos or bool(example.model),  # those written by hand rest on it
+        bos=bool(example.model) or now.bos,  # those written by hand rest on it
         heads=example.heads,
     )
     stays = now.after(Change(example=True))

@@ -152,6 +152,14 @@ def is_open(name: str) -> bool:
     return not {name, (SEQ2SEQ, name)}.isdisjoint(_opened().keys)
 
 
+def may_know_chat(name: str) -> bool:
+    """Whether a model's tokenizer has a chat template, or may have one, as long as the model was not opened."""
+    model: Transformer | None = _opened().peek(name)
+    if model is None:
+        return name not in (*_embedded(), *HUB_MODELS)
+    return model.tokenizer is not None and model.tokenizer.has_chat_template
+
+
 @cache
 def _opened() -> ByteCache:
     return ByteCache(int(settings().models_gib * GIB), weights_bytes)

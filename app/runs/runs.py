@@ -25,6 +25,7 @@ from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.host import Host
 from headlight.model.run import Run, make_run, run_key, tokenizer_of
 from headlight.model.source import Source
+from headlight.model.text.chat import Begin
 
 Value = TypeVar("Value")
 
@@ -51,7 +52,7 @@ def _results() -> ByteCache:
     return ByteCache(int(settings().cache_gib * GIB))
 
 
-def run(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> Run:
+def run(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) -> Run:
     """The run of a prompt, with edits or without, from the cache where it was made before.
 
     Raises:
@@ -81,7 +82,7 @@ class _Server(Host):
         return models.on_device(model)
 
     def mean_z(
-        self, model: Transformer, prompts: Sequence[str], prepend_bos: bool
+        self, model: Transformer, prompts: Sequence[str], prepend_bos: Begin
     ) -> Float[Tensor, "layer head d_value"]:
         assert model.source is not None  # set by load
         return z_sums(model.source.name, prompts, prepend_bos).mean
@@ -90,7 +91,7 @@ class _Server(Host):
 HOST = _Server()
 
 
-def _run_anew(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...]) -> Run:
+def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...]) -> Run:
     model, tokens, bos = tokens_of(model_name, prompt, bos)
     counts = [
         len(tokens),
@@ -105,7 +106,7 @@ def _run_anew(model_name: str, prompt: str, bos: bool, edits: tuple[Edit, ...]) 
         )
 
 
-def means_of(edits: Sequence[Edit], model_name: str, bos: bool) -> dict[tuple[str, ...], Tensor]:
+def means_of(edits: Sequence[Edit], model_name: str, bos: Begin) -> dict[tuple[str, ...], Tensor]:
     """The means over other prompts that edits need, by these prompts: what is known of them is not run again.
 
     Raises:
@@ -131,7 +132,7 @@ class Sum:
         return self.values / self.n_tokens
 
 
-def z_sums(model_name: str, prompts: Sequence[str], bos: bool) -> Sum:
+def z_sums(model_name: str, prompts: Sequence[str], bos: Begin) -> Sum:
     """What every head gives over several prompts.
 
     Raises:
@@ -141,7 +142,7 @@ def z_sums(model_name: str, prompts: Sequence[str], bos: bool) -> Sum:
     return Sum(torch.stack([each.values for each in sums]).sum(0), sum(each.n_tokens for each in sums))
 
 
-def z_sum(model_name: str, prompt: str, bos: bool) -> Sum:
+def z_sum(model_name: str, prompt: str, bos: Begin) -> Sum:
     """What every head gives over one prompt, from the cache where it was taken before.
 
     Raises:
@@ -150,22 +151,22 @@ def z_sum(model_name: str, prompt: str, bos: bool) -> Sum:
     return keep(_sum_key(model_name, prompt, bos), lambda: _z_sum_anew(model_name, prompt, bos))
 
 
-def z_sum_or_none(model_name: str, prompt: str, bos: bool) -> Sum | None:
+def z_sum_or_none(model_name: str, prompt: str, bos: Begin) -> Sum | None:
     """What every head gives over one prompt, where that is in the cache; nothing is run."""
     return kept(_sum_key(model_name, prompt, bos))
 
 
-def _sum_key(model_name: str, prompt: str, bos: bool) -> Hashable:
+def _sum_key(model_name: str, prompt: str, bos: Begin) -> Hashable:
     return "sum of z", model_name, prompt, bos
 
 
-def _z_sum_anew(model_name: str, prompt: str, bos: bool) -> Sum:
+def _z_sum_anew(model_name: str, prompt: str, bos: Begin) -> Sum:
     model, tokens, _ = tokens_of(model_name, prompt, bos)
     with _gate().enter(), torch.inference_mode():
         return Sum(sum_z(models.on_device(model), tokens[None].to(settings().device)).cpu(), len(tokens))
 
 
-def _checked(number: int, edit: Edit, model_name: str, bos: bool) -> list[int]:
+def _checked(number: int, edit: Edit, model_name: str, bos: Begin) -> list[int]:
     """How many tokens the prompts have that an edit takes from, whose runs it needs besides.
 
     Raises:
@@ -192,8 +193,8 @@ def _check_seconds(model: Transformer, counts: Sequence[int]) -> None:
         )
 
 
-def tokens_of(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int[Tensor, " pos"], bool]:
-    """The model, the tokens that it is to read, and whether they begin with a beginning-of-sequence token.
+def tokens_of(model_name: str, prompt: str, bos: Begin) -> tuple[Transformer, Int[Tensor, " pos"], Begin]:
+    """The model, the tokens that it is to read, and what they begin with: a model may have no such token.
 
     Raises:
         HeadlightError: as `run`.
@@ -202,7 +203,7 @@ def tokens_of(model_name: str, prompt: str, bos: bool) -> tuple[Transformer, Int
     model = models.open_model(model_name)
     forget_closed()
     tokenizer = tokenizer_of(model)
-    bos = bos and tokenizer.bos_token_id is not None
+    bos = "chat" if bos == "chat" else bos and tokenizer.bos_token_id is not None
     tokens = tokenizer.to_tokens(prompt, prepend_bos=bos)[0]
     prompts.check_length(len(tokens), model.cfg.n_ctx, bos)
     limits.check_cost(len(tokens), cost_of(model), budget())
@@ -214,7 +215,7 @@ def forget_closed() -> None:
     _results().drop(lambda kept: isinstance(kept, HoldsModel) and not models.is_open(kept.source.name))
 
 
-def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
+def head_statistics(model_name: str, prompt: str, bos: Begin) -> HeadStatistics:
     """Every head's mean scores on a prompt, from the cache where they were taken before.
 
     Raises:
@@ -224,7 +225,7 @@ def head_statistics(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
     return keep(key, lambda: _head_statistics_anew(model_name, prompt, bos))
 
 
-def head_statistics_or_none(model_name: str, prompt: str, bos: bool) -> HeadStatistics | None:
+def head_statistics_or_none(model_name: str, prompt: str, bos: Begin) -> HeadStatistics | None:
     """Each head's scores on a prompt, where these or the prompt's run are in the cache; nothing is run.
 
     The run is not kept any longer for that: a list of many prompts would push out all that is looked at.
@@ -235,11 +236,11 @@ def head_statistics_or_none(model_name: str, prompt: str, bos: bool) -> HeadStat
     return kept(_statistics_key(model_name, prompt, bos))
 
 
-def _statistics_key(model_name: str, prompt: str, bos: bool) -> Hashable:
+def _statistics_key(model_name: str, prompt: str, bos: Begin) -> Hashable:
     return "head statistics", model_name, prompt, bos
 
 
-def _head_statistics_anew(model_name: str, prompt: str, bos: bool) -> HeadStatistics:
+def _head_statistics_anew(model_name: str, prompt: str, bos: Begin) -> HeadStatistics:
     model, tokens, _ = tokens_of(model_name, prompt, bos)
     return statistics.head_statistics(model, tokens, HOST)
 

@@ -8,6 +8,7 @@ from headlight.app.selection.codecs import EDITS, PROMPT, PROMPTS, count
 from headlight.model.analysis.alignment import Align
 from headlight.model.analysis.difference import Side
 from headlight.model.edits import Edit, Head
+from headlight.model.text.chat import Begin
 
 Own = TypeVar("Own", bound=PageChoices)
 Prompt = Annotated[str, PROMPT]
@@ -54,7 +55,7 @@ class Selection:
 
     model: str = ""
     prompt: Prompt = ""
-    bos: bool = True
+    bos: Begin = True
     model_b: str = ""
     prompt_b: Prompt | None = None
     align: Align = "tokens"

@@ -11,6 +11,7 @@ from urllib.parse import quote_plus
 
 from headlight.model.edits import MOST_EDITS, Edit, from_text, prompts_from_text, prompts_to_text, to_text
 from headlight.model.errors import InputError
+from headlight.model.text.chat import Begin
 
 LONGEST_PLAIN = 1500  # characters in the URL; a longer prompt is compressed
 MAX_HEADS = 1000
@@ -165,6 +166,14 @@ def _edits(text: str) -> tuple[Edit, ...]:
         raise ValueError(text) from error
 
 
+def _begin_text(begin: Begin) -> str:
+    return begin if begin == "chat" else str(int(begin))
+
+
+def _begin(text: str) -> Begin:
+    return "chat" if text == "chat" else bool(int(one_of("0", "1").read(text)))
+
+
 PROMPT = Codec(_prompt_text, _prompt, long=True)
 PROMPTS = Codec(prompts_to_text, prompts_from_text, long=True)
 EDITS = Codec(_edits_text, _edits, long=True)
@@ -173,6 +182,7 @@ PAIR = Codec(_heads_text, _pair)
 _OF_TYPE: dict[Any, Codec] = {
     str: Codec(str, str),
     bool: Codec(lambda on: str(int(on)), lambda text: one_of("0", "1").read(text) == "1"),
+    Begin: Codec(_begin_text, _begin),
     int: Codec(str, _index),
     tuple[int, ...]: Codec(_indices_text, _places),
     tuple[int, int]: Codec(lambda head: _heads_text((head,)), _head),

@@ -8,6 +8,7 @@ from headlight.model.dictionaries.dictionary import Dictionaries
 from headlight.model.edits.means import Heads, Tokens, mean_z
 from headlight.model.errors import InputError
 from headlight.model.hooks import NamesFilter
+from headlight.model.text.chat import Begin
 from headlight.model.transformer import Transformer
 
 Means = Mapping[tuple[str, ...], Heads]
@@ -18,7 +19,7 @@ class EditedRun:
     """The run that is edited: its model and tokens, and what was taken from runs of other prompts."""
 
     def __init__(
-        self, model: Transformer, tokens: Tokens, prepend_bos: bool, n_prompt: int, means: Means, dictionaries: Opened
+        self, model: Transformer, tokens: Tokens, prepend_bos: Begin, n_prompt: int, means: Means, dictionaries: Opened
     ) -> None:
         self.model, self.tokens, self._prepend_bos, self.n_prompt = model, tokens, prepend_bos, n_prompt
         self._means, self.nbytes, self.dictionaries = means, 0, dictionaries

@@ -31,6 +31,7 @@ from headlight.model.errors import HeadlightError, InputError
 from headlight.model.hooks import Chain, Collect, HookFunction, HookPoint, NamesFilter, Tap, select_names
 from headlight.model.hooks import Edit as Hooks
 from headlight.model.layers import place
+from headlight.model.text.chat import Begin
 from headlight.model.transformer import Transformer
 
 BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_rot_q", "hook_rot_k", "hook_z", "hook_result")  # [batch, pos, head, ...]
@@ -56,7 +57,7 @@ def tap(
     model: Transformer,
     tokens: Tokens,
     edits: Sequence[Edit],
-    prepend_bos: bool = False,
+    prepend_bos: Begin = False,
     n_prompt: int | None = None,
     means: Means | None = None,
     dictionaries: Opened | None = None,
@@ -84,7 +85,7 @@ def run_with_edits(
     tokens: Tokens,
     edits: Sequence[Edit],
     names_filter: NamesFilter | None = None,
-    prepend_bos: bool = False,
+    prepend_bos: Begin = False,
     n_prompt: int | None = None,
 ) -> tuple[Float[Tensor, "1 pos d_out"], ActivationCache]:
     """`run_with_cache` of a run with edits; what is kept is what the edits have left.

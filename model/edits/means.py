@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.hooks import Collect
+from headlight.model.text.chat import Begin
 from headlight.model.transformer import Transformer
 
 Tokens = Int[Tensor, "1 pos"]
@@ -21,7 +22,7 @@ def sum_z(model: Transformer, tokens: Tokens) -> Heads:
     return torch.stack([keep.kept[name] for name in names])
 
 
-def mean_z(model: Transformer, prompts: Sequence[str], prepend_bos: bool = False) -> Heads:
+def mean_z(model: Transformer, prompts: Sequence[str], prepend_bos: Begin = False) -> Heads:
     """The mean of what every head gives (z) over all positions of these prompts, in which each token counts once.
 
     Raises:

@@ -18,6 +18,7 @@ from headlight.model.roles import ablating, looking, sequences
 from headlight.model.roles.ablating import ABLATIONS, Effects, Losses
 from headlight.model.roles.copying import copying
 from headlight.model.roles.looking import Detected, Seen
+from headlight.model.text.chat import Begin
 from headlight.model.transformer import Transformer
 
 HEADING = ("run", "score", "head", "mean", "95% from", "95% to", "rank")
@@ -86,7 +87,7 @@ def head_tables(
     model: Transformer,
     model_b: Transformer | None = None,
     edits_b: tuple[Edit, ...] = (),
-    prepend_bos: bool = True,
+    prepend_bos: Begin = True,
     seed: int = 0,
     count: int = 10,
     half: int = 25,

@@ -7,13 +7,14 @@ from headlight.model.edits import Head, head_name
 from headlight.model.explain.statistics import head_statistics
 from headlight.model.reports.attention import SCORES
 from headlight.model.reports.tables import Cell, Table, Tables, columns, number
+from headlight.model.text.chat import Begin
 from headlight.model.transformer import Transformer
 
 HEADS = ("head", "mean", "standard deviation", "prompts")
 
 
 def prompt_tables(
-    model: Transformer, prompts: Sequence[str], head: Head, statistic: str = "induction", prepend_bos: bool = True
+    model: Transformer, prompts: Sequence[str], head: Head, statistic: str = "induction", prepend_bos: Begin = True
 ) -> Tables:
     """A head's statistic on each prompt, and every head's mean and deviation over those that differ.
 

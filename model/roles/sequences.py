@@ -11,6 +11,7 @@ from headlight.model.edits import AblateHeads, AblateNeurons, ClampNeurons, Drop
 from headlight.model.errors import InputError
 from headlight.model.host import HERE, Host
 from headlight.model.run import tokenizer_of
+from headlight.model.text.chat import Begin
 from headlight.model.transformer import Transformer
 
 SHORTEST = 4  # tokens that make a half
@@ -22,13 +23,13 @@ class Sequence:
 
     model: Transformer
     tokens: Int[Tensor, " pos"]
-    bos: bool
+    bos: Begin
     start: int = 0
     edits: tuple[Edit, ...] = ()
     host: Host = HERE
 
 
-def prompt(model: Transformer, text: str, bos: bool = True, edits: tuple[Edit, ...] = ()) -> Sequence:
+def prompt(model: Transformer, text: str, bos: Begin = True, edits: tuple[Edit, ...] = ()) -> Sequence:
     """A prompt as a sequence.
 
     Raises:
@@ -39,7 +40,7 @@ def prompt(model: Transformer, text: str, bos: bool = True, edits: tuple[Edit, .
 
 def random_repeat(
     model: Transformer,
-    bos: bool,
+    bos: Begin,
     seed: int,
     number: int,
     half: int,
@@ -77,15 +78,15 @@ def repeated_halves(
     return torch.from_numpy(np.concatenate([first, first], axis=1))
 
 
-def half_of(model: Transformer, bos: bool, half: int, host: Host = HERE) -> int:
+def half_of(model: Transformer, bos: Begin, half: int, host: Host = HERE) -> int:
     """How many tokens come twice: 0 where the context or the vocabulary is too small for random repeats."""
     most = most_half(model, bos, host)
     return min(half, most) if most >= SHORTEST else 0
 
 
-def most_half(model: Transformer, bos: bool, host: Host = HERE) -> int:
+def most_half(model: Transformer, bos: Begin, host: Host = HERE) -> int:
     """How many different tokens the context holds twice."""
-    return min((model.cfg.n_ctx - bos) // 2, len(words(model, host)))
+    return min((model.cfg.n_ctx - bool(bos)) // 2, len(words(model, host)))
 
 
 def words(model: Transformer, host: Host = HERE) -> Int[np.ndarray, " word"]:

@@ -3,10 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from headlight.model.errors import InputError
 
+Begin = bool | Literal["chat"]
+"""What a text begins with: nothing, the beginning-of-sequence token, or a user's turn by the chat template.
+
+That puts all around the text, up to where the model's answer begins."""
 Message = Mapping[str, Any]  # "role" and "content", and what else a template may ask for
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError, HeadlightError, InputError
-from headlight.model.text.chat import ChatTemplate, Message, template_of
+from headlight.model.text.chat import Begin, ChatTemplate, Message, template_of
 from headlight.model.text.labels import label
 from headlight.model.text.spelling import spelling
 from headlight.model.text.tokenizer_files import backend_of, content, settings_of
@@ -127,16 +127,17 @@ class Tokenizer:
         words = splitter.pre_tokenize_str(text if normalizer is None else normalizer.normalize_str(text))
         return [label(word.encode()) for word, _ in words if self._backend.token_to_id(word) is None]
 
-    def to_tokens(self, text: str, prepend_bos: bool = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
-        """The ids of a text, as a batch of one row.
+    def to_tokens(self, text: str, prepend_bos: Begin = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
+        """The ids of a text, as a batch of one row; with `prepend_bos="chat"` as what a user says to a chat model.
 
         Raises:
-            InputError: it is no text of valid Unicode, or there is no beginning-of-sequence token to prepend.
+            InputError: it is no text of valid Unicode, or there is no beginning-of-sequence token to prepend, or no
+                chat template.
         """
         return torch.tensor([self._encode(text, prepend_bos, parse_special)], dtype=torch.long)
 
     def to_batch(
-        self, texts: Sequence[str], prepend_bos: bool = False, parse_special: bool = False
+        self, texts: Sequence[str], prepend_bos: Begin = False, parse_special: bool = False
     ) -> tuple[Int[Tensor, "batch pos"], Int[Tensor, "batch pos"]]:
         """The ids of several texts, padded on the right with id 0, and the mask that is 1 for real tokens.
 
@@ -170,7 +171,7 @@ class Tokenizer:
         """The text of token ids; bytes that are no whole character become U+FFFD."""
         return self._backend.decode(_ids(tokens), skip_special_tokens=False)
 
-    def to_str_tokens(self, text: str | TokenIds, prepend_bos: bool = False, parse_special: bool = False) -> list[str]:
+    def to_str_tokens(self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool = False) -> list[str]:
         """The text of each token of a text, or of each of the token ids.
 
         Raises:
@@ -188,7 +189,10 @@ class Tokenizer:
             InputError: the tokenizer has no chat template, or that refuses the conversation.
         """
         if self._chat_template is None:
-            raise InputError("This model's tokenizer has no chat template: it was not trained on conversations.")
+            raise InputError(
+                "This model's tokenizer has no chat template: it was not trained on conversations. Begin with its "
+                "beginning-of-sequence token, or with nothing."
+            )
         return self._chat_template.apply(messages, add_generation_prompt)
 
     def labels(self, tokens: TokenIds) -> list[str]:
@@ -201,13 +205,20 @@ class Tokenizer:
             return label(self.to_string(tokens).encode())
         return label(b"".join(map(self._bytes, _ids(tokens))))
 
-    def _encode(self, text: str, prepend_bos: bool, parse_special: bool) -> list[int]:
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether the model was trained on conversations, and its template lies beside the tokenizer."""
+        return self._chat_template is not None
+
+    def _encode(self, text: str, prepend_bos: Begin, parse_special: bool) -> list[int]:
+        if not isinstance(text, str):
+            raise InputError(f"One text is needed, not {type(text).__name__}; `to_batch` takes several.")
+        if prepend_bos == "chat":
+            return self._encode(self.apply_chat_template([{"role": "user", "content": text}]), False, True)
         around = prepend_bos and self.adds_special
         bos = [] if self.bos_token_id is None or around else [self.bos_token_id]
         if prepend_bos and not bos and not around:
             raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
-        if not isinstance(text, str):
-            raise InputError(f"One text is needed, not {type(text).__name__}; `to_batch` takes several.")
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:

@@ -1,5 +1,6 @@
 """A small random model as a folder, opened as the page opens it."""
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -36,6 +37,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A GPT-2 folder with random weights and the embedded model's tokenizer."""
     path = tmp_path_factory.mktemp("models") / "random"
     save_small(path)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def chat_folder(tmp_path_factory: pytest.TempPathFactory, folder: str) -> str:
+    """The same with a chat template, whose turns begin with the beginning-of-sequence token."""
+    path = tmp_path_factory.mktemp("models") / "chat"
+    shutil.copytree(folder, path)
+    template = "{{ bos_token }}user: {{ messages[0].content }}{{ bos_token }}assistant:"
+    (path / "chat_template.jinja").write_text(template)
     return str(path)
 
 

@@ -73,6 +73,27 @@ def test_a_newcomer_sees_the_first_example_on_the_servers_model(page: AppTest, f
     assert page.query_params == {"model": folder, "prompt": examples()[0].prompt}
 
 
+def test_a_chat_model_is_asked_in_its_template(page: AppTest, chat_folder: str, options: Options) -> None:
+    _open(page, model=chat_folder, prompt=PROMPT)
+    options.change(page, "bos", "chat template")
+    _press(page, "Run")
+    assert re.search(r"\d input tokens in the chat template", _texts(page))
+    assert page.query_params["bos"] == "chat"
+    options.change(page, "bos", "nothing")
+    _press(page, "Run")
+    assert "without BOS" in _texts(page)
+
+
+def test_a_model_without_a_chat_template_says_so(page: AppTest, folder: str, options: Options) -> None:
+    _open(page, model=folder, prompt=PROMPT, bos="chat")
+    assert "has no chat template" in page.text[0].value
+    options.change(page, "bos", "BOS token")
+    _press(page, "Run")
+    assert "input tokens with BOS" in _texts(page)
+    page.run()
+    assert options.drawn["bos"].kind == "switch"
+
+
 def test_a_url_opens_what_it_says(page: AppTest, folder: str) -> None:
     _open(page, model=folder, prompt=PROMPT, bos="0", heads="2.4 0.1", numbers="1")
     assert page.text_area[0].value == PROMPT

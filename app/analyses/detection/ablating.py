@@ -16,6 +16,7 @@ from headlight.model.analysis.detectors import Estimate, Kind
 from headlight.model.edits import Head
 from headlight.model.roles import ablating
 from headlight.model.roles.ablating import ABLATIONS, Effects, Losses, verdict
+from headlight.model.text.chat import Begin
 
 AT_ONCE = 8  # heads that are ablated side by side
 
@@ -77,7 +78,7 @@ def every_effect(effects: Mapping[Head, Effects], shape: tuple[int, int]) -> Est
     return Estimate(mean, low, high, count)
 
 
-def supported_labels(model_name: str, bos: bool, drawn: Repeats) -> dict[Head, tuple[Kind, ...]]:
+def supported_labels(model_name: str, bos: Begin, drawn: Repeats) -> dict[Head, tuple[Kind, ...]]:
     """The labels on random repeats, as far as they are known: none that an ablation was measured not to support."""
     sequences = repeats(model_name, bos, drawn)
     found = detected(sequences)

@@ -11,6 +11,7 @@ from headlight.model import Transformer
 from headlight.model.edits import Edit
 from headlight.model.roles import sequences
 from headlight.model.roles.sequences import Sequence
+from headlight.model.text.chat import Begin
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Input:
     """A sequence by name: a prompt, or else one of the seeded random repeats; and the edits of the run over it."""
 
     model: str
-    bos: bool
+    bos: Begin
     prompt: str | None = None
     seed: int = 0
     number: int = 0
@@ -35,17 +36,17 @@ class Input:
     edits: tuple[Edit, ...] = ()
 
 
-def repeats(model_name: str, bos: bool, drawn: Repeats, edits: tuple[Edit, ...] = ()) -> tuple[Input, ...]:
+def repeats(model_name: str, bos: Begin, drawn: Repeats, edits: tuple[Edit, ...] = ()) -> tuple[Input, ...]:
     """The names of the seeded random sequences."""
     return tuple(Input(model_name, bos, None, drawn.seed, number, drawn.half, edits) for number in range(drawn.count))
 
 
-def half_of(model: Transformer, bos: bool, half: int) -> int:
+def half_of(model: Transformer, bos: Begin, half: int) -> int:
     """How many tokens come twice: 0 where the context or the vocabulary is too small for random repeats."""
     return sequences.half_of(model, bos, half, runs.HOST)
 
 
-def most_half(model: Transformer, bos: bool) -> int:
+def most_half(model: Transformer, bos: Begin) -> int:
     """How many different tokens the context holds twice."""
     return sequences.most_half(model, bos, runs.HOST)
 

@@ -62,6 +62,7 @@ class NavBar {
     for (const way of ways) {
       this.folded = way === ways.at(-1);
       this.nav.classList.toggle("folded", this.folded);
+      this.nav.classList.toggle("tight", way !== ways[0]);
       this.slugs.clear();
       this.nav.replaceChildren(...way());
       if (this.nav.scrollWidth <= width) break;

@@ -10,6 +10,7 @@ from headlight.model.comparison import Comparison
 from headlight.model.edits import Edit
 from headlight.model.patching.patchscope import Scope, patchscopes, scope_key
 from headlight.model.run import Run
+from headlight.model.text.chat import Begin
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Asked:
 
     model: str
     prompt: str
-    bos: bool
+    bos: Begin
     edits: tuple[Edit, ...]
     position: int
     scope: Scope

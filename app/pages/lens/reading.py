@@ -16,6 +16,7 @@ from headlight.model.edits import Edit
 from headlight.model.explain import lens as explained
 from headlight.model.lenses.lens import Lens
 from headlight.model.run import Run
+from headlight.model.text.chat import Begin
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Part:
 
     model: str
     prompt: str
-    bos: bool
+    bos: Begin
     edits: tuple[Edit, ...]
     begin: int
     by: Lens

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from headlight.app.runs import jobs, runs
 from headlight.app.runs.jobs import Jobs
+from headlight.model.text.chat import Begin
 
-Inputs = tuple[str, str, bool]
+Inputs = tuple[str, str, Begin]
 """A model's name, a prompt, and whether it begins with a BOS token: what `runs.head_statistics` takes."""
 
 

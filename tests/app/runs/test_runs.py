@@ -138,6 +138,15 @@ def test_what_was_fed_is_what_was_typed(folder: str) -> None:
     assert with_bos.tokens.tolist() == [made.tokenizer.bos_token_id, *made.tokens.tolist()]
 
 
+def test_a_prompt_is_what_a_user_says_to_a_chat_model(chat_folder: str) -> None:
+    made = runs.run(chat_folder, PROMPT, "chat")
+    plain = runs.run(chat_folder, f"user: {PROMPT}", True).tokens.tolist()
+    end = runs.run(chat_folder, "assistant:", True).tokens.tolist()
+    assert made.tokens.tolist() == plain + end
+    assert made.bos == "chat"
+    assert made is not runs.run(chat_folder, PROMPT, True)
+
+
 @pytest.mark.parametrize(("prompt", "said"), [("", "empty"), ("  ", "2 spaces"), ("one " * 100, "holds 100")])
 def test_a_prompt_that_does_not_fit_is_refused(folder: str, prompt: str, said: str) -> None:
     with pytest.raises(InputError, match=said):

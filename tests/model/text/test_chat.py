@@ -40,6 +40,15 @@ def test_a_conversation_is_written_as_transformers_writes_it(folder: Path, promp
     assert ours.to_tokens(text, parse_special=True)[0].tolist() == ids
 
 
+def test_a_text_is_what_a_user_says(folder: Path) -> None:
+    ours, theirs = Tokenizer.from_folder(folder), PreTrainedTokenizerFast.from_pretrained(folder)
+    assert ours.has_chat_template
+    for text in ("the cat", "", "a </s> b"):
+        turn = [{"role": "user", "content": text}]
+        expected = theirs.apply_chat_template(turn, add_generation_prompt=True, return_dict=False)
+        assert ours.to_tokens(text, prepend_bos="chat")[0].tolist() == expected
+
+
 def test_what_the_template_refuses_is_said(folder: Path) -> None:
     with pytest.raises(InputError, match=r"does not take this conversation \(no system"):
         Tokenizer.from_folder(folder).apply_chat_template([{"role": "system", "content": "x"}])
@@ -56,3 +65,5 @@ def test_where_there_is_no_template_that_is_said(tmp_path: Path) -> None:
     write(tmp_path, sentence_piece())
     with pytest.raises(InputError, match="has no chat template"):
         Tokenizer.from_folder(tmp_path).apply_chat_template(MESSAGES)
+    with pytest.raises(InputError, match=r"has no chat template.*Begin with"):
+        Tokenizer.from_folder(tmp_path).to_tokens("the", prepend_bos="chat")
