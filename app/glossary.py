@@ -522,6 +522,10 @@ TERMS = {
         "One that comes with the model, or the folder or hub name of another: SAELens's, Gemma Scope's, "
         "circuit-tracer's."
     ),
+    "features_by": (
+        "By the largest activation in the prompt; or by what a feature, where it is active at the token, adds directly "
+        "to the logit of the target less that of the distractor, which are chosen on Why."
+    ),
     "features_layer": "Which of the dictionaries that were opened together is shown, by the activation that it reads.",
     "features_token": "The token that the tables of the chosen feature are about.",
     "feature": (

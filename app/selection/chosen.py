@@ -25,6 +25,7 @@ Sort = Literal[
     "largest_write",
     "divergence",
 ]
+FeaturesBy = Literal["activation", "effect"]
 FINDER_COUNTS = 2, 100  # random repeats: an interval needs two
 FINDER_HALVES = 4, 500  # tokens that come twice in one of them
 
@@ -46,7 +47,8 @@ class Selection:
     `branch_b` are looked at. `pair_align` lays their tokens side by side.
 
     `dictionary` is what features are named by; where it is empty, the first that comes with A's model. `feature` is
-    (layer, feature) of it, `neuron` (layer, neuron) one of the model's own.
+    (layer, feature) of it, `neuron` (layer, neuron) one of the model's own. Features are listed
+    `features_by` how active they are, or by what they do to the prediction.
 
     Heads are labelled by what they do on `finder_count` random repeats of `finder_half` tokens drawn from
     `finder_seed`. What they do over a corpus is read from `scan`; where it is empty, from the first that is of A's
@@ -90,6 +92,7 @@ class Selection:
     scan: str = ""
     dictionary: str = ""
     feature: tuple[int, int] | None = None
+    features_by: FeaturesBy = "activation"
     neuron: tuple[int, int] | None = None
     choices: frozenset[PageChoices] = frozenset()
 

@@ -63,15 +63,6 @@ def composition(earlier: Product, later: Product) -> Float[Tensor, "*head"]:
     return (_norm(first @ between @ last) / sizes).float()
 
 
-def direction_composition(direction: Float[Tensor, " d_model"], later: Product) -> Float[Tensor, "*head"]:
-    """The same for a single direction that is written, such as a feature's: ‖d later‖ / (‖d‖ ‖later‖)."""
-    d, reads, writes = direction.double(), later.reads.double(), later.writes.double()
-    inner = writes @ writes.mT
-    sizes = (reads.mT @ reads * inner).sum((-2, -1)).clamp_min(0).sqrt() * d.norm()
-    read = d @ reads
-    return (torch.einsum("...a,...ab,...b->...", read, inner, read).clamp_min(0).sqrt() / sizes).float()
-
-
 def size(product: Product) -> Float[Tensor, "*head"]:
     """‖reads writes‖ in the Frobenius norm, by the factors' products with themselves, which are as small as a head."""
     reads, writes = product.reads.double(), product.writes.double()

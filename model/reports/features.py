@@ -1,6 +1,7 @@
 """What a dictionary finds in a prompt: the active features, what it misses, and one feature in full."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -8,8 +9,11 @@ from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
 from headlight.model.dictionaries.dictionary import Dictionaries
 from headlight.model.edits import head_name
+from headlight.model.explain.carried import Carried, carried
 from headlight.model.explain.dictionaries import Read, in_place, read_features
 from headlight.model.explain.feature import made_by, nearest, read_by, tokens_of
+from headlight.model.explain.logits import Question
+from headlight.model.explain.parts import Part
 from headlight.model.linear import no_reading, no_split
 from headlight.model.reports.tables import Cell, Tables, columns, finite, number
 from headlight.model.reports.tables import tokens_of as tokens_shown
@@ -21,16 +25,35 @@ MISSED = "share of the length that the dictionary misses"
 Row = tuple[Cell, ...]
 
 
-def feature_tables(
-    shown: Comparison, opened: Dictionaries, layer: int, feature: int | None = None, place: int | None = None
-) -> Tables:
-    """The strongest features of a layer's dictionary, what it misses, and one feature: who made it and what it does.
+@dataclass(frozen=True)
+class Order:
+    """By what features are listed: how active they are or, where there are tokens (ids), their effect at the place.
 
-    The place is by default the last that all runs have, the feature the most active one there.
+    The effect is the direct one on the logit of the target less that of the distractor.
     """
-    place = shown.default_place if place is None else place
-    feature = default_feature(shown, opened, layer, place) if feature is None else feature
-    listed = strongest(shown, opened, layer, feature)
+
+    place: int
+    target: int | None = None
+    distractor: int | None = None
+
+    def question(self, position: int) -> Question | None:
+        """What is asked of a run; None where features are listed by how active they are."""
+        if self.target is None or self.distractor is None:
+            return None
+        return Question(self.target, self.distractor, position)
+
+
+def feature_tables(
+    shown: Comparison, opened: Dictionaries, layer: int, feature: int | None = None, order: Order | None = None
+) -> Tables:
+    """The first features of a layer's dictionary, what it misses, and one feature: who made it and what it does.
+
+    The place is by default the last that all runs have, the feature the first there.
+    """
+    order = Order(shown.default_place) if order is None else order
+    place = order.place
+    feature = default_feature(shown, opened, layer, order) if feature is None else feature
+    listed = first_features(shown, opened, layer, feature, order)
     return {
         "tokens": tokens_shown(shown),
         "dictionary": columns(["run", "quantity", "unit", "value"], [*_told(shown, opened, layer)]),
@@ -42,29 +65,60 @@ def feature_tables(
             [*_promoted(shown, opened, layer, feature, place)],
         ),
         "nearest": columns(["rank", "feature", "cosine"], [*_nearest(opened, layer, feature)]),
+        "carried": columns(["run", "carries", "logits"], [*_carried(shown, opened, layer, order)]),
         "read by": columns(["run", "head", "query", "key", "value"], [*_readers(shown, opened, layer, feature)]),
     }
 
 
-def default_feature(shown: Comparison, opened: Dictionaries, layer: int, place: int) -> int:
-    """The most active feature at a place, in the first run that has one there; or of any place, or the first."""
+def default_feature(shown: Comparison, opened: Dictionaries, layer: int, order: Order) -> int:
+    """The first feature at a place, in the first run that has one there; or of any place, or feature 0."""
     for run in shown.runs:
-        read, position = read_features(run, opened, layer), shown.positions(run)[place]
-        found = ([] if position is None else read.strongest(1, position)) or read.strongest(1)
-        if found:
+        read, position = read_features(run, opened, layer), shown.positions(run)[order.place]
+        carried = None if position is None else carried_by(run, opened, layer, order.question(position))
+        here = [] if position is None else read.strongest(1, position)
+        if found := (carried.strongest(1) if carried else []) or here or read.strongest(1):
             return found[0]
     return 0
 
 
-def strongest(shown: Comparison, opened: Dictionaries, layer: int, feature: int) -> list[int]:
-    """The features that are most active in any run, the most active first, and a chosen one if it is not among them."""
+def first_features(shown: Comparison, opened: Dictionaries, layer: int, feature: int, order: Order) -> list[int]:
+    """The features that come first in any run, and a chosen one if it is not among them."""
     most: dict[int, float] = {}
+    count = MOST_FEATURES[len(shown.runs)]
     for run in shown.runs:
-        read = read_features(run, opened, layer)
-        for each in read.strongest(MOST_FEATURES[len(shown.runs)]):
-            most[each] = max(most.get(each, 0.0), float(read.of(each).values.max()))
-    found = sorted(most, key=lambda each: -most[each])[: MOST_FEATURES[len(shown.runs)]]
+        for each, size in _sizes(shown, run, opened, layer, order, count):
+            most[each] = max(most.get(each, 0.0), size)
+    found = sorted(most, key=lambda each: -most[each])[:count]
     return found if feature in found else [*found, feature]
+
+
+def _sizes(
+    shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: Order, count: int
+) -> Iterator[tuple[int, float]]:
+    """A run's first features with what they are listed by."""
+    read, position = read_features(run, opened, layer), shown.positions(run)[order.place]
+    carried = None if position is None else carried_by(run, opened, layer, order.question(position))
+    if carried is None:
+        yield from ((each, float(read.of(each).values.max())) for each in read.strongest(count))
+        return
+    sizes = {part.feature: abs(value) for part, value in _effects(carried)}
+    yield from ((each, sizes[each]) for each in carried.strongest(count))
+
+
+def carried_by(run: Run, opened: Dictionaries, layer: int, question: Question | None) -> Carried | None:
+    """What features add to the prediction that is asked for; None where none is, or where there are no such sums."""
+    return None if question is None or no_reading(run.model) else carried(run, opened[layer], question)
+
+
+def _effects(found: Carried) -> Iterator[tuple[Part, float]]:
+    yield from zip(found.parts, found.values.values.tolist(), strict=True)
+
+
+def _carried(shown: Comparison, opened: Dictionaries, layer: int, order: Order) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        position = shown.positions(run)[order.place]
+        found = None if position is None else carried_by(run, opened, layer, order.question(position))
+        yield from ((side, part.name, value) for part, value in (_effects(found) if found else ()))
 
 
 def activations(shown: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]) -> dict[str, Measure]:

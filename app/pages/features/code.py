@@ -16,8 +16,9 @@ def script(shown: Comparison, chosen: Selection) -> str:
         **imports_of(shown),
         "headlight.model.dictionaries.opening": {"open_dictionary"},
         "headlight.model.reports": {"feature_tables", "print_tables"},
+        "headlight.model.reports.features": {"Order"},
     }
-    chosen_here = {"layer": found.layer, "feature": found.feature, "place": found.place}
+    chosen_here = {"layer": found.layer, "feature": found.feature, "order": found.order}
     options = {name: repr(value) for name, value in chosen_here.items()}
     made = [*runs_made(shown, chosen.align), f"opened = {opening(found.name)}"]
     return written(PURPOSE, imports, [*made, f"print_tables({call('feature_tables', 'shown', 'opened', **options)})"])

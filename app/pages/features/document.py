@@ -19,7 +19,7 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     found = find(shown, chosen)
     assert found is not None  # without a dictionary nothing is offered
     sides, of = maps.active(found), (shown, found.opened, found.layer)
-    tables = feature_tables(*of, found.feature, found.place)
+    tables = feature_tables(*of, found.feature, found.order)
     strip = {side: values[0] for side, values in by_side(activations(*of, [found.feature])).items()}
     title = f"Feature {found.feature}"
     with recorded() as mounted:

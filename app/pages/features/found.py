@@ -3,24 +3,30 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from headlight.app.parts.pair import place_of
+from headlight.app.parts import needs
+from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.dictionaries.dictionary import Dictionaries, Dictionary
-from headlight.model.reports.features import default_feature, strongest
+from headlight.model.reports.features import Order, default_feature, first_features
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The dictionaries of a name, the layer whose one is shown, and the feature and place that are looked at."""
+    """The dictionaries of a name, the layer whose one is shown, the feature looked at, and how all are listed."""
 
     shown: Comparison
     name: str
     opened: Dictionaries
     layer: int
     feature: int
-    place: int
+    order: Order
+
+    @property
+    def place(self) -> int:
+        """The place that is looked at."""
+        return self.order.place
 
     @property
     def dictionary(self) -> Dictionary:
@@ -30,7 +36,7 @@ class Found:
     @cached_property
     def listed(self) -> list[int]:
         """The features that are listed, the chosen one among them."""
-        return strongest(self.shown, self.opened, self.layer, self.feature)
+        return first_features(self.shown, self.opened, self.layer, self.feature, self.order)
 
     @property
     def told(self) -> str:
@@ -51,9 +57,18 @@ def find(shown: Comparison, chosen: Selection) -> Found | None:
         return None
     for run in shown.runs:
         opened = dictionaries.fitting(name, run.cfg)
-    layer, feature = chosen.feature or (next(iter(opened)), None)
-    layer = layer if layer in opened else next(iter(opened))
-    place = place_of(shown, chosen)
+    layer, feature = chosen.feature or (max(opened), None)
+    layer = layer if layer in opened else max(opened)
+    order = _order(shown, chosen)
     if feature is None or feature >= opened[layer].n_features:
-        feature = default_feature(shown, opened, layer, place)
-    return Found(shown, name, opened, layer, feature, place)
+        feature = default_feature(shown, opened, layer, order)
+    return Found(shown, name, opened, layer, feature, order)
+
+
+def _order(shown: Comparison, chosen: Selection) -> Order:
+    """By what features are listed; by how active they are where the model's logits are no sums."""
+    place = place_of(shown, chosen)
+    if chosen.features_by == "activation" or needs.sums(shown):
+        return Order(place)
+    pair = pair_of(shown, chosen)
+    return Order(place, pair.target, pair.distractor)

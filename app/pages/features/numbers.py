@@ -23,6 +23,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "features of the arrays": found.listed,
         "feature": found.feature,
         "looked at place": found.place,
+        "listed by": chosen.features_by,
     }
-    tables = feature_tables(*of, found.feature, found.place)
+    tables = feature_tables(*of, found.feature, found.order)
     return Data("features", shows, tables, arrays)

@@ -3,18 +3,20 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Listed, MapCell, Option, Suggested, chosen_cell
+from headlight.app.components import Choice, Listed, MapCell, Option, Suggested, chosen_cell
 from headlight.app.frame import notices
 from headlight.app.pages.features import maps, one
 from headlight.app.pages.features.found import Found, find
-from headlight.app.parts import options, tables
+from headlight.app.parts import needs, options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import dictionaries, models
+from headlight.app.selection.chosen import FeaturesBy
 from headlight.app.server import boundary
 from headlight.model.comparison import Comparison
-from headlight.model.reports.features import feature_tables, summary
+from headlight.model.reports.features import carried_by, feature_tables, summary
 
+MOST_CARRIED = 5
 COMMAND = "make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_pre"
 HOW = (
     "No dictionary comes with this model. A dictionary is a sparse autoencoder or a transcoder, trained on one of the "
@@ -50,10 +52,11 @@ def is_open() -> bool:
 def _draw(found: Found) -> None:
     st.caption(found.told)
     with st.container(key="headlight-said-dictionary"):
-        for line in worth(found):
+        for line in (*worth(found), *carries(found)):
             st.text(line)
     if selection.current().table:
-        for name, table in feature_tables(found.shown, found.opened, found.layer, found.feature, found.place).items():
+        of = found.shown, found.opened, found.layer, found.feature, found.order
+        for name, table in feature_tables(*of).items():
             st.caption(name.capitalize())
             tables.draw({column: list(cells) for column, cells in table.items()}, f"Features: {name}")
         return
@@ -75,6 +78,26 @@ def worth(found: Found) -> list[str]:
             f"KL {number(value['KL with the dictionary in place'])} nats",
         ]
         lines.append(f"{'' if found.shown.b is None else f'{side}: '}{'; '.join(parts)}".replace("-", "−"))
+    return lines
+
+
+def carries(found: Found) -> list[str]:
+    """What of the prediction each run's first features carry, with what all of them, bias and error come to."""
+    lines, order = [], found.order
+    for side, run in found.shown.sides.items():
+        position = found.shown.positions(run)[order.place]
+        question = None if position is None else order.question(position)
+        its = carried_by(run, found.opened, found.layer, question)
+        if its is None or question is None:
+            continue
+        parts = sorted(zip(its.parts, its.values.values.tolist(), strict=True), key=lambda each: -abs(each[1]))
+        first = [f"{part.name} {value:+.3f}" for part, value in parts[:MOST_CARRIED]]
+        rest = f"; the other {len(parts) - MOST_CARRIED} {sum(value for _, value in parts[MOST_CARRIED:]):+.3f}"
+        pair = run.tokenizer.labels([question.target, question.distractor])
+        all_of_it = "all that this stream adds" if its.whole else "what the features add"
+        told = f"{', '.join(first)}{rest if len(parts) > MOST_CARRIED else ''}: together {all_of_it}"
+        total = f"{float(its.values.values.sum()):+.3f} logits to “{pair[0]}” − “{pair[1]}”"
+        lines.append(f"{'' if found.shown.b is None else f'{side}: '}{told}, {total}".replace("-", "−"))
     return lines
 
 
@@ -105,7 +128,7 @@ def _maps(found: Found) -> None:
 def _options(shown: Comparison, found: Found | None = None) -> None:
     row: list[Option | None] = [_dictionary(shown)]
     if found is not None:
-        row += [_layer(found), _place(found)]
+        row += [_layer(found), _place(found), _by(found)]
     options.row(*row, options.as_tables())
 
 
@@ -134,6 +157,25 @@ def _layer(found: Found) -> Option | None:
         selection.choose(feature=(layer, strongest.feature if strongest else 0))
 
     return options.tie(Listed, "features_layer", "Layer", found.layer, change, options=named, width=200)
+
+
+def _by(found: Found) -> Option | None:
+    """By what features are listed, where the model's logits are sums; the first one there is then the chosen one."""
+    if needs.sums(found.shown):
+        return None
+    ways = {"activation": "activation", "effect": "effect on the prediction"}
+
+    def change(by: FeaturesBy) -> None:
+        listed = find(found.shown, selection.current().updated(feature=_none_of(found), features_by=by))
+        selection.choose(features_by=by, feature=(found.layer, listed.feature if listed else 0))
+
+    value = selection.current().features_by
+    return options.tie(Choice, "features_by", "List by", value, change, options=ways)
+
+
+def _none_of(found: Found) -> tuple[int, int]:
+    """A feature that the dictionary does not have, for which its first one stands."""
+    return found.layer, found.dictionary.n_features
 
 
 def _place(found: Found) -> Option:

@@ -8,12 +8,15 @@ import torch
 from torch.nn import functional as F
 
 from headlight.model import Transformer, run_prompt
-from headlight.model.analysis import composition
+from headlight.model.analysis import attribution, composition
 from headlight.model.analysis.composition import Product
 from headlight.model.dictionaries import Dictionaries
 from headlight.model.dictionaries.opening import open_dictionary
 from headlight.model.edits import AblateHeads
-from headlight.model.explain import dictionaries, feature
+from headlight.model.explain import dictionaries, feature, features
+from headlight.model.explain.carried import carried
+from headlight.model.explain.logits import Question, logit_attribution, read_of
+from headlight.model.explain.parts import logits_at, stream_at
 from headlight.model.linear import norm_before
 from headlight.model.run import Run
 from tests.saved_dictionary import save_dictionary
@@ -134,3 +137,31 @@ def test_heads_read_a_direction_as_they_read_a_head_that_writes_it_alone(run: Ru
     torch.testing.assert_close(found["query"].values[2, 1], alone.detach(), **CLOSE)
     assert found["value"].values[0].isnan().all()
     assert not found["value"].values[1:].isnan().any()
+
+
+def test_what_features_of_the_last_stream_carry_adds_up_to_the_difference(run: Run, tmp_path: Path) -> None:
+    dictionary = open_dictionary(save_dictionary(tmp_path / "d", "blocks.2.hook_resid_post", 20))[2]
+    question = Question(7, 300, 4)
+    found = carried(run, dictionary, question)
+    assert found is not None
+    assert found.whole
+    effects = logit_attribution(run, question)
+    constants = effects.values.values[-2:].sum()  # the final norm's bias, and the unembedding's
+    logits = logits_at(run, 4)
+    torch.testing.assert_close(found.values.values.sum() + constants, (logits[7] - logits[300]).double(), **CLOSE)
+    largest = found.values.values[: len(found.parts) - 2].abs().argmax()
+    assert found.strongest(1) == [found.parts[int(largest)].feature]
+
+
+def test_what_features_of_heads_carry_is_what_their_rows_do(run: Run, tmp_path: Path) -> None:
+    dictionary = open_dictionary(save_dictionary(tmp_path / "d", "blocks.1.attn.hook_z", 24))[1]
+    found = carried(run, dictionary, Question(7, 300, 4))
+    assert found is not None
+    assert not found.whole
+    first, acts = found.parts[0].feature, features.active(run, dictionary)[4]
+    assert first is not None
+    read = read_of(run, Question(7, 300, 4))
+    z = dictionary.decoder_rows([first])[0].reshape(4, 6)
+    row = torch.einsum("hd,hdm->m", z, run.model.block(1).attn.W_O) * acts[first]
+    expected = attribution.direct_effects(row.detach()[None], stream_at(run, 4), read.norm, read.direction).values[0]
+    torch.testing.assert_close(found.values.values[0], expected, **CLOSE)

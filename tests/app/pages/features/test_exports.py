@@ -24,6 +24,7 @@ from tests.tiny import KINDS, SIZES, save_tiny
 CASES: list[dict[str, object]] = [
     {"dictionary": "sae", "feature": (1, 7), "position": 5},
     {"dictionary": "transcoders", "feature": (2, 3), "prompt_b": OTHER},
+    {"dictionary": "sae", "feature": (1, 7), "features_by": "effect", "target": "one", "distractor": " two"},
     {"dictionary": "sae", "edits": (EditFeature("sae", HOOK, 7, "clamp", 3.0), EditFeature("sae", HOOK, 9))},
 ]
 
@@ -37,7 +38,7 @@ def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: 
 
 
 def test_a_script_of_another_page_makes_the_edits_of_features(folder: str, saved: Path) -> None:
-    fields = CASES[2]
+    fields = CASES[-1]
     selection = chosen(folder, **fields)
     script = RESIDUAL.script(shown.of(selection), selection)
     assert "dictionaries={'sae': open_dictionary(" in script
