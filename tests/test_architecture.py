@@ -100,6 +100,7 @@ THIRD_PARTY = {
     "model": {"torch", "einops", "jaxtyping"},
     "model.analysis": {"torch", "einops", "jaxtyping", "rapidfuzz"},
     "model.devices": {"accelerate lazily"},
+    "model.dictionaries": {"torch", "jaxtyping", "numpy", "huggingface_hub lazily", "yaml lazily"},
     "model.roles": {"torch", "jaxtyping", "numpy"},
     "model.corpus": {"torch", "jaxtyping", "numpy", "safetensors", "pyarrow lazily", "datasets lazily", "ray lazily"},
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},

@@ -37,11 +37,38 @@ class Gates:
 
 
 @dataclass(frozen=True, eq=False)
+class Reading:
+    """What stands between an activation of the model and the encoder: its mean off, times a gain, plus a shift.
+
+    Of a dictionary that was trained on centred streams it is the centring, of one that reads what an MLP reads the
+    gain and bias of the norm before it.
+    """
+
+    centred: bool = False
+    gain: Float[Tensor, " d_in"] | None = None
+    shift: Float[Tensor, " d_in"] | None = None
+
+    def of(self, x: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at d_in"]:
+        """What the encoder reads of an activation."""
+        x = self.linear(x)
+        return x if self.shift is None else x + self.shift
+
+    def linear(self, x: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at d_in"]:
+        """The same without the shift; it is its own transpose, so that it brings an encoder's row back as well."""
+        if self.gain is not None:
+            return x * self.gain
+        return x - x.mean(-1, keepdim=True) if self.centred else x
+
+
+AS_IT_IS = Reading()
+
+
+@dataclass(frozen=True, eq=False)
 class Origin:
     """What a file says of where its dictionary comes from; what it does not say is empty.
 
     `centred` is whether the model's writing weights were centred, so that what was read had a mean of 0; `folded`
-    whether its norms' gains and biases were folded into the weights behind them.
+    whether values' biases were folded into the output's, which changes what heads mix.
     """
 
     model: str = ""
@@ -56,7 +83,7 @@ class Dictionary:
     Its weights are views of the mapped file, in which only the rows that are asked for are read; everything is computed
     in float32. `threshold` is what a feature has to exceed (jumprelu, batchtopk), `k` how many at most are active
     (topk). With `b_dec_from_input` the decoder's bias is taken off what is read. `skip` is a linear map past the
-    features, from what is read to the first output.
+    features, from what is read to the first output. `reading` is what comes before all that.
 
     Source: Bricken et al. 2023, "Towards Monosemanticity" (standard); Gao et al. 2024, arXiv 2406.04093 (topk);
     Bussmann et al. 2024, arXiv 2412.06410 (batchtopk); Rajamanoharan et al. 2024, arXiv 2404.16014 (gated) and
@@ -74,6 +101,7 @@ class Dictionary:
     k: int | None = None
     gates: Gates | None = None
     skip: Float[Tensor, "d_in d_out"] | None = None
+    reading: Reading = AS_IT_IS
     b_dec_from_input: bool = False
     origin: Origin = Origin()
 
@@ -105,8 +133,8 @@ class Dictionary:
 
     def encode(self, x: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at feature"]:
         """How active each feature is in an activation; 0 where it is not."""
-        x = x.float()
-        read = x - widened(self.b_dec()) if self.b_dec_from_input else x
+        read = self.reading.of(x.float())
+        read = read - self.b_dec() if self.b_dec_from_input else read
         chunks = (slice(start, start + CHUNK) for start in range(0, self.n_features, CHUNK))
         acts = torch.cat([self._encoded(read, chunk) for chunk in chunks], dim=-1)
         return acts if self.k is None else _top(acts, self.k)
@@ -128,22 +156,26 @@ class Dictionary:
         Of a cross-layer transcoder it is what this layer's features write to one of its outputs.
         """
         active = acts.reshape(-1, self.n_features).any(0).nonzero().flatten()
-        written = acts[..., active].float() @ self.decoder_rows(active.tolist(), out) + widened(self.b_dec(out))
+        written = acts[..., active].float() @ self.decoder_rows(active.tolist(), out) + self.b_dec(out)
         if self.skip is None or out != 0:
             return written
         if x is None:
             raise ValueError(f"{self.name} has a skip connection: decode has to be given what was read, as x.")
-        return written + x.float() @ widened(self.skip)
+        return written + self.reading.of(x.float()) @ widened(self.skip)
 
     def encoder_rows(self, features: Sequence[int]) -> Float[Tensor, "some d_in"]:
         """What features read: an active one's activation is its row times what is read, and its offset."""
+        return self.reading.linear(self._rows(features))
+
+    def _rows(self, features: Sequence[int]) -> Float[Tensor, "some d_in"]:
         rows = widened(self.W_enc[:, list(features)]).T
         return rows if self.gates is None else rows * widened(self.gates.r_mag[list(features)]).exp()[:, None]
 
     def offsets(self, features: Sequence[int]) -> Float[Tensor, " some"]:
-        """The constant part of features' activations: their encoder's bias, and what it reads of the decoder's."""
-        biases = widened(self.b_enc[list(features)])
-        return biases - self.encoder_rows(features) @ widened(self.b_dec()) if self.b_dec_from_input else biases
+        """The constant part of features' activations: their encoder's bias, and what it reads of other biases."""
+        read = torch.zeros(self.d_in) if self.reading.shift is None else self.reading.shift
+        read = read - self.b_dec() if self.b_dec_from_input else read
+        return widened(self.b_enc[list(features)]) + self._rows(features) @ read
 
     def decoder_rows(self, features: Sequence[int], out: int = 0) -> Float[Tensor, "some d_out"]:
         """What features write at an activation of 1."""

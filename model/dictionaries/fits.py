@@ -5,6 +5,7 @@ from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.errors import CheckpointError, nearest
 
 STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")
+BEHIND_NORM = "mlp.hook_in"  # SAELens's and circuit-tracer's name of what the MLP itself reads
 WIDE = ("hook_embed", "hook_pos_embed", "hook_attn_out", "hook_mlp_out", "ln1.hook_normalized", "ln2.hook_normalized")
 
 
@@ -15,24 +16,36 @@ def check_fits(dictionary: Dictionary, cfg: TransformerConfig) -> None:
         CheckpointError: it says what does not fit, and what would.
     """
     widths = _widths(cfg)
-    for hook, width in [(dictionary.hook_in, dictionary.d_in)] + [
-        (output.hook, output.W_dec.shape[1]) for output in dictionary.outputs
-    ]:
-        if hook not in widths:
-            raise CheckpointError(
-                f"{dictionary.name} is of {hook}, which this model of {cfg.n_layers} layers does not have as "
-                f"something that a dictionary can be of.{nearest(hook, widths)}"
-            )
+    of_outputs = [(output.hook, output.W_dec.shape[1]) for output in dictionary.outputs]
+    for hook, width in [(dictionary.hook_in, dictionary.d_in), *of_outputs]:
+        _check_hook(dictionary, hook, widths, cfg)
         if width != widths[hook]:
             raise CheckpointError(
                 f"{dictionary.name} is {width} wide at {hook}; this model is {widths[hook]} wide there. It belongs to "
                 f"{dictionary.origin.model or 'another model'}."
             )
-    if dictionary.origin.centred or dictionary.origin.folded:
+    if dictionary.origin.folded and dictionary.hook_in.endswith("hook_z"):
         raise CheckpointError(
-            f"{dictionary.name} was trained on weights that TransformerLens had processed "
-            f"({'centred' if dictionary.origin.centred else 'with norms folded in'}); here they are as they are in the "
-            "checkpoint."
+            f"{dictionary.name} was trained on a model whose values' biases had been folded into its output's, so that "
+            "its heads mixed other values than here. Take one that was trained on weights as they are."
+        )
+    if dictionary.reading.centred and cfg.normalization_type not in ("LN", "LNPre"):
+        raise CheckpointError(
+            f"{dictionary.name} was trained on streams with a mean of 0; this model's norms do not take off the mean, "
+            "so that its streams could not be centred."
+        )
+
+
+def _check_hook(dictionary: Dictionary, hook: str, widths: dict[str, int], cfg: TransformerConfig) -> None:
+    if hook not in widths and hook.endswith(BEHIND_NORM):
+        raise CheckpointError(
+            f"{dictionary.name} reads {hook}, which is behind the gain of the norm before the MLP. Bring that gain "
+            "into its encoder first: model.dictionaries.norms.before_gain(dictionary, model)."
+        )
+    if hook not in widths:
+        raise CheckpointError(
+            f"{dictionary.name} is of {hook}, which this model of {cfg.n_layers} layers does not have as something "
+            f"that a dictionary can be of.{nearest(hook, widths)}"
         )
 
 

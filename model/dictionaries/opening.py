@@ -1,14 +1,19 @@
-"""Opening dictionaries: a folder of one or of several, or those that come with the project."""
+"""Opening dictionaries: a folder of one or of several, those that come with the project, or a name on the hub."""
 
 import os
 from pathlib import Path
 
-from headlight.model.dictionaries import sae_lens
+from headlight.model.dictionaries import circuit_tracer, gemma_scope, hub, sae_lens
 from headlight.model.dictionaries.dictionary import Dictionaries, Dictionary
 from headlight.model.errors import CheckpointError
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "dictionaries"
 MOST = 512  # folders of dictionaries in a folder
+KINDS = (
+    f"SAELens's ({sae_lens.CONFIG} and {sae_lens.WEIGHTS}), Gemma Scope's ({gemma_scope.PARAMS}, or "
+    f"{gemma_scope.CONFIG} and {gemma_scope.SECOND_PARAMS}) or circuit-tracer's ({circuit_tracer.CONFIG} beside "
+    "layer_0.safetensors, or beside W_enc_0.safetensors and W_dec_0.safetensors)"
+)
 
 
 def shipped(model_name: str) -> tuple[Path, ...]:
@@ -25,27 +30,49 @@ def shipped_dictionaries() -> dict[str, Path]:
 
 def is_dictionary(folder: Path) -> bool:
     """Whether a folder looks like a dictionary's, or one of several."""
-    return any(map(sae_lens.recognises, (folder, *(path for path in sorted(folder.glob("*"))[:MOST] if path.is_dir()))))
+    return any(map(_is_one, (folder, *_folders_in(folder))))
+
+
+def _is_one(folder: Path) -> bool:
+    return any(kind.recognises(folder) for kind in (sae_lens, gemma_scope, circuit_tracer))
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*"))[:MOST] if path.is_dir()]
 
 
 def open_dictionary(name: str | Path) -> Dictionaries:
-    """The dictionaries of a shipped name, or in a folder: its own, or those of the folders in it, one for each layer.
+    """The dictionaries of a shipped name, in a folder (its own, or those of the folders in it), or of a hub name.
+
+    A hub name is `owner/name`, or `owner/name/folder` for one folder of a repository, which is fetched if it was not
+    before. There is one dictionary for each layer.
 
     Raises:
         CheckpointError: there is no such folder, nothing in it is a dictionary, a file is damaged, or two are of one
             layer.
+        ModelNotFoundError: the hub cannot be reached, or has no such repository.
     """
     folder = shipped_dictionaries().get(str(name), Path(os.path.expanduser(name)))
     if not os.path.isdir(folder):
-        raise CheckpointError(f"There is no folder {str(name)!r}. Give the folder of a dictionary.")
-    folders = [folder] if sae_lens.recognises(folder) else [path for path in sorted(folder.iterdir()) if path.is_dir()]
-    found = [sae_lens.read(each, str(name)) for each in folders[:MOST] if sae_lens.recognises(each)]
+        if not isinstance(name, str) or not hub.is_hub_name(name):
+            raise CheckpointError(
+                f"There is no folder {str(name)!r}. Give the folder of a dictionary, a hub name as owner/name/folder, "
+                f"or one of {', '.join(shipped_dictionaries()) or 'those that come with the project'}."
+            )
+        folder = hub.fetch(name)
+    found = [one for each in ([folder] if _is_one(folder) else _folders_in(folder)) for one in _read(each, str(name))]
     if not found:
-        raise CheckpointError(
-            f"{folder.name} holds no dictionary: it can be SAELens's ({sae_lens.CONFIG} and {sae_lens.WEIGHTS}), "
-            "or a folder of such folders."
-        )
+        raise CheckpointError(f"{folder.name} holds no dictionary: it can be {KINDS}, or a folder of such folders.")
     return Dictionaries(str(name), _one_a_layer(found))
+
+
+def _read(folder: Path, name: str) -> list[Dictionary]:
+    """The dictionaries of one folder; none where it is of no kind that is known."""
+    if sae_lens.recognises(folder):
+        return [sae_lens.read(folder, name)]
+    if gemma_scope.recognises(folder):
+        return [gemma_scope.read(folder, name)]
+    return circuit_tracer.read(folder, name) if circuit_tracer.recognises(folder) else []
 
 
 def _one_a_layer(found: list[Dictionary]) -> list[Dictionary]:

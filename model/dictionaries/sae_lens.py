@@ -1,6 +1,6 @@
 """Reading what SAELens writes: cfg.json and sae_weights.safetensors, one folder a dictionary.
 
-Source: the files that SAELens 6.54 writes, and its description of older ones.
+Source: the files that SAELens 6.54 writes, its description of older ones, and its directory of those on the hub.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headlight.model.dictionaries.dictionary import Architecture, Dictionary, Gates, Origin, Output
+from headlight.model.dictionaries.dictionary import Architecture, Dictionary, Gates, Origin, Output, Reading
 from headlight.model.dictionaries.weights import checked
 from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import read_safetensors
@@ -28,6 +28,13 @@ ARCHITECTURES: dict[str, Architecture] = {
     "jumprelu_transcoder": "jumprelu",
     "jumprelu_skip_transcoder": "jumprelu",
 }
+# These were trained on centred writing weights, and their files do not say so.
+CENTRED = (
+    "jbloom/GPT2-Small-SAEs-Reformatted",
+    "jbloom/GPT2-Small-Feature-Splitting-Experiment-Layer-8",
+    "tommmcgrath/gpt2-small-mlp-out-saes",
+)
+NOT_CENTRED = ("hook_z", "hook_post", "hook_normalized")  # whatever is done to the weights that write to the stream
 OLDER_NAMES = {
     "hook_point": "hook_name",
     "hook_point_head_index": "hook_head_index",
@@ -51,6 +58,7 @@ def read(folder: Path, name: str) -> Dictionary:
     tensors = read_safetensors(folder / WEIGHTS)
     if given == "batchtopk":
         tensors = _with_threshold(tensors)
+    origin = _origin(cfg, folder)
     d_in, d_sae, hook_in = _size(cfg, "d_in"), _size(cfg, "d_sae"), _hook(cfg, "hook_name")
     is_transcoder = "transcoder" in str(cfg["architecture"])
     d_out = _size(cfg, "d_out") if is_transcoder else d_in
@@ -68,8 +76,9 @@ def read(folder: Path, name: str) -> Dictionary:
         k=_size(cfg, "k") if given == "topk" else None,
         gates=Gates(found["r_mag"], found["b_gate"]) if given == "gated" else None,
         skip=found["W_skip"].T if "W_skip" in found else None,
+        reading=Reading(centred=origin.centred and not hook_in.endswith(NOT_CENTRED)),
         b_dec_from_input=bool(cfg["apply_b_dec_to_input"]) and not is_transcoder,
-        origin=_origin(cfg),
+        origin=origin,
     )
 
 
@@ -159,12 +168,13 @@ def _norms_folded(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-def _origin(cfg: dict[str, Any]) -> Origin:
+def _origin(cfg: dict[str, Any], folder: Path) -> Origin:
     """How the model was opened that it was trained on: SAELens processes no weights unless it is told to."""
     told = cfg.get("model_from_pretrained_kwargs")
     told = told if isinstance(told, dict) else {}
+    known = any(repository.replace("/", between) in str(folder) for repository in CENTRED for between in ("/", "--"))
     return Origin(
         model=str(cfg.get("model_name") or ""),
-        centred=told.get("center_writing_weights") is True,
-        folded=told.get("fold_ln") is True,
+        centred=known or told.get("center_writing_weights") is True,
+        folded=told.get("fold_value_biases") is True,
     )

@@ -9,6 +9,20 @@ from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import FLOATS, listed
 
 
+def width_of(tensors: Mapping[str, Tensor], name: str, n_axes: int) -> tuple[int, ...]:
+    """A tensor's shape, where no settings tell it.
+
+    Raises:
+        CheckpointError: it is missing, has another number of axes or is empty.
+    """
+    if name not in tensors:
+        raise CheckpointError(f"The dictionary lacks the tensors {name}.")
+    shape = tuple(tensors[name].shape)
+    if len(shape) != n_axes or not all(shape):
+        raise CheckpointError(f"The dictionary's {name} is {list(shape)}; it needs {n_axes} axes, none of them empty.")
+    return shape
+
+
 def checked(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
     """The tensors that are asked for, none of another shape or kind; of those with one axis every value is looked at.
 

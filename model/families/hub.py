@@ -104,7 +104,7 @@ def _ask_once(repository: str, revision: str | None) -> None:
     """Fail at once where the hub does not answer; a download would try again for half a minute before it fails."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
-    with _explained(repository, revision):
+    with explained(repository, revision):
         get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=_endpoint()))
 
 
@@ -120,7 +120,7 @@ def _files(repository: str, revision: str | None, patterns: list[str], host: Hos
         )
 
     # The client counts in threads of its own; this one tells, for a host may need to hear it from where it was called.
-    with _explained(repository, revision), ThreadPoolExecutor(1) as thread:
+    with explained(repository, revision), ThreadPoolExecutor(1) as thread:
         fetching = thread.submit(download)
         try:
             while not wait([fetching], TELLING).done:
@@ -169,7 +169,8 @@ def _endpoint() -> str | None:
 
 
 @contextmanager
-def _explained(repository: str, revision: str | None) -> Iterator[None]:
+def explained(repository: str, revision: str | None) -> Iterator[None]:
+    """Whatever a hub's client raises inside, as an error that says what to do."""
     from huggingface_hub.errors import (
         HFValidationError,
         RemoteEntryNotFoundError,

@@ -1,0 +1,150 @@
+"""Reading circuit-tracer's transcoders: config.yaml beside layer_<i>.safetensors, or beside a cross-layer one's files.
+
+Source: circuit-tracer 0.5, transcoder/single_layer_transcoder.py, transcoder/cross_layer_transcoder.py and
+utils/hf_utils.py.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.dictionaries.dictionary import Dictionary, Origin, Output
+from headlight.model.dictionaries.weights import checked, width_of
+from headlight.model.errors import CheckpointError
+from headlight.model.families.tensors import read_safetensors
+
+CONFIG = "config.yaml"
+LARGEST = 1_000_000  # bytes of a config
+THRESHOLD = "activation_function.threshold"
+NUMBER = "([0-9]{1,4})"
+KINDS = ("transcoder_set", "cross_layer_transcoder")
+
+
+def recognises(folder: Path) -> bool:
+    """Whether a folder is one of circuit-tracer's."""
+    return (folder / CONFIG).is_file()
+
+
+def read(folder: Path, name: str) -> list[Dictionary]:
+    """The transcoders in a folder, one a layer.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, or the config asks for what is not supported.
+    """
+    told = _settings(folder / CONFIG)
+    kind = told.get("model_kind", KINDS[0])
+    if kind not in KINDS:
+        raise CheckpointError(f"{CONFIG} says model_kind {kind!r}; it can be {' or '.join(KINDS)}.")
+    if told.get("transcoders"):
+        raise CheckpointError(
+            f"{CONFIG} names files elsewhere, one a layer, which are not fetched from here. Open the folders that it "
+            "names, such as Gemma Scope's own."
+        )
+    hooks = _hook(told, "feature_input_hook"), _hook(told, "feature_output_hook")
+    origin = Origin(str(told.get("model_name") or ""))
+    return (_layers if kind == KINDS[0] else _cross_layer)(folder, name, hooks, origin)
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        if path.stat().st_size > LARGEST:
+            raise CheckpointError(f"{path.name} is larger than any config; it is not read.")
+        told = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise CheckpointError(f"{path.name} cannot be read as YAML ({type(error).__name__}).") from error
+    if not isinstance(told, dict):
+        raise CheckpointError(f"{path.name} holds {type(told).__name__}; it has to hold names and values.")
+    return told
+
+
+def _hook(told: dict[str, Any], name: str) -> str:
+    hook = told.get(name)
+    if not isinstance(hook, str) or not hook:
+        raise CheckpointError(f"{CONFIG} names no {name}; circuit-tracer's are hook_resid_mid and hook_mlp_out.")
+    return "hook_mlp_out" if hook == "mlp.hook_out" else hook
+
+
+def _numbered(folder: Path, pattern: str) -> dict[int, Path]:
+    """The files of that name by the number in it, which have to be all from 0 on.
+
+    Raises:
+        CheckpointError: there are none, or one is missing in between.
+    """
+    found = {int(match[1]): path for path in folder.iterdir() if (match := re.fullmatch(pattern, path.name))}
+    missing = next(number for number in range(len(found) + 1) if number not in found)
+    if not found or missing < len(found):
+        raise CheckpointError(f"The folder lacks {pattern.replace(NUMBER, str(missing)).replace(chr(92), '')}.")
+    return dict(sorted(found.items()))
+
+
+def _layers(folder: Path, name: str, hooks: tuple[str, str], origin: Origin) -> list[Dictionary]:
+    found = _numbered(folder, rf"layer_{NUMBER}\.safetensors").items()
+    return [_layer(read_safetensors(path), name, layer, hooks, origin) for layer, path in found]
+
+
+def _layer(tensors: dict[str, Tensor], name: str, layer: int, hooks: tuple[str, str], origin: Origin) -> Dictionary:
+    """W_enc [feature, d_in], W_dec [feature, d_out], W_skip [d_out, d_in] and, of jumprelu, the thresholds."""
+    n_features, d_in = width_of(tensors, "W_enc", 2)
+    d_out = width_of(tensors, "W_dec", 2)[1]
+    shapes: dict[str, tuple[int, ...]] = {"W_enc": (n_features, d_in), "W_dec": (n_features, d_out)}
+    shapes |= {"b_enc": (n_features,), "b_dec": (d_out,)}
+    shapes |= {THRESHOLD: (n_features,)} if THRESHOLD in tensors else {}
+    shapes |= {"W_skip": (d_out, d_in)} if "W_skip" in tensors else {}
+    found = checked(tensors, shapes)
+    return Dictionary(
+        name=name,
+        hook_in=f"blocks.{layer}.{hooks[0]}",
+        architecture="jumprelu" if THRESHOLD in found else "standard",
+        W_enc=found["W_enc"].T,
+        b_enc=found["b_enc"],
+        outputs=(Output(f"blocks.{layer}.{hooks[1]}", found["W_dec"], found["b_dec"]),),
+        threshold=found.get(THRESHOLD),
+        skip=found["W_skip"].T if "W_skip" in found else None,
+        origin=origin,
+    )
+
+
+def _cross_layer(folder: Path, name: str, hooks: tuple[str, str], origin: Origin) -> list[Dictionary]:
+    """A feature of a layer writes to the outputs of that layer and of all later ones."""
+    encoders = _numbered(folder, rf"W_enc_{NUMBER}\.safetensors")
+    read = {layer: read_safetensors(path) for layer, path in encoders.items()}
+    return [_crossing(folder, name, layer, read[layer], len(encoders), hooks, origin) for layer in encoders]
+
+
+def _crossing(
+    folder: Path,
+    name: str,
+    layer: int,
+    tensors: dict[str, Tensor],
+    n_layers: int,
+    hooks: tuple[str, str],
+    origin: Origin,
+) -> Dictionary:
+    """W_enc_l [feature, d_in], W_dec_l [feature, later layer, d_out]; biases and thresholds lie with the encoder."""
+    n_features, d_in = width_of(tensors, f"W_enc_{layer}", 2)
+    shapes: dict[str, tuple[int, ...]] = {f"W_enc_{layer}": (n_features, d_in), f"b_enc_{layer}": (n_features,)}
+    shapes |= {f"b_dec_{layer}": width_of(tensors, f"b_dec_{layer}", 1)}
+    shapes |= {f"threshold_{layer}": (n_features,)} if f"threshold_{layer}" in tensors else {}
+    found = checked(tensors, shapes)
+    b_dec = found[f"b_dec_{layer}"]
+    decoder = f"W_dec_{layer}"
+    written = checked(
+        read_safetensors(folder / f"{decoder}.safetensors"), {decoder: (n_features, n_layers - layer, len(b_dec))}
+    )[decoder]
+    biases = [b_dec, *[torch.zeros_like(b_dec)] * (n_layers - layer - 1)]  # each layer's output has a bias once
+    outputs = [Output(f"blocks.{layer + i}.{hooks[1]}", written[:, i], bias) for i, bias in enumerate(biases)]
+    return Dictionary(
+        name=name,
+        hook_in=f"blocks.{layer}.{hooks[0]}",
+        architecture="jumprelu" if f"threshold_{layer}" in found else "standard",
+        W_enc=found[f"W_enc_{layer}"].T,
+        b_enc=found[f"b_enc_{layer}"],
+        outputs=tuple(outputs),
+        threshold=found.get(f"threshold_{layer}"),
+        origin=origin,
+    )

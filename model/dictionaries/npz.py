@@ -1,0 +1,70 @@
+"""Reading numpy's .npz without running what may be in it: arrays are mapped where they lie in the file.
+
+An .npz is a zip of .npy files; those that are stored as they are, as numpy.savez writes them, lie there in one piece.
+"""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.lib import format as npy
+from torch import Tensor
+
+from headlight.model.errors import CheckpointError
+from headlight.model.files import reason
+
+MOST_ARRAYS = 64
+LOCAL_HEADER = 30  # bytes of a zip's header before a file's name
+
+
+def read_npz(path: Path) -> dict[str, Tensor]:
+    """The arrays of an .npz file, all of them views of its memory map.
+
+    The map is private: writing to a tensor never reaches the file.
+
+    Raises:
+        CheckpointError: the file is missing or damaged, or an array is compressed or not made of floats.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            if len(entries) > MOST_ARRAYS:
+                raise CheckpointError(f"{path.name} holds {len(entries)} arrays; a dictionary has a few.")
+            return {entry.filename.removesuffix(".npy"): _mapped(path, archive, entry) for entry in entries}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, RuntimeError) as error:
+        raise CheckpointError(
+            f"{path.name} cannot be read as .npz ({reason(error, path)}). Copy or download it again."
+        ) from error
+
+
+def _mapped(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Tensor:
+    if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+        raise CheckpointError(
+            f"{path.name} is compressed, so that its rows cannot be read alone. Save it by numpy.savez."
+        )
+    with archive.open(entry) as file:
+        version = npy.read_magic(file)
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read_header(file)
+        header = file.tell()
+    if dtype not in (np.float32, np.float16):
+        raise CheckpointError(f"{entry.filename} in {path.name} is {dtype}; it has to be float32 or float16.")
+    size = int(np.prod([int(each) for each in shape], dtype=object)) * dtype.itemsize
+    begin = _data_offset(path, entry) + header
+    if size != entry.file_size - header or begin + size > path.stat().st_size:
+        raise CheckpointError(f"{entry.filename} in {path.name} is cut short. Copy or download the file again.")
+    if not size:
+        return torch.zeros(shape)
+    array = np.memmap(path, dtype, mode="c", offset=begin, shape=shape, order="F" if fortran else "C")
+    return torch.from_numpy(array)
+
+
+def _data_offset(path: Path, entry: zipfile.ZipInfo) -> int:
+    """Where an entry's bytes begin: behind a header of its own, whose name and extra field may be of other lengths."""
+    with path.open("rb") as file:
+        file.seek(entry.header_offset)
+        header = file.read(LOCAL_HEADER)
+    if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
+        raise CheckpointError(f"{path.name} is damaged where {entry.filename} begins. Copy or download it again.")
+    return entry.header_offset + LOCAL_HEADER + sum(int.from_bytes(header[at : at + 2], "little") for at in (26, 28))
