@@ -209,6 +209,6 @@ def fetch_files(repository: str, names: list[str], kind: str = "model") -> Path:
     """
     from huggingface_hub import hf_hub_download
 
-    with _explained(repository, None):
+    with explained(repository, None):
         found = [hf_hub_download(repository, name, repo_type=kind, endpoint=_endpoint()) for name in names]
     return Path(found[0].removesuffix(names[0]))
