@@ -14,6 +14,7 @@ from headlight.model.explain import Cell, Question
 from headlight.model.explain.features import (
     DECODER_BIAS,
     ERROR,
+    activation,
     active,
     explain_cell_by_features,
     feature_parts,
@@ -142,3 +143,9 @@ def test_it_is_told_which_layer_a_dictionary_serves(run: Run, dictionary: Dictio
     assert active(run, of_mlp).shape == (len(run.tokens), N_FEATURES)
     with pytest.raises(InputError, match="heads read the stream between layers"):
         feature_parts(run, of_mlp, 2)
+
+
+def test_an_activation_is_that_of_the_pass_heads_side_by_side(run: Run) -> None:
+    _, cache = run.model.run_with_cache(run.tokens[None])
+    torch.testing.assert_close(activation(run, "blocks.1.attn.hook_z"), cache["z", 1][0].flatten(1))
+    torch.testing.assert_close(activation(run, "blocks.2.hook_resid_mid"), cache["resid_mid", 2][0])
