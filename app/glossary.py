@@ -283,6 +283,10 @@ TERMS = {
         "are then active features times their decoder rows, the decoder's bias and the dictionary's error, and the "
         "score is the sum over all pairs."
     ),
+    "why_carriers": (
+        "Of a dictionary of the last stream: what each feature adds to target − distractor, with the decoder's bias "
+        "and the dictionary's error."
+    ),
     "why_follow": (
         "The sums of a head's column (as part of the key) and of its row (as part of the query), in nats. The button "
         "explains what that head looks at at that token: step by step back through the circuit."

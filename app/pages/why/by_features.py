@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from headlight.app import selection
 from headlight.app.components.options.kinds import Link
+from headlight.app.glossary import TERMS
 from headlight.app.pages.why import panels, spelled
 from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.figures import condensed
@@ -21,6 +22,7 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.edits import head_name
+from headlight.model.explain.carried import carried
 from headlight.model.explain.explained import Explained
 from headlight.model.explain.features import explain_cell_by_features, moved_effects
 from headlight.model.explain.score import Why
@@ -113,6 +115,21 @@ def _links(shown: Comparison, reader: Reader, at: Explained, matrix: Matrix) -> 
         options.row(*links, name="why_features", whole=True)
 
 
+def _link_moved(shown: Comparison, reader: Reader, matrix: Matrix) -> None:
+    """To the pages of the features whose moving does most, where the head takes most of each from."""
+    rows = [slot for slot, name in enumerate(matrix.rows) if name.startswith("feature ")]
+    order = sorted(rows, key=lambda slot: -abs(float(matrix.values[slot].sum())))[:MOST_LINKS]
+    links = []
+    for slot in order:
+        place = int(np.abs(matrix.values[slot, :-1]).argmax())
+        label = (
+            f"moved {matrix.rows[slot]} at {matrix.columns[place]} {panels.signed(float(matrix.values[slot].sum()))}"
+        )
+        links.append(_link(reader, int(matrix.rows[slot].split()[1]), place, label))
+    if links:
+        options.row(*links, name="moved_features", whole=True)
+
+
 def _link(reader: Reader, feature: int, place: int, label: str) -> Link:
     def open_feature(_: None) -> None:
         now, which = selection.current(), (reader.dictionary.layer, feature)
@@ -121,11 +138,35 @@ def _link(reader: Reader, feature: int, place: int, label: str) -> Link:
     return Link(label, label, None, open_feature)
 
 
+def link_to_carriers(shown: Comparison, at: Explained) -> None:
+    """A button to the features of the last stream that do most to the prediction, where a dictionary is of that."""
+    reader = reader_of(shown, selection.current(), at.run.cfg.n_layers)
+    place = shown.positions(at.run).index(at.question.position)
+    if reader is None or (found := carried(at.run, reader.dictionary, at.question)) is None:
+        return
+    first = found.strongest(1)
+
+    def open_features() -> None:
+        which = (reader.dictionary.layer, first[0]) if first else None
+        asked = replace(selection.current(), dictionary=reader.name, feature=which, position=place)
+        selection.ask(replace(asked, features_by="effect"), "features")
+
+    st.button(
+        "The features that carry it",
+        icon=":material/subdirectory_arrow_right:",
+        key=selection.widget_key("carriers"),
+        on_click=open_features,
+        help=TERMS["why_carriers"],
+    )
+
+
 def draw_moved(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
     """What the head adds by the feature that it moves and the token that it takes it from."""
     matrices = with_all_parts({each: moved_matrix(shown, reader, at) for each, at in sides.items()})
     head = head_name(next(iter(sides.values())).head)
     strongest = {each: condensed(matrix, MOST_MOVED) for each, matrix in matrices.items()}
+    if side != DIFFERENCE:
+        _link_moved(shown, reader, matrices[side])
     panels.plain_map(
         strongest,
         side,

@@ -234,6 +234,7 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
     at = sides.get(side) or sides["A"]
     if side != DIFFERENCE:
         st.text(spelled.effects(at))
+        by_features.link_to_carriers(shown, at)
     panels.effect_map(
         compared(sides, numbers.effect_map),
         side,

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from headlight.app.pages.features.found import find
 from headlight.app.pages.why import EXPORT, by_features
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.runs import shown
@@ -74,6 +75,18 @@ def test_a_link_opens_the_feature_at_its_token(run: Run, options: Options) -> No
     assert session.page == "features"
     assert session.asked.feature == (1, int(name.split()[1]))
     assert session.asked.dictionary == "sae"
+
+
+def test_a_button_opens_the_features_that_carry_the_prediction(run: Run, folder: str, tmp_path: Path) -> None:
+    save_dictionary(tmp_path / "models" / "last", "blocks.2.hook_resid_post", run.cfg.d_model)
+    at = page("why", Comparison(run), model=folder, dictionary="last", position=4)
+    next(button for button in at.button if button.label == "The features that carry it").click().run()
+    asked = at.session_state["headlight"].asked
+    assert (asked.dictionary, asked.features_by, asked.position) == ("last", "effect", 4)
+    assert asked.feature[0] == 2
+    found = find(shown.of(asked), asked)
+    assert found is not None
+    assert found.listed[0] == found.feature == asked.feature[1]
 
 
 @pytest.mark.parametrize("more", [{}, {"prompt_b": OTHER}])
