@@ -170,7 +170,7 @@ def differences_from_transformers(made: Run) -> Differences:
         BusyError: too many runs at once.
     """
     _refuse_edits(made, "transformers knows no edits.")
-    if made.source.family in OWN or not made.source.path.is_dir() or is_adapter(made.source.path):
+    if not _is_folder_of_transformers(made.source):
         raise InputError("transformers can check folders of its own alone, and this model is of another kind.")
     _check_room(made)
     cfg, n_tokens = made.cfg, len(made.tokens)
@@ -178,6 +178,15 @@ def differences_from_transformers(made: Run) -> Differences:
     with runs.turn():
         theirs = reference(made.source.path, made.tokens[None], cfg.attention_dir == "bidirectional", patterns)
     return _differences(made, theirs)
+
+
+def is_of_transformers(made: Run) -> bool:
+    """Whether a run can be held against transformers' own model."""
+    return not made.edits and _is_folder_of_transformers(made.source)
+
+
+def _is_folder_of_transformers(source: Source) -> bool:
+    return source.family not in OWN and source.path.is_dir() and not is_adapter(source.path)
 
 
 def differences_from_float32(made: Run) -> Differences:

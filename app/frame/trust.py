@@ -16,7 +16,7 @@ from headlight.model.analysis import Measure
 from headlight.model.edits import describe, head_name
 from headlight.model.run import Run
 
-HASHED = 2**30  # bytes of weights up to which they are hashed unasked
+UNASKED = 2**30  # bytes of weights up to which they are hashed, and a user's own compared, without being asked to
 MB = 10**6
 
 
@@ -36,7 +36,8 @@ class Check:
 
 def draw(run: Run, side: str) -> None:
     """The model, how it is computed, its input tokens, and buttons that check the numbers of this run."""
-    is_hashed = run.source.is_hashed or run.source.file_bytes < HASHED
+    is_small = run.source.file_bytes < UNASKED
+    is_hashed = run.source.is_hashed or is_small
     table(_model(run, is_hashed) | _machine(run))
     if by_hand := models.heads_by_hand(run.source.name):
         st.text("Its weights were written by hand:")
@@ -46,11 +47,15 @@ def draw(run: Run, side: str) -> None:
     _on_request(SUMS, run, side)
     if checks.kept_in(run) != ("float32",):
         _on_request(FLOAT32, run, side)
-    _on_request(TRANSFORMERS, run, side)
+    _on_request(
+        TRANSFORMERS, run, side, is_small and checks.is_of_transformers(run) and not models.is_embedded(run.source)
+    )
 
 
-def _on_request(check: Check, run: Run, side: str) -> None:
-    if st.button(check.label, key=widget_key(f"{check.name}{side}")):
+def _on_request(check: Check, run: Run, side: str, unasked: bool = False) -> None:
+    """What was found, with a button that measures it; `unasked`, it is measured before that too."""
+    is_new = unasked and runs.kept((*run.key, check.name)) is None
+    if st.button(check.label, key=widget_key(f"{check.name}{side}")) or is_new:
         key = f"{check.name}_steps{side}"
         with boundary.guard(_say), progress.of_steps(check.meanwhile, lambda: None, key=key):
             run.keep(check.name, lambda: check.measure(run))

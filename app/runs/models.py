@@ -135,10 +135,14 @@ def _open_seq2seq(name: str) -> Seq2SeqTransformer:
     return model
 
 
+def is_embedded(source: Source) -> bool:
+    """Whether a model comes with Headlight, by its name."""
+    return source.name in _embedded() or source.name in _embedded_seq2seq()
+
+
 def opened_by(source: Source) -> str:
     """What `load` opens a model by without the page: its name, or its path where that is the user's own to know."""
-    embedded = source.name in _embedded() or source.name in _embedded_seq2seq()
-    from_disk = source.revision is None and not embedded
+    from_disk = source.revision is None and not is_embedded(source)
     return str(source.path) if from_disk and any_model_allowed() else source.name
 
 

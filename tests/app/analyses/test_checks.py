@@ -232,7 +232,7 @@ def test_large_weights_are_hashed_on_request(
     sha = runs.run(folder, PROMPT, True).source.sha256
     models._opened.cache_clear()
     runs._results.cache_clear()
-    monkeypatch.setattr(trust, "HASHED", 1)
+    monkeypatch.setattr(trust, "UNASKED", 1)
     panel.run()
     assert sha not in _codes(panel)
     _click(panel, "Hash the weights")
@@ -246,10 +246,19 @@ def _codes(page: AppTest) -> str:
     return "\n".join(block.value for block in page.code)
 
 
-def test_the_panel_checks_on_request(panel: AppTest) -> None:
-    for label, said in (("Check the sums", "attention rows"), ("Compare with transformers", "transformers' logits")):
-        assert not [block for block in panel.code if said in block.value]
-        next(button for button in panel.button if button.label == label).click()
-        panel.run()
-        assert not panel.exception
-        assert [block for block in panel.code if said in block.value]
+def test_the_panel_checks_the_sums_on_request(panel: AppTest) -> None:
+    assert "attention rows" not in _codes(panel)
+    _click(panel, "Check the sums")
+    assert "attention rows" in _codes(panel)
+
+
+def test_the_panel_compares_with_transformers_unasked_what_is_small_and_the_users_own(
+    panel: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _codes(panel).count("transformers' logits") == 1
+    monkeypatch.setattr(trust, "UNASKED", 1)
+    runs._results().drop(lambda kept: isinstance(kept, checks.Differences))
+    panel.run()
+    assert "transformers' logits" not in _codes(panel)
+    _click(panel, "Compare with transformers")
+    assert "transformers' logits" in _codes(panel)
