@@ -550,5 +550,10 @@ TERMS = {
         "How much a head's query, key or value circuit makes of the feature's direction: the size of the product over "
         "both sizes (composition), by the weights alone."
     ),
+    "corpus_units": (
+        "What a scan of this model has of it over many documents: the share of tokens at which it is active (above 0), "
+        "the strongest texts and some weaker ones, by quarters of the scan's first sequences, coloured by its "
+        "activation, and the tokens that sequences peak at. A sequence's first token counts for nothing."
+    ),
     "corpus_steps": "The figure of the chosen heads in the scans of this model's training steps, with 95% intervals.",
 }

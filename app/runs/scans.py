@@ -8,7 +8,8 @@ from headlight.app.runs import models
 from headlight.app.runs.limits import ByteCache
 from headlight.app.server.settings import settings
 from headlight.model.corpus.reading import read_dashboard, read_tree, shipped_scans, trees_in
-from headlight.model.corpus.tree import CONFIG, SCATTER, Dashboard, Head, Tree
+from headlight.model.corpus.tree import CONFIG, SCATTER, Dashboard, Head, Tree, UnitDashboard
+from headlight.model.corpus.unit_files import read_unit
 from headlight.model.errors import HeadlightError, ScanError, nearest
 
 MOST_TREES = 64
@@ -44,6 +45,15 @@ def dashboard(tree: Tree, head: Head) -> Dashboard:
         HeadlightError: its file cannot be read.
     """
     return _dashboards().get((tree.folder, _stamp(tree.folder), head), lambda: read_dashboard(tree, head))
+
+
+def unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | None:
+    """What a scan has of one of its "neurons" or "features"; None where it has not watched that.
+
+    Raises:
+        HeadlightError: its file cannot be read.
+    """
+    return read_unit(tree, kind, layer, index)
 
 
 def opened_by(tree: Tree) -> str:

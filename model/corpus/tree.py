@@ -125,6 +125,37 @@ class Dashboard:
     matters: Matters | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Some tokens of the corpus around a peak of a unit: of the buckets from 1 to 4 the last has the strongest."""
+
+    bucket: int
+    strength: float
+    document: str
+    start: int
+    peak: int
+    token_ids: tuple[int, ...]
+    activations: Float[np.ndarray, " pos"]
+
+
+@dataclass(frozen=True, eq=False)
+class UnitDashboard:
+    """All that a scan has of a neuron or a feature: density is the share of tokens at which it is active (above 0).
+
+    `histogram` counts sequences by their largest activation, the last bin all beyond. `top_tokens` are those that
+    sequences peak at, by the sum of the peaks.
+    """
+
+    layer: int
+    index: int
+    density: float
+    mean: float
+    largest: float
+    histogram: Histogram
+    top_tokens: tuple[tuple[int, float], ...]
+    windows: tuple[Window, ...]
+
+
 @dataclass(frozen=True)
 class Provenance:
     """What a scan of ours says of itself: of which weights and corpus, by which settings, and how much was read.

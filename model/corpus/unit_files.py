@@ -5,7 +5,6 @@ stand for themselves: their text is the tokenizer's.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,44 +15,13 @@ from safetensors.numpy import save
 from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.packing import of_texts, to_texts
 from headlight.model.corpus.sequences import MOST_CUT
-from headlight.model.corpus.tree import Histogram, Tree
+from headlight.model.corpus.tree import Histogram, Tree, UnitDashboard, Window
 from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units
 from headlight.model.errors import ScanError
 
 UNITS = "units"
 KEPT = ("strengths", "starts", "peaks", "tokens", "values")
 MOST_NAMES = 2**26  # bytes of documents' names
-
-
-@dataclass(frozen=True, eq=False)
-class Window:
-    """Some tokens of the corpus around a peak of a unit: of the buckets from 1 to 4 the last has the strongest."""
-
-    bucket: int
-    strength: float
-    document: str
-    start: int
-    peak: int
-    token_ids: tuple[int, ...]
-    activations: Float[np.ndarray, " pos"]
-
-
-@dataclass(frozen=True, eq=False)
-class UnitDashboard:
-    """All that a scan has of a neuron or a feature: density is the share of tokens at which it is active (above 0).
-
-    `histogram` counts sequences by their largest activation, the last bin all beyond. `top_tokens` are those that
-    sequences peak at, by the sum of the peaks.
-    """
-
-    layer: int
-    index: int
-    density: float
-    mean: float
-    largest: float
-    histogram: Histogram
-    top_tokens: tuple[tuple[int, float], ...]
-    windows: tuple[Window, ...]
 
 
 def write_units(folder: Path, units: Mapping[str, Units], names: Mapping[int, str]) -> None:

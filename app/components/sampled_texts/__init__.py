@@ -22,7 +22,8 @@ class SampledText:
     """A text's tokens as they are shown, and weights of cells: cell = query * n_tokens + key.
 
     `group` is the heading that it stands under, `title` and `note` what is said above it; `marked` is the cell (query,
-    key) that is brought into sight.
+    key) that is brought into sight. With a `scale` only cells of a token with itself are given: its own activation as a
+    share of the scale, which colours it.
     """
 
     tokens: Sequence[str]
@@ -32,6 +33,7 @@ class SampledText:
     note: str = ""
     group: str = ""
     marked: tuple[int, int] | None = None
+    scale: float | None = None
 
 
 def sampled_texts(
@@ -43,7 +45,14 @@ def sampled_texts(
     reader calls the list. `chosen` counts when `epoch` is new, afterwards the user's own choice does.
     """
     told = [
-        {"tokens": list(t.tokens), "title": t.title, "note": t.note, "group": t.group, "marked": t.marked}
+        {
+            "tokens": list(t.tokens),
+            "title": t.title,
+            "note": t.note,
+            "group": t.group,
+            "marked": t.marked,
+            "scale": t.scale,
+        }
         for t in texts
     ]
     arrays = {"texts": json_array(told)}

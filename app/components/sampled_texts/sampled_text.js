@@ -5,7 +5,8 @@ const RESTING = 0.55; // of the colours' way, so that the text is read first
 const FAINTEST = 0.05;
 
 /**
- * @typedef {{ tokens: string[], title: string, note: string, group: string, marked: [number, number] | null }} Told
+ * @typedef {{ tokens: string[], title: string, note: string, group: string, marked: [number, number] | null,
+ *   scale: number | null }} Told
  *   `SampledText` in sampled_texts/__init__.py
  * @typedef {{ queries: Int32Array, keys: Int32Array, weights: Float32Array }} Sparse
  * @typedef {[place: number, weight: number]} Weighed
@@ -73,6 +74,7 @@ class ShownText {
   // The largest weight on a token from a later one: what it gives to itself, as the first one mostly does, says little.
   /** @param {number} place */
   seenMost(place) {
+    if (this.told.scale !== null) return this.seenBy[place][0]?.[1] ?? 0;
     const other = this.seenBy[place].find(([query]) => query !== place);
     return place === 0 || other === undefined ? 0 : other[1];
   }
@@ -83,7 +85,7 @@ class ShownText {
     if (!this.theme) return;
     const { style } = this.tokens[place];
     const weight = Math.min(1, Math.max(seen, sees));
-    const share = this.cursor === null ? RESTING * weight : Math.sqrt(weight);
+    const share = this.cursor === null && this.told.scale === null ? RESTING * weight : Math.sqrt(weight);
     const colour = share > FAINTEST ? colourAt(this.theme.diverging, (1 + (seen >= sees ? share : -share)) / 2) : null;
     style.background = colour ? cssColour(colour) : "";
     style.color = colour ? inkOn(colour) : "";
@@ -93,6 +95,10 @@ class ShownText {
   pointAt(place, x, y) {
     if (place < 0) return;
     this.cursor = place;
+    if (this.told.scale !== null) {
+      this.list.view.tooltip.show(x, y, this.named(place), this.describe(place));
+      return;
+    }
     const [seen, sees] = [new Map(this.looks[place]), new Map(this.seenBy[place])];
     this.tokens.forEach((token, other) => {
       this.paint(other, seen.get(other) ?? 0, other === place ? 0 : (sees.get(other) ?? 0));
@@ -108,6 +114,10 @@ class ShownText {
 
   /** @type {(place: number) => TooltipRow[]} */
   describe(place) {
+    if (this.told.scale !== null) {
+      const share = this.seenMost(place);
+      return [["activation", significant(share * this.told.scale), share]];
+    }
     /** @type {(arrow: string, found: Weighed[]) => TooltipRow[]} */
     const rows = (arrow, found) =>
       found.slice(0, TOLD).map(([other, weight]) => [`${arrow} ${this.named(other)}`, significant(weight), weight]);

@@ -57,6 +57,10 @@ class SampledTexts {
       patch.style.background = cssColour(colourAt(theme.diverging, share));
       return legendEntry(patch, element("span", "title", words));
     };
+    if (this.texts.some(({ told }) => told.scale !== null)) {
+      this.legend.replaceChildren(element("span", "title", "A token's colour:"), swatch("how active it is", 0.85));
+      return;
+    }
     this.legend.replaceChildren(
       element("span", "title", "Point at a token:"),
       swatch("where it looks", 0.85),

@@ -10,7 +10,7 @@ from headlight.app.components import Column, Number, Option, row_table, token_va
 from headlight.app.components.options.kinds import Link
 from headlight.app.frame.edits import drawer
 from headlight.app.pages.features.found import Found
-from headlight.app.parts import needs, options
+from headlight.app.parts import needs, options, unit_windows
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import by_side, named
@@ -41,6 +41,7 @@ def draw(found: Found) -> None:
     with right:
         _readers(found, run)
         _nearest(found)
+    unit_windows.draw(run, "features", "features", found.layer, found.feature, dictionary=found.name)
 
 
 def _looked_at(found: Found) -> tuple[str, Run, int]:

@@ -11,7 +11,7 @@ from headlight.app.components import Column, Number, Option, row_table, token_va
 from headlight.app.components.options.kinds import Link, Listed
 from headlight.app.frame.edits import drawer
 from headlight.app.pages.mlp.found import Found
-from headlight.app.parts import options
+from headlight.app.parts import options, unit_windows
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import by_side, named
@@ -40,6 +40,7 @@ def draw(found: Found) -> None:
         _tokens(found)
     with right:
         _heads(found)
+    unit_windows.draw(found.at[0], "mlp", "neurons", *found.neuron)
 
 
 def choose(neuron: Neuron) -> None:

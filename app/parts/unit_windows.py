@@ -1,0 +1,141 @@
+"""A neuron or a feature over a corpus: how often it is active, where most, and the tokens that it peaks at."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Column, SampledText, row_table, sampled_texts
+from headlight.app.components.options.kinds import Link
+from headlight.app.figures.corpus import histogram
+from headlight.app.parts import charts, options
+from headlight.app.parts.labels import number
+from headlight.app.parts.over_corpus import scan_of
+from headlight.app.parts.parts import heading
+from headlight.app.runs import scans
+from headlight.app.selection.choices import Change
+from headlight.model.corpus.tree import Tree, UnitDashboard, Window
+from headlight.model.errors import ScanError
+from headlight.model.run import Run
+from headlight.model.text.labels import label
+
+WIDTHS = 4, 3
+MOST_TOKENS = 10
+BUCKETS = {
+    4: "Where it is most active",
+    3: "Of the third quarter of sequences",
+    2: "Of the second",
+    1: "Where it is least active",
+}
+NONE = "No scan of this model has watched it. {} makes one, which is found here once it lies in the models folder."
+
+
+def draw(run: Run, slug: str, kind: str, layer: int, index: int, *, dictionary: str = "") -> None:
+    """The section of the page `slug` for one of the "neurons" or "features" of a run's model."""
+    heading("Over a corpus", "corpus_units", key=f"corpus_{kind}")
+    tree = scan_of(run, selection.current())
+    try:
+        found = None if tree is None else _read(tree, kind, layer, index, dictionary)
+    except ScanError as error:
+        st.warning(str(error))
+        return
+    if tree is None or found is None:
+        flag = "--neurons" if kind == "neurons" else f"--features {dictionary}"
+        with st.container(key=f"headlight-said-{kind}"):
+            st.text(NONE.format(f'make scan MODEL={run.source.name} CORPUS=texts.jsonl ARGS="{flag}"'))
+        return
+    with st.container(key=f"headlight-said-{kind}"):
+        st.text(_said(tree, found))
+    left, right = st.columns(WIDTHS, gap="medium")
+    with left:
+        _windows(run, slug, kind, found)
+    with right:
+        _histogram(kind, found)
+        _tokens(run, kind, found)
+
+
+def _read(tree: Tree, kind: str, layer: int, index: int, dictionary: str) -> UnitDashboard | None:
+    """What the scan has of it; None where that was of another dictionary."""
+    watched = str(tree.told.settings.get("features", "")) if tree.told else ""
+    if dictionary and Path(watched).name != Path(dictionary).name:
+        return None
+    return scans.unit(tree, kind, layer, index)
+
+
+def _said(tree: Tree, found: UnitDashboard) -> str:
+    """Its figures in a line."""
+    over = f"over {Path(tree.dataset_name).name}"
+    if found.largest <= 0:
+        return f"Never active {over}."
+    mean, largest = number(found.mean), number(found.largest)
+    return f"Active at {found.density:.2%} of tokens {over}; mean activation {mean}, largest {largest}."
+
+
+def _windows(run: Run, slug: str, kind: str, found: UnitDashboard) -> None:
+    if not found.windows:
+        return
+    epoch = hash((selection.epoch(), kind, found.layer, found.index)) % 2**32
+    chosen = sampled_texts(
+        shown_windows(run, found),
+        title="Texts around its peaks, the strongest first",
+        epoch=epoch,
+        key=selection.widget_key(f"corpus_{kind}_windows"),
+    )
+    window = found.windows[chosen or 0]
+    link = Link(slug, "Open as prompt A", None, lambda _: open_window(run, slug, window))
+    options.row(link, name=f"corpus_{kind}_open", whole=True)
+
+
+def shown_windows(run: Run, found: UnitDashboard) -> list[SampledText]:
+    """The windows as they are drawn: every token with its activation."""
+    return [
+        SampledText(
+            _readable(run, window.token_ids),
+            cells=np.arange(len(window.token_ids)) * (len(window.token_ids) + 1),
+            weights=window.activations / max(found.largest, 1e-30),
+            title=number(window.strength),
+            note=label(f"{Path(window.document).name}, from token {window.start:,}".encode()).replace("␣", " "),
+            group=BUCKETS[window.bucket],
+            marked=(window.peak, window.peak),
+            scale=found.largest,
+        )
+        for window in found.windows
+    ]
+
+
+def _readable(run: Run, ids: Sequence[int]) -> list[str]:
+    """Tokens in running text, but for what cannot be seen or would turn what follows."""
+    texts, labels = run.tokenizer.to_str_tokens(ids), run.tokenizer.labels(ids)
+    return [
+        text if text.isprintable() and "\ufffd" not in text else named.replace("␣", " ")
+        for text, named in zip(texts, labels, strict=True)
+    ]
+
+
+def open_window(run: Run, slug: str, window: Window) -> None:
+    """Show a window as prompt A on the same page, its peak chosen."""
+    now, ids, bos = selection.current(), window.token_ids, run.tokenizer.bos_token_id
+    begins = ids[0] == bos
+    new = replace(now, prompt=run.tokenizer.to_string(ids[begins:]), prompt_b=None, model_b="", edits=(), edits_off=())
+    place = window.peak - begins + (new.bos and bos is not None)
+    selection.ask(replace(new.after(Change(prompt=True)), position=place, neuron=now.neuron, feature=now.feature), slug)
+
+
+def _histogram(kind: str, found: UnitDashboard) -> None:
+    edges, values = found.histogram.bin_edges, found.histogram.bin_values
+    plot = histogram(edges, values, title="Sequences by largest activation", along="activation", unit="sequences")
+    charts.alone(plot, "How many sequences have which largest activation", f"corpus_{kind}_histogram")
+
+
+def _tokens(run: Run, kind: str, found: UnitDashboard) -> None:
+    first = found.top_tokens[:MOST_TOKENS]
+    if first:
+        columns = [
+            Column("peaks at", run.tokenizer.labels([token for token, _ in first])),
+            Column("summed", [weight for _, weight in first], 1),
+        ]
+        key = selection.widget_key(f"corpus_{kind}_tokens")
+        row_table(columns, title="Tokens that sequences peak at", key=key, choosable=False, whole=True)
