@@ -39,7 +39,7 @@ LEVELS = [
     "model.fields",
     "model.families model.decoding model.patching model.roles model.parallel model.devices",
     "model.dictionaries model.lenses",
-    "model.graph model.loading",
+    "model.graph model.circuits model.loading",
     "model.corpus",
     "model.reports model.rounding",
     "model",
@@ -92,7 +92,7 @@ PAGES_MAY_NAME |= {
 }
 PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles", "model.lenses.lens"}
 PAGES_MAY_NAME |= {"model.corpus.tree", "model.corpus.titles", "model.dictionaries.dictionary", "model.dictionaries"}
-PAGES_MAY_NAME |= {"model.graph"}
+PAGES_MAY_NAME |= {"model.graph", "model.circuits"}
 MAY_RUN_MODELS = {"app.runs", "app.analyses", "app.scan"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.

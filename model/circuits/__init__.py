@@ -1,0 +1,7 @@
+"""Circuits found by themselves: every edge between parts of a model is scored, and what is kept is measured."""
+
+from headlight.model.circuits.finding import Circuit, find_circuit, measure_circuit
+from headlight.model.circuits.scoring import edge_scores
+from headlight.model.circuits.wiring import Receiver, Sender, wiring
+
+__all__ = ["Circuit", "Receiver", "Sender", "edge_scores", "find_circuit", "measure_circuit", "wiring"]

@@ -1,0 +1,159 @@
+"""A run in which every reader has a stream of its own: what comes along an edge can be A's or B's, edge by edge."""
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.analysis.alignment import Align
+from headlight.model.blocks import AttnOnlyBlock, Block
+from headlight.model.circuits.wiring import Receiver, Wiring, wiring
+from headlight.model.errors import InputError
+from headlight.model.hooks import NO_TAP, Look, Tap
+from headlight.model.layers import place
+from headlight.model.layers.parameters import widened
+from headlight.model.linear import check_split, norm_behind, norm_of
+from headlight.model.patching.of_runs import patch_runs
+from headlight.model.patching.runs import Patching
+from headlight.model.patching.sides import LogitDifference
+from headlight.model.run import Run
+
+Edges = Float[Tensor, "receiver sender"]
+Streams = Float[Tensor, "some pos d_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeRuns:
+    """Runs A and B of one model, ready to be run again with each edge from the one or from the other."""
+
+    patching: Patching
+    wires: Wiring
+
+    @property
+    def changes(self) -> Float[Tensor, "sender pos d_model"]:
+        """By how much what each sender writes differs in B: B's write less A's."""
+        patching, found = self.patching, []
+        for sender in self.wires.senders:
+            if sender.layer is None:
+                found.append(patching.change("resid_pre", 0))
+            elif sender.head is None:
+                found.append(patching.change("mlp_out", sender.layer))
+            else:
+                found.append(patching.heads_change(sender.layer, [sender.head]))
+        return torch.stack(found)
+
+    def run(self, edges: Edges, begin: float = 0.0, beside: Streams | None = None) -> Float[Tensor, ""]:
+        """Target less distractor where what comes along an edge is A's by this share, and B's by the rest.
+
+        A's is what the sender makes in this very run of what it reads. The embeddings are moved by `begin` of the way
+        to B's. `beside` [receiver, pos, d_model] is added to what each receiver reads, to be differentiated.
+        """
+        return _Pass(self, edges, begin, beside).run()
+
+
+def edge_runs_of(a: Run, b: Run, measured: LogitDifference, align: Align = "tokens") -> EdgeRuns:
+    """Run A and a run of another prompt, made ready for circuits.
+
+    Raises:
+        InputError: a run with edits or of another model, one that cannot be patched, or what `edge_runs` refuses.
+    """
+    if b.edits or not b.same_model(a):
+        raise InputError("A circuit is of one model and two prompts, without edits. Give B a prompt of its own.")
+    return edge_runs(patch_runs(a, b, measured, "A", align))
+
+
+def edge_runs(patching: Patching) -> EdgeRuns:
+    """Run A, into which B's parts are patched, made ready for circuits.
+
+    Raises:
+        InputError: a model in which heads write together, or whose stream is no sum.
+    """
+    model = patching.model
+    check_split(model)
+    norms = (norm_of(model.block(layer).get_submodule("ln2_post")) for layer in _mlp_layers(patching))
+    if any(norm_behind(model, layer) for layer in range(model.cfg.n_layers)) or any(norms):
+        raise InputError(
+            "In this model a norm stands behind each layer's heads, which write together: what comes along the edge "
+            "from one of them has no value of its own. Open another model."
+        )
+    return EdgeRuns(patching, wiring(model.cfg))
+
+
+def _mlp_layers(patching: Patching) -> range:
+    return range(0 if patching.model.cfg.attn_only else patching.model.cfg.n_layers)
+
+
+@dataclass(eq=False)
+class _Pass:
+    """One run: what each sender wrote less what it writes in B, sender by sender."""
+
+    runs: EdgeRuns
+    edges: Edges
+    begin: float
+    beside: Streams | None
+    written: list[Tensor] = field(default_factory=list)
+
+    def run(self) -> Float[Tensor, ""]:
+        """The logit difference at the end."""
+        patching = self.runs.patching
+        self.written.append((self.begin - 1) * patching.change("resid_pre", 0))
+        for layer in range(patching.model.cfg.n_layers):
+            block = patching.model.block(layer)
+            pre = patching.other["resid_pre", layer]
+            self._heads(layer, block, pre)
+            if isinstance(block, Block):
+                self._mlp(layer, block, pre)
+        last = patching.model.cfg.n_layers - 1
+        final = patching.other["resid_pre", last] + patching.other["attn_out", last]
+        if not patching.model.cfg.attn_only:
+            final = final + patching.other["mlp_out", last]
+        return patching.read(self._read(final, self.runs.wires.rows[None, False]))[0]
+
+    def _read(self, stream: Float[Tensor, "pos d_model"], rows: list[int]) -> Streams:
+        """What these receivers read, where in B all read this stream."""
+        kept = self.edges[rows, : len(self.written)]
+        found = stream + torch.einsum("rs,spd->rpd", kept, torch.stack(self.written))
+        return found if self.beside is None else found + self.beside[rows]
+
+    def _heads(self, layer: int, block: AttnOnlyBlock, pre: Float[Tensor, "pos d_model"]) -> None:
+        patching, rows = self.runs.patching, self.runs.wires.rows[layer, True]
+        read = block.attn.read(block.attn_in(self._read(pre, rows)), NO_TAP)
+        own = _Own(read._asdict(), [self.runs.wires.receivers[row] for row in rows], patching)
+        positions = place(patching.model.cfg.attention_dir, None, patching.n_pos, pre.device)
+        block.attn(block.attn_in(pre[None]), positions, own)
+        W_O = widened(block.attn.W_O).to(own.z)
+        for head in range(patching.model.cfg.n_heads):
+            change = (own.z[:, head] - patching.other["z", layer][:, head]) @ W_O[head]
+            self.written.append(change * block.residual_scale)
+
+    def _mlp(self, layer: int, block: Block, pre: Float[Tensor, "pos d_model"]) -> None:
+        patching, rows = self.runs.patching, self.runs.wires.rows[layer, False]
+        mid = pre + patching.other["attn_out", layer]
+        beside = patching.model.cfg.parallel_attn_mlp
+        stream = self._read(pre if beside else mid, rows)
+        given = block.mlp_out(block.mlp_in(stream, stream), NO_TAP)[0]
+        self.written.append(given - patching.other["mlp_out", layer])
+
+
+class _Own(Tap):
+    """Gives each head the query, key and value of its own stream, and keeps what heads mix of the values."""
+
+    def __init__(self, read: dict[str, Tensor], receivers: list[Receiver], patching: Patching) -> None:
+        group = patching.model.cfg.group_of
+        self._made: dict[str, Tensor] = {}
+        for part in ("q", "k", "v"):
+            rows = [
+                (row, each.head) for row, each in enumerate(receivers) if each.read == part and each.head is not None
+            ]
+            slots = [read[part][row, :, head if part == "q" else group(head)] for row, head in rows]
+            self._made[f"hook_{part}"] = torch.stack(slots, 1)[None]
+        self.z = torch.empty(0)
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if name == "hook_z":
+            self.z = activation[0]
+        return self._made.get(name, activation)
+
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name in self._made or name == "hook_z" else Look.NEVER

@@ -1,0 +1,109 @@
+"""Which parts of a model write to its stream, which read it, and who comes before whom: the edges of all circuits."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from headlight.model.config import TransformerConfig
+from headlight.model.edits import head_name
+
+ReadAs = Literal["q", "k", "v"]
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who writes: the embeddings (without a layer), a head, or a layer's MLP (without a head)."""
+
+    layer: int | None = None
+    head: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        if self.layer is None:
+            return "embeddings"
+        return f"L{self.layer} MLP" if self.head is None else head_name((self.layer, self.head))
+
+    @property
+    def stage(self) -> int:
+        """When it writes: a layer's heads at twice its number, its MLP one later, the embeddings before all."""
+        return -1 if self.layer is None else 2 * self.layer + (self.head is None)
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """Who reads: a head's query, key or value, a layer's MLP (without a head), or the logits (without a layer).
+
+    Where a group of heads shares keys and values, `head` is the first of the group.
+    """
+
+    layer: int | None = None
+    head: int | None = None
+    read: ReadAs | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        if self.layer is None:
+            return "logits"
+        return f"L{self.layer} MLP" if self.head is None else f"{head_name((self.layer, self.head))}.{self.read}"
+
+
+@dataclass(frozen=True, eq=False)
+class Wiring:
+    """All senders and receivers of a model, in the order in which they write and read.
+
+    `before` [receiver, sender] is whether what a sender writes is in what a receiver reads.
+    """
+
+    senders: tuple[Sender, ...]
+    receivers: tuple[Receiver, ...]
+    before: Bool[Tensor, "receiver sender"]
+
+    @cached_property
+    def rows(self) -> dict[tuple[int | None, bool], list[int]]:
+        """The receivers' places by layer, and by whether they are heads'."""
+        found: dict[tuple[int | None, bool], list[int]] = {}
+        for place, receiver in enumerate(self.receivers):
+            found.setdefault((receiver.layer, receiver.head is not None), []).append(place)
+        return found
+
+    @property
+    def n_edges(self) -> int:
+        """How many edges there are."""
+        return int(self.before.sum())
+
+    def continues(self, receiver: Receiver, cfg: TransformerConfig) -> list[int]:
+        """The senders' places that write what a receiver's part makes of what it reads."""
+        if receiver.layer is None:
+            return []
+        if receiver.head is None:
+            return [self.senders.index(Sender(receiver.layer))]
+        heads = [receiver.head]
+        if receiver.read != "q":
+            group = cfg.group_of(receiver.head)
+            heads = [head for head in range(cfg.n_heads) if cfg.group_of(head) == group]
+        return [self.senders.index(Sender(receiver.layer, head)) for head in heads]
+
+
+def wiring(cfg: TransformerConfig) -> Wiring:
+    """All edges of a model: into each head's query, key and value, each MLP, and the logits, from all before it."""
+    senders, receivers, limits = [Sender()], list[Receiver](), list[int]()
+    in_group = cfg.n_heads // (cfg.n_key_value_heads or cfg.n_heads)
+    for layer in range(cfg.n_layers):
+        heads = [Receiver(layer, head, "q") for head in range(cfg.n_heads)]
+        heads += [Receiver(layer, head, read) for read in ("k", "v") for head in range(0, cfg.n_heads, in_group)]
+        receivers, limits = receivers + heads, limits + [2 * layer] * len(heads)
+        senders += [Sender(layer, head) for head in range(cfg.n_heads)]
+        if not cfg.attn_only:
+            receivers.append(Receiver(layer))
+            limits.append(2 * layer if cfg.parallel_attn_mlp else 2 * layer + 1)
+            senders.append(Sender(layer))
+    receivers.append(Receiver())
+    limits.append(2 * cfg.n_layers)
+    stages = torch.tensor([sender.stage for sender in senders])
+    return Wiring(tuple(senders), tuple(receivers), stages < torch.tensor(limits)[:, None])

@@ -1,0 +1,182 @@
+"""Edges between parts: runs with their own streams against the model's own, scores against autograd and patching."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from headlight.model import Transformer, load, run_prompt
+from headlight.model.circuits import Receiver, Sender, edge_scores, find_circuit, measure_circuit
+from headlight.model.circuits.running import EdgeRuns, edge_runs_of
+from headlight.model.edits import AblateHeads
+from headlight.model.errors import InputError
+from headlight.model.hooks import Tap
+from headlight.model.patching import LogitDifference
+from headlight.model.patching.paths import path_differences
+from tests.tiny import KINDS, open_tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # each receiver's stream travels as a row of a batch
+A, B = "one two three one two three one", "one two four one three three one"
+ASKED = LogitDifference(40, 90, 6)
+REFUSED = ("gemma2-like", "olmo2-like", "bert-like")
+QUICK = ("gpt2-like", "neox-like")
+TAKEN = [
+    kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.thorough) for kind in KINDS if kind not in REFUSED
+]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Transformer]:
+    folder: Path = tmp_path_factory.mktemp("models")
+    return {kind: open_tiny(kind, folder / kind) for kind in KINDS}
+
+
+def made(models: dict[str, Transformer], kind: str) -> EdgeRuns:
+    a, b = (run_prompt(models[kind], text) for text in (A, B))
+    return edge_runs_of(a, b, ASKED)
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_with_all_edges_it_is_run_a_and_with_none_run_b(kind: str, models: dict[str, Transformer]) -> None:
+    runs = made(models, kind)
+    whole = runs.wires.before.float()
+    with torch.inference_mode():
+        # Float32 logits of size 10, of streams added up in another order.
+        assert float(runs.run(whole)) == pytest.approx(runs.patching.a, abs=2e-3)
+        assert float(runs.run(torch.zeros_like(whole))) == pytest.approx(runs.patching.b, abs=2e-3)
+        assert float(runs.run(whole, begin=1.0)) == pytest.approx(runs.patching.b, abs=2e-3)
+
+
+def test_one_path_from_b_is_path_patching(models: dict[str, Transformer]) -> None:
+    """With one edge from B, from a head to a later one's key, it is what path patching measures by another way."""
+    runs = made(models, "gpt2-like")
+    wires, whole = runs.wires, runs.wires.before.float()
+    for read in ("q", "k", "v"):
+        edge = wires.receivers.index(Receiver(2, 1, read)), wires.senders.index(Sender(0, 3))
+        without = whole.clone()
+        without[edge] = 0
+        with torch.inference_mode():
+            ours = float(runs.run(without))
+        theirs = float(path_differences(runs.patching, [(0, 3)], (2, 1), read)[0])
+        assert ours == pytest.approx(theirs, abs=2e-3)  # as above
+
+
+class Grown(Tap):
+    """A run in which one sender's write is B's, but only what one receiver reads hears of it, by hand."""
+
+    def __init__(self, name: str, change: Tensor) -> None:
+        self.name, self.change = name, change.clone().requires_grad_()
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        return activation + self.change if name == self.name else activation
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_scores_are_changes_times_gradients_of_the_model_itself(kind: str, models: dict[str, Transformer]) -> None:
+    """By autograd through the model's own forward: of an MLP's write, into the logits, and into all later readers."""
+    runs = made(models, kind)
+    model, wires, scores = runs.patching.model, runs.wires, edge_scores(runs)
+    n_pos, d_model = runs.patching.reach, model.cfg.d_model
+    into = {
+        "blocks.1.hook_mlp_out": None,
+        "blocks.2.hook_resid_post": [wires.receivers.index(Receiver())],
+    }
+    for name, rows in into.items():
+        zero = Grown(name, torch.zeros(1, n_pos, d_model))
+        with torch.enable_grad():
+            resid = model(runs.patching.tokens, tap=zero, stop_at_layer=3)
+            (gradient,) = torch.autograd.grad(runs.patching.read(resid).sum(), zero.change)
+        if rows is None:  # what an MLP writes reaches all later receivers: their scores add up to it, to first order
+            sender = wires.senders.index(Sender(1))
+            assert float(scores[:, sender].sum()) == pytest.approx(
+                float((gradient[0] * runs.changes[sender]).sum()), rel=1e-3, abs=1e-3
+            )
+        else:
+            theirs = torch.einsum("pd,spd->s", gradient[0], runs.changes)
+            torch.testing.assert_close(scores[rows[0]], theirs, rtol=1e-3, atol=1e-3)
+    whole = Grown("blocks.1.hook_resid_pre", torch.zeros(1, n_pos, d_model))
+    with torch.enable_grad():
+        resid = model(runs.patching.tokens, tap=whole, stop_at_layer=3)
+        (gradient,) = torch.autograd.grad(runs.patching.read(resid).sum(), whole.change)
+    sender = wires.senders.index(Sender(0, 2))
+    later = [row for row, receiver in enumerate(wires.receivers) if receiver.layer is None or receiver.layer >= 1]
+    theirs_all = float((gradient[0] * runs.changes[sender]).sum())
+    assert float(scores[later, sender].sum()) == pytest.approx(theirs_all, rel=1e-3, abs=1e-3)
+
+
+def test_a_small_change_is_what_its_score_says(models: dict[str, Transformer]) -> None:
+    """The score is a derivative: a hundredth of an edge from B changes the difference by a hundredth of its score."""
+    runs = made(models, "gpt2-like")
+    scores, whole = edge_scores(runs), runs.wires.before.double()
+    edges = (scores.abs()).flatten().topk(6).indices.tolist()
+    for at in edges:
+        nearly = whole.clone().float()
+        nearly.view(-1)[at] -= 0.01
+        with torch.inference_mode():
+            change = float(runs.run(nearly) - runs.run(whole.float()))
+        assert change == pytest.approx(0.01 * float(scores.flatten()[at]), rel=0.1, abs=2e-4)  # to first order
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_where_heads_write_together_there_are_no_edges(kind: str, models: dict[str, Transformer]) -> None:
+    with pytest.raises(InputError, match=r"write together|normalises"):
+        made(models, kind)
+
+
+def test_what_has_no_circuit_is_refused(models: dict[str, Transformer]) -> None:
+    a = run_prompt(models["gpt2-like"], A)
+    edited = run_prompt(models["gpt2-like"], A, edits=(AblateHeads(((0, 0),)),))
+    with pytest.raises(InputError, match="without edits"):
+        edge_runs_of(a, edited, ASKED)
+    runs = made(models, "gpt2-like")
+    with pytest.raises(InputError, match="at least 1"):
+        edge_scores(runs, 0)
+    with pytest.raises(InputError, match="above 0 and at most 1"):
+        find_circuit(runs.wires, runs.patching.model.cfg, edge_scores(runs), 0.0)
+
+
+# What is known weight by weight (training/recipes/teaching_weights.py): the earlier head tells the later one's keys
+# which token came before, the later one's query is its own token, its value what comes next. Where the earlier head
+# looks is a matter of places, which are the same in both prompts.
+KNOWN = {
+    (Receiver(0, 0, "v"), Sender()),
+    (Receiver(1, 0, "k"), Sender(0, 0)),
+    (Receiver(1, 0, "q"), Sender()),
+    (Receiver(1, 0, "v"), Sender()),
+    (Receiver(), Sender(1, 0)),
+}
+TAUGHT = {
+    "teach-induction": ("the quick fox found the", "a small fox found john"),
+    "teach-copy": ("! fox gave john ?", "( apples gave john ."),
+}
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_of_a_circuit_that_is_known_exactly_its_edges_are_found(name: str) -> None:
+    a, b = (run_prompt(load(name), text) for text in TAUGHT[name])
+    right, position = int(a.next_logits.argmax()), len(a.tokens) - 1
+    other = int(b.tokens[2])  # what B has in the place of the token that is predicted
+    runs = edge_runs_of(a, b, LogitDifference(right, other, position))
+    scores = edge_scores(runs, steps=20)
+    edges = find_circuit(runs.wires, a.cfg, scores, least=1e-3)
+    found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
+    assert found == KNOWN
+    circuit = measure_circuit(runs, edges)
+    assert circuit.n_edges == 5
+    assert circuit.faithfulness == pytest.approx(1.0, abs=1e-3)
+    assert circuit.completeness == pytest.approx(0.0, abs=1e-3)
+    for edge in edges.nonzero().tolist():  # each of them is needed
+        fewer = edges.clone()
+        fewer[tuple(edge)] = False
+        assert measure_circuit(runs, fewer).faithfulness < 0.5
+
+
+def test_gradients_in_a_alone_miss_what_saturated_attention_hides() -> None:
+    """Why there are integrated gradients: with one step the queries' and keys' edges have no score."""
+    a, b = (run_prompt(load("teach-induction"), text) for text in TAUGHT["teach-induction"])
+    asked = LogitDifference(int(a.next_logits.argmax()), int(b.tokens[2]), len(a.tokens) - 1)
+    runs = edge_runs_of(a, b, asked)
+    edges = find_circuit(runs.wires, a.cfg, edge_scores(runs), least=1e-3)
+    found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
+    assert found == {(Receiver(1, 0, "v"), Sender()), (Receiver(), Sender(1, 0))}
