@@ -21,7 +21,7 @@ class ModelNotFoundError(HeadlightError):
 
 
 class TooLargeError(HeadlightError):
-    """A model that would take more memory than there is."""
+    """A model that would take more memory, or disk, than there is."""
 
 
 class InputError(HeadlightError):

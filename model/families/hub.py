@@ -5,6 +5,7 @@ Only the files that are read are fetched, never a pickle. `HF_ENDPOINT`, `HF_HOM
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headlight.model.errors import CheckpointError, ModelNotFoundError
+from headlight.model.errors import CheckpointError, ModelNotFoundError, TooLargeError
 from headlight.model.families.tensors import weight_files
 from headlight.model.host import HERE, Host
 from headlight.model.text.tokenizer_files import has_tokenizer
@@ -38,6 +39,7 @@ FILES = [
     "merges.txt",
 ]
 COMMIT = re.compile(r"[0-9a-f]{40}")
+GB = 10**9
 TELLING = 0.2  # seconds between two looks at how much has arrived
 
 
@@ -62,6 +64,7 @@ def fetch(name: str, revision: str | None, check: Callable[[Path], object], host
     Raises:
         ModelNotFoundError: the hub cannot be reached, has no such model or revision, or breaks off.
         CheckpointError: the hub's model has no config.json.
+        TooLargeError: the disk does not hold it.
     """
     repository, commit = PINNED.get(name, (name, None))
     revision = revision or commit
@@ -77,6 +80,7 @@ def fetch(name: str, revision: str | None, check: Callable[[Path], object], host
         raise
     folder = _files(repository, revision, ["config.json"])
     check(folder)
+    _check_room(repository, folder.name)
     return _files(repository, folder.name, FILES, host)
 
 
@@ -106,6 +110,24 @@ def _ask_once(repository: str, revision: str | None) -> None:
 
     with explained(repository, revision):
         get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=_endpoint()))
+
+
+def _check_room(repository: str, commit: str) -> None:
+    """Refuse what the disk does not hold, before any of it is fetched."""
+    from huggingface_hub import constants, snapshot_download
+
+    with explained(repository, commit):
+        planned = snapshot_download(
+            repository, revision=commit, allow_patterns=FILES, endpoint=_endpoint(), dry_run=True
+        )
+    needed = sum(file.file_size or 0 for file in planned if file.will_download)
+    cache = Path(constants.HF_HUB_CACHE)  # which is there: it holds config.json by now
+    free = shutil.disk_usage(cache).free
+    if needed > free:
+        raise TooLargeError(
+            f"{repository} takes {needed / GB:.1f} GB of disk; {free / GB:.1f} GB are free where the hub's models are "
+            f"kept ({cache}). Free some, or set HF_HOME to a folder on a larger disk."
+        )
 
 
 def _files(repository: str, revision: str | None, patterns: list[str], host: Host = HERE) -> Path:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,13 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import huggingface_hub
 import pytest
 import torch
 
 from headlight.model import load
-from headlight.model.errors import CheckpointError, ModelNotFoundError
+from headlight.model.errors import CheckpointError, ModelNotFoundError, TooLargeError
 from headlight.model.families import hub
 from headlight.model.host import Host
 from headlight.model.loading import is_here
@@ -278,6 +280,19 @@ def test_a_download_is_stopped_and_the_next_one_completes_it(served: Hub, monkey
     assert_opens("owner/tiny")
     assert hub.is_fetched("owner/tiny")
     assert is_here("owner/tiny")
+
+
+def test_what_the_disk_does_not_hold_is_refused_before_it_is_fetched(
+    served: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = sum(len(body) for name, body in served.files.items() if name.startswith("model-"))
+    free = weights + len(served.files["tokenizer.json"]) // 2
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    with pytest.raises(TooLargeError, match=r"owner/tiny takes .* GB of disk.*set HF_HOME"):
+        load("owner/tiny")
+    assert not [asked for asked in served.asked if asked.startswith("GET") and asked.endswith(".safetensors")]
+    free *= 2
+    assert_opens("owner/tiny")
 
 
 def test_another_architecture_is_refused_before_its_weights_are_fetched(served: Hub) -> None:
