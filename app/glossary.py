@@ -464,6 +464,10 @@ TERMS = {
         "Writes: what its row of W_out does to every logit by itself, at the norms' scales at this token. Reads: the "
         "product of every token's embedding with what the neuron reads by, the norm's gain and centring included."
     ),
+    "neuron_prompts": (
+        "The neuron's largest activation on every prompt of your list (page Prompts), and where it is; the prompt "
+        "on which it is most active, or the one that is chosen, coloured by it."
+    ),
     "neuron_heads": (
         "How much the neuron reads of what a head's output circuit writes, and a later head's query, key or value "
         "circuit of what the neuron writes: the size of the product over the product of sizes (composition)."

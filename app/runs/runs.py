@@ -17,7 +17,8 @@ from headlight.app.runs.passes import Layers
 from headlight.app.server import memory
 from headlight.app.server.settings import settings
 from headlight.model import Transformer
-from headlight.model.edits import AblateHeads, Edit, Patch, follows_stream, sources
+from headlight.model.analysis import Measure
+from headlight.model.edits import AblateHeads, Edit, Neuron, Patch, follows_stream, sources
 from headlight.model.edits.means import sum_z
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.explain import statistics
@@ -243,6 +244,25 @@ def _statistics_key(model_name: str, prompt: str, bos: Begin) -> Hashable:
 def _head_statistics_anew(model_name: str, prompt: str, bos: Begin) -> HeadStatistics:
     model, tokens, _ = tokens_of(model_name, prompt, bos)
     return statistics.head_statistics(model, tokens, HOST)
+
+
+def neuron_over(model_name: str, prompt: str, bos: bool, neuron: Neuron) -> Measure:
+    """What a neuron gives at every position of a prompt, from the cache where it was taken before.
+
+    Raises:
+        HeadlightError: as `run`, or the model has no such neuron.
+    """
+
+    def made() -> Measure:
+        model, tokens, _ = tokens_of(model_name, prompt, bos)
+        return statistics.neuron_activations(model, tokens, neuron, HOST)
+
+    return keep(("neuron over", model_name, prompt, bos, neuron), made)
+
+
+def neuron_over_or_none(model_name: str, prompt: str, bos: bool, neuron: Neuron) -> Measure | None:
+    """What a neuron gives over a prompt, where that is in the cache; nothing is run."""
+    return kept(("neuron over", model_name, prompt, bos, neuron))
 
 
 def turn() -> AbstractContextManager[None]:

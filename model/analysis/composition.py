@@ -69,16 +69,23 @@ def size(product: Product) -> Float[Tensor, "*head"]:
     return ((reads.mT @ reads) * (writes @ writes.mT)).sum((-2, -1)).clamp_min(0).sqrt()
 
 
-def read_by(earlier: Product, direction: Float[Tensor, " d_model"]) -> Float[Tensor, "*head"]:
-    """The `composition` of each of the earlier with what reads the stream along one direction, as a neuron does."""
+def read_by(
+    earlier: Product, direction: Float[Tensor, " d_model"], sizes: Float[Tensor, "*head"]
+) -> Float[Tensor, "*head"]:
+    """The `composition` of each of the earlier with what reads the stream along one direction, as a neuron does.
+
+    `sizes` are those of the earlier, which are the same for every direction.
+    """
     found = (earlier.reads.double() @ (earlier.writes.double() @ direction.double())[..., None])[..., 0]
-    return (found.norm(dim=-1) / (size(earlier) * direction.double().norm())).float()
+    return (found.norm(dim=-1) / (sizes * direction.double().norm())).float()
 
 
-def reading_of(direction: Float[Tensor, " d_model"], later: Product) -> Float[Tensor, "*head"]:
+def reading_of(
+    direction: Float[Tensor, " d_model"], later: Product, sizes: Float[Tensor, "*head"]
+) -> Float[Tensor, "*head"]:
     """The `composition` of what writes along one direction, as a neuron does, with each of the later."""
     found = ((direction.double() @ later.reads.double())[..., None, :] @ later.writes.double())[..., 0, :]
-    return (found.norm(dim=-1) / (size(later) * direction.double().norm())).float()
+    return (found.norm(dim=-1) / (sizes * direction.double().norm())).float()
 
 
 def of_a_random_direction(d_model: int) -> float:

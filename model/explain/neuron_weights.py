@@ -112,17 +112,28 @@ def _composed(run: Run, neuron: Neuron) -> Composed:
     steps = Steps(run.host, cfg.n_layers)
     with run.host.turn():
         for at in range(cfg.n_layers):
-            heads = heads_of(model, at)
+            heads, sizes = heads_of(model, at), _sizes(run, at)
             for name, direction in reads.items() if at <= last else ():
-                writers[name][at] = composition.read_by(heads["value"], direction)
+                writers[name][at] = composition.read_by(heads["value"], direction, sizes["value"])
             for through, found in readers.items() if at > layer else ():
-                found[at] = composition.reading_of(write, heads[through])
+                found[at] = composition.reading_of(write, heads[through], sizes[through])
             steps.add()
     return Composed(
         {name: _measure(f"composition with its {name}", found) for name, found in writers.items()},
         {through: _measure(f"{through} composition", found) for through, found in readers.items()},
         composition.of_a_random_direction(cfg.d_model),
     )
+
+
+def _sizes(run: Run, layer: int) -> dict[Through, Float[Tensor, " head"]]:
+    """The sizes of a layer's circuits, which all neurons share; a query's is its key's."""
+
+    def made() -> dict[Through, Float[Tensor, " head"]]:
+        heads = heads_of(run.model, layer)
+        of_query, of_value = composition.size(heads["query"]), composition.size(heads["value"])
+        return {"query": of_query, "key": of_query, "value": of_value}
+
+    return run.host.keep(("sizes of circuits", run.source.name, layer), made)
 
 
 def _measure(name: str, values: Float[Tensor, "layer head"]) -> Measure:

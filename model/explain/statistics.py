@@ -1,4 +1,4 @@
-"""Every head's mean scores on a prompt among many, of which nothing else is kept."""
+"""Every head's mean scores, or one neuron's activations, on a prompt among many, of which nothing else is kept."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,9 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure
 from headlight.model.analysis.mean_scores import MeanScores, stack
+from headlight.model.edits import Neuron
+from headlight.model.edits.interventions import check_neuron
+from headlight.model.explain.neurons import hook_name
 from headlight.model.hooks import Collect
 from headlight.model.host import HERE, Host
 from headlight.model.transformer import Transformer
@@ -33,3 +36,18 @@ def head_statistics(model: Transformer, tokens: Int[Tensor, " pos"], host: Host 
     with host.turn(), torch.inference_mode():
         host.on_device(model)(tokens[None].to(host.device), tap=tap, stop_at_layer=model.cfg.n_layers)
     return HeadStatistics(len(tokens), stack(list(tap.kept.values())))
+
+
+def neuron_activations(model: Transformer, tokens: Int[Tensor, " pos"], neuron: Neuron, host: Host = HERE) -> Measure:
+    """What a neuron gives at every position of a prompt's tokens [pos], by a pass that ends behind its layer.
+
+    Raises:
+        InputError: the model has no such neuron.
+        HeadlightError: the host lets no more passes in.
+    """
+    check_neuron(model.cfg, *neuron)
+    (layer, index), name = neuron, hook_name(neuron[0], "hook_post")
+    keep = Collect([name], lambda post: post[0, :, index].float().cpu().clone())
+    with host.turn(), torch.inference_mode():
+        host.on_device(model)(tokens[None].to(host.device), tap=keep, stop_at_layer=layer + 1)
+    return Measure("activation", "activation", ("pos",), keep.kept[name])

@@ -10,7 +10,6 @@ from headlight.model.edits import neuron_name
 from headlight.model.reports.mlp import BIASES, EDITS, MEASURED, MEASURES, NEURONS, WRITTEN
 
 SERIES = ("direct, all else held still", "measured, without it")
-ON = "on target − distractor"
 
 
 def of(shown: Comparison, chosen: Selection) -> Rows:
@@ -27,6 +26,7 @@ def neurons(found: Found) -> Plot:
         Row(neuron_name(neuron), spans(value, measured[at : at + 1]), said(value, measured[at : at + 1]))
         for at, (neuron, value) in enumerate(zip(found.neurons, values, strict=True))
     ]
+    target, distractor = found.shown.a.tokenizer.labels([found.asked.target, found.asked.distractor])
     where = "every layer" if layer is None else f"L{layer}"
     at = found.shown.labels[found.asked.place]
     side = "" if found.shown.b is None else f", {found.called}"
@@ -35,7 +35,7 @@ def neurons(found: Found) -> Plot:
         [*listed, *(_rest(found, name, values, len(measured) > 0) if is_effect else [])],
         title=f"Neurons of {where} at {at} by {name}{side}",
         unit="logits" if is_effect else "activation",
-        what=f"{name} {ON}" if is_effect else name,
+        what=f"{name} on {target} − {distractor}" if is_effect else name,
         series=SERIES if measured else ("",),
     )
 

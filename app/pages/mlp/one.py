@@ -14,7 +14,7 @@ from headlight.app.pages.mlp.found import Found
 from headlight.app.parts import options, unit_windows
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.parts.sides import by_side, named
+from headlight.app.parts.sides import DIFFERENCE, by_side, named
 from headlight.app.selection.choices import Change
 from headlight.model.analysis.attribution import Promoted
 from headlight.model.edits import MOST_EDITS, AblateNeurons, Head, Neuron, head_name, neuron_name
@@ -24,6 +24,7 @@ from headlight.model.linear import no_reading
 from headlight.model.reports.mlp import composed_of, strip_of
 
 MOST_HEADS, MOST_TOKENS = 10, 8
+ORDER = ("activation", "direct effect", "gradient × activation")
 PAGES = {"inside": "Inside", "why": "Why"}
 ABLATE = "Shows A without this neuron as B, on every page. The edits' drawer clamps it or takes it from another prompt."
 
@@ -35,7 +36,7 @@ def draw(found: Found) -> None:
         options.row(*_which(found), _ablate(found), name="neuron", whole=True)
     st.text(_said(found))
     _strip(found)
-    left, right = st.columns([3, 2], gap="medium")
+    left, right = st.columns(2, gap="large")
     with left:
         _tokens(found)
     with right:
@@ -81,13 +82,15 @@ def _ablate(found: Found) -> Option:
 def _said(found: Found) -> str:
     """The neuron at the token, in a line."""
     run, at = found.at
-    of = over_prompt(run, found.neuron)
-    reads = " ".join(f"{name} {number(float(measure.values[at]))}," for name, measure in of.reads.items())
-    parts = [f"At {at} {run.labels[at]}: {reads} activation {number(float(of.values.values[at]))}"]
-    for name in ("direct effect", "gradient × activation"):
-        if name in found.values:
-            parts.append(f"{name} {number(float(found.values[name].values[found.neuron]))}")
-    return "; ".join(parts)
+    values = (
+        {}
+        if found.called == DIFFERENCE
+        else {name: float(measure.values[at]) for name, measure in over_prompt(run, found.neuron).reads.items()}
+    )
+    values |= {name: float(found.values[name].values[found.neuron]) for name in ORDER if name in found.values}
+    side = "" if found.shown.b is None else f"{found.called}: "
+    told = ", ".join(f"{name} {number(value)}" for name, value in values.items())
+    return f"{side}at {found.asked.place} {found.shown.labels[found.asked.place]}: {told}"
 
 
 def _strip(found: Found) -> None:

@@ -9,7 +9,7 @@ from headlight.app.components import Choice, Column, Listed, Option, Switch, Tex
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.mlp import charts as own
-from headlight.app.pages.mlp import one
+from headlight.app.pages.mlp import one, over_prompts
 from headlight.app.pages.mlp.choices import Choices
 from headlight.app.pages.mlp.found import Found, find
 from headlight.app.parts import charts, options, tables
@@ -37,12 +37,13 @@ def render(shown: Comparison) -> None:
     if selection.current().table:
         _tables(found)
         return
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with left:
         charts.draw([[own.neurons(found)]], f"The first neurons by {found.ranked_by}")
     with right:
         _list(found)
     one.draw(found)
+    over_prompts.draw(found)
 
 
 def _is_measured(found: Found) -> bool:
@@ -110,8 +111,9 @@ def _count() -> Listed:
 
 def _list(found: Found) -> None:
     """The listed neurons as a table of all measures, of which a row chooses the neuron shown in full."""
-    heading("The first of them", "neurons_list", key="neurons_list")
-    names = [*found.values, *([MEASURED] if found.asked.measured else [])]
+    heading("All measures of these", "neurons_list", key="neurons_list")
+    known = (name for name in found.values if name in MEASURES.values())  # what a gate reads is told of the chosen one
+    names = [*known, *([MEASURED] if found.asked.measured else [])]
     place = row_table(
         [
             Column("neuron", [neuron_name(neuron) for neuron in found.neurons]),

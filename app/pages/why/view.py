@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Button, Choice, Listed, MapCell, Text, chosen_cell
+from headlight.app.components import Button, Choice, Link, Listed, MapCell, Text, chosen_cell
 from headlight.app.frame import means, notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.why import as_numbers, by_features, follow, panels, spelled
@@ -14,7 +14,7 @@ from headlight.app.pages.why import charts as own
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.chosen import query_place, sides_of
-from headlight.app.parts import charts, options
+from headlight.app.parts import charts, needs, options
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import Pair, pair_of, place_of, typeable
@@ -243,6 +243,8 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
         selection.widget_key(MAP),
         caption="By layer and head. Choose a head to explain it.",
     )
+    if not needs.neurons(shown):
+        options.row(_neurons(), name="neurons", whole=True)
     panels.plain_map(
         compared(sides, numbers.by_layer),
         side,
@@ -251,6 +253,11 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
         "target − distractor (logits)",
         "Accumulated over the layers at the final norm's scale, beside each layer's logit lens at its own scale.",
     )
+
+
+def _neurons() -> Link:
+    """To the page that tells apart what the MLPs add."""
+    return Link("mlp", "The MLPs, neuron by neuron", None, lambda _: selection.ask(selection.current(), "mlp"))
 
 
 def _by_source(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:

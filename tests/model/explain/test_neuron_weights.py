@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from headlight.model import Run, load, run_prompt
-from headlight.model.analysis.composition import Product, composition, of_a_random_direction, read_by
+from headlight.model.analysis.composition import Product, composition, of_a_random_direction, read_by, size
 from headlight.model.explain.circuits import heads_of
 from headlight.model.explain.neuron_weights import neuron_composition, neuron_tokens
 from headlight.model.explain.parts import stream_at
@@ -76,5 +76,5 @@ def test_its_composition_is_that_of_a_head_of_rank_one(run: Run) -> None:
 def test_random_directions_score_one_over_the_root_of_the_width() -> None:
     generator = torch.Generator().manual_seed(0)
     matrix = Product(torch.randn(30, 4, generator=generator), torch.randn(4, 30, generator=generator))
-    scores = torch.stack([read_by(matrix, torch.randn(30, generator=generator)) for _ in range(2000)])
+    scores = torch.stack([read_by(matrix, torch.randn(30, generator=generator), size(matrix)) for _ in range(2000)])
     assert float(scores.square().mean().sqrt()) == pytest.approx(of_a_random_direction(30), rel=0.05)  # of 2000 draws

@@ -2,16 +2,18 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from headlight.app.pages.mlp import EXPORT, VIEW, charts, one
+from headlight.app.pages.mlp import EXPORT, VIEW, charts, one, over_prompts
 from headlight.app.pages.mlp.choices import Choices
 from headlight.app.pages.mlp.found import Found, find
-from headlight.app.runs import shown
+from headlight.app.runs import runs, shown
 from headlight.app.selection.links import from_query, to_query
 from headlight.model.comparison import Comparison
 from headlight.model.edits import AblateNeurons, neuron_name
 from headlight.model.explain.logits import Question, logit_attribution
+from headlight.model.explain.neurons import over_prompt
 from headlight.model.reports.mlp import BIASES, MEASURED, WRITTEN
 from headlight.model.run import Run, run_prompt
 from tests.app.choosing import selection_of
@@ -54,7 +56,7 @@ def test_neurons_are_ranked_by_size_over_all_layers_or_in_one(run: Run) -> None:
 def test_the_page_shows_a_neuron_and_ablates_it_everywhere(run: Run, folder: str, options: Options) -> None:
     at = page("mlp", Comparison(run), model=folder, prompt=run.prompt, neuron=(1, 7), neurons_measured=True)
     assert not at.exception
-    assert any("activation" in text.value and text.value.startswith("At ") for text in at.text)
+    assert any("activation" in text.value and text.value.startswith("at ") for text in at.text)
     options.change(at, "ablate_neuron", None)
     asked = at.session_state["headlight"].asked
     assert asked.edits == (AblateNeurons(((1, 7),)),)
@@ -70,6 +72,21 @@ def test_what_was_measured_stands_beside_the_rest(run: Run) -> None:
     its = found(run, neurons_measured=True, neurons_count=4)
     assert len(its.of_listed(MEASURED)) == 4
     assert len(charts.neurons(its).traces[0]["x"]) == len(charts.neurons(its).traces[1]["x"])
+
+
+def test_a_neuron_is_run_over_the_prompts_of_the_list(run: Run, folder: str) -> None:
+    """Its largest activation on each, as a run of that prompt has it; the strongest first, and opened as prompt A."""
+    wanted = [(folder, text, True, (1, 7)) for text in (run.prompt, OTHER)]
+    its = found(run, model=folder, prompt=run.prompt, neuron=(1, 7))
+    assert over_prompts.known(its, wanted) == []
+    for inputs in wanted:
+        runs.neuron_over(*inputs)
+    rows = over_prompts.known(its, wanted)
+    assert [float(row.values.max()) for row in rows] == sorted((float(row.values.max()) for row in rows), reverse=True)
+    for row in rows:
+        own = over_prompt(run_prompt(run.model, row.text), (1, 7)).values.values.numpy()
+        np.testing.assert_allclose(row.values, own, rtol=1e-4, atol=1e-5)  # float32, by a pass of its own
+        assert row.at == int(own.argmax())
 
 
 def test_experts_have_no_such_page(tmp_path: Path, run: Run) -> None:
@@ -88,8 +105,8 @@ CASES: list[dict[str, object]] = [
 @pytest.mark.parametrize("fields", CASES)
 def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str) -> None:
     selection = chosen(folder, **fields)
-    runs = shown.of(selection)
-    compare(run_here(EXPORT.script(runs, selection)), EXPORT, fields, folder)
-    tables = EXPORT.data(runs, selection).tables
+    both = shown.of(selection)
+    compare(run_here(EXPORT.script(both, selection)), EXPORT, fields, folder)
+    tables = EXPORT.data(both, selection).tables
     listed = set(tables["neurons"]["neuron"])
-    assert {neuron_name(neuron) for neuron in find(runs, selection).neurons} == listed
+    assert {neuron_name(neuron) for neuron in find(both, selection).neurons} == listed
