@@ -246,7 +246,7 @@ def _head_statistics_anew(model_name: str, prompt: str, bos: Begin) -> HeadStati
     return statistics.head_statistics(model, tokens, HOST)
 
 
-def neuron_over(model_name: str, prompt: str, bos: bool, neuron: Neuron) -> Measure:
+def neuron_over(model_name: str, prompt: str, bos: Begin, neuron: Neuron) -> Measure:
     """What a neuron gives at every position of a prompt, from the cache where it was taken before.
 
     Raises:
@@ -260,7 +260,7 @@ def neuron_over(model_name: str, prompt: str, bos: bool, neuron: Neuron) -> Meas
     return keep(("neuron over", model_name, prompt, bos, neuron), made)
 
 
-def neuron_over_or_none(model_name: str, prompt: str, bos: bool, neuron: Neuron) -> Measure | None:
+def neuron_over_or_none(model_name: str, prompt: str, bos: Begin, neuron: Neuron) -> Measure | None:
     """What a neuron gives over a prompt, where that is in the cache; nothing is run."""
     return kept(("neuron over", model_name, prompt, bos, neuron))
 

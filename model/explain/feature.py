@@ -198,7 +198,7 @@ def _read_by(run: Run, dictionary: Dictionary, feature: int) -> dict[Through, Me
         W_Q, W_K, W_V, W_O = (torch.stack([getattr(each, name) for each in weights]) for name in WEIGHTS)
         for through, found in scores.items():
             reader = composition.reader(through, W_Q, W_K, W_V, W_O, norm_before(run.model, layer))
-            found[layer] = composition.reading_of(direction, reader)
+            found[layer] = composition.reading_of(direction, reader, composition.size(reader))
     return {
         through: Measure(f"{through} composition", "share", ("layer", "head"), found)
         for through, found in scores.items()

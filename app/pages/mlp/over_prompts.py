@@ -17,9 +17,10 @@ from headlight.app.runs import jobs, runs
 from headlight.app.runs.jobs import Jobs
 from headlight.app.selection.choices import Change
 from headlight.model.edits import Neuron, neuron_name
+from headlight.model.text.chat import Begin
 
 CUT = 90  # characters of a prompt in the table
-Inputs = tuple[str, str, bool, Neuron]
+Inputs = tuple[str, str, Begin, Neuron]
 """What `runs.neuron_over` takes."""
 
 
