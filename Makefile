@@ -11,7 +11,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier fit-lens lens-card teaching card card-classifier
+.PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -101,6 +101,10 @@ lens-card: setup # the figures of lenses that are there, measured again
 	@test -n "$(MODEL)" || { echo "Say which: make lens-card MODEL=mini"; exit 2; }
 	$(PY) -m headlight.model.training.recipes.lenses "$(MODEL)" --card $(ARGS)
 
+train-dictionary: setup
+	@test -n "$(MODEL)" && test -n "$(HOOK)" || { echo "Say which: make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_post"; exit 2; }
+	$(PY) -m headlight.model.training.dictionaries "$(MODEL)" $(HOOK) $(ARGS)
+
 teaching: setup
 	$(PY) -m headlight.model.training.recipes.teaching
 
@@ -109,6 +113,7 @@ card: .venv/installed-dev
 	$(PY) -m headlight.model.training.recipes.mini_llama_card --write
 	$(PY) -m headlight.model.training.recipes.reverse_card --write
 	$(PY) -m headlight.model.training.recipes.translate_card --write
+	$(PY) -m headlight.model.training.dictionaries.card --write
 
 card-classifier: .venv/installed-dev
 	$(PY) -m headlight.model.training.recipes.classify_card --write

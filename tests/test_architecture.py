@@ -45,6 +45,7 @@ LEVELS = [
     "model",
     "model.training",
     "model.training.recipes",
+    "model.training.dictionaries",
     "app.glossary app.exports.csv_files app.figures",
     "app.components app.server app.selection",
     "app.runs",

@@ -57,7 +57,11 @@ def _sizes(repository: str) -> dict[Path, int]:
     from huggingface_hub import HfApi
     from huggingface_hub.hf_api import RepoFile
 
-    entries = HfApi(endpoint=os.environ.get("HF_ENDPOINT")).list_repo_tree(repository, recursive=True)
+    hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+    hub.model_info(
+        repository, timeout=10
+    )  # fails at once where nobody answers; what follows would try for half a minute
+    entries = hub.list_repo_tree(repository, recursive=True)
     return {Path(each.path): each.size for each in islice(entries, MOST_FILES) if isinstance(each, RepoFile)}
 
 

@@ -1,0 +1,98 @@
+"""Training dictionaries from the command line: `make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_post`.
+
+Several hooks are trained together, in one pass of the model. What was begun goes on from its last checkpoint.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import get_args
+
+import torch
+
+from headlight.model.errors import HeadlightError, TrainingError, nearest
+from headlight.model.loading import load
+from headlight.model.training.dictionaries.recipe import Bundle, DictionaryRecipe, Place, activations, place_of
+from headlight.model.training.dictionaries.saving import save
+from headlight.model.training.dictionaries.sparse import Kind, Shape, Sparse
+from headlight.model.training.dictionaries.text import training_rows
+from headlight.model.training.log import LOG, TRAINING_LOG
+from headlight.model.training.loop import train
+from headlight.model.transformer import Transformer
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(
+        prog="train-dictionary", description="Train dictionaries of a model's activations."
+    )
+    parser.add_argument("model", help="an embedded model's name, a folder or a hub name")
+    parser.add_argument(
+        "hooks",
+        nargs="+",
+        metavar="HOOK",
+        help="activations by TransformerLens's names: of a hook_mlp_out a transcoder, of any other an autoencoder",
+    )
+    parser.add_argument("--kind", choices=get_args(Kind), default="topk")
+    parser.add_argument("--features", type=int, default=1024, help="how many (default: %(default)s)")
+    parser.add_argument("--k", type=int, default=16, help="how many are active at a position (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=1800, help="of 1024 tokens (default: %(default)s)")
+    parser.add_argument("--rate", type=float, default=3e-3, help="learning rate (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--text", help="files to read, where the model is none whose corpus is known")
+    parser.add_argument(
+        "--run", type=Path, default=Path("runs/dictionaries"), help="checkpoints and corpus are kept here"
+    )
+    parser.add_argument("--out", type=Path, help="where the dictionaries are written (default: in the run's folder)")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    return parser.parse_args()
+
+
+def shapes_of(model: Transformer, places: list[Place], given: argparse.Namespace) -> list[Shape]:
+    """How wide each activation is, from a pass over two tokens.
+
+    Raises:
+        TrainingError: the model has no such activation, or sizes that make no dictionary.
+    """
+    if not 1 <= given.k <= given.features or given.steps < 1:
+        raise TrainingError(
+            f"k is {given.k} of {given.features} features, for {given.steps} steps; 1 is the least of each."
+        )
+    hooks = frozenset(hook for place in places for hook in (place.hook_in, place.hook_out))
+    for hook in sorted(hooks - set(model.hook_names)):
+        raise TrainingError(f"The model has no activation {hook!r}.{nearest(hook, model.hook_names)}")
+    widths = {name: found.shape[-1] for name, found in activations(model, torch.tensor([[0, 0]]), hooks).items()}
+    sizes = {"n_features": given.features, "k": given.k}
+    return [
+        Shape(given.kind, widths[p.hook_in], widths[p.hook_out], is_autoencoder=p.is_autoencoder, **sizes)
+        for p in places
+    ]
+
+
+def main() -> None:
+    """Train, or go on, and write every dictionary with the log of the run."""
+    given = arguments()
+    torch.set_num_threads(given.threads)
+    # A faster kernel; training does not need every bit. torch makes the attribute when it is imported, unseen by mypy.
+    torch.backends.mkldnn.matmul.fp32_precision = "bf16"  # type: ignore[attr-defined]
+    model, places = load(given.model), [place_of(hook) for hook in given.hooks]
+    shapes = shapes_of(model, places, given)
+    given.run.mkdir(parents=True, exist_ok=True)
+    rows = training_rows(model, given.text, given.run)
+    bundle = Bundle([Sparse(shape, given.seed) for shape in shapes])
+    recipe = DictionaryRecipe(model, places, rows, steps=given.steps, rate=given.rate, seed=given.seed)
+    recipe.begin(bundle)
+    train(bundle, recipe, given.run)
+    out = given.out or given.run / "dictionaries"
+    for sparse, place in zip(bundle.each, places, strict=True):
+        assert isinstance(sparse, Sparse)
+        save(sparse, place, Path(given.model).name, out / place.hook_out)
+    shutil.copy(given.run / LOG, out / TRAINING_LOG)
+    print(f"Written to {out}: open it on the page Features, or by open_dictionary.")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except HeadlightError as error:
+        raise SystemExit(str(error)) from error
