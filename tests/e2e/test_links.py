@@ -17,7 +17,7 @@ CHOSEN = {
     "lens": {"layer": "2", "position": "6", "measure": "entropy", "target": " John"},
     "flow": {"position": "12", "flow_threshold": "0.06", "flow_chosen": "3 12 0"},
     "mlp": {"neuron": "2.5", "position": "9", "neurons_by": "gradient", "neurons_layer": "2", "target": " John"},
-    "features": {"dictionary": "mini/blocks.2.hook_resid_pre", "feature": "2.5", "position": "9"},
+    "features": {"feature": "2.5", "position": "9", "features_by": "effect"},
     "graph": {"position": "9", "graph_nodes": "0.5", "graph_node": "1_-11_9", "graph_groups": '[["a","1_-11_9"]]'},
     "generate": {"heads": "2.1", "n_new": "6", "temperature": "0.5", "top_k": "20", "seed": "3", "step": "2"},
     "patching": {"patch_map": "resid_pre", "patch_into": "B", "target": " John", "distractor": " Mary"},

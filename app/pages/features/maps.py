@@ -50,7 +50,7 @@ def missed_map(found: Found, key: str) -> None:
         np.stack(list(shares.values())),
         CellAxis("missed", [f"error{'' if found.shown.b is None else f' {side}'}" for side in shares]),
         CellAxis("token", found.shown.labels, numbered=True),
-        title="length that the dictionary misses, as a share of the activation's",
+        title="missed by the dictionary, share of length",
         ends=(0.0, max(1.0, float(np.nanmax(np.stack(list(shares.values())), initial=0.0)))),
         lacks="not in this run",
         told={"KL(run ‖ dictionary in place), nats": np.stack([apart[side] for side in shares])},

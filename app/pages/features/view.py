@@ -14,7 +14,10 @@ from headlight.app.runs import dictionaries, models
 from headlight.app.selection.chosen import FeaturesBy
 from headlight.app.server import boundary
 from headlight.model.comparison import Comparison
+from headlight.model.explain.features import layer_after
+from headlight.model.explain.logits import Question, logit_attribution
 from headlight.model.reports.features import carried_by, feature_tables, summary
+from headlight.model.run import Run
 
 MOST_CARRIED = 5
 COMMAND = "make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_pre"
@@ -39,8 +42,9 @@ def render(shown: Comparison) -> None:
     if found:
         _draw(found[0])
     elif not is_open():
-        st.info(HOW)
-        st.code(COMMAND, "bash")
+        with st.container(key="headlight-lacking-dictionary"):
+            st.info(HOW)
+            st.code(COMMAND, "bash")
 
 
 def is_open() -> bool:
@@ -50,18 +54,24 @@ def is_open() -> bool:
 
 
 def _draw(found: Found) -> None:
-    st.caption(found.told)
-    with st.container(key="headlight-said-dictionary"):
-        for line in (*worth(found), *carries(found)):
-            st.text(line)
     if selection.current().table:
+        _say(found)
         of = found.shown, found.opened, found.layer, found.feature, found.order
         for name, table in feature_tables(*of).items():
             st.caption(name.capitalize())
             tables.draw({column: list(cells) for column, cells in table.items()}, f"Features: {name}")
         return
     _maps(found)
+    _say(found)
     one.draw(found)
+
+
+def _say(found: Found) -> None:
+    """What the dictionary is, what it is worth on these runs and, where that is asked, what its features carry."""
+    st.caption(found.told)
+    with st.container(key="headlight-said-dictionary"):
+        for line in (*worth(found), *carries(found)):
+            st.text(line)
 
 
 def worth(found: Found) -> list[str]:
@@ -94,11 +104,21 @@ def carries(found: Found) -> list[str]:
         first = [f"{part.name} {value:+.3f}" for part, value in parts[:MOST_CARRIED]]
         rest = f"; the other {len(parts) - MOST_CARRIED} {sum(value for _, value in parts[MOST_CARRIED:]):+.3f}"
         pair = run.tokenizer.labels([question.target, question.distractor])
-        all_of_it = "all that this stream adds" if its.whole else "what the features add"
-        told = f"{', '.join(first)}{rest if len(parts) > MOST_CARRIED else ''}: together {all_of_it}"
-        total = f"{float(its.values.values.sum()):+.3f} logits to “{pair[0]}” − “{pair[1]}”"
-        lines.append(f"{'' if found.shown.b is None else f'{side}: '}{told}, {total}".replace("-", "−"))
+        total = float(its.values.values.sum())
+        told = f"{', '.join(first)}{rest if len(parts) > MOST_CARRIED else ''}: together {total:+.3f} logits"
+        told = f"{told} to “{pair[0]}” − “{pair[1]}”{_constants(run, found, question, total)}"
+        lines.append(f"{'' if found.shown.b is None else f'{side}: '}{told}".replace("-", "−"))
     return lines
+
+
+def _constants(run: Run, found: Found, question: Question, total: float) -> str:
+    """What no feature of the last stream is: the biases behind it, with which all add up to the model's difference."""
+    if layer_after(found.dictionary) != run.cfg.n_layers:
+        return ", directly"
+    difference = float(logit_attribution(run, question).difference.values)
+    return (
+        f"; with the biases behind the stream, {difference - total:+.3f}, the model's own difference {difference:+.3f}"
+    )
 
 
 def _key(side: str) -> str:
@@ -163,7 +183,7 @@ def _by(found: Found) -> Option | None:
     """By what features are listed, where the model's logits are sums; the first one there is then the chosen one."""
     if needs.sums(found.shown):
         return None
-    ways = {"activation": "activation", "effect": "effect on the prediction"}
+    ways = {"activation": "activation", "effect": "effect"}
 
     def change(by: FeaturesBy) -> None:
         listed = find(found.shown, selection.current().updated(feature=_none_of(found), features_by=by))
