@@ -14,7 +14,7 @@ CHOSEN = {
     "inside": {"heads": "2.1", "queries": "9", "keys": "3", "component": "5", "convention": "column", "side": "b"},
     "why": {"heads": "2.1", "position": "9", "keys": "3", "target": " John", "distractor": " Mary", "side": "b"},
     "residual": {"position": "4"},
-    "lens": {"layer": "2", "position": "6", "measure": "entropy", "target": " John"},
+    "lens": {"layer": "2", "position": "6", "measure": "entropy", "target": " John", "lens": "tuned"},
     "flow": {"position": "12", "flow_threshold": "0.06", "flow_chosen": "3 12 0"},
     "mlp": {"neuron": "2.5", "position": "9", "neurons_by": "gradient", "neurons_layer": "2", "target": " John"},
     "features": {"feature": "2.5", "position": "9", "features_by": "effect"},

@@ -29,11 +29,15 @@ class LensCells:
 
 @dataclass(frozen=True)
 class LensColours:
-    """The measure's name and unit, and the ends of the colour bar; the lower one has the page's background colour."""
+    """The measure's name and unit, and the ends of the colour bar; the lower one has the page's background colour.
+
+    `lens` is what it is a measure of.
+    """
 
     name: str
     unit: str
     ends: tuple[float, float]
+    lens: str = "Logit lens"
 
 
 class LensPin(NamedTuple):
@@ -69,6 +73,7 @@ def lens_grid(
             "layerLabels": [each.layer_labels for each in cells],
             "labels": labels,
             "vocabulary": vocabulary,
+            "lensName": colours.lens,
             "measureName": colours.name,
             "measureUnit": colours.unit,
             "ends": colours.ends,

@@ -71,7 +71,7 @@ class LensGrid {
     this.allLabels = this.runs.find(({ layers }) => layers === this.layers)?.layerLabels ?? [];
     this.panels = [...this.runs, ...(this.difference ? [this.difference] : [])].map((reading) => this.panel(reading));
     const size = `${this.layers} layers by ${this.positions} positions`;
-    this.scroller.ariaLabel = `Logit lens${two ? " of A, B and B − A" : ""}, ${size}. Arrow keys move, Escape unpins.`;
+    this.scroller.ariaLabel = `${props.lensName}${two ? " of A, B and B − A" : ""}, ${size}. Arrow keys move, Escape unpins.`;
   }
 
   /** @param {Reading | Difference} reading */

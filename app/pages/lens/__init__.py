@@ -1,5 +1,8 @@
 """What the model would predict after each layer, by the logit lens, a tuned lens or a Jacobian lens."""
 
+from dataclasses import replace
+
+from headlight.app import selection
 from headlight.app.components import LensPin
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
@@ -20,4 +23,11 @@ def plots(shown: Comparison, chosen: Selection) -> Rows:
 
 EXPORT = Export("lens", code.script, numbers.data, picture.draw, document.page, plots)
 
-VIEW = View("lens", "Logit lens", view.render, lambda: EXPORT, needs.language_model, choices=Choices)
+
+def export() -> Export:
+    """The page's files, whose names say which lens it is."""
+    kind = selection.current().of(Choices).lens
+    return EXPORT if kind == "logit" else replace(EXPORT, name=f"{kind}_lens")
+
+
+VIEW = View("lens", "Logit lens", view.render, export, needs.language_model, choices=Choices)

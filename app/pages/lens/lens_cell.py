@@ -17,7 +17,7 @@ from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, positions_at, say_what_is_missing, with_difference
 from headlight.model.comparison import Comparison
 from headlight.model.explain.lens import followed_probabilities, followed_ranks, logit_lens
-from headlight.model.lenses.lens import Lens
+from headlight.model.lenses.lens import LOGIT, Lens
 
 By = Mapping[str, Lens]
 
@@ -45,11 +45,17 @@ def rows(shown: Comparison, pin: LensPin, token: int, by: By) -> charts.Rows:
     at, best = f"after {shown.layer_labels[pin.layer]}, position {pin.position}", _best(shown, pin, by)
     reach = max((float(found.max()) for _, found in best.values()), default=0.0)
     lists = [
-        likeliest(labels, found, f"Ten best {at}{side and f' in {side}'}", reach)
+        likeliest(labels, found, f"Ten best {at}{side and f' in {side}'}{_by(by)}", reach)
         for side, (labels, found) in named(shown, best, "").items()
     ]
     way = _way(shown, pin.position, token, by)
     return [lists, [way]] if shown.b is not None else [[*lists, way]]
+
+
+def _by(by: By) -> str:
+    """Which lens it is, where it is not the one that the page is called after."""
+    (title,) = {lens.title for lens in by.values()}
+    return "" if LOGIT in by.values() else f", {title}"
 
 
 def _best(shown: Comparison, pin: LensPin, by: By) -> dict[str, tuple[list[str], Float[np.ndarray, " k"]]]:
@@ -73,7 +79,7 @@ def _way(shown: Comparison, place: int, token: int, by: By) -> Plot:
     return plots.lines(
         {side: tables.filled(values, len(layers)) for side, values in sides.items()},
         layers,
-        title=f"Followed token {label} at position {place}",
+        title=f"Followed token {label} at position {place}{_by(by)}",
         unit="probability",
         alone=label,
         words={side: [f"rank {rank:,}" for rank in of_run] for side, of_run in named(shown, ranks, "").items()},
@@ -100,7 +106,7 @@ def _followed_at(
 def _tables(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
     for side, (labels, found) in named(shown, _best(shown, pin, by), "").items():
         of = f" in {side}" if side else ""
-        tables.draw({"Token": labels, "Probability": found}, f"Ten best tokens of the pinned cell{of}")
+        tables.draw({"Token": labels, "Probability": found}, f"Ten best tokens of the pinned cell{of}{_by(by)}")
     probabilities, ranks = _followed_at(shown, pin.position, token, by)
     both = named(shown, with_difference(probabilities), "")
     columns = {f"Probability {side}".strip(): values for side, values in both.items()}
@@ -108,4 +114,4 @@ def _tables(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
         f"Rank {side}".strip(): np.where(values > 0, values, np.nan) for side, values in named(shown, ranks, "").items()
     }
     layers = shown.layer_labels
-    tables.draw(tables.of_rows("After layer", layers, columns), "Probability and rank of the followed token")
+    tables.draw(tables.of_rows("After layer", layers, columns), f"Probability and rank of the followed token{_by(by)}")

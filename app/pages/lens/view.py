@@ -217,11 +217,16 @@ def grid(
         *(_cells(shown, side, lenses, values[side]) for side in shown.sides),
         labels=shown.labels,
         vocabulary=lenses.vocabulary,
-        colours=LensColours(*COLOURED[measure], _ends(measure, values)),
+        colours=LensColours(*COLOURED[measure], _ends(measure, values), _called(lenses)),
         pinned=pinned,
         epoch=epoch,
         key=key,
     )
+
+
+def _called(lenses: Lenses) -> str:
+    (title,) = {lens.title for lens in lenses.by.values()}
+    return title[0].upper() + title[1:]
 
 
 def _cells(shown: Comparison, side: str, lenses: Lenses, measure: Float[np.ndarray, "layer place"]) -> LensCells:

@@ -34,7 +34,7 @@ ROWS, STEPS, ROWS_A_STEP, PROMPTS = 4096, 500, 8, 120
 # Of so many rows of held-out text every tenth is measured, so that they come from many files.
 HELD_OUT_ROWS, EVERY = 960, 10
 LOGGED_ROWS = 16
-OURS = "the project's own corpus, of the files, names and templates that are held out of it"
+OURS = "the project's own corpus, files and names that are held out of it"
 
 Rows = Int[Tensor, "row pos"]
 
