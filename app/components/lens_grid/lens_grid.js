@@ -7,8 +7,8 @@ const HELD_KEY_DELAY = 250; // milliseconds
 const MOVES = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
- * @typedef {{ layerLabels: string[][], labels: string[], vocabulary: string[], measureName: string, measureUnit: string,
- *   ends: [low: number, high: number] }} LensProps of lens_grid/__init__.py
+ * @typedef {{ layerLabels: string[][], labels: string[], vocabulary: string[], lensName: string, measureName: string,
+ *   measureUnit: string, ends: [low: number, high: number] }} LensProps of lens_grid/__init__.py
  */
 
 /** @implements {Component} */

@@ -35,7 +35,15 @@ class TunedRecipe(Recipe[Translators, Rows]):
     weight_decay = 0.0
     measure_every = 50
 
-    def __init__(self, model: Transformer, rows: Rows, held_out: Rows, steps: int, rows_a_step: int, seed: int) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        rows: Rows,
+        held_out: Int[Tensor, "other pos"],
+        steps: int,
+        rows_a_step: int,
+        seed: int,
+    ) -> None:
         self.model, self.rows, self.held_out = model, rows, held_out
         self.steps, self.rows_a_step, self.seed = steps, rows_a_step, seed
         self.state: dict[str, Any] = {}
