@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -177,21 +178,23 @@ def test_a_scan_that_is_killed_gives_the_same_bytes(model: Path, corpus: Path, t
     assert _files(tmp_path) == _files(tree)
 
 
-@pytest.fixture
+@contextmanager
 def small_disk() -> Iterator[None]:
-    """Files of at most 100 bytes can be written."""
+    """Inside the `with` block files of at most 100 bytes can be written; not longer, for pytest may write to one."""
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path, small_disk: None) -> None:
+def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     from headlight.model.corpus.disk import write_whole
 
     write_whole(tmp_path / "file", b"before")
-    with pytest.raises(ScanError, match="make room"):
+    with small_disk(), pytest.raises(ScanError, match="make room"):
         write_whole(tmp_path / "file", b"x" * 1000)
     assert _files(tmp_path) == {"file": b"before"}
