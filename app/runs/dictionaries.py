@@ -1,6 +1,7 @@
 """Which dictionaries may be opened from the page, and those that are open."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -38,7 +39,12 @@ def dictionaries(name: str) -> Dictionaries:
         HeadlightError: they are not offered here, or cannot be opened.
     """
     path = opened_by(name)
-    return _opened().get((path, _stamp(Path(path))), lambda: open_dictionary(path))
+    return _opened().get((path, _stamp(Path(path))), lambda: _open(path, name))
+
+
+def _open(path: str, name: str) -> Dictionaries:
+    """Opened, and called by their name on the page, so that no message tells where they lie."""
+    return Dictionaries(name, [replace(each, name=name) for each in open_dictionary(path).values()])
 
 
 def opened_by(name: str) -> str:

@@ -17,6 +17,7 @@ from headlight.app.parts.sides import by_side, named
 from headlight.app.selection.choices import Change
 from headlight.model.edits import MOST_EDITS, EditFeature, Head, head_name
 from headlight.model.explain.feature import MadeBy, made_by, nearest, tokens_of
+from headlight.model.explain.parts import Part
 from headlight.model.reports.features import activations, heads_reading
 from headlight.model.run import Run
 
@@ -119,13 +120,14 @@ def _made(found: Found, of: str, run: Run, position: int) -> None:
         epoch=_epoch(found),
         key=selection.widget_key("feature_made_table"),
     )
-    parts = [made.parts[each] for each in order[:MOST_PARTS]]
-    heads = [(part.layer, part.head) for part in parts if part.layer is not None and part.head is not None]
-    chosen = parts[slot] if slot is not None else None
-    if chosen is not None and chosen.layer is not None and chosen.head is not None:
-        heads = [(chosen.layer, chosen.head)]
-    if heads:
-        _links(found, heads[0], "made", "wrote it")
+    by_most = sorted(order[:MOST_PARTS], key=lambda each: -float(made.values.values[each]))
+    heads = [_head(made.parts[each]) for each in ([] if slot is None else [order[slot]]) + by_most]
+    if (head := next(filter(None, heads), None)) is not None:
+        _links(found, head, "made", "wrote it")
+
+
+def _head(part: Part) -> Head | None:
+    return None if part.layer is None or part.head is None else (part.layer, part.head)
 
 
 def spelled(made: MadeBy, order: list[int], label: str) -> str:

@@ -161,10 +161,10 @@ def _dictionary(shown: Comparison) -> Option:
         selection.choose(dictionary=name, feature=None)
 
     if models.any_model_allowed():
-        look = {"offered": offered, "placeholder": "Choose or type a folder", "width": 220}
+        look = {"offered": offered, "placeholder": "Choose or type a folder", "width": 150}
         return options.tie(Suggested, "dictionary", "Dictionary", value, change, **look)
     names = {each: each for each in (*offered, *([] if value in offered else [value]))}
-    return options.tie(Listed, "dictionary", "Dictionary", value, change, options=names, width=220)
+    return options.tie(Listed, "dictionary", "Dictionary", value, change, options=names, width=150)
 
 
 def _layer(found: Found) -> Option | None:
@@ -176,7 +176,7 @@ def _layer(found: Found) -> Option | None:
         strongest = find(found.shown, selection.current().updated(feature=(layer, found.opened[layer].n_features)))
         selection.choose(feature=(layer, strongest.feature if strongest else 0))
 
-    return options.tie(Listed, "features_layer", "Layer", found.layer, change, options=named, width=200)
+    return options.tie(Listed, "features_layer", "Layer", found.layer, change, options=named, width=150)
 
 
 def _by(found: Found) -> Option | None:
@@ -199,5 +199,7 @@ def _none_of(found: Found) -> tuple[int, int]:
 
 
 def _place(found: Found) -> Option:
-    labels = found.shown.labels
-    return options.place("features_token", "Token", labels, found.place, lambda place: selection.choose(position=place))
+    def change(place: int) -> None:
+        selection.choose(position=place)
+
+    return options.place("features_token", "Token", found.shown.labels, found.place, change, width=140)

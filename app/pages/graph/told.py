@@ -87,7 +87,7 @@ def _links(shown: Comparison, found: Found, node: Node) -> list[Option]:
     """Buttons that open the node's pages, and that make A without it B."""
     assert found.run is not None  # of a file there are no pages
     place = shown.positions(found.run).index(node.position)
-    links = [Link(f"graph_{slug}", title, None, _opener(slug, node, place)) for slug, title in _pages(node)]
+    links = [Link(f"graph_{slug}", title, None, _opener(slug, found, node, place)) for slug, title in _pages(node)]
     edit = _edit(found, node)
     if edit is None:
         return list(links)
@@ -114,8 +114,14 @@ def _pages(node: Node) -> tuple[tuple[str, str], ...]:
     return OF_TOKENS if node.kind in ("token", "logit") else PAGES.get(node.kind, ())
 
 
-def _opener(slug: str, node: Node, place: int):  # type: ignore[no-untyped-def]
-    return lambda _: selection.ask(_on_page(selection.current(), node, place).after(Change()), slug)
+def _opener(slug: str, found: Found, node: Node, place: int):  # type: ignore[no-untyped-def]
+    def open_page(_: None) -> None:
+        asked = _on_page(selection.current(), node, place)
+        if node.kind == "feature" and found.opened is not None:
+            asked = replace(asked, dictionary=found.opened.name)
+        selection.ask(asked.after(Change()), slug)
+
+    return open_page
 
 
 def _on_page(now: Selection, node: Node, place: int) -> Selection:

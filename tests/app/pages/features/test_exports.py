@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from headlight.app.exports import style
 from headlight.app.exports.data import archive
@@ -15,6 +16,7 @@ from headlight.app.runs import shown
 from headlight.model.edits import EditFeature
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
+from tests.app.exports.test_documents import Opened
 from tests.app.pages.features.conftest import HOOK
 from tests.app.pages.test_architectures import OTHER as SHORTER
 from tests.app.pages.test_architectures import PROMPT
@@ -63,6 +65,28 @@ def test_picture_and_page_hold_the_features_and_no_markup(folder: str, saved: Pa
         page = EXPORT.page(found, selection).decode()
         outside = re.sub(r'(?<=id="data">)[A-Za-z0-9+/=]+', "", page)
         assert not re.findall(r"https?:|\bsrc=|\bhref=|@import|url\(|\bfetch\(|<b>", outside)
+
+
+@pytest.mark.thorough
+def test_the_file_colours_the_tokens_without_a_server(
+    folder: str, saved: Path, browser: Browser, tmp_path: Path
+) -> None:
+    selection = chosen(folder, **CASES[1])
+    opened = Opened(browser, tmp_path / "page.html")
+    page = opened.open(EXPORT.page(shown.of(selection), selection))
+    lines = page.get_by_role("listbox", name=re.compile("Tokens, coloured by Feature 3"))
+    expect(lines).to_have_count(3)  # A, B and B - A
+    coloured = lines.first.locator(".chip").evaluate_all("all => all.map(each => each.style.background)")
+    active = EXPORT.data(shown.of(selection), selection).tables["features"]
+    own = set(zip(active["run"], active["feature"], active["place"], strict=True))
+    assert [bool(each) for each in coloured] == [("A", 3, place) in own for place in range(len(coloured))]
+    lines.first.locator(".chip").first.hover()
+    expect(page.locator(".tooltip:popover-open")).to_contain_text("token 0")
+    lines.first.press("ArrowLeft")  # from the chosen one
+    chosen_place = EXPORT.data(shown.of(selection), selection).shows["looked at place"]
+    expect(page.locator(".tooltip:popover-open")).to_contain_text(f"token {chosen_place - 1}")
+    opened.page.context.close()
+    assert not opened.complaints
 
 
 @pytest.mark.thorough
