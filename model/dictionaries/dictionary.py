@@ -6,7 +6,7 @@ encoder row times that plus a constant (`offsets`), and it writes its activation
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
@@ -68,12 +68,14 @@ class Origin:
     """What a file says of where its dictionary comes from; what it does not say is empty.
 
     `centred` is whether the model's writing weights were centred, so that what was read had a mean of 0; `folded`
-    whether values' biases were folded into the output's, which changes what heads mix.
+    whether values' biases were folded into the output's, which changes what heads mix. `settings` are some of the
+    model's config, by `TransformerConfig`'s names.
     """
 
     model: str = ""
     centred: bool = False
     folded: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

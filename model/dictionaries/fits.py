@@ -10,11 +10,17 @@ WIDE = ("hook_embed", "hook_pos_embed", "hook_attn_out", "hook_mlp_out", "ln1.ho
 
 
 def check_fits(dictionary: Dictionary, cfg: TransformerConfig) -> None:
-    """Refuse a dictionary that is of an activation which this model does not have, or has with another width.
+    """Refuse a dictionary of another model, or of an activation that this one does not have or has in another width.
 
     Raises:
         CheckpointError: it says what does not fit, and what would.
     """
+    for name, value in dictionary.origin.settings.items():
+        if hasattr(cfg, name) and getattr(cfg, name) != value:
+            raise CheckpointError(
+                f"{dictionary.name} was trained on {dictionary.origin.model or 'a model'} with {name} {value!r}; this "
+                f"model has {getattr(cfg, name)!r}."
+            )
     widths = _widths(cfg)
     of_outputs = [(output.hook, output.W_dec.shape[1]) for output in dictionary.outputs]
     for hook, width in [(dictionary.hook_in, dictionary.d_in), *of_outputs]:

@@ -27,6 +27,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "skip_transcoder": "standard",
     "jumprelu_transcoder": "jumprelu",
     "jumprelu_skip_transcoder": "jumprelu",
+    "topk_transcoder": "topk",  # of which SAELens has no class: our own training writes it
 }
 # These were trained on centred writing weights, and their files do not say so.
 CENTRED = (
@@ -177,4 +178,5 @@ def _origin(cfg: dict[str, Any], folder: Path) -> Origin:
         model=str(cfg.get("model_name") or ""),
         centred=known or told.get("center_writing_weights") is True,
         folded=told.get("fold_value_biases") is True,
+        settings=cfg["transformer_config"] if isinstance(cfg.get("transformer_config"), dict) else {},
     )

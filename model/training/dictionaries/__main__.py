@@ -86,7 +86,7 @@ def main() -> None:
     out = given.out or given.run / "dictionaries"
     for sparse, place in zip(bundle.each, places, strict=True):
         assert isinstance(sparse, Sparse)
-        save(sparse, place, Path(given.model).name, out / place.hook_out)
+        save(sparse, place, Path(given.model).name, model.cfg, out / place.hook_out)
     shutil.copy(given.run / LOG, out / TRAINING_LOG)
     print(f"Written to {out}: open it on the page Features, or by open_dictionary.")
 

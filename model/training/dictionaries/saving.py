@@ -6,19 +6,25 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
+from headlight.model.config import TransformerConfig
 from headlight.model.dictionaries.sae_lens import CONFIG, WEIGHTS
 from headlight.model.training.dictionaries.recipe import Place
 from headlight.model.training.dictionaries.sparse import Sparse
 
-# Those of a topk transcoder SAELens has no class for: only here it opens again.
-FORMAT = "6.54.12"  # SAELens's version whose files these are
+FORMAT = "6.54.12"  # SAELens's version whose files these are; of topk transcoders it has none
 
 
-def save(sparse: Sparse, place: Place, model_name: str, folder: Path) -> None:
+# What tells models apart that are as wide and as deep.
+SETTINGS = ("n_layers", "d_model", "n_heads", "d_vocab", "act_fn", "normalization_type", "positional_embedding_type")
+
+
+def save(sparse: Sparse, place: Place, model_name: str, model_cfg: TransformerConfig, folder: Path) -> None:
     """Write cfg.json and sae_weights.safetensors into a folder."""
     cfg, tensors = sparse.saved()
     named = {"hook_name": place.hook_in} | ({} if place.is_autoencoder else {"hook_name_out": place.hook_out})
-    cfg |= {"dtype": "float32", "metadata": {"model_name": model_name, "sae_lens_version": FORMAT, **named}}
+    settings = {name: getattr(model_cfg, name) for name in SETTINGS}
+    origin = {"model_name": model_name, "sae_lens_version": FORMAT, "transformer_config": settings}
+    cfg |= {"dtype": "float32", "metadata": {**origin, **named}}
     folder.mkdir(parents=True, exist_ok=True)
     save_file({name: tensor.to(torch.float16).contiguous() for name, tensor in tensors.items()}, folder / WEIGHTS)
     (folder / CONFIG).write_text(json.dumps(cfg, indent=1) + "\n", encoding="utf-8")

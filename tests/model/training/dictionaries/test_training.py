@@ -1,6 +1,7 @@
 """Training of dictionaries: known directions are found again, runs resume, and what is saved is what was trained."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.model.dictionaries.dictionary import Dictionary
+from headlight.model.dictionaries.fits import check_fits
 from headlight.model.dictionaries.opening import open_dictionary
+from headlight.model.errors import CheckpointError
 from headlight.model.training.dictionaries.measures import agreement, figures, loss_of
 from headlight.model.training.dictionaries.recipe import Bundle, DictionaryRecipe, Rows, place_of
 from headlight.model.training.dictionaries.saving import save
@@ -64,10 +67,11 @@ def rows() -> Rows:
     return Rows(tokens, np.arange(0, 2000, 50))
 
 
-def recipe_of(model: Transformer, steps: int = 6) -> tuple[Bundle, DictionaryRecipe]:
+def recipe_of(
+    model: Transformer, steps: int = 6, kinds: tuple[Kind, ...] = ("topk", "batchtopk")
+) -> tuple[Bundle, DictionaryRecipe]:
     places = [place_of(STREAM), place_of(MLP)]
     d_model = model.cfg.d_model
-    kinds: list[Kind] = ["topk", "batchtopk"]
     bundle = Bundle(
         [
             Sparse(Shape(kind, d_model, d_model, 40, 4, p.is_autoencoder), 3)
@@ -105,19 +109,25 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_dictionaries(tmp_path: Path)
     )
 
 
-def test_what_is_saved_computes_what_was_trained(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kinds", [("topk", "batchtopk"), ("jumprelu", "topk")])
+def test_what_is_saved_computes_what_was_trained(kinds: tuple[Kind, ...], tmp_path: Path) -> None:
     """Scales are folded in; half precision is all that is lost."""
     model = random_model()
-    bundle, recipe = recipe_of(model)
+    bundle, recipe = recipe_of(model, kinds=kinds)
     train(bundle, recipe, tmp_path / "run")
     batch = recipe.batch(99)
     for sparse, place in zip(bundle.each, recipe.places, strict=True):
         assert isinstance(sparse, Sparse)
-        save(sparse, place, "tiny", tmp_path / "out" / place.hook_out)
+        save(sparse, place, "tiny", model.cfg, tmp_path / "out" / place.hook_out)
         opened = next(iter(open_dictionary(tmp_path / "out" / place.hook_out).values()))
         assert (opened.hook_in, opened.hooks_out) == (place.hook_in, (place.hook_out,))
         told = json.loads((tmp_path / "out" / place.hook_out / "cfg.json").read_text())
         assert told["metadata"]["model_name"] == "tiny"
+        check_fits(opened, model.cfg)
+        with pytest.raises(
+            CheckpointError, match=r"trained on tiny with normalization_type 'LN'; this model has 'RMS'"
+        ):
+            check_fits(opened, replace(model.cfg, normalization_type="RMS"))
         read, target = batch[place.hook_in], batch[place.hook_out]
         left = (target - opened.decode(opened.encode(read), read)).square().sum(-1).mean()
         share = float(left / (target - target.mean(0)).square().sum(-1).mean())
