@@ -20,6 +20,7 @@ from headlight.model.reports.features import carried_by, feature_tables, summary
 from headlight.model.run import Run
 
 MOST_CARRIED = 5
+OPEN = "features_open"
 COMMAND = "make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_pre"
 HOW = (
     "No dictionary comes with this model. A dictionary is a sparse autoencoder or a transcoder, trained on one of the "
@@ -39,18 +40,18 @@ def render(shown: Comparison) -> None:
             _take_click(found[0])
     with row:
         _options(shown, *found)
+    st.session_state[OPEN] = bool(found)
     if found:
         _draw(found[0])
-    elif not is_open():
+    elif not dictionaries.named(selection.current().dictionary, shown.a.source.name):
         with st.container(key="headlight-lacking-dictionary"):
             st.info(HOW)
             st.code(COMMAND, "bash")
 
 
 def is_open() -> bool:
-    """Whether there is a dictionary to take along: one that is chosen and fits, or one that comes with the model."""
-    now = selection.current()
-    return bool(dictionaries.named(now.dictionary, now.model)) and not selection.refusal()
+    """Whether the page as it was drawn last has a dictionary, of which there is something to take along."""
+    return bool(st.session_state.get(OPEN))
 
 
 def _draw(found: Found) -> None:

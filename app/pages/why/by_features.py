@@ -13,9 +13,10 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.why import panels, spelled
 from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.figures import condensed
-from headlight.app.parts import options
+from headlight.app.parts import options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE, compared, placed
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
@@ -86,7 +87,7 @@ def _filled(matrix: Matrix, rows: tuple[str, ...], columns: tuple[str, ...]) -> 
 
 def draw_score(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
     """The strongest pairs, that their sum is the score, and a link to each of the strongest features."""
-    matrices = with_all_parts({each: score_matrix(reader, at) for each, at in sides.items()})
+    matrices = score_matrices(reader, sides)
     panels.score(matrices, side, selection.widget_key("score_features"))
     if side == DIFFERENCE:
         return
@@ -99,6 +100,28 @@ def draw_score(shown: Comparison, reader: Reader, sides: Mapping[str, Explained]
         f"{spelled.rounding(off)}."
     )
     _links(shown, reader, at, matrices[side])
+
+
+def draw_tables(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
+    """The same in numbers: the score by part of the query and of the key, and what the head moves."""
+    scores, moved = score_matrices(reader, sides), moved_matrices(shown, reader, sides)
+    titles = "The score by feature of the query", "The score by feature of the key"
+    for columns, title in zip(panels.side_columns(scores[side]), titles, strict=True):
+        heading(title)
+        tables.draw(columns, title)
+    title, sums = "What the head moves, by feature", moved[side].values.sum(1)
+    heading(title)
+    tables.draw({"Moved": list(moved[side].rows), "logits": sums}, title)
+
+
+def score_matrices(reader: Reader, sides: Mapping[str, Explained]) -> dict[str, Matrix]:
+    """The scores of the runs by features and, where there are two, their change."""
+    return with_all_parts({side: score_matrix(reader, at) for side, at in sides.items()})
+
+
+def moved_matrices(shown: Comparison, reader: Reader, sides: Mapping[str, Explained]) -> dict[str, Matrix]:
+    """What the runs' heads move by feature and, where there are two, its change."""
+    return with_all_parts({side: moved_matrix(shown, reader, at) for side, at in sides.items()})
 
 
 def _links(shown: Comparison, reader: Reader, at: Explained, matrix: Matrix) -> None:
@@ -162,7 +185,7 @@ def link_to_carriers(shown: Comparison, at: Explained) -> None:
 
 def draw_moved(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
     """What the head adds by the feature that it moves and the token that it takes it from."""
-    matrices = with_all_parts({each: moved_matrix(shown, reader, at) for each, at in sides.items()})
+    matrices = moved_matrices(shown, reader, sides)
     head = head_name(next(iter(sides.values())).head)
     strongest = {each: condensed(matrix, MOST_MOVED) for each, matrix in matrices.items()}
     if side != DIFFERENCE:

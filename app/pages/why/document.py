@@ -6,9 +6,10 @@ from headlight.app.components import MapCell
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.html.document import document
 from headlight.app.exports.html.signed_bars import signed_bars
+from headlight.app.pages.why import by_features, panels
 from headlight.app.pages.why import figures as numbers
-from headlight.app.pages.why import panels
 from headlight.app.pages.why.chosen import sides_of
+from headlight.app.pages.why.figures import condensed
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of
@@ -40,8 +41,21 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
             _attribution((maps, layers, taken), called, side, head_of(shown, chosen))
             fall = panels.fall_rows(effects[side], f"{target} − {distractor}")
             signed_bars(fall, title=f"{called}{panels.EFFECT}", key=f"fall {side}")
+        if (reader := by_features.wanted(shown, chosen, head_of(shown, chosen)[0])) is not None:
+            _features(shown, reader, sides)
     title = f"Why {target} and not {distractor}, and {head_name(head_of(shown, chosen))}"
     return document(title, shown, mounted, "plain")
+
+
+def _features(shown: Comparison, reader: by_features.Reader, sides: Mapping[str, Explained]) -> None:
+    """The score by pairs of features, and what the head moves, of each side."""
+    scores = by_features.score_matrices(reader, sides)
+    moved = {each: condensed(of) for each, of in by_features.moved_matrices(shown, reader, sides).items()}
+    for side in scores:
+        called = "" if shown.b is None else f"{side}: "
+        panels.score(scores, side, f"score by features {side}", f"{called}{panels.SCORE}, by features")
+        axes = ("moved", "token")
+        panels.plain_map(moved, side, axes, f"moved {side}", f"{called}what the head moves, {panels.EFFECT}")
 
 
 def _cell(sides: Mapping[str, Explained], side: str, called: str) -> None:

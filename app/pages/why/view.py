@@ -63,6 +63,8 @@ def _explain(shown: Comparison, pair: Pair, sides: Mapping[str, Explained], side
             _summaries(sides)
         _mean(shown)
         as_numbers.draw(shown, sides, side, measured)
+        if (reader := _reader(shown)) is not None:
+            by_features.draw_tables(shown, reader, sides, side)
         return
     left, right = st.columns([3, 2], gap="large")
     with left:

@@ -67,6 +67,17 @@ def test_features_are_offered_where_a_dictionary_reads_the_heads_stream(run: Run
     assert not at.error
 
 
+def test_tables_and_the_file_have_the_features_too(run: Run, folder: str) -> None:
+    at = page("why", Comparison(run), table=True, **BY)
+    table = next(each.value for each in at.dataframe if "feature" in str(each.value.iloc[:, 0].tolist()))
+    assert table["nats"].iloc[-1] == pytest.approx(table["nats"].iloc[:-1].sum())  # the sum stands last
+    for more in ({}, {"prompt_b": OTHER}):
+        selection = chosen(folder, **BY, **more)
+        assert len(EXPORT.page(shown.of(selection), selection)) > len(
+            EXPORT.page(shown.of(selection), chosen(folder, **{**BY, **more, "why_by": "parts"}))
+        )
+
+
 def test_a_link_opens_the_feature_at_its_token(run: Run, options: Options) -> None:
     at = page("why", Comparison(run), **BY)
     name = next(name for name in options.drawn if name.startswith("feature ") and " of the " in name)
