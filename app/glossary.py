@@ -480,6 +480,27 @@ TERMS = {
         "look is not in it (Ameisen et al. 2025). Marks are as large as their influence, blue where they raise the "
         "target and orange where they lower it; open triangles are what is not taken apart."
     ),
+    "graph_mode": (
+        "Graph: what one prediction was made of. Circuit: by which of the model's own edges A's prediction differs "
+        "from that of another prompt B, queries and keys included."
+    ),
+    "circuit_edges": (
+        "Every edge from the embeddings, a head or an MLP into a head's query, key or value, an MLP or the logits has "
+        "a score: the change of what is written, B's less A's, times the gradient for what is read (edge attribution "
+        "patching, Syed et al. 2023). Those that are large enough are the circuit. Faithfulness: with all other edges "
+        "from B, how far target less distractor gets from B's to A's. Completeness: the same with the circuit's edges "
+        "from B and all others from A, which should leave nothing."
+    ),
+    "circuit_scores": (
+        "What the edge alone would change of target less distractor if it came from B, to first order: negative where "
+        "A needs it. Choose a row, or a mark, for one part's edges."
+    ),
+    "circuit_least": "Edges are in the circuit whose score is at least this share of the largest, by size.",
+    "circuit_steps": (
+        "So many gradients on the way from A's embeddings to B's are averaged (integrated gradients, Hanna et al. "
+        "2024); one is taken in A. Saturated attention has no gradient in A, and its queries and keys only show on the "
+        "way."
+    ),
     "graph_share": (
         "Influence: over all ways from a node to the target, the product of each edge's share of all edges into its "
         "node, by size. The fewest nodes that have the chosen share of all influence are kept, then the fewest edges; "

@@ -12,7 +12,9 @@ from headlight.app.figures.text import escape, hover
 
 ROW = 34  # pixels of a layer's row
 SMALLEST, LARGEST = 6.0, 19.0  # pixels of a mark
-PITCH, UP = 0.42, 0.32  # of a column: between two marks; of a row: how far the lines of a cell stand from its middle
+PITCH = 0.42  # of a column with one mark: between two marks; of more columns than 19 it is a share of all
+SHARE = 0.022
+UP = 0.32  # of a row: how far the lines of a cell stand from its middle
 MOST_ABREAST = 10
 FEWEST_ROWS = 8
 SYMBOLS = {"token": "square", "head": "diamond", "neuron": "circle", "feature": "circle", "logit": "star"}
@@ -41,50 +43,58 @@ class Line:
     sign: int
 
 
-def graph(
-    marks: Sequence[Mark],
-    faint: Sequence[Line],
-    chosen_lines: Sequence[Line],
-    chosen: int | None,
-    columns: Sequence[str],
-    rows: Sequence[str],
-    *,
-    title: str,
-) -> Plot:
-    """The marks over faint lines, those of the chosen mark in colour; each mark's `customdata` is its place.
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What a picture of a graph shows: marks, faint lines under them and coloured ones over these, and the names.
+
+    `chosen` is the place of the mark that has a ring and its name.
+    """
+
+    marks: Sequence[Mark]
+    faint: Sequence[Line]
+    lines: Sequence[Line]
+    chosen: int | None
+    columns: Sequence[str]
+    rows: Sequence[str]
+    along: str
+    title: str
+
+
+def graph(scene: Scene) -> Plot:
+    """The marks over the lines; each mark's `customdata` is its place.
 
     Blue raises the target, orange lowers it; open triangles are what is not taken apart.
     """
-    laid = laid_out(marks, len(columns))
+    marks, laid = scene.marks, laid_out(scene.marks, len(scene.columns))
     at = laid.at
-    traces = [_lines(at, faint, FAINT, 0.6, 0.35)]
+    traces = [_lines(at, scene.faint, FAINT, 0.6, 0.35)]
     for sign, colour in ((1, BLUE), (-1, ORANGE)):
-        traces.append(_lines(at, [line for line in chosen_lines if line.sign == sign], colour, 1.8, 0.9))
-    traces.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": at[:, 0].tolist(),
-            "y": at[:, 1].tolist(),
-            "customdata": list(range(len(marks))),
-            "hovertext": [hover(list(mark.told)) for mark in marks],
-            "cliponaxis": False,
-            "marker": {
-                "symbol": [REST if mark.is_rest else SYMBOLS.get(mark.kind, "circle") for mark in marks],
-                "size": [SMALLEST + (LARGEST - SMALLEST) * mark.size for mark in marks],
-                "color": [{1: BLUE, -1: ORANGE}.get(mark.sign, GREY) for mark in marks],
-                "line": {"width": 1, "color": "rgba(128,128,128,0.7)"},
-                "opacity": 1.0,
-            },
-        }
-    )
-    if chosen is not None:
-        traces.append(_ring(at[chosen], marks[chosen], at[chosen, 0] > laid.end / 2))
+        traces.append(_lines(at, [line for line in scene.lines if line.sign == sign], colour, 1.8, 0.9))
+    traces.append(_marks(at, marks))
+    if scene.chosen is not None:
+        traces.append(_ring(at[scene.chosen], marks[scene.chosen], at[scene.chosen, 0] > laid.end / 2))
     plain = [{**trace, "name": "", "showlegend": False} for trace in traces]
-    height = ROW * max(FEWEST_ROWS, len(rows))
-    return Plot(
-        title, Axis("token", columns, at=laid.columns, ends=(0.0, laid.end)), Axis("", rows), plain, height=height
-    )
+    x = Axis(scene.along, scene.columns, at=laid.columns, ends=(0.0, laid.end))
+    return Plot(scene.title, x, Axis("", scene.rows), plain, height=ROW * max(FEWEST_ROWS, len(scene.rows)))
+
+
+def _marks(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": at[:, 0].tolist(),
+        "y": at[:, 1].tolist(),
+        "customdata": list(range(len(marks))),
+        "hovertext": [hover(list(mark.told)) for mark in marks],
+        "cliponaxis": False,
+        "marker": {
+            "symbol": [REST if mark.is_rest else SYMBOLS.get(mark.kind, "circle") for mark in marks],
+            "size": [SMALLEST + (LARGEST - SMALLEST) * mark.size for mark in marks],
+            "color": [{1: BLUE, -1: ORANGE}.get(mark.sign, GREY) for mark in marks],
+            "line": {"width": 1, "color": "rgba(128,128,128,0.7)"},
+            "opacity": 1.0,
+        },
+    }
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,8 @@ def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
         for column in range(n_columns)
     ]
     abreast = [min(count, MOST_ABREAST) for count in fullest]
-    widths = np.array([max(1.0, PITCH * (count + 1)) for count in abreast])
+    pitch = max(PITCH, SHARE * n_columns)
+    widths = np.array([max(1.0, pitch * (count + 1)) if count > 1 else 1.0 for count in abreast])
     middles = np.cumsum(widths) - widths / 2
     found = np.zeros((len(marks), 2))
     for (column, row), inside in cells.items():
@@ -114,7 +125,7 @@ def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
         for slot, place in enumerate(inside):
             line, beside = divmod(slot, abreast[column])
             in_line = min(abreast[column], len(inside) - line * abreast[column])
-            found[place] = middles[column] + PITCH * (beside - (in_line - 1) / 2), row + _spread(line, n_lines)
+            found[place] = middles[column] + pitch * (beside - (in_line - 1) / 2), row + _spread(line, n_lines)
     return Laid(found, middles.tolist(), float(widths.sum()))
 
 

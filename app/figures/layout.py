@@ -151,7 +151,8 @@ def _head(plot: Plot, row: Sequence[Plot]) -> int:
 def _foot(plot: Plot, row: Sequence[Plot]) -> float:
     """Pixels under a plot: for its axis, whose labels stand upright where they have no room."""
     longest = letters(plot.x.labels)
-    upright = len(plot.x.labels) * longest * LETTER > 0.8 * _width(plot, row)
+    all_of_them = sum(letters([each]) for each in plot.x.labels) if plot.x.at else len(plot.x.labels) * longest
+    upright = all_of_them * LETTER > 0.8 * _width(plot, row)
     return AXIS + GAP + (LETTER * longest if upright else 0)
 
 

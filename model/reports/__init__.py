@@ -3,6 +3,7 @@
 from headlight.model.reports.attention import attention_tables
 from headlight.model.reports.circuits import circuit_tables
 from headlight.model.reports.corpus import corpus_tables
+from headlight.model.reports.edges import edge_tables
 from headlight.model.reports.features import feature_tables
 from headlight.model.reports.flow import flow_tables
 from headlight.model.reports.generate import generate_tables
@@ -24,6 +25,7 @@ __all__ = [
     "attention_tables",
     "circuit_tables",
     "corpus_tables",
+    "edge_tables",
     "feature_tables",
     "flow_tables",
     "generate_tables",

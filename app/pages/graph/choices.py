@@ -8,10 +8,13 @@ from headlight.app.selection.choices import Change, PageChoices
 from headlight.app.selection.codecs import Codec, count, number
 
 Against = Literal["distractor", "mean"]
+Mode = Literal["graph", "circuit"]
 Groups = tuple[tuple[str, tuple[str, ...]], ...]  # a name, and the ids of the nodes that it stands for
 
 SHARES = 0.1, 1.0  # of the influence, the least and the most
 MOST = 10, 1000  # nodes
+LEAST = 0.001, 1.0  # of the largest score
+STEPS = 1, 50
 LONGEST, MOST_GROUPS, MOST_IN_GROUP = 60, 40, 200
 
 
@@ -41,8 +44,12 @@ class Choices(PageChoices):
     The target's logit is taken less the distractor's or less the mean of all. With `graph_folded` heads are part of the
     edges. `graph_most` nodes are followed; those are kept that have the share `graph_nodes` of the influence, with the
     edges that have the share `graph_edges` of what passes. `graph_node` is the id of the chosen one.
+
+    In the mode "circuit" it is the edges of the model between A and B: those whose score is at least `circuit_least` of
+    the largest, by `circuit_steps` gradients.
     """
 
+    graph_mode: Mode = "graph"
     graph_units: str = ""
     graph_against: Against = "distractor"
     graph_folded: bool = False
@@ -50,6 +57,8 @@ class Choices(PageChoices):
     graph_nodes: Annotated[float, number(*SHARES)] = 0.6
     graph_edges: Annotated[float, number(*SHARES)] = 0.98
     graph_node: str = ""
+    circuit_least: Annotated[float, number(*LEAST)] = 0.05
+    circuit_steps: Annotated[int, count(*STEPS)] = 10
     graph_groups: Annotated[Groups, Codec(_groups_text, _groups, long=True)] = ()
 
     def after(self, change: Change) -> Self:

@@ -12,6 +12,7 @@ TITLES = {
     "nodes": "Nodes, the most influential first",
     "edges": "Edges, those with the largest effect on the target first",
     "check": "Ablated: predicted and measured",
+    "runs": "What the circuit does",
 }
 
 
@@ -20,6 +21,6 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     tables = data(shown, chosen).tables
     with recorded() as mounted:
         for name, title in TITLES.items():
-            if tables[name]["run"]:
+            if name in tables and next(iter(tables[name].values())):
                 file_table(title, tables[name])
     return document("Graph", shown, mounted, "plain")

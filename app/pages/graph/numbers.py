@@ -2,16 +2,21 @@
 
 from headlight.app.exports.data import Data
 from headlight.app.pages.graph.choices import Choices
+from headlight.app.pages.graph.circuit import measured_of
 from headlight.app.pages.graph.found import aim_of, opened_of, settings_of, sides_of, units_of
 from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
+from headlight.model.circuits.of_runs import circuit_of
 from headlight.model.comparison import Comparison
+from headlight.model.reports.edges import edge_tables
 from headlight.model.reports.graph import Settings, graph_tables
 
 
 def data(shown: Comparison, chosen: Selection) -> Data:
     """The tables, and of each run the edges between all nodes, their effects and influence, kept or not."""
+    if chosen.of(Choices).graph_mode == "circuit" and shown.b is not None:
+        return _circuit(shown, chosen)
     aim, settings = aim_of(shown, chosen, 0), settings_of(chosen)
     place, opened = place_of(shown, chosen), opened_of(shown, chosen)
     tables = graph_tables(shown, place, aim.token, aim.distractor, aim.distractor is None, settings, opened)
@@ -25,6 +30,23 @@ def data(shown: Comparison, chosen: Selection) -> Data:
     shows = {"place": place, "units": units_of(shown, chosen), **_told(settings)}
     groups = {name: list(ids) for name, ids in chosen.of(Choices).graph_groups}
     return Data("graph", shows | ({"groups": groups} if groups else {}), tables, arrays)
+
+
+def _circuit(shown: Comparison, chosen: Selection) -> Data:
+    own, measured = chosen.of(Choices), measured_of(shown, chosen)
+    tables = edge_tables(shown, measured, own.circuit_steps, own.circuit_least)
+    found = circuit_of(shown, measured, own.circuit_steps, own.circuit_least)
+    arrays = {
+        "scores": Measure("score", "logits", ("receiver", "sender"), found.scores),
+        "circuit": Measure("in the circuit", "share", ("receiver", "sender"), found.circuit.edges.float()),
+    }
+    shows = {
+        "senders": [each.name for each in found.wires.senders],
+        "receivers": [each.name for each in found.wires.receivers],
+        "least score (share of the largest)": own.circuit_least,
+        "gradients": own.circuit_steps,
+    }
+    return Data("graph", shows, tables, arrays)
 
 
 def _told(settings: Settings) -> dict[str, object]:

@@ -2,8 +2,9 @@
 
 import torch
 
-from headlight.app.figures import Plot
-from headlight.app.figures.graph import Line, Mark, graph
+from headlight.app.figures.graph import Line, Mark, Scene, graph
+from headlight.app.pages.graph import circuit
+from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.found import Shown, side_of, sides_of
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import number
@@ -32,22 +33,23 @@ def row_of(node: Node, rows: list[str]) -> int:
     return rows.index(name) if name in rows else rows.index(f"L{node.layer} heads")
 
 
-def plot_of(found: Shown, title: str = "") -> Plot:
+def scene_of(found: Shown, title: str = "") -> Scene:
     """The nodes that are kept, the strongest edges between them, and all edges of the chosen one."""
     flows, slots = found.graph.flows, {place: slot for slot, place in enumerate(found.kept)}
-    n_columns = found.graph.target.position + 1
-    return graph(
+    lines = [
+        Line(slots[source], slots[row], 1 if float(flows[row, source]) > 0 else -1)
+        for row, source in found.pruned.edges.nonzero().tolist()
+        if found.chosen in (row, source) and row in slots and source in slots
+    ]
+    return Scene(
         marks_of(found),
         strongest(found, slots),
-        [
-            Line(slots[source], slots[row], 1 if float(flows[row, source]) > 0 else -1)
-            for row, source in found.pruned.edges.nonzero().tolist()
-            if found.chosen in (row, source) and row in slots and source in slots
-        ],
+        lines,
         slots.get(found.chosen),
-        found.graph.tokens[:n_columns],
+        found.graph.tokens[: found.graph.target.position + 1],
         rows_of(found),
-        title=title,
+        "token",
+        title,
     )
 
 
@@ -78,12 +80,23 @@ def strongest(found: Shown, slots: dict[int, int]) -> list[Line]:
     return [Line(slots[source], slots[row], 0) for row, source in ends if row in slots and source in slots]
 
 
-def taken(shown: Comparison, chosen: Selection) -> Rows:
-    """The graph of each run as a file's plots."""
+def scenes(shown: Comparison, chosen: Selection) -> list[Scene]:
+    """The graph of each run that is looked at, or the circuit between them."""
+    if chosen.of(Choices).graph_mode == "circuit":
+        return [circuit.scene_of(circuit.find(shown, chosen))]
     side = side_of(shown, chosen)
-    sides = sides_of(shown, chosen)
     return [
-        [plot_of(found, found.graph.target_name + (f", {name}" if shown.b is not None else ""))]
-        for name, found in sides.items()
+        scene_of(found, _titled(found, name if shown.b is not None else ""))
+        for name, found in sides_of(shown, chosen).items()
         if side in (name, DIFFERENCE)
     ]
+
+
+def _titled(found: Shown, side: str) -> str:
+    kept = f"{found.graph.target_name}: {found.pruned.node_share:.0%} of the influence"
+    return f"{side}: {kept}" if side else kept
+
+
+def taken(shown: Comparison, chosen: Selection) -> Rows:
+    """All of the page's graphs as a file's plots."""
+    return [[graph(scene)] for scene in scenes(shown, chosen)]

@@ -4,12 +4,13 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import Choice, Listed, Number, Slider, Switch, Text
+from headlight.app.figures.graph import graph
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
-from headlight.app.pages.graph import files, grouping, told
-from headlight.app.pages.graph.choices import MOST, SHARES, Choices
+from headlight.app.pages.graph import circuit_view, files, grouping, told
+from headlight.app.pages.graph.choices import LEAST, MOST, SHARES, STEPS, Choices
 from headlight.app.pages.graph.found import NEURONS, Found, Shown, side_of, sides_of, units_of, units_offered
-from headlight.app.pages.graph.plot import plot_of
+from headlight.app.pages.graph.plot import scene_of
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import pair_of, place_of
@@ -17,6 +18,8 @@ from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES, say_what_is_missing
 from headlight.model.comparison import Comparison
 from headlight.model.reports.graph import check_table, in_words, node_changes
+
+MODES = {"graph": "graph", "circuit": "circuit"}
 
 
 def render(shown: Comparison) -> None:
@@ -30,6 +33,9 @@ def render(shown: Comparison) -> None:
     for slot, remark in enumerate(pair.remarks):
         notices.refused(remark, f"graph_pair_{slot}")
     say_what_is_missing(shown, place_of(shown, selection.current()))
+    if selection.current().of(Choices).graph_mode == "circuit":
+        circuit_view.draw(shown)
+        return
     subject = tuple(run.key for run in shown.runs), selection.current().choices, pair, selection.current().position
     sides = progress.watched("taking the run apart", "parts", "graph", subject, lambda: _sides(shown))
     if sides is None:
@@ -52,21 +58,18 @@ def _options(shown: Comparison) -> None:
     units = {NEURONS: "neurons"} | {name: name for name in units_offered(run)}
     least, most = SHARES
     own = now.of(Choices)
+    if own.graph_mode == "circuit":
+        _circuit_options(shown, labels)
+        return
     options.row(
+        _mode(),
         _text("target", "Target", labels[0]),
         _text("distractor", "Distractor", labels[1]) if own.graph_against == "distractor" else None,
         options.bind(
             Choice, "graph_against", "Less", page=Choices, options={"distractor": "distractor", "mean": "mean of all"}
         ),
         _share("graph_nodes", "Influence kept", least, most),
-        options.place(
-            "graph_place",
-            "Predicted after",
-            shown.labels,
-            place_of(shown, now),
-            lambda at: selection.choose(Choices, position=at, graph_node=""),
-            folded=True,
-        ),
+        _place(shown),
         options.tie(
             Listed, "graph_units", "MLPs as", units_of(shown, now), _choose_units, options=units, width=150, folded=True
         ),
@@ -77,6 +80,37 @@ def _options(shown: Comparison) -> None:
         _share("graph_edges", "Edges' influence kept", least, most, folded=True),
         options.bind(Choice, "side", "Explain", "a", options=SIDES) if shown.b is not None else None,
         options.as_tables(),
+    )
+
+
+def _circuit_options(shown: Comparison, labels: list[str]) -> None:
+    options.row(
+        _mode(),
+        _text("target", "Target", labels[0]),
+        _text("distractor", "Distractor", labels[1]),
+        options.bind(Number, "circuit_least", "Least score", page=Choices, least=LEAST[0], most=LEAST[1], step=0.001),
+        options.bind(Number, "circuit_steps", "Gradients", page=Choices, least=STEPS[0], most=STEPS[1], step=1),
+        _place(shown),
+        options.as_tables(),
+    )
+
+
+def _mode() -> Choice:
+    return options.tie(Choice, "graph_mode", "Show", selection.current().of(Choices).graph_mode, _turn, options=MODES)
+
+
+def _turn(mode: str) -> None:
+    selection.choose(Choices, graph_mode=mode, graph_node="")
+
+
+def _place(shown: Comparison) -> Listed:
+    return options.place(
+        "graph_place",
+        "Predicted after",
+        shown.labels,
+        place_of(shown, selection.current()),
+        lambda at: selection.choose(Choices, position=at, graph_node=""),
+        folded=True,
     )
 
 
@@ -113,8 +147,9 @@ def _picture(found: Shown) -> None:
         if places and places[0] < len(found.kept):
             selection.choose(Choices, graph_node=found.ids[found.kept[places[0]]])
 
-    plot = plot_of(found)
-    charts.choosable(plot, f"Attribution graph of the {found.graph.target_name}", "graph_picture", chosen)
+    charts.choosable(
+        graph(scene_of(found)), f"Attribution graph of the {found.graph.target_name}", "graph_picture", chosen
+    )
 
 
 def _spelled(found: Shown) -> str:

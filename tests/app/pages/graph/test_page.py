@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headlight.app.figures.graph import Mark, laid_out
-from headlight.app.pages.graph import files, told
+from headlight.app.pages.graph import circuit, files, told
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.found import sides_of
 from headlight.app.pages.graph.grouping import put, without
@@ -118,3 +118,28 @@ def test_no_two_marks_stand_on_one_another() -> None:
     for column in range(3):
         inside = [laid.at[slot, 0] for slot, mark in enumerate(marks) if mark.column == column]
         assert sum(inside) / len(inside) == pytest.approx(laid.columns[column], abs=0.5)
+
+
+CIRCUIT = {"graph_mode": "circuit", "circuit_steps": 3}
+
+
+def test_a_circuit_needs_a_second_prompt(run: Run) -> None:
+    at = page("graph", Comparison(run), graph_mode="circuit")
+    assert [each.value[:9] for each in at.info] == ["A circuit"]
+
+
+def test_a_circuit_says_what_it_does_alone(both: Comparison) -> None:
+    at = page("graph", both, **CIRCUIT)
+    (said,) = (each.value for each in at.text if "faithfulness" in each.value)
+    found = circuit.find(both, selection_of(**CIRCUIT)).found
+    assert f"{found.circuit.n_edges:,} of {found.wires.n_edges:,} edges" in said
+    assert f"faithfulness {found.circuit.faithfulness:.2f}" in said
+
+
+def test_every_edge_of_a_circuit_joins_parts_that_are_drawn(both: Comparison) -> None:
+    drawn = circuit.find(both, selection_of(**CIRCUIT))
+    scene = circuit.scene_of(drawn)
+    assert [mark.told[0] for mark in scene.marks] == drawn.parts
+    joined = [(drawn.parts[line.source], drawn.parts[line.target]) for line in scene.lines]
+    assert joined == [line[:2] for line in drawn.lines]
+    assert all(scene.marks[line.source].row < scene.marks[line.target].row for line in scene.lines)

@@ -1,0 +1,133 @@
+"""The other mode of the page: the model's own edges by which A's prediction differs from B's, found and measured."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from headlight.app.figures.graph import Line, Mark, Scene
+from headlight.app.pages.graph.choices import Choices
+from headlight.app.parts.labels import number
+from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.selection.chosen import Selection
+from headlight.model.circuits.finding import strongest
+from headlight.model.circuits.of_runs import Found, circuit_of
+from headlight.model.circuits.wiring import Receiver, Sender
+from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
+from headlight.model.errors import InputError
+from headlight.model.patching.sides import LogitDifference
+
+ENDS = "embeddings", "logits"
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A circuit, and the part of it that is chosen."""
+
+    found: Found
+    n_layers: int
+    n_heads: int
+    has_mlps: bool
+    node: str
+
+    @cached_property
+    def lines(self) -> list[tuple[str, str, str, float]]:
+        """The edges as part, part, what is read, and score, the largest first."""
+        wires, found = self.found.wires, self.found
+        return [
+            (
+                wires.senders[s].name,
+                part_of(wires.receivers[r]),
+                wires.receivers[r].read or "",
+                float(found.scores[r, s]),
+            )
+            for r, s in strongest(found.scores, found.circuit.edges)
+        ]
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """The parts that the circuit's edges join, in the order of writing."""
+        named = {name for source, target, *_ in self.lines for name in (source, target)}
+        order = [each.name for each in self.found.wires.senders] + [ENDS[1]]
+        return [name for name in order if name in named]
+
+
+def part_of(receiver: Receiver) -> str:
+    """The part that a receiver is one of the inputs of, as a sender is called."""
+    if receiver.layer is None:
+        return ENDS[1]
+    return Sender(receiver.layer, receiver.head).name
+
+
+def measured_of(shown: Comparison, chosen: Selection) -> LogitDifference:
+    """Target less distractor at the place, in both runs.
+
+    Raises:
+        InputError: a run has no token there.
+    """
+    pair, place = pair_of(shown, chosen), place_of(shown, chosen)
+    positions = [shown.positions(run)[place] for run in shown.runs]
+    a, *b = positions
+    if a is None or None in b:
+        raise InputError("One of the runs has no token there. Choose another one under Predicted after.")
+    return LogitDifference(pair.target, pair.distractor, a, b[0] if b else None)
+
+
+def find(shown: Comparison, chosen: Selection) -> Drawn:
+    """The circuit that is asked for.
+
+    Raises:
+        HeadlightError: there is none; it says why.
+    """
+    own = chosen.of(Choices)
+    found = circuit_of(shown, measured_of(shown, chosen), own.circuit_steps, own.circuit_least)
+    cfg = shown.a.cfg
+    return Drawn(found, cfg.n_layers, cfg.n_heads, not cfg.attn_only, own.graph_node)
+
+
+def scene_of(drawn: Drawn) -> Scene:
+    """Parts by layer and head, and the edges between them, or those of the chosen part."""
+    rows = [ENDS[0]]
+    for layer in range(drawn.n_layers):
+        rows += [f"L{layer} heads", *([f"L{layer} MLP"] if drawn.has_mlps else [])]
+    rows.append(ENDS[1])
+    columns = [f"H{head}" for head in range(drawn.n_heads)] + (["MLP"] if drawn.has_mlps else [])
+    places = {name: slot for slot, name in enumerate(drawn.parts)}
+    sums = {name: sum(abs(s) for a, b, _, s in drawn.lines if name in (a, b)) for name in drawn.parts}
+    largest = max(sums.values(), default=1.0) or 1.0
+    marks = [_mark(drawn, name, rows, columns, sums[name] / largest) for name in drawn.parts]
+    chosen = places.get(drawn.node)
+    lines = [Line(places[a], places[b], -1 if score > 0 else 1) for a, b, _, score in drawn.lines]
+    ours = [line for line in lines if chosen is None or chosen in (line.source, line.target)]
+    title = f"circuit of {drawn.found.circuit.n_edges} edges, faithfulness {drawn.found.circuit.faithfulness:.2f}"
+    return Scene(marks, lines, ours, chosen, columns, rows, "head", title)
+
+
+def _mark(drawn: Drawn, name: str, rows: list[str], columns: list[str], share: float) -> Mark:
+    edges = [
+        f"{a} → {b}{f'.{read}' if read else ''}  {number(score)}" for a, b, read, score in drawn.lines if name in (a, b)
+    ]
+    told = [name, *edges[:8], *([f"and {len(edges) - 8} more"] if len(edges) > 8 else [])]
+    middle = len(columns) // 2
+    if name in ENDS:
+        return Mark("token" if name == ENDS[0] else "logit", middle, rows.index(name), share**0.5, 0, told)
+    if name.endswith("MLP"):
+        return Mark("neuron", len(columns) - 1, rows.index(name), share**0.5, 0, told)
+    layer, head = heads_of(drawn)[name]
+    return Mark("head", head, rows.index(f"L{layer} heads"), share**0.5, 0, told)
+
+
+def heads_of(drawn: Drawn) -> dict[str, tuple[int, int]]:
+    """The heads by their names."""
+    heads = ((layer, head) for layer in range(drawn.n_layers) for head in range(drawn.n_heads))
+    return {head_name(each): each for each in heads}
+
+
+def spelled(drawn: Drawn) -> str:
+    """What the circuit does, and what is left without it."""
+    of, n_all = drawn.found.circuit, drawn.found.wires.n_edges
+    return (
+        f"{of.n_edges:,} of {n_all:,} edges. Target less distractor is {number(of.a)} in A and {number(of.b)} with "
+        f"every edge from B; with the circuit's alone from A it is {number(of.alone)} "
+        f"(faithfulness {of.faithfulness:.2f}), with all but the circuit's {number(of.without)} "
+        f"(completeness: {of.completeness:.2f} is left)."
+    )

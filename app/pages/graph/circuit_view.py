@@ -1,0 +1,101 @@
+"""The mode *circuit* as it is drawn: its options, the picture, its sentence, and its edges as a table."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Column, row_table
+from headlight.app.components.options.kinds import Link
+from headlight.app.figures.graph import graph
+from headlight.app.frame import progress
+from headlight.app.glossary import TERMS
+from headlight.app.pages.graph import circuit
+from headlight.app.pages.graph.choices import Choices
+from headlight.app.pages.graph.circuit import Drawn
+from headlight.app.parts import charts, options, tables
+from headlight.app.parts.pair import pair_of
+from headlight.app.parts.parts import heading
+from headlight.app.selection.choices import Change
+from headlight.model.comparison import Comparison
+from headlight.model.edits import Head
+from headlight.model.errors import HeadlightError
+from headlight.model.reports.edges import EDGES, edge_rows
+from headlight.model.reports.tables import columns
+
+NO_B = (
+    "A circuit is found by what differs between two prompts: press Compare A | B and type a prompt B that is like A "
+    "but for what matters, of as many tokens."
+)
+
+
+def draw(shown: Comparison) -> None:
+    """The circuit between A and B, or what is lacking for one."""
+    if shown.b is None:
+        _lacks(NO_B)
+        return
+    now = selection.current()
+    own, subject = now.of(Choices), tuple(run.key for run in shown.runs)
+    asked = subject, pair_of(shown, now), now.position, own.circuit_least, own.circuit_steps
+    try:
+        drawn = progress.watched("scoring every edge", "gradients", "circuit", asked, lambda: circuit.find(shown, now))
+    except HeadlightError as error:
+        _lacks(str(error))
+        return
+    if drawn is not None:
+        _draw(shown, drawn)
+
+
+def _lacks(reason: str) -> None:
+    with st.container(key="headlight-lacking"):
+        st.info(reason)
+
+
+def _draw(shown: Comparison, drawn: Drawn) -> None:
+    if selection.current().table:
+        tables.draw(dict(columns(EDGES, edge_rows(drawn.found))), "Edges of the circuit")
+        st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
+        return
+
+    def chosen(places: list[int]) -> None:
+        if places and places[0] < len(drawn.parts):
+            selection.choose(Choices, graph_node=drawn.parts[places[0]])
+
+    charts.choosable(graph(circuit.scene_of(drawn)), "Edges of the circuit between A and B", "graph_picture", chosen)
+    st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
+    _part(shown, drawn)
+
+
+def _part(shown: Comparison, drawn: Drawn) -> None:
+    """The edges, or those of the chosen part with its pages."""
+    node = drawn.node if drawn.node in drawn.parts else ""
+    lines = [line for line in drawn.lines if not node or node in line[:2]]
+    heading(f"Edges of {node}" if node else "Edges, the largest first", "circuit_scores", key="circuit_edges")
+    head = circuit.heads_of(drawn).get(node)
+    links = [_link(slug, title, head) for slug, title in (("why", "Why"), ("inside", "Inside"))] if head else []
+    clear = options.button("circuit_clear", "All edges", lambda: selection.choose(Choices, graph_node=""))
+    if node:
+        options.row(*links, clear, name="circuit_part", whole=True)
+    slot = row_table(
+        [
+            Column("from", [source for source, *_ in lines]),
+            Column("to", [f"{target}.{read}" if read else target for _, target, read, _ in lines]),
+            Column("score (logits)", [score for *_, score in lines], 4, signed=True),
+        ],
+        title="Edges of the circuit",
+        epoch=hash((selection.epoch(), node, len(lines))) % 2**32,
+        key=selection.widget_key("circuit_edges"),
+    )
+    if slot is not None:
+        source, target, *_ = lines[slot]
+        selection.choose(Choices, graph_node=target if source == node else source)
+        st.rerun()
+
+
+def _link(slug: str, title: str, head: Head) -> Link:
+    def open_page(_: object) -> None:
+        now = selection.current()
+        others = tuple(other for other in now.heads or () if other != head)
+        selection.ask(replace(now, heads=(head, *others)).after(Change()), slug)
+
+    return Link(f"circuit_{slug}", title, None, open_page)
