@@ -14,7 +14,6 @@ from playwright.sync_api import Browser
 from headlight.app.pages.attention import EXPORT
 from headlight.app.runs import shown
 from headlight.app.selection import Selection
-from headlight.model.corpus.reading import SHIPPED
 from tests.e2e.driver import Driver
 from tests.places import ROOT
 from tests.serving import headlight
@@ -71,11 +70,13 @@ def test_it_holds_the_program_and_no_more(wheel: Path) -> None:
     code = {path.relative_to(ROOT).as_posix() for path in needed}
     assert {name for name in held if not name.startswith("assets/")} == code | {"__init__.py"}
     assert {name.split("/")[1] for name in held if name.startswith("assets/")} == {
+        "dictionaries",
         "icon.png",
+        "lenses",
         "logo.svg",
         "models",
         "prompts",
-        *(["scans"] if SHIPPED.is_dir() else []),
+        "scans",
     }
     assert {name.split("/")[0] for name in names} == {"headlight", "headlight-0.1.0.dist-info"}
 
