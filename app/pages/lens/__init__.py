@@ -1,5 +1,6 @@
 """What the model would predict after each layer, by the logit lens, a tuned lens or a Jacobian lens."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 from headlight.app import selection
@@ -10,8 +11,10 @@ from headlight.app.pages.lens import code, divergence, document, lens_cell, numb
 from headlight.app.pages.lens.choices import Choices
 from headlight.app.parts import needs
 from headlight.app.parts.charts import Rows
+from headlight.app.runs import shown as shown_runs
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
+from headlight.model.errors import HeadlightError
 
 
 def plots(shown: Comparison, chosen: Selection) -> Rows:
@@ -24,10 +27,15 @@ def plots(shown: Comparison, chosen: Selection) -> Rows:
 EXPORT = Export("lens", code.script, numbers.data, picture.draw, document.page, plots)
 
 
-def export() -> Export:
-    """The page's files, whose names say which lens it is."""
-    kind = selection.current().of(Choices).lens
-    return EXPORT if kind == "logit" else replace(EXPORT, name=f"{kind}_lens")
+def export() -> Export | None:
+    """The page's files, whose names say which lens it is; none where that lens is refused."""
+    now = selection.current()
+    if (kind := now.of(Choices).lens) == "logit":
+        return EXPORT
+    with suppress(HeadlightError):
+        numbers.lens_by_side(shown_runs.of(now), now)
+        return replace(EXPORT, name=f"{kind}_lens")
+    return None
 
 
 VIEW = View("lens", "Logit lens", view.render, export, needs.language_model, choices=Choices)

@@ -37,6 +37,7 @@ def draw(shown: Comparison, by: Mapping[str, Lens]) -> None:
     drawn = rows(shown, by, selection.current())
     if selection.current().table:
         for title, lines in _all(shown, by, selection.current()).items():
+            st.caption(f"{title} ({UNIT})")
             tables.draw(tables.of_rows("After layer", shown.layer_labels, lines), f"{WHAT} in {UNIT}: {title}")
     else:
         for number, row in enumerate(drawn):
@@ -50,8 +51,9 @@ def draw(shown: Comparison, by: Mapping[str, Lens]) -> None:
 
 
 def rows(shown: Comparison, by: Mapping[str, Lens], chosen: Selection) -> charts.Rows:
-    """The lines as plots, side by side."""
-    return [[_plot(shown, title, lines) for title, lines in _all(shown, by, chosen).items()]]
+    """The lines as plots: side by side, but for two runs, whose lines on the prompt have a row of their own."""
+    found = [_plot(shown, title, lines) for title, lines in _all(shown, by, chosen).items()]
+    return [found] if shown.b is None else list(filter(None, [found[:1], found[1:]]))
 
 
 def _all(shown: Comparison, by: Mapping[str, Lens], chosen: Selection) -> dict[str, dict[str, Values]]:

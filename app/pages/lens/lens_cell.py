@@ -31,7 +31,8 @@ def draw(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
         if pin.layer >= len(layers):
             st.caption(f"{side} has no {shown.layer_labels[pin.layer]}. Its last layer is {layers[-1]}.")
         elif pin.layer not in by[side].reads(len(layers) - 1):
-            st.caption(f"The {by[side].title} has no map of the state after {layers[pin.layer]}.")
+            state = f"the state after {layers[pin.layer]}" if pin.layer else "the embedding"
+            st.caption(f"The {by[side].title} has no map for {state}.")
     if selection.current().table:
         _tables(shown, pin, token, by)
     else:

@@ -83,11 +83,11 @@ def _answer(shown: Comparison, pin: LensPin, scope: Scope) -> None:
         return
     found = _found(shown, pin.position, scope)
     _, example = next(iter(found.values()))
-    after = shown.layer_labels[pin.layer]
-    into = after if scope.layer is None else shown.layer_labels[scope.layer]
+    into = pin.layer if scope.layer is None else scope.layer
     st.caption(
-        f"The state after {after} at position {pin.position} is put in the place of the state after {into} at position "
-        f"{example.position} of this prompt. Its next token, and what it says untouched:"
+        f"T{_state(shown, pin.layer)[1:]} at position {pin.position} is put in the place of "
+        f"{_state(shown, into)} at position {example.position} of this prompt. Its next token, and what it says "
+        "untouched:"
     )
     if not selection.current().table:
         for side, plots in _plots(shown, pin, scope).items():
@@ -96,7 +96,12 @@ def _answer(shown: Comparison, pin: LensPin, scope: Scope) -> None:
                 with column:
                     charts.alone(plot, plot.title, f"patchscope{side}{number}")
     for side, (run, scopes) in named(shown, found, "").items():
+        st.caption(f"Every state of the position, put in the same place{side and f': {side}'}")
         tables.draw(_table(run, scopes), f"What the prompt makes of each state{side and f' in {side}'}")
+
+
+def _state(shown: Comparison, layer: int) -> str:
+    return "the embedding" if layer == 0 else f"the state after {shown.layer_labels[layer]}"
 
 
 def rows(shown: Comparison, pin: LensPin, scope: Scope | None) -> charts.Rows:

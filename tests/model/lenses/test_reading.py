@@ -115,8 +115,10 @@ def test_the_cards_figures_are_measured_again() -> None:
         assert held is not None
         assert again.n_tokens == held.n_tokens
         for kind, values in held.kl.items():
-            # Another machine adds float32 in another order, and has another version of the library's text.
-            assert again.kl[kind] == pytest.approx(values, rel=0.05, abs=1e-4), (name, kind)
+            assert [value is None for value in again.kl[kind]] == [value is None for value in values]
+            found, known = ([value for value in each if value is not None] for each in (again.kl[kind], values))
+            # Another machine adds float32 in another order, and may have another version of the library's text.
+            assert found == pytest.approx(known, rel=0.05, abs=1e-4), (name, kind)
 
 
 def test_held_out_figures_are_means_over_tokens() -> None:
