@@ -18,7 +18,7 @@ CHOSEN = {
     "flow": {"position": "12", "flow_threshold": "0.06", "flow_chosen": "3 12 0"},
     "mlp": {"neuron": "2.5", "position": "9", "neurons_by": "gradient", "neurons_layer": "2", "target": " John"},
     "features": {"feature": "2.5", "position": "9", "features_by": "effect"},
-    "graph": {"position": "9", "graph_nodes": "0.5", "graph_node": "1_-11_9", "graph_groups": '[["a","1_-11_9"]]'},
+    "graph": {"position": "9", "graph_nodes": "0.5", "graph_node": "1_-11_9", "graph_against": "mean"},
     "generate": {"heads": "2.1", "n_new": "6", "temperature": "0.5", "top_k": "20", "seed": "3", "step": "2"},
     "patching": {"patch_map": "resid_pre", "patch_into": "B", "target": " John", "distractor": " Mary"},
     "heads": {"finder_score": "previous_token", "finder_top": "3", "finder_count": "4", "finder_half": "9"},
