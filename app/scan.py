@@ -1,5 +1,6 @@
 """The command that finds out what every head does over a corpus: `python -m headlight.app.scan`, `make scan`."""
 
+import multiprocessing
 import os
 import shutil
 import sys
@@ -7,7 +8,9 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from tqdm import tqdm
@@ -96,8 +99,53 @@ def scan(given: Namespace) -> Path:
         return folder
     worker = Worker(str(model.source.path) if model.source else given.model, settings)
     with closing(_engine(given, worker)) as engine, _bar(corpus, settings) as bar:
-        found.run(engine, lambda progress: _show(bar, progress))
+        cost = Cost(given.workers, settings.shard, bar.total)
+
+        def watch(progress: Progress) -> None:
+            if said := cost.of(progress):
+                bar.write(said, file=sys.stderr)
+            _show(bar, progress)
+
+        found.run(engine, watch)
     return folder
+
+
+class Cost:
+    """What a scan will take, told once every worker has done a shard beside the first, in which models were opened."""
+
+    def __init__(self, workers: int, shard: int, total: float | None) -> None:
+        self._workers, self._shard, self._total = workers, shard, total
+        self._first: tuple[float, int] | None = None
+        self._told = False
+
+    def of(self, progress: Progress) -> str:
+        """The estimate in a sentence, once; nothing before it is known, and afterwards."""
+        if progress.warming is not None or self._told:
+            return ""
+        began, before = self._first = self._first or (monotonic(), progress.fresh)
+        if progress.fresh - before < self._shard * self._workers:
+            return ""
+        self._told, rate = True, (progress.fresh - before) / max(monotonic() - began, 1e-3)
+        gib = sum(map(_resident, [None, *multiprocessing.active_children()])) / 2**30
+        said = f"About {rate:,.3g} documents a second, {gib:.2g} GiB of memory with {self._workers} worker"
+        left = "" if self._total is None else f", {_spelled((self._total - progress.documents) / rate)} to go"
+        return f"{said}{'' if self._workers == 1 else 's'}{left}."
+
+
+def _resident(process: BaseProcess | None) -> int:
+    """Bytes of memory that a process, or this one, has; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process.pid if process else 'self'}/statm").read_text().split()
+    except OSError:
+        return 0
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _spelled(seconds: float) -> str:
+    """A time as it is said."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
 
 
 def _engine(given: Namespace, worker: Worker) -> Engine:

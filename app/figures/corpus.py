@@ -12,6 +12,7 @@ from headlight.app.figures.layout import Axis, Colours, Plot
 from headlight.app.figures.plots import plain
 from headlight.app.figures.text import escape, hover, number, quantity
 
+WIDE = 20  # times the first training step that the last one is, from which steps are drawn by their logarithm
 MOST_NAMED = 3  # of the points that are chosen: where there are more, names stand over one another
 
 
@@ -136,4 +137,6 @@ def steps(
         }
         for name, (at, values, low, high) in series.items()
     ]
-    return Plot(title, Axis("training step"), Axis(unit), traces, height=170)
+    all_at = np.concatenate([at for at, *_ in series.values()])
+    wide = all_at.min() > 0 and all_at.max() >= WIDE * all_at.min()  # heads form early, and training goes on for long
+    return Plot(title, Axis("training step", kind="log" if wide else "linear"), Axis(unit), traces, height=170)

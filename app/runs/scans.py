@@ -56,6 +56,11 @@ def unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | None:
     return read_unit(tree, kind, layer, index)
 
 
+def chosen_as(tree: Tree) -> str:
+    """What a scan is chosen by on the page: its name among those on offer, or its path."""
+    return next((name for name, path in offered().items() if path == tree.folder), str(tree.folder))
+
+
 def opened_by(tree: Tree) -> str:
     """What `read_tree` opens a scan by without the page: its name, or its path where that is the user's own to know."""
     name = next((name for name, path in offered().items() if path == tree.folder), tree.folder.name)

@@ -1,10 +1,13 @@
 """Who computes the shards: this process, several of this machine, or a cluster (`clusters`)."""
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
+from multiprocessing import connection
 from typing import Protocol, runtime_checkable
 
 from headlight.model.corpus.shard import Job, Worker
@@ -79,6 +82,10 @@ _worker: Worker | None = None
 def _begin(worker: Worker) -> None:
     global _worker
     _worker = worker
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # this is a worker
+    # It does not outlive a scan that was killed: nobody would take what it computes, and its model stays in memory.
+    threading.Thread(target=lambda: connection.wait([parent.sentinel]) and os._exit(1), daemon=True).start()
 
 
 def _compute(job: Job) -> Done:

@@ -11,6 +11,7 @@ import torch
 from einops import einsum
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional
 
 from headlight.model.kernels.backend import backend, default
 
@@ -21,6 +22,7 @@ MANY = 2**23  # elements of a matrix times rows of x, from which a smaller one i
 WIDEST = 2**14  # columns of a matrix that is read by rows
 BLOCK = 64  # rows of a matrix taken at a time, which stay in the cache while all rows of x use them
 WIDE_BLOCK = 128  # rows taken at a time of a transposed matrix, whose columns lie side by side
+STEPS = ((512, 128), (128, 32))  # of more rows than the first, their number is a multiple of the second
 WIDENED = 2**21  # elements of a matrix in half precision that are float32 at a time: 8 MB
 SUM = 0  # embedding_bag's name for it
 HAS_KERNEL = "fbgemm" in torch.backends.quantized.supported_engines  # without it embedding_bag is slow
@@ -48,7 +50,7 @@ def product(
     if n_rows <= FEW and HAS_KERNEL and (few := _few_rows(flat, matrix)) is not None:
         out = few if b is None else few.add_(b.reshape(-1))
     else:
-        out = backend().multiply(flat, matrix, None if b is None else b.reshape(-1))
+        out = backend().multiply(_padded(flat), matrix, None if b is None else b.reshape(-1))[:n_rows]
     return out.reshape(*rows, *(W.shape[axis] for axis in order[n_summed:]))
 
 
@@ -109,6 +111,16 @@ def _is_large_constant(W: Tensor, n_rows: int) -> bool:
     if not torch.is_inference_mode_enabled() or W.dtype != torch.float32 or W.device.type != "cpu":
         return False
     return W.numel() >= LARGE or n_rows * W.numel() >= MANY
+
+
+def _padded(x: Float[Tensor, "row d_in"]) -> Float[Tensor, "more d_in"]:
+    """x with rows of zeros behind it, where it has many rows: one of few numbers of them.
+
+    oneDNN makes code for every number of rows and keeps it: over a corpus, whose batches have any number of them, that
+    grew to half a gigabyte.
+    """
+    step = next((step for least, step in STEPS if len(x) > least), 1)
+    return x if len(x) % step == 0 else functional.pad(x, (0, 0, 0, -len(x) % step))
 
 
 def _matrix(W: Float[Tensor, "..."], n_summed: int) -> Float[Tensor, "d_in d_out"] | None:

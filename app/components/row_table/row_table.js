@@ -11,7 +11,8 @@ const IN_SIGHT = 11; // rows, the last one half
 const AROUND = 12; // rows above and below these, at least, for a scroll that is quicker than the drawing; in a file all
 const LONG = 60; // letters of a cell that has the room which the other columns leave
 const WIDEST = 36; // letters of any other column beside it
-const ROOM = { cell: 3, name: 5 }; // letters beside their own: the room around them, and the arrow behind a name
+// Letters beside their own: the room around them, the arrow behind a name, and the mark of a row that can be chosen.
+const ROOM = { cell: 3, name: 5, mark: 4 };
 /** @type {Record<string, (page: number) => number>} */
 const MOVES = {
   ArrowUp: () => -1,
@@ -113,9 +114,10 @@ class RowTable {
     const roomy = lengths.indexOf(Math.max(...lengths));
     const shared = lengths[roomy] <= LONG;
     const most = shared ? LONG : WIDEST;
-    const letters = this.columns.map(({ name }, place) =>
-      Math.max(ROOM.cell + Math.min(most, lengths[place]), ROOM.name + Math.min(most, name.length)),
-    );
+    const letters = this.columns.map(({ name }, place) => {
+      const mark = this.choosable && place === 0 ? ROOM.mark : 0;
+      return mark + Math.max(ROOM.cell + Math.min(most, lengths[place]), ROOM.name + Math.min(most, name.length));
+    });
     const all = letters.reduce((sum, count) => sum + count, 0);
     const widths = letters.map((count, place) => {
       const width = element("col");

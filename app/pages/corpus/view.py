@@ -11,7 +11,7 @@ from headlight.app.pages.corpus import dashboard, finder, plots
 from headlight.app.pages.corpus.choices import Choices
 from headlight.app.pages.corpus.found import WIDTHS, Found, find
 from headlight.app.parts import charts, options, tables
-from headlight.app.parts.parts import heading, title_row
+from headlight.app.parts.parts import title_row
 from headlight.app.runs import models, scans
 from headlight.app.server import boundary
 from headlight.model.comparison import Comparison
@@ -165,9 +165,20 @@ def _say_how_much(found: Found) -> None:
             st.caption(f"{'' if found.b is None else f'{side}: '}{', '.join(parts)}")
 
 
+def _step(found: Found) -> Option:
+    """The training step whose scan is shown."""
+    named = {scans.chosen_as(tree): f"{tree.told.step:,}" for tree in found.series if tree.told}
+
+    def change(name: str) -> None:
+        selection.choose(scan=name)
+
+    return options.tie(Listed, "corpus_step", "Step", scans.chosen_as(found.a), change, options=named, width=100)
+
+
 def _over_steps(found: Found) -> None:
     plot = plots.over_steps(found)
     if plot is None:
         return
-    heading(f"Along training: {', '.join(map(head_name, found.heads))}", "corpus_steps", key="corpus_steps")
+    with title_row(f"Along training: {', '.join(map(head_name, found.heads))}", "corpus_steps", key="corpus_steps"):
+        options.row(_step(found), name="corpus_steps", whole=True)
     charts.alone(plot, f"{figure(found.by).title} of the chosen heads along training", "corpus_steps_figure")

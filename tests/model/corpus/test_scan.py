@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -176,6 +177,26 @@ def test_a_scan_that_is_killed_gives_the_same_bytes(model: Path, corpus: Path, t
         process.wait()
     subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
     assert _files(tmp_path) == _files(tree)
+
+
+@pytest.mark.thorough
+def test_workers_end_with_a_scan_that_is_killed(tmp_path: Path) -> None:
+    corpus = tmp_path / "many.jsonl"
+    corpus.write_text("\n".join(json.dumps({"text": f"{TEXTS[0]} {number}"}) for number in range(20_000)))
+    command = [sys.executable, "-m", "headlight.app.scan", "mini", str(corpus), "--out", str(tmp_path), "--workers=2"]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    while process.poll() is None and len(workers := _children(process.pid)) < 3:  # one of them tracks resources
+        time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    ends = time.monotonic() + 30  # on a busy machine
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+        assert time.monotonic() < ends
+        time.sleep(0.1)
+
+
+def _children(process: int) -> list[str]:
+    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
 
 
 @contextmanager
