@@ -27,7 +27,7 @@ class Ray:
         except ImportError as error:
             raise ConfigError("The engine ray needs it installed: pip install -r requirements-ray.txt.") from error
         self._ray, self._worker, self._count = ray, worker, count
-        here = {} if address else {"num_cpus": count, "include_dashboard": False}
+        here: dict[str, Any] = {} if address else {"num_cpus": count, "include_dashboard": False}
         ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR, **here)
         ray.data.DataContext.get_current().enable_progress_bars = False
 

@@ -21,6 +21,7 @@ from headlight.model.errors import ScanError
 
 UNITS = "units"
 KEPT = ("strengths", "starts", "peaks", "tokens", "values")
+NONE = np.iinfo(np.uint16).max  # where a window has no token, in a file of so short ones
 MOST_NAMES = 2**26  # bytes of documents' names
 
 
@@ -41,6 +42,8 @@ def _arrays(units: Units, names: Mapping[int, str]) -> dict[str, Shaped[np.ndarr
     used = np.unique(slots["sequences"] // MOST_CUT)
     used = used[used >= 0]
     tokens, weights = _top(units)
+    if units.top_tokens.size <= NONE:  # half as long, with -1 as the largest
+        slots["tokens"] = slots["tokens"].astype(np.uint16)
     return {
         "density": (units.active / max(units.n_tokens, 1)).astype(np.float32),
         "mean": (units.sums / max(units.n_tokens, 1)).astype(np.float32),
@@ -132,7 +135,7 @@ def _dashboard(
 
 def _window(rows: Mapping[str, Shaped[np.ndarray, "..."]], slot: int, names: Sequence[str]) -> Window:
     tokens, strength = rows["tokens"][slot], float(rows["strengths"][slot])
-    inside = tokens >= 0
+    inside = tokens != NONE if tokens.dtype == np.uint16 else tokens >= 0
     return Window(
         int(rows["buckets"][slot]),
         strength,

@@ -45,6 +45,12 @@ class Begun:
     boundaries: Float[np.ndarray, "unit later_bucket"]
     largest: Float[np.ndarray, " unit"]
 
+    @property
+    def reach(self) -> Float[np.ndarray, " unit"]:
+        """How far histograms go; of a unit that was never active yet as far as the layer's farthest."""
+        known = np.where(self.largest > 0, self.largest, self.largest.max(initial=0))
+        return np.maximum(known * REACH, 1e-6)
+
 
 @dataclass(eq=False)
 class Units:
@@ -75,7 +81,7 @@ class Units:
             active=np.zeros(n_units, np.int64),
             sums=np.zeros(n_units),
             largest=np.zeros(n_units, np.float32),
-            reach=np.maximum(begun.largest * REACH, np.finfo(np.float32).tiny),
+            reach=begun.reach,
             histogram=np.zeros((n_units, BINS), np.int64),
             top_tokens=Heaviest.none(d_vocab, MOST_PEAKS),
             slots=slots,

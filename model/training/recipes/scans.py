@@ -30,7 +30,7 @@ SCANS = Path("assets/scans")
 CORPUS = "held-out.jsonl"
 # Shorter than the context, as the tree is in the repository.
 SETTINGS = ScanSettings(length=128, ablate=256, top_tokens=30)
-OF_MODEL = {"mini": replace(SETTINGS, neurons=True)}
+OF_MODEL = {"mini": replace(SETTINGS, neurons=True, features="mini/streams")}
 
 
 def held_out(seed: int = 0) -> Iterator[str]:
