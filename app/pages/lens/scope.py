@@ -52,7 +52,7 @@ def _options(shown: Comparison) -> None:
     layers = {SAME: "the same", **dict(enumerate(shown.a.layer_labels[: shown.n_layers + 1]))}
     position = own.scope_position if own.scope_position is not None and own.scope_position <= last else last
     options.row(
-        options.tie(Text, "scope_prompt", "Into the text", own.scope_prompt, ask, placeholder=IDENTITY, width=380),
+        options.tie(Text, "scope_prompt", "Into the text", own.scope_prompt, ask, placeholder=IDENTITY, width=330),
         options.place("scope_position", "At token", labels, position, at) if labels else None,
         options.tie(
             Listed,

@@ -8,7 +8,7 @@ import streamlit as st
 from jaxtyping import Float, Int
 
 from headlight.app import selection
-from headlight.app.components import Choice, LensCells, LensColours, LensPin, Option, Text, lens_grid
+from headlight.app.components import Choice, LensCells, LensColours, LensPin, Listed, Option, Text, lens_grid
 from headlight.app.frame import notices
 from headlight.app.glossary import TERMS
 from headlight.app.pages.lens import divergence, lens_cell, reading, scope
@@ -107,14 +107,14 @@ def _followed(shown: Comparison) -> int:
         options.row(
             options.bind(Choice, "lens", "Lens", page=Choices, options=LENSES, help=TERMS["lens_kind"]),
             _lies_at(own.lens),
-            options.bind(Choice, "measure", "Colour by", page=Choices, options=MEASURES, help=explained),
+            options.bind(Listed, "measure", "Colour by", page=Choices, options=MEASURES, help=explained, width=140),
             options.bind(
                 Text,
                 "target",
                 "Follow a token",
                 placeholder=f"the prediction, “{run.tokenizer.labels([predicted])[0]}”",
                 help="Type one token. Inside a sentence most begin with a space: type the space too.",
-                width=220,
+                width=190,
             ),
             options.as_tables(),
         )
@@ -137,7 +137,7 @@ def _lies_at(kind: Kind) -> Option | None:
         page=Choices,
         placeholder="beside the model",
         help=TERMS["lens_from"],
-        width=150,
+        width=190,
     )
 
 
