@@ -89,26 +89,21 @@ def _opened(
     main = next((place for place in logits if read.raw[place].get("is_target_logit")), logits[0])
     activations = torch.where(activations.isnan(), edges.sum(1), activations)
     slopes, effects = _effects(edges, activations, main)
+    told, node = _text(read.raw[main].get("clerp", ""), "clerp", LONGEST), read.nodes[main]
     graph = Graph(
         model=_text(metadata.get("scan", ""), "scan", LONGEST),
         prompt=_text(metadata.get("prompt", ""), "prompt", LONGEST_PROMPT),
         token_ids=(),
         texts=tuple(tokens),
         tokens=tuple(map(_label, tokens)),
-        target_text=_text(read.raw[main].get("clerp", ""), "clerp", LONGEST),
-        target_label=_label(_text(read.raw[main].get("clerp", ""), "clerp", LONGEST)),
+        target_text=told,
+        target_label=_label(told),
         target_less="",
         dictionary=", ".join(
             _text(each, "transcoder_list", LONGEST) for each in _list(metadata, "transcoder_list")[:9]
         ),
         folded=not any(node.kind == "head" for node in read.nodes),
-        target=Target(
-            read.nodes[main].index or 0,
-            None,
-            read.nodes[main].position,
-            float(activations[main]),
-            float(probabilities[main]),
-        ),
+        target=Target(node.index or 0, None, node.position, float(activations[main]), float(probabilities[main])),
         nodes=tuple(read.nodes),
         edges=edges,
         bias=activations - edges.sum(1),

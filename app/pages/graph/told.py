@@ -1,6 +1,8 @@
 """What is told of the chosen node: what flows into it and out of it, and the pages that show it."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -114,8 +116,8 @@ def _pages(node: Node) -> tuple[tuple[str, str], ...]:
     return OF_TOKENS if node.kind in ("token", "logit") else PAGES.get(node.kind, ())
 
 
-def _opener(slug: str, found: Found, node: Node, place: int):  # type: ignore[no-untyped-def]
-    def open_page(_: None) -> None:
+def _opener(slug: str, found: Found, node: Node, place: int) -> Callable[[Any], None]:
+    def open_page(_: Any) -> None:
         asked = _on_page(selection.current(), node, place)
         if node.kind == "feature" and found.opened is not None:
             asked = replace(asked, dictionary=found.opened.name)

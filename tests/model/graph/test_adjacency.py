@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from headlight.model import Run, Transformer, run_prompt
+from headlight.model.edits import AblateHeads, ClampNeurons, Drop, Steer
 from headlight.model.errors import InputError
 from headlight.model.graph import Aim, Graph, graph_of
 from tests.model.graph.oracle import Autograd, followed
@@ -116,3 +117,46 @@ def test_a_model_that_has_no_such_graph_is_refused(kind: str, runs: dict[str, Ru
 def test_a_question_that_has_no_answer_is_refused(runs: dict[str, Run], aim: Aim, most: int, told: str) -> None:
     with pytest.raises(InputError, match=told):
         graph_of(runs["gpt2-like"], aim, most=most)
+
+
+EDITS = {
+    "a head without its output": AblateHeads(((1, 2),)),
+    "a stream steered": Steer(1, "two", "one", 2.0),
+    "a neuron clamped": ClampNeurons(((1, 3),), 2.5),
+    "an MLP dropped": Drop(1, "MLP"),
+}
+
+
+def last_scales(run: Run) -> torch.Tensor:
+    """What the last norm divides by at each position."""
+    stream = list(run.streams())[-1]
+    return ((stream - stream.mean(-1, keepdim=True)).square().mean(-1) + run.cfg.eps).sqrt()
+
+
+@pytest.mark.parametrize("named", EDITS)
+def test_of_a_run_with_edits_all_adds_up_too(named: str, runs: dict[str, Run]) -> None:
+    """What an edit puts somewhere is a constant: nothing flows into it, and what it adds beside is a node by itself."""
+    model = runs["gpt2-like"].model
+    edited = run_prompt(model, TEXT, edits=(EDITS[named],))
+    graph = graph_of(edited, AIM, most=ALL)
+    with torch.inference_mode():
+        logits = model(edited.tokens[None], tap=edited.tap)[0, 5]
+    assert graph.target.value == pytest.approx(float(logits[40] - logits[90]), abs=2e-3)  # float32 logits of size 10
+    rest = [place for place in range(len(graph.nodes)) if place != graph.logit]
+    torch.testing.assert_close(graph.flows.sum(0)[rest], graph.effects[rest], rtol=1e-9, atol=1e-9)
+    kinds = {node.kind for node in graph.nodes}
+    assert ("edits" in kinds) is (named in ("a stream steered", "an MLP dropped"))
+    clamped = [
+        row for row, node in enumerate(followed(graph)) if (node.kind, node.layer, node.index) == ("neuron", 1, 3)
+    ]
+    if named == "a neuron clamped":
+        assert len(clamped) == 6
+        assert not bool(graph.edges[clamped].any())
+        assert graph.activations[clamped].tolist() == [2.5] * 6
+    # Nothing that an edit did is left to the target's bias: what is written by no node is each layer's biases alone.
+    blocks = [model.block(layer) for layer in range(3)]
+    written = sum(block.attn.b_O + block.get_parameter("mlp.b_out") for block in blocks)
+    centred = (written - written.mean()) * model.ln_final.w / last_scales(edited)[5]
+    direction = model.unembed.W_U[:, 40] - model.unembed.W_U[:, 90]
+    own = model.ln_final.b @ direction + model.unembed.b_U[40] - model.unembed.b_U[90]
+    assert float(graph.bias[graph.logit]) == pytest.approx(float(centred @ direction + own), abs=5e-3)
