@@ -23,6 +23,8 @@ from headlight.model import load
 from headlight.model.errors import CheckpointError, ModelNotFoundError, TooLargeError
 from headlight.model.families import hub
 from headlight.model.host import Host
+from headlight.model.lenses.files import read_lens
+from headlight.model.lenses.opening import located
 from headlight.model.loading import is_here
 from tests.model.oracles import ATOL, RTOL, random_gpt2, random_tokens
 from tests.model.text.test_tokenizer import small_backend
@@ -152,6 +154,17 @@ def test_only_files_that_are_read_are_fetched(served: Hub) -> None:
     fetched = {asked.rpartition("/")[2] for asked in served.asked if "/resolve/" in asked}
     assert fetched == set(served.files) - {"pytorch_model.bin", "README.md", "onnx/model.safetensors", *UNUSED}
     assert not [asked for asked in served.asked if "onnx" in asked]
+
+
+def test_a_lens_is_fetched_from_a_folder_of_a_repository(served: Hub) -> None:
+    own = {name: (ROOT / "assets/lenses/mini/tuned" / name).read_bytes() for name in ("config.json", "params.pt")}
+    served.files |= {f"lens/mini/{name}": content for name, content in own.items()}
+    folder = located("tuned", "owner/tiny/lens/mini", load("mini").source)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == own
+    assert read_lens("tuned", folder).reads(4) == (0, 1, 2, 3, 4)
+    assert not [path for path in served.asked if "safetensors" in path]
+    with pytest.raises(CheckpointError):
+        located("jacobian", "owner/tiny/lens/mini", load("mini").source)
 
 
 def test_what_is_on_the_disk_is_opened_without_a_request(served: Hub) -> None:
