@@ -26,19 +26,29 @@ TAKEN = [
 ]
 
 
+class Models(dict[str, Transformer]):
+    """A tiny model of each kind, opened when a test first asks for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __missing__(self, kind: str) -> Transformer:
+        self[kind] = open_tiny(kind, self.folder / kind)
+        return self[kind]
+
+
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Transformer]:
-    folder: Path = tmp_path_factory.mktemp("models")
-    return {kind: open_tiny(kind, folder / kind) for kind in KINDS}
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    return Models(tmp_path_factory.mktemp("models"))
 
 
-def made(models: dict[str, Transformer], kind: str) -> EdgeRuns:
+def made(models: Models, kind: str) -> EdgeRuns:
     a, b = (run_prompt(models[kind], text) for text in (A, B))
     return edge_runs_of(a, b, ASKED)
 
 
 @pytest.mark.parametrize("kind", TAKEN)
-def test_with_all_edges_it_is_run_a_and_with_none_run_b(kind: str, models: dict[str, Transformer]) -> None:
+def test_with_all_edges_it_is_run_a_and_with_none_run_b(kind: str, models: Models) -> None:
     runs = made(models, kind)
     whole = runs.wires.before.float()
     with torch.inference_mode():
@@ -48,7 +58,7 @@ def test_with_all_edges_it_is_run_a_and_with_none_run_b(kind: str, models: dict[
         assert float(runs.run(whole, begin=1.0)) == pytest.approx(runs.patching.b, abs=2e-3)
 
 
-def test_one_path_from_b_is_path_patching(models: dict[str, Transformer]) -> None:
+def test_one_path_from_b_is_path_patching(models: Models) -> None:
     """With one edge from B, from a head to a later one's key, it is what path patching measures by another way."""
     runs = made(models, "gpt2-like")
     wires, whole = runs.wires, runs.wires.before.float()
@@ -73,7 +83,7 @@ class Grown(Tap):
 
 
 @pytest.mark.parametrize("kind", QUICK)
-def test_scores_are_changes_times_gradients_of_the_model_itself(kind: str, models: dict[str, Transformer]) -> None:
+def test_scores_are_changes_times_gradients_of_the_model_itself(kind: str, models: Models) -> None:
     """By autograd through the model's own forward: of an MLP's write, into the logits, and into all later readers."""
     runs = made(models, kind)
     model, wires, scores = runs.patching.model, runs.wires, edge_scores(runs)
@@ -105,7 +115,7 @@ def test_scores_are_changes_times_gradients_of_the_model_itself(kind: str, model
     assert float(scores[later, sender].sum()) == pytest.approx(theirs_all, rel=1e-3, abs=1e-3)
 
 
-def test_a_small_change_is_what_its_score_says(models: dict[str, Transformer]) -> None:
+def test_a_small_change_is_what_its_score_says(models: Models) -> None:
     """The score is a derivative: a hundredth of an edge from B changes the difference by a hundredth of its score."""
     runs = made(models, "gpt2-like")
     scores, whole = edge_scores(runs), runs.wires.before.double()
@@ -119,12 +129,12 @@ def test_a_small_change_is_what_its_score_says(models: dict[str, Transformer]) -
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_where_heads_write_together_there_are_no_edges(kind: str, models: dict[str, Transformer]) -> None:
+def test_where_heads_write_together_there_are_no_edges(kind: str, models: Models) -> None:
     with pytest.raises(InputError, match=r"write together|normalises"):
         made(models, kind)
 
 
-def test_what_has_no_circuit_is_refused(models: dict[str, Transformer]) -> None:
+def test_what_has_no_circuit_is_refused(models: Models) -> None:
     a = run_prompt(models["gpt2-like"], A)
     edited = run_prompt(models["gpt2-like"], A, edits=(AblateHeads(((0, 0),)),))
     with pytest.raises(InputError, match="without edits"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from headlight.model import Run, Transformer, run_prompt
+from headlight.model import Run, run_prompt
 from headlight.model.edits import AblateHeads, ClampNeurons, Drop, Steer
 from headlight.model.errors import InputError
 from headlight.model.graph import Aim, Graph, graph_of
@@ -25,16 +25,20 @@ TAKEN = [
 CLOSE = {"rtol": 2e-3, "atol": 2e-3}
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Transformer]:
-    """A tiny model of each kind."""
-    folder: Path = tmp_path_factory.mktemp("models")
-    return {kind: open_tiny(kind, folder / kind) for kind in KINDS}
+class Runs(dict[str, Run]):
+    """A run of a tiny model of each kind, made when a test first asks for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __missing__(self, kind: str) -> Run:
+        self[kind] = run_prompt(open_tiny(kind, self.folder / kind), TEXT)
+        return self[kind]
 
 
 @pytest.fixture(scope="module")
-def runs(models: dict[str, Transformer]) -> dict[str, Run]:
-    return {kind: run_prompt(model, TEXT) for kind, model in models.items()}
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return Runs(tmp_path_factory.mktemp("models"))
 
 
 def some(graph: Graph) -> list[int]:
@@ -43,7 +47,7 @@ def some(graph: Graph) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", TAKEN)
-def test_edges_and_biases_are_those_of_autograd(kind: str, runs: dict[str, Run]) -> None:
+def test_edges_and_biases_are_those_of_autograd(kind: str, runs: Runs) -> None:
     run = runs[kind]
     graph, oracle = graph_of(run, AIM, most=ALL), Autograd(run, AIM)
     sources = [place for place, node in enumerate(graph.nodes) if node.kind in ("token", "head", "neuron")]
@@ -56,7 +60,7 @@ def test_edges_and_biases_are_those_of_autograd(kind: str, runs: dict[str, Run])
 
 
 @pytest.mark.parametrize("kind", TAKEN)
-def test_with_heads_folded_into_the_edges_they_are_circuit_tracers(kind: str, runs: dict[str, Run]) -> None:
+def test_with_heads_folded_into_the_edges_they_are_circuit_tracers(kind: str, runs: Runs) -> None:
     """Derivatives through patterns and norm scales held still, past all other MLPs, as Ameisen et al. define them."""
     run, aim = runs[kind], Aim(40, None, 5)
     graph, oracle = graph_of(run, aim, most=ALL, folded=True), Autograd(run, aim, folded=True)
@@ -70,7 +74,7 @@ def test_with_heads_folded_into_the_edges_they_are_circuit_tracers(kind: str, ru
 
 @pytest.mark.parametrize("folded", [False, True])
 @pytest.mark.parametrize("most", [1, 30, ALL])
-def test_what_a_node_gives_to_all_others_adds_up_to_its_effect(runs: dict[str, Run], most: int, folded: bool) -> None:
+def test_what_a_node_gives_to_all_others_adds_up_to_its_effect(runs: Runs, most: int, folded: bool) -> None:
     graph = graph_of(runs["gpt2-like"], AIM, most=most, folded=folded)
     rest = [place for place in range(len(graph.nodes)) if place != graph.logit]
     # In float64 throughout.
@@ -80,7 +84,7 @@ def test_what_a_node_gives_to_all_others_adds_up_to_its_effect(runs: dict[str, R
     assert len(followed(graph)) == min(most, graph.n_candidates) + 1
 
 
-def test_the_target_is_what_the_model_says(runs: dict[str, Run]) -> None:
+def test_the_target_is_what_the_model_says(runs: Runs) -> None:
     for kind in ("gpt2-like", "granite-like"):
         run = runs[kind]
         logits = run.model(run.tokens[None])[0, 5]
@@ -90,7 +94,7 @@ def test_the_target_is_what_the_model_says(runs: dict[str, Run]) -> None:
             assert target.probability == pytest.approx(float(logits.softmax(-1)[40]), rel=1e-3)
 
 
-def test_all_edges_come_from_before(runs: dict[str, Run]) -> None:
+def test_all_edges_come_from_before(runs: Runs) -> None:
     graph = graph_of(runs["neox-like"], AIM, most=ALL)
     for row, node in enumerate(followed(graph)):
         for place in graph.edges[row].nonzero().flatten().tolist():
@@ -100,7 +104,7 @@ def test_all_edges_come_from_before(runs: dict[str, Run]) -> None:
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_a_model_that_has_no_such_graph_is_refused(kind: str, runs: dict[str, Run]) -> None:
+def test_a_model_that_has_no_such_graph_is_refused(kind: str, runs: Runs) -> None:
     with pytest.raises(InputError, match=r"experts|normalises|activation function"):
         graph_of(runs[kind], AIM)
 
@@ -114,7 +118,7 @@ def test_a_model_that_has_no_such_graph_is_refused(kind: str, runs: dict[str, Ru
         (Aim(40, 90, 5), 0, "at least 1"),
     ],
 )
-def test_a_question_that_has_no_answer_is_refused(runs: dict[str, Run], aim: Aim, most: int, told: str) -> None:
+def test_a_question_that_has_no_answer_is_refused(runs: Runs, aim: Aim, most: int, told: str) -> None:
     with pytest.raises(InputError, match=told):
         graph_of(runs["gpt2-like"], aim, most=most)
 
@@ -134,7 +138,7 @@ def last_scales(run: Run) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("named", EDITS)
-def test_of_a_run_with_edits_all_adds_up_too(named: str, runs: dict[str, Run]) -> None:
+def test_of_a_run_with_edits_all_adds_up_too(named: str, runs: Runs) -> None:
     """What an edit puts somewhere is a constant: nothing flows into it, and what it adds beside is a node by itself."""
     model = runs["gpt2-like"].model
     edited = run_prompt(model, TEXT, edits=(EDITS[named],))

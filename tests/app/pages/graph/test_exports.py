@@ -31,6 +31,7 @@ def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: 
     assert archive(found, EXPORT.data(found, selection)) == archive(found, EXPORT.data(found, selection))
 
 
+@pytest.mark.thorough
 def test_tokens_stay_text(folder: str) -> None:
     selection = chosen(folder, **SMALL)
     found = shown.of(selection)
