@@ -58,14 +58,16 @@ class LogitLens:
 def logit_lens(
     resid: Streams,
     normalize: Normalize,
-    W_U: Float[Tensor, "d_model d_vocab"],
+    W_U: Float[Tensor, "d_embed d_vocab"],
     b_U: Float[Tensor, " d_vocab"],
     k: int = 10,
     multiply: Multiply = multiply_by_torch,
+    soft_cap: float | None = None,
 ) -> LogitLens:
     """Read every layer's residual stream through the final norm and the unembedding.
 
     `resid` ends with the stream that the model itself unembeds. `normalize` is the final norm, gain and bias included.
+    A `soft_cap` c makes c tanh(x / c) of every logit x.
     Tokens of equal probability are listed lowest id first.
 
     Raises:
@@ -76,7 +78,7 @@ def logit_lens(
     """
     if not 1 <= k <= len(b_U):
         raise HeadlightError(f"k is {k}; the vocabulary has {len(b_U)} tokens: ask for 1 to {len(b_U)} top tokens.")
-    blocks = [_read(rows, _Unembed(W_U, b_U, multiply), k) for rows, _ in _blocks(resid, normalize)]
+    blocks = [_read(rows, _Unembed(W_U, b_U, multiply, soft_cap), k) for rows, _ in _blocks(resid, normalize)]
     top_tokens, top_probs, log_normalizer, entropy, kl = (
         torch.cat(parts, dim=1) for parts in zip(*blocks, strict=True)
     )
@@ -116,10 +118,11 @@ def unread(like: LogitLens, n_layers: int, n_pos: int) -> LogitLens:
 def chosen_probabilities(
     resid: Streams,
     normalize: Normalize,
-    W_U: Float[Tensor, "d_model d_vocab"],
+    W_U: Float[Tensor, "d_embed d_vocab"],
     b_U: Float[Tensor, " d_vocab"],
     log_normalizer: Measure,
     chosen: Int[Tensor, "pos chosen"],
+    soft_cap: float | None = None,
 ) -> Measure:
     """The probability of each position's chosen token ids at every layer [layer, pos, chosen].
 
@@ -129,7 +132,7 @@ def chosen_probabilities(
         HeadlightError: a chosen token is outside the vocabulary.
     """
     _check_chosen(len(b_U), chosen)
-    unembed = _Unembed(W_U, b_U, multiply_by_torch)
+    unembed = _Unembed(W_U, b_U, multiply_by_torch, soft_cap)
     logits = [unembed.chosen(rows, chosen[here]) for rows, here in _blocks(resid, normalize)]
     log_probs = torch.cat(logits, dim=1) - log_normalizer.values[..., None]
     # Two products of different shape round differently; by that a certain token could get above 1.
@@ -140,7 +143,7 @@ def chosen_probabilities(
 def chosen_ranks(
     resid: Streams,
     normalize: Normalize,
-    W_U: Float[Tensor, "d_model d_vocab"],
+    W_U: Float[Tensor, "d_embed d_vocab"],
     b_U: Float[Tensor, " d_vocab"],
     chosen: Int[Tensor, "pos chosen"],
     multiply: Multiply = multiply_by_torch,
@@ -153,7 +156,7 @@ def chosen_ranks(
         HeadlightError: a chosen token is outside the vocabulary.
     """
     _check_chosen(len(b_U), chosen)
-    unembed = _Unembed(W_U, b_U, multiply)
+    unembed = _Unembed(W_U, b_U, multiply)  # a soft cap changes no rank
     ranks = torch.cat([_rank(rows, unembed, chosen[here]) for rows, here in _blocks(resid, normalize)], dim=1)
     return Measure("rank", "rank", ("layer", "pos", "chosen"), ranks)
 
@@ -169,11 +172,12 @@ def _blocks(resid: Streams, normalize: Normalize) -> Iterator[tuple[Float[Tensor
 
 
 class _Unembed(NamedTuple):
-    """The unembedding, and what multiplies with it."""
+    """The unembedding, what multiplies with it, and what the logits stay below."""
 
     W_U: Float[Tensor, "d_model d_vocab"]
     b_U: Float[Tensor, " d_vocab"]
     multiply: Multiply
+    soft_cap: float | None = None
 
     def tiles(
         self, normalized: Float[Tensor, "layer pos d_model"]
@@ -182,13 +186,18 @@ class _Unembed(NamedTuple):
         rows = normalized.flatten(0, 1)
         for first in range(0, len(self.b_U), WORDS):
             words = slice(first, first + WORDS)
-            yield first, self.multiply(rows, self.W_U[:, words], self.b_U[words]).view(*normalized.shape[:2], -1)
+            logits = self.multiply(rows, self.W_U[:, words], self.b_U[words]).view(*normalized.shape[:2], -1)
+            yield first, self._capped(logits)
 
     def chosen(
         self, normalized: Float[Tensor, "layer pos d_model"], ids: Int[Tensor, "pos chosen"]
     ) -> Float[Tensor, "layer pos chosen"]:
         """The logits of each position's own words."""
-        return torch.einsum("lpd,dpc->lpc", normalized, self.W_U[:, ids].to(normalized.dtype)) + self.b_U[ids]
+        logits = torch.einsum("lpd,dpc->lpc", normalized, self.W_U[:, ids].to(normalized.dtype)) + self.b_U[ids]
+        return self._capped(logits)
+
+    def _capped(self, logits: Float[Tensor, "layer pos word"]) -> Float[Tensor, "layer pos word"]:
+        return logits if self.soft_cap is None else self.soft_cap * (logits / self.soft_cap).tanh()
 
 
 def _check_chosen(d_vocab: int, chosen: Int[Tensor, "pos chosen"]) -> None:

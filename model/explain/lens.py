@@ -51,7 +51,9 @@ def logit_lens_from(run: Run, begin: int, by: Lens = LOGIT) -> lens.LogitLens:
 
 def _logit_lens(run: Run, positions: slice, by: Lens) -> lens.LogitLens:
     with run.host.turn(), torch.inference_mode():
-        read = lens.logit_lens(*_read_with(run, positions, by), multiply=affine)
+        read = lens.logit_lens(
+            *_read_with(run, positions, by), multiply=affine, soft_cap=run.cfg.output_logits_soft_cap
+        )
     return lens.LogitLens(**{name: _on_all_layers(run, by, each) for name, each in vars(read).items()})
 
 
@@ -74,7 +76,8 @@ def _followed_probabilities(run: Run, token: int, by: Lens) -> Measure:
     normalizer, chosen = logit_lens(run, by).log_normalizer, torch.full((len(run.tokens), 1), token)
     normalizer = replace(normalizer, values=normalizer.values[list(by.reads(run.cfg.n_layers))])
     with torch.inference_mode():
-        found = lens.chosen_probabilities(*_read_with(run, slice(None), by), normalizer, chosen)
+        cap = run.cfg.output_logits_soft_cap
+        found = lens.chosen_probabilities(*_read_with(run, slice(None), by), normalizer, chosen, cap)
     return _on_all_layers(run, by, Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0]))
 
 

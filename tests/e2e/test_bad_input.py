@@ -228,7 +228,7 @@ def _check_shown(window: Driver, view: View, prompt: str, tokens: list[str]) -> 
         expect(figure.locator(".legendtext", has_text=tokens[-1])).to_be_visible()
         expect(figure.locator(".scatterlayer .points path")).to_have_count(3)  # after the embedding and two layers
     if view is LENS:
-        expect(figure.locator(".barlayer .points .point")).to_have_count(10)
+        expect(figure.locator(".barlayer .points .point")).to_have_count(30)  # and a patchscope's, twice
     if view is GENERATE:  # lines through the steps, whose tokens stand under them
         expect(figure.locator(".scatterlayer .trace")).to_have_count(2)
     if view is PROMPTS:
