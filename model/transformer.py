@@ -1,6 +1,6 @@
 """The decoder-only transformer and the ways to run it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import cast
 
@@ -29,7 +29,7 @@ from headlight.model.layers import (
     build_unembed,
     place,
 )
-from headlight.model.read_ahead import will_need
+from headlight.model.read_ahead import in_turn
 from headlight.model.source import Source
 from headlight.model.text.chat import Begin
 from headlight.model.text.tokenizer import TokenIds, Tokenizer
@@ -84,8 +84,7 @@ class Transformer(HookedModel):
         n_pos = tokens.shape[1]
         positions = place(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
         resid = self._embedded(tokens, positions, tap)
-        for layer, block in enumerate(self.blocks[:stop_at_layer]):
-            self._read_ahead(layer)
+        for layer, block in enumerate(self._blocks(stop_at_layer)):
             resid = block(resid, positions, tap.within(f"blocks.{layer}"))
         return resid if stop_at_layer is not None else self.to_logits(resid, tap)
 
@@ -106,11 +105,10 @@ class Transformer(HookedModel):
         """The stream before the first layer, of the sum of all embeddings; some normalise or widen it."""
         return self.embed_project(self.embed_ln(embedded, tap.within("embed_ln")))
 
-    def _read_ahead(self, layer: int) -> None:
-        """Have the system read what follows a layer, where the model is too large to stay in memory."""
-        if self.reads_ahead:
-            is_last = layer + 1 == self.cfg.n_layers
-            will_need([self.unembed.W_U] if is_last else self.blocks[layer + 1].parameters())
+    def _blocks(self, stop_at_layer: int | None) -> Iterable[nn.Module]:
+        """The layers; where the model may be too large to stay in memory the next one is read meanwhile."""
+        blocks = self.blocks[:stop_at_layer]
+        return in_turn(blocks, self.unembed.W_U) if self.reads_ahead else blocks
 
     def block(self, layer: int) -> AttnOnlyBlock:
         """A layer, from 0."""
