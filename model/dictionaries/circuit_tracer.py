@@ -12,11 +12,14 @@ import torch
 from torch import Tensor
 
 from headlight.model.dictionaries.dictionary import Dictionary, Origin, Output
+from headlight.model.dictionaries.gemma_scope import renamed
+from headlight.model.dictionaries.npz import read_npz
 from headlight.model.dictionaries.weights import checked, width_of
 from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import read_safetensors
 
 CONFIG = "config.yaml"
+MOST = 512  # layers
 LARGEST = 1_000_000  # bytes of a config
 THRESHOLD = "activation_function.threshold"
 NUMBER = "([0-9]{1,4})"
@@ -38,14 +41,11 @@ def read(folder: Path, name: str) -> list[Dictionary]:
     kind = told.get("model_kind", KINDS[0])
     if kind not in KINDS:
         raise CheckpointError(f"{CONFIG} says model_kind {kind!r}; it can be {' or '.join(KINDS)}.")
-    if told.get("transcoders"):
-        raise CheckpointError(
-            f"{CONFIG} names files elsewhere, one a layer, which are not fetched from here. Open the folders that it "
-            "names, such as Gemma Scope's own."
-        )
     hooks = _hook(told, "feature_input_hook"), _hook(told, "feature_output_hook")
     origin = Origin(str(told.get("model_name") or ""))
-    return (_layers if kind == KINDS[0] else _cross_layer)(folder, name, hooks, origin)
+    if kind == KINDS[0]:
+        return [_layer(_tensors(path), name, layer, hooks, origin) for layer, path in _files(folder, told).items()]
+    return _cross_layer(folder, name, hooks, origin)
 
 
 def _settings(path: Path) -> dict[str, Any]:
@@ -82,9 +82,42 @@ def _numbered(folder: Path, pattern: str) -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
-def _layers(folder: Path, name: str, hooks: tuple[str, str], origin: Origin) -> list[Dictionary]:
-    found = _numbered(folder, rf"layer_{NUMBER}\.safetensors").items()
-    return [_layer(read_safetensors(path), name, layer, hooks, origin) for layer, path in found]
+def _files(folder: Path, told: dict[str, Any]) -> dict[int, Path]:
+    """The file of each layer: those that the config names, where they lie beside it, or layer_<i>.safetensors.
+
+    Raises:
+        CheckpointError: one is missing, or would lie outside the folder.
+    """
+    named = told.get("transcoders")
+    if not isinstance(named, list):
+        return _numbered(folder, rf"layer_{NUMBER}\.safetensors")
+    return {layer: _beside(folder, str(each)) for layer, each in enumerate(named[:MOST])}
+
+
+def _beside(folder: Path, named: str) -> Path:
+    """Where a file that is named as one of the hub's lies beside the config, in folders as there or without them."""
+    inside = re.sub(r"^hf://[^/]+/[^/]+/|\?.*$", "", named)
+    found = [path for path in (folder / inside, folder / Path(inside).name) if path.is_file()]
+    if not found or ".." in Path(inside).parts or Path(inside).is_absolute():
+        raise CheckpointError(
+            f"{CONFIG} names {named}, which does not lie beside it and is not fetched from elsewhere. Download it as "
+            f"{inside} into the folder."
+        )
+    return found[0]
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    """What a layer's file holds under this format's names; Gemma Scope's encoders lie the other way round."""
+    if path.suffix == ".npz":
+        return _turned(read_npz(path))
+    tensors = read_safetensors(path)
+    return _turned({renamed(name): tensor for name, tensor in tensors.items()}) if "w_enc" in tensors else tensors
+
+
+def _turned(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    turned = {name: tensors[name].T for name in ("W_enc", "W_skip") if name in tensors}
+    threshold = {THRESHOLD: tensors["threshold"]} if "threshold" in tensors else {}
+    return {name: tensor for name, tensor in tensors.items() if name != "threshold"} | turned | threshold
 
 
 def _layer(tensors: dict[str, Tensor], name: str, layer: int, hooks: tuple[str, str], origin: Origin) -> Dictionary:

@@ -167,6 +167,24 @@ def test_per_layer_transcoders_of_circuit_tracer(skip: bool, thresholds: bool, t
         torch.testing.assert_close(one.decode(acts, x), expected, **CLOSE)
 
 
+def test_files_that_a_config_names_are_read_where_they_lie_beside_it(tmp_path: Path) -> None:
+    """As in the sets of Gemma Scope's transcoders, whose files are named as the hub's."""
+    first_release(tmp_path / "layer_0" / "width_16k")
+    second_release(tmp_path / "two")
+    files = ["layer_0/width_16k/params.npz", "two/params.safetensors"]
+    told = {"model_kind": "transcoder_set", "transcoders": [f"hf://google/some/{file}?revision=main" for file in files]}
+    told |= {"feature_input_hook": "ln2.hook_normalized", "feature_output_hook": "hook_mlp_out"}
+    (tmp_path / "config.yaml").write_text(json.dumps(told))  # which is YAML too
+    opened, second = open_dictionary(tmp_path), open_dictionary(tmp_path / "two")[1]
+    x = drawn(4, D, seed=2)
+    assert opened[0].hook_in == "blocks.0.ln2.hook_normalized"
+    arrays = {name: torch.from_numpy(array) for name, array in np.load(tmp_path / files[0]).items()}
+    acts = jumprelu(x @ arrays["W_enc"] + arrays["b_enc"], arrays["threshold"])
+    torch.testing.assert_close(opened[0].encode(x), acts, **CLOSE)
+    torch.testing.assert_close(opened[1].encode(x), second.encode(x))
+    torch.testing.assert_close(opened[1].decode(second.encode(x), x), second.decode(second.encode(x), x))
+
+
 def write_crossing(folder: Path) -> list[dict[str, Tensor]]:
     """As CrossLayerTranscoder.to_safetensors writes them."""
     folder.mkdir()
@@ -283,7 +301,11 @@ def test_hostile_npz_files_are_refused(tmp_path: Path) -> None:
         ("!!python/object/apply:os.system ['true']", "cannot be read as YAML"),
         ("model_kind: other", "model_kind 'other'"),
         ("feature_input_hook: 3", "names no feature_input_hook"),
-        ("transcoders: ['hf://a/b/c']", "names files elsewhere"),
+        (
+            "{feature_input_hook: a, feature_output_hook: b, transcoders: ['hf://a/b/c/d.npz']}",
+            "Download it as c/d.npz",
+        ),
+        ("{feature_input_hook: a, feature_output_hook: b, transcoders: ['../config.yaml']}", "does not lie beside it"),
     ],
 )
 def test_what_a_config_of_circuit_tracer_cannot_say(config: str, said: str, tmp_path: Path) -> None:
