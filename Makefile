@@ -11,7 +11,7 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
-.PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
+.PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
 .DELETE_ON_ERROR:
 
 run: setup
@@ -49,6 +49,9 @@ bench-large: .venv/installed-dev
 
 bench-parts: .venv/installed-dev
 	$(PY) -m tests.bench.parts $(ARGS)
+
+bench-neurons: .venv/installed-dev
+	$(PY) -m tests.bench.neurons
 
 bench-scan: .venv/installed-dev
 	$(PY) -m tests.bench.scan $(ARGS)

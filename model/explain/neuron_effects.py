@@ -19,6 +19,8 @@ from headlight.model.layers.parameters import widened
 from headlight.model.linear import mlp_read_back, norm_bias
 from headlight.model.run import Run
 
+BEHIND = ("ln2_post.hook_scale", "ln2_post.hook_normalized", "hook_mlp_out")
+
 
 @dataclass(frozen=True, eq=False)
 class DirectEffects:
@@ -58,13 +60,19 @@ def _direct(run: Run, question: Question) -> DirectEffects:
         bias.append(mlp.b_out.detach().double() @ back + of_norm)
         written.append(run.cache["mlp_out", layer][position].double() @ towards)
     found, constant, whole = torch.stack(values), torch.stack(bias), torch.stack(written)
-    edited = whole - found.sum(-1) - constant if run.edits else torch.zeros_like(whole)
+    left = whole - found.sum(-1) - constant
+    edited = torch.where(torch.tensor([_edits_behind(run, layer) for layer in range(len(posts))]), left, 0.0)
     return DirectEffects(
         Measure("direct effect", "logits", AXES, found),
         Measure("direct effect of the biases", "logits", ("layer",), constant),
         Measure("direct effect of the MLP", "logits", ("layer",), whole),
         Measure("changed behind the neurons", "logits", ("layer",), edited),
     )
+
+
+def _edits_behind(run: Run, layer: int) -> bool:
+    """Whether an edit changes something between a layer's neurons and the stream; else what is left is rounding."""
+    return any(run.tap.look(f"blocks.{layer}.{name}") for name in BEHIND)
 
 
 def gradient_effects(run: Run, question: Question, position: int) -> Measure:

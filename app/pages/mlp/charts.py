@@ -46,8 +46,8 @@ def spans(value: float, measured: list[float]) -> list[tuple[float, float]]:
 
 
 def said(value: float, measured: list[float]) -> str:
-    """What stands beside a neuron's bars."""
-    return "  ".join(map(signed, (value, *measured)))
+    """What stands beside a neuron's bars: the last of its numbers."""
+    return signed((value, *measured)[-1])
 
 
 def signed(value: float) -> str:

@@ -57,7 +57,8 @@ def _jobs() -> Jobs:
 
 def _wanted(found: Found) -> list[Inputs]:
     run = found.shown.a
-    return [(run.source.name, text, run.bos, found.neuron) for text in means.texts()]
+    own = (each.prompt for each in found.shown.runs)  # which join the list once they are drawn
+    return [(run.source.name, text, run.bos, found.neuron) for text in dict.fromkeys((*own, *means.texts()))]
 
 
 def _work(wanted: Sequence[Inputs]) -> None:

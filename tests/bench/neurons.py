@@ -1,0 +1,80 @@
+"""How soon the page *MLP* has its numbers, on GPT-2-small's shape: `make bench-neurons`.
+
+Of random weights on two threads, at 64 tokens: the first of all 36,864 neurons by each measure, and one of them in
+full. A run is made before; each prompt is another one, for which nothing is kept.
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from headlight.model import Run, load, run_prompt
+from headlight.model.comparison import Comparison
+from headlight.model.host import Host, Value
+from headlight.model.reports import mlp
+from headlight.model.reports.mlp import Asked
+from tests.bench.machine import machine
+from tests.bench.sessions import random_model
+from tests.bench.why import TOKENS, word
+
+GOAL = 0.5  # seconds
+PROMPTS = 9
+
+
+class Kept(Host):
+    """Keeps what is computed, as the pages' server does."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, object] = {}
+
+    def keep(self, key: tuple[Hashable, ...], make: Callable[[], Value]) -> Value:
+        """What `make` gave first."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]  # type: ignore[return-value]
+
+
+def listed(run: Run) -> Asked:
+    """The first neurons by all measures, with the sums that they are part of."""
+    target, distractor = run.next_logits.topk(2).indices.tolist()
+    asked, shown = Asked(target, distractor, len(run.tokens) - 1), Comparison(run)
+    mlp.ranked(shown, asked)
+    mlp.sums_of(shown, asked)
+    return asked
+
+
+def in_full(run: Run) -> None:
+    """The first neuron's activation over the prompt, its tokens and its heads; the list is kept by now."""
+    asked = listed(run)
+    shown, neuron = Comparison(run), mlp.chosen(Comparison(run), asked)
+    mlp.strip_of(shown, neuron)
+    mlp.neuron_tokens(run, neuron, asked.place)
+    mlp.composed_of(run, neuron)
+
+
+def main() -> None:
+    """Print the median seconds of both, wall clock and processor."""
+    torch.set_num_threads(2)
+    with tempfile.TemporaryDirectory() as folder:
+        model, host = load(str(random_model(Path(folder) / "gpt2"))), Kept()
+        taken: dict[str, list[tuple[float, float]]] = {"the first neurons": [], "one in full": []}
+        for prompt in range(PROMPTS):
+            text = " ".join(word(place * (prompt + 2)) for place in range(TOKENS))
+            run = replace(run_prompt(model, text), host=host)
+            for name, do in (("the first neurons", listed), ("one in full", in_full)):
+                begun, spent = time.perf_counter(), time.process_time()
+                do(run)
+                taken[name].append((time.perf_counter() - begun, time.process_time() - spent))
+    print(machine())
+    for name, seconds in taken.items():
+        wall, processor = (statistics.median(each[1:]) for each in zip(*seconds, strict=True))
+        print(f"{name}: {wall:.2f} s, of which the processor {processor:.2f} s (goal {GOAL} s)")
+
+
+if __name__ == "__main__":
+    main()
