@@ -1,11 +1,15 @@
 """Below the head in a browser: six clicks from a prediction to the edit that removes what carries it."""
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
+from headlight.app.runs import runs
+from headlight.model.edits import from_text
 from tests.e2e.driver import Driver
 from tests.e2e.feature_walk import walk
+from tests.e2e.walk import PROMPT
 
 
 def _numbers(text: str) -> list[float]:
@@ -37,4 +41,9 @@ def test_six_clicks_lead_from_a_prediction_to_the_edit_that_removes_it(app: Driv
     assert not list(clicks)
     assert "edits=feature" in app.page.url
     expect(app.fed.last).to_contain_text("feature")  # B, of which the line says what was done to it
+    edits = tuple(map(from_text, parse_qs(urlsplit(app.page.url).query)["edits"][0].split()))
+    before, after = (runs.run("mini", PROMPT, True, made).next_logits.softmax(-1) for made in ((), edits))
+    key = int(before.argmax())
+    assert after[key] < before[key]
+    expect(app.fed.last).to_contain_text(f"“␣key” {after[key]:.0%}")
     assert not app.outside
