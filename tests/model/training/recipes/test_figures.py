@@ -57,6 +57,7 @@ def test_a_figure_measured_now_is_the_one_on_the_card(
     assert lowest - slack <= value <= highest + slack
 
 
+@pytest.mark.thorough
 def test_the_comparison_tells_where_induction_formed_and_at_which_loss(mini: Transformer) -> None:
     section = mini_llama_card.comparison({"mini": mini, "mini-llama": mini})  # with itself: every figure is mini's own
     table = dict(re.findall(r"^\| (.+) \| (.+) \| \2 \|$", section, re.MULTILINE))
