@@ -32,8 +32,16 @@ def sums(shown: Comparison) -> str:
 
 
 def neurons(shown: Comparison) -> str:
-    """Two tokens, and MLPs whose neurons all tokens share."""
-    return two_tokens(shown) or next(filter(None, (no_neurons(run.cfg) for run in shown.runs)), "")
+    """Two tokens, MLPs whose neurons all tokens share, and in B neurons of the same names as in A."""
+    if lacking := two_tokens(shown) or next(filter(None, (no_neurons(run.cfg) for run in shown.runs)), ""):
+        return lacking
+    shapes = [f"{run.cfg.n_layers} layers of {run.cfg.d_mlp:,}" for run in shown.runs]
+    if len(set(shapes)) == 1:
+        return ""
+    return (
+        f"A has {shapes[0]} neurons and B {shapes[1]}, so that a neuron of the one is none of the other's. Close B, or "
+        "compare with a model of the same shape."
+    )
 
 
 def split(shown: Comparison) -> str:

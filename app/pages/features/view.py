@@ -34,7 +34,7 @@ def render(shown: Comparison) -> None:
     found: list[Found] = []
     with title_row("Features", "features", key="features"):
         row = st.container()
-    with boundary.guard(lambda reason: notices.refused(reason, "dictionary")):
+    with boundary.guard(_refused):
         found += filter(None, [find(shown, selection.current())])
         if found:
             _take_click(found[0])
@@ -47,6 +47,15 @@ def render(shown: Comparison) -> None:
         with st.container(key="headlight-lacking-dictionary"):
             st.info(HOW)
             st.code(COMMAND, "bash")
+
+
+def _refused(reason: str) -> None:
+    """Why there is no dictionary: said of one that was asked for, told of one that only stands for none."""
+    if selection.current().dictionary:
+        notices.refused(reason, "dictionary")
+    else:
+        with st.container(key="headlight-lacking-dictionary"):
+            st.info(f"{reason} Type the folder of a dictionary that fits A and B.")
 
 
 def is_open() -> bool:

@@ -123,7 +123,8 @@ def units_of(shown: Comparison, chosen: Selection) -> str:
     if named := chosen.of(Choices).graph_units:
         return named
     of_model = f"{shown.a.source.name}/"
-    return next((name for name in units_offered(shown.a) if name.startswith(of_model)), NEURONS)
+    fitting = set[str].intersection(*(set(units_offered(run)) for run in shown.runs))
+    return next((name for name in units_offered(shown.a) if name.startswith(of_model) and name in fitting), NEURONS)
 
 
 def opened_of(shown: Comparison, chosen: Selection) -> Dictionaries | None:

@@ -32,8 +32,16 @@ def draw(shown: Comparison, pin: LensPin) -> None:
         st.caption(why)
         return
     _options(shown)
-    with boundary.guard(lambda reason: notices.refused(reason, "patchscope")):
+    with boundary.guard(_refused):
         _answer(shown, pin, selection.current().of(Choices).scope)
+
+
+def _refused(reason: str) -> None:
+    """What is wrong with the prompt; of the one that stands there unasked it is no fault."""
+    if selection.current().of(Choices).scope_prompt == IDENTITY:
+        st.caption(f"The prompt that asks to repeat does not go with this model. {reason}")
+    else:
+        notices.refused(reason, "patchscope")
 
 
 def _options(shown: Comparison) -> None:
