@@ -42,9 +42,10 @@ function mountView({ parentElement, data, setStateValue, setTriggerValue, fetchB
   Object.assign(view, { setStateValue, fetchBytes });
   view.receive(header, () => unpackArrays(data, header, start), setTriggerValue);
   const call = ++view.calls;
-  // Streamlit may clean up after an earlier call when a later one has already run.
+  // Streamlit may clean up after an earlier call when a later one has already run, or an earlier one may come last: what
+  // is still on the page stays.
   return () => {
-    if (view.calls !== call) return;
+    if (view.calls !== call || parentElement.isConnected) return;
     view.leave();
     VIEWS.delete(parentElement);
     PAGE.resting.set(view.key, view);
