@@ -18,7 +18,7 @@ LEVELS = [
     "model.errors model.memory",
     "model.config model.hooks model.cache model.files model.source model.kernels.backend",
     "model.text.labels model.text.chat",
-    "model.kernels model.analysis model.corpus.checked model.corpus.tree",
+    "model.kernels model.analysis model.corpus.checked model.corpus.tree model.direct_reads",
     "model.corpus.reading model.corpus.titles",
     "model.layers model.text model.inputs model.hooked model.seq2seq_config",
     "model.dictionaries.dictionary",
