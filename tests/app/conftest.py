@@ -3,11 +3,13 @@
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import streamlit as st
 import torch
 from streamlit import config
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import headlight.app.components
@@ -28,6 +30,8 @@ from tests.model.conftest import unchecked_annotations
 from tests.small_model import save_small
 
 config._main_script_path = str(SERVER)  # so that pages tested here are configured as those that are served
+# Before each run of a page AppTest looks for components in every installed package, for a tenth of a second: once does.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 PROMPT_B = "one two four one two three one"
 
