@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 # Before anything imports model: its annotations become checks, with an int wherever a float may stand, as for mypy.
 install_import_hook("headlight.model", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 torch.set_num_threads(1)  # the order of sums, and so their last bits, is the same wherever tests run
-# A slow machine is no failure. `make test-all` draws all examples, by `--hypothesis-profile all`.
+# A slow machine is no failure. `make test` draws a quarter of a hundred examples, and `make test-all` the others.
 settings.register_profile("headlight", deadline=None, max_examples=25)
-settings.register_profile("all", deadline=None)
+settings.register_profile("all", deadline=None, max_examples=75)
 settings.load_profile("headlight")
 
 LOOPBACK = ("127.", "::1", "localhost")

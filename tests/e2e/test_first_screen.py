@@ -1,4 +1,4 @@
-"""The picture first: where each page's main picture begins, and what of Attention is seen without scrolling."""
+"""The picture first: where each page's main picture begins in every window, and what of Attention is seen at once."""
 
 import pytest
 
@@ -6,9 +6,10 @@ from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from headlight.app.runs.prompts import examples
 from tests.e2e.driver import Driver
+from tests.e2e.fitting import check_fits
 from tests.e2e.screenshots import COMPARED, COMPARED_BY_SLUG
 
-SIZES = ((1440, 900), (1280, 800), (390, 844))
+SIZES = ((1440, 900), (1280, 800), (1920, 900), (390, 844))
 PHONE = 390
 # CSS pixels from the top of the window; with a B there are a line more in the bar and one more below it.
 LOWEST = {"alone": 260, "compared": 320}
@@ -54,7 +55,7 @@ def query(view: View, how: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("how", LOWEST)
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.slug)
-def test_the_main_picture_begins_high_on_the_page(app: Driver, view: View, how: str) -> None:
+def test_the_main_picture_begins_high_on_a_page_that_fits_the_window(app: Driver, view: View, how: str) -> None:
     if how == "alone" and view.slug in WITH_A_B_ALONE:
         pytest.skip("nothing to show without a B")
     app.open(view, **query(view, how))
@@ -62,6 +63,7 @@ def test_the_main_picture_begins_high_on_the_page(app: Driver, view: View, how: 
     for width, height in SIZES:
         app.page.set_viewport_size({"width": width, "height": height})
         app.settle()
+        check_fits(app)
         tops[width] = top(app, view, how), (LOWEST_ON_A_PHONE if width == PHONE else LOWEST)[how]
     assert all(begins <= most for begins, most in tops.values()), tops
 

@@ -8,29 +8,14 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from headlight.app.frame.view import View
-from tests.e2e.driver import DRAWN, PICTURE, PROMPTED_VIEWS, Driver, Theme
+from tests.e2e.driver import PICTURE, PROMPTED_VIEWS, Driver
+from tests.e2e.fitting import WIDTHS, check_fits
 
 EACH_VIEW = pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet"
-WIDTHS = (1280, 1920, 390)
 OF_NO_PROMPT = ("heads", "weights", "corpus", "patching")  # of the model alone, and of two prompts
 
-# Elements of the page's body that lie over each other without being inside each other.
-OVERLAPS = """() => {
-    const parts = [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stElementContainer"]')];
-    const placed = parts.map(part => [part, part.getBoundingClientRect()]);
-    const shown = placed.filter(([, box]) => box.width > 1 && box.height > 1);
-    const besides = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1;
-    const above = (a, b) => a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
-    return shown.flatMap(([one, a]) => shown
-        .filter(([other]) => one !== other && !one.contains(other) && !other.contains(one))
-        .filter(([, b]) => !besides(a, b) && !above(a, b))
-        .map(([other]) => `${one.className} over ${other.className}`));
-}"""
-# By how many pixels the page and its body are wider than their windows.
-EXCESS = """() => [document.scrollingElement, document.querySelector('[data-testid="stMain"]')]
-    .map(element => element.scrollWidth - element.clientWidth)"""
 # What the browser holds for the components.
 LOSE = """() => {
     const { scripts, arrays } = globalThis[Symbol.for("headlight")];
@@ -73,24 +58,22 @@ def test_a_browser_that_lost_scripts_and_arrays_gets_them_again(app: Driver) -> 
     app.page.wait_for_function(f"drawn => ({PICTURE})() === drawn", arg=drawn)
 
 
-@pytest.fixture(params=["light", "dark"], scope="module")
-def themed(request: pytest.FixtureRequest, browser: Browser, server: str) -> Iterator[Driver]:
-    theme: Theme = request.param
-    driver = Driver(browser, server, theme)
+@pytest.fixture(scope="module")
+def dark(browser: Browser, server: str) -> Iterator[Driver]:
+    driver = Driver(browser, server, "dark")
     yield driver
     driver.close()
     assert not driver.complaints
 
 
 @EACH_VIEW
-def test_every_page_fits_every_window(themed: Driver, view: View) -> None:
-    themed.open(view, prompt=PROMPT)
+def test_every_dark_page_fits_every_window(dark: Driver, view: View) -> None:
+    """The light ones are those of the first screen's tests."""
+    dark.open(view, prompt=PROMPT)
     for width in WIDTHS:
-        themed.page.set_viewport_size({"width": width, "height": 900})
-        themed.settle()
-        assert themed.page.evaluate(EXCESS) == [0, 0]
-        assert themed.page.evaluate(OVERLAPS) == []
-        assert themed.page.locator(DRAWN).count() > 0
+        dark.page.set_viewport_size({"width": width, "height": 900})
+        dark.settle()
+        check_fits(dark)
 
 
 def test_a_font_that_is_never_shown_is_not_asked_for(browser: Browser, server: str) -> None:
