@@ -107,7 +107,7 @@ THIRD_PARTY = {
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
     "model.lenses": {"torch", "jaxtyping", "numpy"},
     "model.text": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
-    "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm", "matplotlib lazily"},
+    "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm"},
     "app": {"streamlit"},
     "app.runs": {"streamlit", "torch", "numpy", "jaxtyping"},
     "app.analyses": {"streamlit", "torch", "numpy", "jaxtyping"},

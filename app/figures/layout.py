@@ -193,13 +193,17 @@ def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
         }
         look |= {"range": ends[::-1] if axis.down else ends, "showgrid": False, "zeroline": False}
     elif axis.kind == "log":
-        look |= {"type": "log", "tickmode": "array", "tickvals": ROUND, "ticktext": [number(each) for each in ROUND]}
+        look |= {"type": "log", "tickmode": "array", "tickvals": ROUND, "ticktext": [_round(each) for each in ROUND]}
     else:
         if axis.kind == "percent":  # a bar's number may need room beyond 100%, which is not to be named
             look |= {"tickformat": ".0%", "labelalias": dict.fromkeys(BEYOND, " ")}
         look |= {"rangemode": "tozero"} if axis.from_zero else {}
         look |= {"dtick": axis.step} if axis.step else {}
     return look
+
+
+def _round(tick: float) -> str:
+    return f"{tick:,.0f}" if tick >= 1e4 else number(tick)
 
 
 def _title(plot: Plot, x: float, y: float) -> dict[str, Any]:

@@ -11,12 +11,13 @@ import numpy as np
 
 from headlight.app.figures.colours import BLUE, FAINT, GREY, ORANGE, PURPLE
 from headlight.app.figures.layout import Axis, Colours, Plot
-from headlight.app.figures.text import escape, hover, number, quantity
+from headlight.app.figures.text import escape, hover, quantity
 
 Colour = Literal["blue", "orange", "grey", "light grey", "purple"]
 Look = tuple[Colour, str]  # and how a line is broken
 COLOURS: Mapping[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "light grey": FAINT, "purple": PURPLE}
 SIDES: Mapping[str, Look] = {"A": ("blue", "solid"), "B": ("orange", "dash"), "B − A": ("purple", "dot")}
+DASHES = ("solid", "dash", "dot")
 BAR = 22  # pixels of a bar in a list of them
 ROOM = 0.18  # of the scale, for what stands beside the bars
 
@@ -282,20 +283,37 @@ def counts(values: np.ndarray, *, title: str, unit: str, of: str, share: float =
     return Plot(title, Axis(unit), whole, [{**trace, "name": "", "showlegend": False}], share=share)
 
 
-def curves(series: Mapping[str, tuple[np.ndarray, np.ndarray]], *, title: str, unit: str, log: bool = False) -> Plot:
-    """A line a name through what was measured at these steps of a training run: (steps, values)."""
-    traces = [
+def curves(
+    series: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    *,
+    title: str,
+    unit: str,
+    log: bool = False,
+    log_steps: bool = False,
+    marks: Sequence[float] = (),
+) -> Plot:
+    """A line a name through what was measured at these steps of a training run: (steps, values).
+
+    `log` and `log_steps` make an axis logarithmic; at `marks`, steps too, thin lines stand from 0 to 1.
+    """
+    traces: list[dict[str, Any]] = [
         {
             "type": "scatter",
             "mode": "lines",
             "name": escape(name),
             "x": plain(steps),
             "y": plain(values),
+            "line": {"dash": DASHES[place % len(DASHES)]},
             "hovertext": [
-                hover([f"step {number(step)}", f"{name}: {quantity(value, unit)}"])
+                hover([f"step {step:,.0f}", f"{name}: {quantity(value, unit)}"])
                 for step, value in zip(steps.tolist(), values.tolist(), strict=True)
             ],
         }
-        for name, (steps, values) in series.items()
+        for place, (name, (steps, values)) in enumerate(series.items())
     ]
-    return Plot(title, Axis("step"), Axis(unit, kind="log" if log else "linear"), traces)
+    if marks:
+        upright = {"x": [x for mark in marks for x in (mark, mark, None)], "y": [0, 1, None] * len(marks)}
+        look = {"line": {"color": FAINT, "width": 1}, "hoverinfo": "skip", "showlegend": False, "name": ""}
+        traces.append({"type": "scatter", "mode": "lines", "opacity": 0.5, **upright, **look})
+    kinds = ["log" if each else "linear" for each in (log_steps, log)]
+    return Plot(title, Axis("step", kind=kinds[0]), Axis(unit, kind=kinds[1]), traces)

@@ -1,4 +1,4 @@
-"""Plots of many of a kind: the steps of a continuation, and a list of prompts."""
+"""Plots of many of a kind: the steps of a continuation, a list of prompts, and the log of a training run."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from headlight.app.figures import plots
 from headlight.app.figures.layout import Plot
+
+LOSSES = ("nats a token",)  # units of what falls by factors
 
 
 def steps(
@@ -33,3 +35,26 @@ def prompts(values: np.ndarray, mean: np.ndarray, sd: np.ndarray, *, head: str, 
     called = f"{title} of every head, mean ± standard deviation"
     every = plots.points({"": mean}, title=called, unit=unit, low={"": mean - sd}, high={"": mean + sd})
     return [own, every] if len(known) > 1 else [every]
+
+
+def training(
+    steps: Sequence[float], by_unit: Mapping[str, Mapping[str, Sequence[float]]], harder: Sequence[float]
+) -> list[list[Plot]]:
+    """What was measured along a training run, by unit and name, a plot a unit, under each other.
+
+    Steps and losses are on logarithmic axes; lines stand where the task grew `harder`.
+    """
+    at = np.asarray(steps)
+    return [
+        [
+            plots.curves(
+                {name: (at, np.asarray(values)) for name, values in named.items()},
+                title=f"{'Loss' if unit in LOSSES else 'Scores'} along training",
+                unit=unit,
+                log=unit in LOSSES,
+                log_steps=True,
+                marks=() if unit in LOSSES else harder,
+            )
+        ]
+        for unit, named in by_unit.items()
+    ]

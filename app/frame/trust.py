@@ -7,7 +7,9 @@ from typing import Any
 import streamlit as st
 
 from headlight.app.analyses import checks
+from headlight.app.figures import several
 from headlight.app.frame import progress
+from headlight.app.parts import charts
 from headlight.app.runs import models, passes, runs
 from headlight.app.selection import widget_key
 from headlight.app.server import boundary
@@ -15,6 +17,7 @@ from headlight.app.server.settings import settings
 from headlight.model.analysis import Measure
 from headlight.model.edits import describe, head_name
 from headlight.model.run import Run
+from headlight.model.source import Source
 
 UNASKED = 2**30  # bytes of weights up to which they are hashed, and a user's own compared, without being asked to
 MB = 10**6
@@ -50,6 +53,14 @@ def draw(run: Run, side: str) -> None:
     _on_request(
         TRANSFORMERS, run, side, is_small and checks.is_of_transformers(run) and not models.is_embedded(run.source)
     )
+    training(run.source, side)
+
+
+def training(source: Source, side: str) -> None:
+    """How a model that comes with Headlight learned, from the log of its training; nothing of any other."""
+    if (found := models.training_curves(source)) is not None:
+        rows = several.training(found.steps, found.by_unit, found.harder)
+        charts.alone(rows, f"What was measured along the training of {source.name}", f"training{side}")
 
 
 def _on_request(check: Check, run: Run, side: str, unasked: bool = False) -> None:

@@ -44,7 +44,7 @@ def choosable(plot: Plot, alt: str, name: str, choose: Callable[[list[int]], Non
     st.plotly_chart(drawn, theme=None, config=config, key=key, alt=alt, on_select=heard, selection_mode=MODES)
 
 
-def alone(plot: Plot, alt: str, name: str) -> None:
-    """A plot that stands where it is spoken of, apart from the page's figure."""
+def alone(rows: Rows, alt: str, name: str) -> None:
+    """Plots that stand where they are spoken of, apart from the page's figure."""
     dark = st.context.theme.type == "dark"
-    st.plotly_chart(figure([[plot]], dark), theme=None, config=dict(CONFIG), key=selection.widget_key(name), alt=alt)
+    st.plotly_chart(figure(rows, dark), theme=None, config=dict(CONFIG), key=selection.widget_key(name), alt=alt)

@@ -127,7 +127,7 @@ def open_window(run: Run, slug: str, window: Window) -> None:
 def _histogram(kind: str, found: UnitDashboard) -> None:
     edges, values = found.histogram.bin_edges, found.histogram.bin_values
     plot = histogram(edges, values, title="Sequences by largest activation", along="activation", unit="sequences")
-    charts.alone(plot, "How many sequences have which largest activation", f"corpus_{kind}_histogram")
+    charts.alone([[plot]], "How many sequences have which largest activation", f"corpus_{kind}_histogram")
 
 
 def _tokens(run: Run, kind: str, found: UnitDashboard) -> None:

@@ -29,6 +29,7 @@ from headlight.model.families import DType
 from headlight.model.host import Host
 from headlight.model.loading import estimate, is_here, is_seq2seq
 from headlight.model.source import Source
+from headlight.model.training.curves import Curves, read_curves
 from headlight.model.training.recipes.teaching_weights import HEADS
 
 MB = 10**6
@@ -149,6 +150,11 @@ def opened_by(source: Source) -> str:
 def heads_by_hand(name: str) -> dict[tuple[int, int], str]:
     """What each head does of a model whose weights were written by hand; nothing for any other."""
     return HEADS.get(name, {}) if name in _embedded() else {}
+
+
+def training_curves(source: Source) -> Curves | None:
+    """What was measured while a model that comes with Headlight was trained; None of any other."""
+    return read_curves(source.path) if is_embedded(source) else None
 
 
 def is_open(name: str) -> bool:

@@ -42,8 +42,8 @@ class Figure(Generic[Model]):
 class Card(Generic[Model]):
     """An embedded model's card: its figures, and the template that they and other facts are put into.
 
-    `module` is the one whose command prints a figure; `facts` gives what the template names besides `$table`, and may
-    draw pictures into the model's folder. Values are shown with `digits` digits.
+    `module` is the one whose command prints a figure; `facts` gives what the template names besides `$table`. Values
+    are shown with `digits` digits.
     """
 
     model: str

@@ -181,4 +181,4 @@ def _over_steps(found: Found) -> None:
         return
     with title_row(f"Along training: {', '.join(map(head_name, found.heads))}", "corpus_steps", key="corpus_steps"):
         options.row(_step(found), name="corpus_steps", whole=True)
-    charts.alone(plot, f"{figure(found.by).title} of the chosen heads along training", "corpus_steps_figure")
+    charts.alone([[plot]], f"{figure(found.by).title} of the chosen heads along training", "corpus_steps_figure")

@@ -44,7 +44,7 @@ def draw(shown: Comparison, by: Mapping[str, Lens]) -> None:
             columns = st.columns(len(row))
             for column, plot in zip(columns, row, strict=True):
                 with column:
-                    charts.alone(plot, f"{plot.title}, by layer", f"divergence{number}{plot.title}")
+                    charts.alone([[plot]], f"{plot.title}, by layer", f"divergence{number}{plot.title}")
     for run in {run.source.name: run for run in shown.runs}.values():
         if len(lenses_of(run, by["A" if run is shown.a else "B"])) == 1:
             st.caption(NONE.format(run.source.name))

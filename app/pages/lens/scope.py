@@ -102,7 +102,7 @@ def _answer(shown: Comparison, pin: LensPin, scope: Scope) -> None:
             columns = st.columns(len(plots))
             for number, (column, plot) in enumerate(zip(columns, plots, strict=True)):
                 with column:
-                    charts.alone(plot, plot.title, f"patchscope{side}{number}")
+                    charts.alone([[plot]], plot.title, f"patchscope{side}{number}")
     for side, (run, scopes) in named(shown, found, "").items():
         st.caption(f"Every state of the position, put in the same place{side and f': {side}'}")
         tables.draw(_table(run, scopes), f"What the prompt makes of each state{side and f' in {side}'}")

@@ -99,10 +99,10 @@ def about(found: Translations) -> None:
             n_source, n_target = len(each.source_tokens), len(each.written)
             given = "target given" if each.search is None else f"{n_target:,} written"
             st.text(f"{named}{each.source.name} · {n_source:,} source tokens read, {given}", width="content")
-            details(side, partial(_details, each))
+            details(side, partial(_details, each, side))
 
 
-def _details(found: Translation) -> None:
+def _details(found: Translation, side: str) -> None:
     cfg, source = found.model.cfg, found.source
     n_parameters = sum(parameter.numel() for parameter in found.model.parameters())
     rows = {
@@ -120,3 +120,4 @@ def _details(found: Translation) -> None:
         "token ids written": " ".join(map(str, found.written.tolist())),
     }
     trust.table(rows)
+    trust.training(source, side)

@@ -3,10 +3,9 @@
 `mini_llama_card` writes the same page about `mini-llama`.
 
 `python -m headlight.model.training.recipes.card` prints them all, with a NAME one of them, and `--write` (`make
-card`) writes the card with them and the picture of how the heads emerged.
+card`) writes the card with them.
 """
 
-from itertools import pairwise
 from pathlib import Path
 
 from headlight.model.loading import load
@@ -19,7 +18,6 @@ from headlight.model.training.recipes.grammar.agreement import HELD_OUT_NOUNS
 from headlight.model.training.recipes.mini import REPEATS_UNTIL
 from headlight.model.transformer import Transformer
 
-EMERGENCE = "emergence.svg"
 TEMPLATE = Path(__file__).with_name("card.md")
 
 # What the page says of this model alone.
@@ -41,33 +39,8 @@ OF_MINI = {
 }
 
 
-def draw_emergence(folder: Path) -> None:
-    """The training log as a picture: accuracy on repeats and the best heads' scores against tokens seen."""
-    import matplotlib.pyplot as plt
-
-    rows = read_rows(folder / TRAINING_LOG)
-    lines = {
-        "repeat_accuracy": "accuracy on repeats",
-        "best_induction_score": "best induction score",
-        "best_previous_token_score": "best previous-token score",
-    }
-    plt.rcParams["svg.hashsalt"] = EMERGENCE  # the same log gives the same file
-    figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
-    tokens = [line["step"] * line["tokens_per_step"] / 1e6 for line in rows]
-    for (name, label), style in zip(lines.items(), ("-", "--", ":"), strict=True):
-        axes.plot(tokens, [line[name] for line in rows], style, label=label)
-    axes.set(xscale="log", xlabel="million tokens seen", ylabel="share or probability", ylim=(0, 1.02))
-    for earlier, later in pairwise(rows):
-        if later["n_symbols"] > earlier["n_symbols"]:
-            axes.axvline(later["step"] * later["tokens_per_step"] / 1e6, color="0.8", linewidth=0.8, zorder=0)
-    axes.legend(frameon=False, loc="lower right")
-    figure.savefig(folder / EMERGENCE, metadata={"Date": None})
-    plt.close(figure)
-
-
 def facts(model: Transformer, folder: Path) -> dict[str, object]:
-    """What the card's text says besides its figures, of either model; draws the picture."""
-    draw_emergence(folder)
+    """What the card's text says besides its figures, of either model."""
     last = read_rows(folder / TRAINING_LOG)[-1]
     return {
         "python": library.library_version(),

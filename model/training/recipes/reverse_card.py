@@ -1,4 +1,4 @@
-"""The card of the embedded model `reverse`: its figures, measured, and the picture of how it learned.
+"""The card of the embedded model `reverse`: its figures, measured.
 
 `python -m headlight.model.training.recipes.reverse_card` prints the figures, with a NAME one of them, and `--write`
 (`make card`) writes the card.
@@ -14,7 +14,6 @@ from headlight.model.decoding import greedy
 from headlight.model.loading import load_seq2seq
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.training.cards import Card, Figure, command_line, megabytes
-from headlight.model.training.log import TRAINING_LOG, read_rows
 from headlight.model.training.pairs import Pair, pad_pairs
 from headlight.model.training.recipes.reverse import (
     BATCH_SIZE,
@@ -29,7 +28,6 @@ from headlight.model.training.recipes.reverse import (
 )
 
 N_SEQUENCES, AT_ONCE = 10_000, 1_000
-LEARNING = "learning.svg"
 
 
 @cache
@@ -76,25 +74,8 @@ FIGURES: dict[str, Figure[Seq2SeqTransformer]] = {
 }
 
 
-def draw_learning(folder: Path) -> None:
-    """The training log as a picture: right tokens and mirrored attention against steps."""
-    import matplotlib.pyplot as plt
-
-    rows = read_rows(folder / TRAINING_LOG)
-    plt.rcParams["svg.hashsalt"] = LEARNING  # the same log gives the same file
-    figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
-    lines = {"held_out_accuracy": ("-", "right tokens"), "mirrored": ("--", "strongest source mirrored")}
-    for name, (style, label) in lines.items():
-        axes.plot([row["step"] for row in rows], [row[name] for row in rows], style, label=label)
-    axes.set(xlabel="steps", ylabel="share", ylim=(0, 1.02))
-    axes.legend(frameon=False, loc="lower right")
-    figure.savefig(folder / LEARNING, metadata={"Date": None})
-    plt.close(figure)
-
-
 def facts(model: Seq2SeqTransformer, folder: Path) -> dict[str, object]:
-    """What the card's text says besides its figures; draws the picture."""
-    draw_learning(folder)
+    """What the card's text says besides its figures."""
     return {
         "n_symbols": len(SYMBOLS),
         "first_symbols": " ".join(SYMBOLS[:6]),

@@ -1,4 +1,4 @@
-"""The card of the embedded model `translate`: its figures, measured, and the picture of how it learned.
+"""The card of the embedded model `translate`: its figures, measured.
 
 `python -m headlight.model.training.recipes.translate_card` prints the figures, with a NAME one of them, and `--write`
 (`make card`) writes the card.
@@ -12,7 +12,6 @@ from headlight.model.decoding import greedy
 from headlight.model.loading import load_seq2seq
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.training.cards import Card, Figure, command_line, megabytes
-from headlight.model.training.log import TRAINING_LOG, read_rows
 from headlight.model.training.pairs import END
 from headlight.model.training.recipes.translation import recipe
 from headlight.model.training.recipes.translation.attention import aligned, same_place, to_batch
@@ -27,7 +26,6 @@ from headlight.model.training.recipes.translation.words import Pair
 UNSEEN: dict[Split, int] = {"held_out": 2_000, "held_out_verb_objects": 500}
 AT_ONCE = 500
 N_EXAMPLES = 8
-LEARNING = "learning.svg"
 
 
 @cache
@@ -97,27 +95,8 @@ FIGURES: dict[str, Figure[Seq2SeqTransformer]] = {
 }
 
 
-def draw_learning(folder: Path) -> None:
-    """The training log as a picture: right tokens on held-out sentences against steps."""
-    import matplotlib.pyplot as plt
-
-    rows = read_rows(folder / TRAINING_LOG)
-    plt.rcParams["svg.hashsalt"] = LEARNING  # the same log gives the same file
-    figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
-    steps = [row["step"] for row in rows]
-    axes.plot(
-        steps, [1 - row["held_out_accuracy"] for row in rows], label="wrong tokens, the right ones before them fed in"
-    )
-    axes.plot(steps, [row["held_out_loss"] for row in rows], "--", label="loss, nats a token")
-    axes.set(xlabel="steps", yscale="log", ylabel="share, or nats", title="on held-out sentences")
-    axes.legend(frameon=False)
-    figure.savefig(folder / LEARNING, metadata={"Date": None})
-    plt.close(figure)
-
-
 def facts(model: Seq2SeqTransformer, folder: Path) -> dict[str, object]:
-    """What the card's text says besides its figures; draws the picture."""
-    draw_learning(folder)
+    """What the card's text says besides its figures."""
     layer, head = best_head(model)
     source, target = model.source_tokenizer, model.target_tokenizer
     assert source is not None
