@@ -14,6 +14,9 @@ INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 .PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
 .DELETE_ON_ERROR:
 
+# Each process that a test starts would else compile the package again, where a shell asks for no bytecode.
+test test-all: export PYTHONDONTWRITEBYTECODE =
+
 run: setup
 	$(PY) -m headlight.app $(ARGS)
 
@@ -117,6 +120,7 @@ card: .venv/installed-dev
 	$(PY) -m headlight.model.training.recipes.reverse_card --write
 	$(PY) -m headlight.model.training.recipes.translate_card --write
 	$(PY) -m headlight.model.training.dictionaries.card --write
+	$(PY) -m tests.card_pictures
 
 card-classifier: .venv/installed-dev
 	$(PY) -m headlight.model.training.recipes.classify_card --write
