@@ -315,5 +315,5 @@ def curves(
         upright = {"x": [x for mark in marks for x in (mark, mark, None)], "y": [0, 1, None] * len(marks)}
         look = {"line": {"color": FAINT, "width": 1}, "hoverinfo": "skip", "showlegend": False, "name": ""}
         traces.append({"type": "scatter", "mode": "lines", "opacity": 0.5, **upright, **look})
-    kinds = ["log" if each else "linear" for each in (log_steps, log)]
-    return Plot(title, Axis("step", kind=kinds[0]), Axis(unit, kind=kinds[1]), traces)
+    x, y = Axis("step", kind="log" if log_steps else "linear"), Axis(unit, kind="log" if log else "linear")
+    return Plot(title, x, y, traces)
