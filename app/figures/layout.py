@@ -196,7 +196,7 @@ def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
         look |= {"type": "log", "tickmode": "array", "tickvals": ROUND, "ticktext": [_round(each) for each in ROUND]}
     else:
         if axis.kind == "percent":  # a bar's number may need room beyond 100%, which is not to be named
-            look |= {"tickformat": ".0%", "labelalias": dict.fromkeys(BEYOND, " ")}
+            look |= {"tickformat": ".2~%", "labelalias": dict.fromkeys(BEYOND, " ")}
         look |= {"rangemode": "tozero"} if axis.from_zero else {}
         look |= {"dtick": axis.step} if axis.step else {}
     return look

@@ -19,7 +19,7 @@ COLOURS: Mapping[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "
 SIDES: Mapping[str, Look] = {"A": ("blue", "solid"), "B": ("orange", "dash"), "B − A": ("purple", "dot")}
 DASHES = ("solid", "dash", "dot")
 BAR = 22  # pixels of a bar in a list of them
-ROOM = 0.18  # of the scale, for what stands beside the bars
+ROOM = 0.26  # of the scale, for what stands beside the bars' ends, also where the plot is one of two columns
 
 
 def _side(name: str) -> Look:
@@ -150,7 +150,10 @@ def rows(
     # Points that are not seen make room for the texts behind the bars' ends.
     ends = [0.0, reach, *(end for row in listed for span in row.spans for end in span)]
     low, high = min(ends), max(ends)
-    far = [low - ROOM * (high - low) * (low < 0), high + ROOM * (high - low) * (high > 0)]
+    texts = [row.spans[-1] for row in listed if row.text]
+    left = (end - ROOM * (high - low) for start, end in texts if end < start)
+    right = (end + ROOM * (high - low) for start, end in texts if end >= start)
+    far = [min([low, *left]), max([high, *right])]
     unseen = {"mode": "markers", "marker": {"opacity": 0}, "hoverinfo": "skip", "showlegend": False, "name": ""}
     traces.append({"type": "scatter", "x": far, "y": [0, 0], **unseen})
     kind: Literal["linear", "percent"] = "percent" if unit == "probability" else "linear"

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-LONGEST, LONGEST_ROW = 20, 40  # characters of a label along an axis, and of a row's; hovering tells it in full
+LONGEST, LONGEST_ROW = 20, 28  # characters of a label along an axis, and of a row's; hovering tells it in full
 
 
 def escape(text: str) -> str:

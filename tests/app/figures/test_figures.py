@@ -15,6 +15,7 @@ import torch
 from headlight.app import figures
 from headlight.app.figures import colours, text
 from headlight.app.figures.layout import TEMPLATES
+from headlight.app.figures.plots import ROOM
 from headlight.model.analysis import Measure
 from headlight.model.analysis.residual import decompose, layer_cosine, stream_norms
 from tests.places import ROOT, STREAMLIT_CONFIG
@@ -143,6 +144,21 @@ def test_attribution_is_strongest_first_each_from_where_the_last_one_ended() -> 
     np.testing.assert_allclose(bars.x, [3, -1, 0.75, 2.75])
     assert list(bars.text) == ["+3", "−1", "+0.75", "+2.75"]
     assert list(bars.marker.color) == [colours.BLUE, colours.ORANGE, colours.GREY, colours.GREY]
+
+
+def test_a_number_beside_a_bar_has_room_on_the_side_where_the_bar_ends() -> None:
+    """Of a bar that goes to the left but lies right of zero too: beside it are the rows' labels."""
+    figure = figures.attribution(["a", "b"], Measure("direct effect", "logits", ("part",), torch.tensor([-1.0, 3.0])))
+    assert figure.data[0].base[1:2] == (3.0,)
+    assert list(figure.data[0].x) == [3.0, -1.0, 2.0]
+    assert figure.data[-1].x[0] == 0.0  # "−1" ends at 2, far from the labels
+    figure = figures.attribution(["a", "b"], Measure("direct effect", "logits", ("part",), torch.tensor([3.0, -2.9])))
+    assert figure.data[-1].x[0] == pytest.approx(0.1 - ROOM * 3)
+    assert figure.data[-1].x[1] == pytest.approx(3 + ROOM * 3)
+
+
+def test_small_probabilities_have_ticks_of_their_own() -> None:
+    assert figures.next_tokens(["a"], [0.004]).layout.xaxis.tickformat == ".2~%"  # 0.4%, and 40% without digits
 
 
 def test_maps_hold_every_cell_and_leave_out_what_is_not_there() -> None:
