@@ -85,11 +85,11 @@ def extents_of(blocks: nn.ModuleList, opened: ExitStack) -> list[list[Extent]] |
 
     What lies in no file, or is no matrix, is left out.
     """
-    mapped, files, found = _mapped(), dict[str, int](), list[list[Extent]]()
+    files = dict[str, int]()
     try:
-        for block in blocks:
-            found.append(_of_block(block, mapped, files))
-    except (AttributeError, OSError):  # another system than Linux has no O_DIRECT; some file systems refuse it
+        mapped = _mapped()
+        found = [_of_block(block, mapped, files) for block in blocks]
+    except (AttributeError, OSError):  # another system than Linux has none of this; some file systems refuse O_DIRECT
         return None
     finally:
         for file in files.values():

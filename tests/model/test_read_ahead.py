@@ -104,15 +104,19 @@ def test_a_pass_that_stops_early_fills_no_buffer_behind_the_next(
     ]
 
 
+def _refused(*given: Any) -> int:
+    raise OSError(22, "Invalid argument")
+
+
+@pytest.mark.parametrize("what", ["the file system refuses them", "the system is not Linux"])
 def test_without_direct_reads_the_system_reads_ahead(
-    larger_than_memory: Transformer, monkeypatch: pytest.MonkeyPatch
+    larger_than_memory: Transformer, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     advised = list[int]()
-
-    def refused(*given: Any) -> int:
-        raise OSError(22, "Invalid argument")
-
-    monkeypatch.setattr(os, "open", refused)
+    if what == "the file system refuses them":
+        monkeypatch.setattr(os, "open", _refused)
+    else:
+        monkeypatch.setattr(direct_reads, "MAPS", Path("/nowhere"))
     monkeypatch.setattr(read_ahead, "_advise", lambda given, advice: advised.append(advice))
     tokens = larger_than_memory.to_tokens("The cat sat")
     with torch.inference_mode():
