@@ -13,6 +13,7 @@ from headlight.model.families.pieces import Piece, Pieces, linear, table
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
 FIRST = 2  # the row of the first position
+SIDES = ("encoder", "decoder")
 ENCODER_PARTS = {"attn": "self_attn"}
 DECODER_PARTS = {"attn": "self_attn", "cross_attn": "encoder_attn"}
 
@@ -52,23 +53,34 @@ def _require_equal(config: Any, size: str) -> None:
 
 def pieces(cfg: Seq2SeqConfig, config: Any) -> Pieces:
     """Where BART's parameters lie."""
+    found = outside(cfg) | blocks(cfg)
+    for side in SIDES:
+        positions = table(f"{side}.embed_positions.weight", FIRST + cfg.n_ctx, cfg.d_model)
+        found[f"{side}.pos_embed.W_pos"] = positions.then(lambda tensor: tensor[FIRST:])
+        found |= norm(f"{side}.embed_ln", f"{side}.layernorm_embedding", cfg.d_model)
+    return found
+
+
+def outside(cfg: Seq2SeqConfig) -> Pieces:
+    """The embedding that source and target share, and the unembedding."""
     found = {
         "decoder.embed.W_E": table(SHARED, cfg.d_vocab, cfg.d_model),
         "unembed.b_U": Piece("final_logits_bias", (1, cfg.d_vocab), lambda tensor: tensor[0]),
     }
     if cfg.shared_embeddings == "inputs":
         found["unembed.W_U"] = linear(UNEMBED, cfg.d_model, cfg.d_vocab)
-    for side, n_layers, parts in (
-        ("encoder", cfg.n_encoder_layers, ENCODER_PARTS),
-        ("decoder", cfg.n_decoder_layers, DECODER_PARTS),
-    ):
-        positions = table(f"{side}.embed_positions.weight", FIRST + cfg.n_ctx, cfg.d_model)
-        found[f"{side}.pos_embed.W_pos"] = positions.then(lambda tensor: tensor[FIRST:])
-        found |= norm(f"{side}.embed_ln", f"{side}.layernorm_embedding", cfg.d_model)
-        for layer in range(n_layers):
-            of_layer = _layer(cfg, f"{side}.layers.{layer}.", parts)
-            found |= {f"{side}.blocks.{layer}.{name}": piece for name, piece in of_layer.items()}
     return found
+
+
+def blocks(cfg: Seq2SeqConfig) -> Pieces:
+    """The layers of encoder and decoder."""
+    sides = (("encoder", cfg.n_encoder_layers, ENCODER_PARTS), ("decoder", cfg.n_decoder_layers, DECODER_PARTS))
+    return {
+        f"{side}.blocks.{layer}.{name}": piece
+        for side, n_layers, parts in sides
+        for layer in range(n_layers)
+        for name, piece in _layer(cfg, f"{side}.layers.{layer}.", parts).items()
+    }
 
 
 def _layer(cfg: Seq2SeqConfig, at: str, parts: dict[str, str]) -> Pieces:

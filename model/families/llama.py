@@ -10,8 +10,9 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError
-from headlight.model.families.architecture import UNEMBED, Architecture, activation, layers, save_folder
-from headlight.model.families.pieces import Pieces, linear, reading, reading_bias, table, vector, writing
+from headlight.model.families.architecture import Architecture, activation, layers, save_folder
+from headlight.model.families.decoder import embedding, heads, sizes
+from headlight.model.families.pieces import Pieces, linear, vector
 from headlight.model.families.rope import rotary
 from headlight.model.transformer import Transformer
 
@@ -20,21 +21,14 @@ EPS = 1e-5  # of the norms, where a config tells none, as OLMo's
 
 def settings(config: Any, rope: dict[str, Any] | None = None) -> dict[str, Any]:
     """Llama's settings under the names of `TransformerConfig`, with the config's rotary positions or those given."""
-    d_head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return {
-        "n_layers": config.num_hidden_layers,
-        "d_model": config.hidden_size,
-        "n_heads": config.num_attention_heads,
-        "n_key_value_heads": config.num_key_value_heads,
-        "d_head": d_head,
-        "d_vocab": config.vocab_size,
+    of_all = sizes(config, config.num_key_value_heads)
+    return of_all | {
         "d_mlp": config.intermediate_size,
         "act_fn": activation(getattr(config, "hidden_act", None) or config.hidden_activation),
         "gated_mlp": True,
         "normalization_type": "RMS",
         "eps": getattr(config, "rms_norm_eps", EPS),
-        "tie_word_embeddings": config.tie_word_embeddings,
-        **rotary(config, d_head, rope),
+        **rotary(config, of_all["d_head"], rope),
     }
 
 
@@ -46,36 +40,13 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
 
 def outside(cfg: TransformerConfig) -> Pieces:
     """What is in no layer: embedding, final norm, and unembedding if it is not the embedding."""
-    found = {
-        "embed.W_E": table("embed_tokens.weight", cfg.d_vocab, cfg.d_model),
-        "ln_final.w": vector("norm.weight", cfg.d_model),
-    }
-    return found if cfg.tie_word_embeddings else found | {"unembed.W_U": linear(UNEMBED, cfg.d_model, cfg.d_vocab)}
+    return embedding(cfg, "embed_tokens.weight") | {"ln_final.w": vector("norm.weight", cfg.d_model)}
 
 
 def attention(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
     """A layer's attention, with the biases that the config asks for."""
-    at, mark = f"{layer}self_attn.", "_" if cfg.is_grouped else ""
-    n_shared = cfg.n_key_value_heads or cfg.n_heads
-    found = {
-        "attn.W_Q": reading(f"{at}q_proj.weight", cfg.d_model, cfg.n_heads, cfg.d_head),
-        f"attn.{mark}W_K": reading(f"{at}k_proj.weight", cfg.d_model, n_shared, cfg.d_head),
-        f"attn.{mark}W_V": reading(f"{at}v_proj.weight", cfg.d_model, n_shared, cfg.d_head),
-        "attn.W_O": writing(f"{at}o_proj.weight", cfg.n_heads, cfg.d_head, cfg.d_model),
-    }
-    if getattr(config, "attention_bias", False):
-        found |= reading_biases(cfg, at) | {"attn.b_O": vector(f"{at}o_proj.bias", cfg.d_model)}
-    return found
-
-
-def reading_biases(cfg: TransformerConfig, at: str) -> Pieces:
-    """The biases of queries, keys and values."""
-    mark, n_shared = "_" if cfg.is_grouped else "", cfg.n_key_value_heads or cfg.n_heads
-    return {
-        "attn.b_Q": reading_bias(f"{at}q_proj.bias", cfg.n_heads, cfg.d_head),
-        f"attn.{mark}b_K": reading_bias(f"{at}k_proj.bias", n_shared, cfg.d_head),
-        f"attn.{mark}b_V": reading_bias(f"{at}v_proj.bias", n_shared, cfg.d_head),
-    }
+    bias = getattr(config, "attention_bias", False)
+    return heads(cfg, f"{layer}self_attn.", "o_proj", bias, bias)
 
 
 def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, at: str = "mlp.") -> Pieces:

@@ -8,6 +8,7 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.decoder import heads
 from headlight.model.families.pieces import Pieces
 
 
@@ -26,8 +27,8 @@ def windows(config: Any) -> dict[str, Any]:
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where Qwen2's parameters lie."""
-    biases = layers(cfg, lambda layer: llama.reading_biases(cfg, f"{layer}self_attn."))
-    return llama.pieces(cfg, config) | biases
+    attention = layers(cfg, lambda layer: heads(cfg, f"{layer}self_attn.", "o_proj", write_bias=False))
+    return llama.pieces(cfg, config) | attention
 
 
 FAMILY = Architecture("qwen2", settings, pieces).family

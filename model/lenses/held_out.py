@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.analysis.lens import logit_lens
@@ -39,8 +39,7 @@ def measure(model: Transformer, lenses: Sequence[Lens], rows: Int[Tensor, "row p
     """What lenses of a model say on rows of held-out text, which is called `text`."""
     kl: dict[Kind, Sequence[float | None]] = {}
     agreement: dict[Kind, Sequence[float | None]] = {}
-    for lens in lenses:
-        sums = [_of_row(model, lens, row) for row in rows]
+    for lens, sums in zip(lenses, zip(*(_of_row(model, lenses, row) for row in rows), strict=True), strict=True):
         states, n_states = lens.reads(model.cfg.n_layers), model.cfg.n_layers + 1
         for found, place in ((kl, 0), (agreement, 1)):
             means = torch.stack([each[place] for each in sums]).mean(0).tolist()
@@ -48,12 +47,18 @@ def measure(model: Transformer, lenses: Sequence[Lens], rows: Int[Tensor, "row p
     return HeldOut(text, rows.numel(), kl, agreement)
 
 
-def _of_row(model: Transformer, lens: Lens, row: Int[Tensor, " pos"]) -> tuple[Tensor, Tensor]:
-    """The means over a row's positions, by the states that the lens reads."""
+def _of_row(model: Transformer, lenses: Sequence[Lens], row: Int[Tensor, " pos"]) -> list[tuple[Tensor, Tensor]]:
+    """Of each lens the means over a row's positions, by the states that it reads."""
     n_layers = model.cfg.n_layers
     keep = Collect([f"blocks.{layer}.hook_resid_pre" for layer in range(n_layers)])
     last = model(row[None], tap=keep, stop_at_layer=n_layers)[0]
-    carried = [lens.carried(at, resid[0]) for at, resid in enumerate(keep.kept.values()) if at in lens.reads(n_layers)]
+    return [_by_lens(model, lens, [resid[0] for resid in keep.kept.values()], last) for lens in lenses]
+
+
+def _by_lens(
+    model: Transformer, lens: Lens, states: Sequence[Float[Tensor, "pos d_model"]], last: Float[Tensor, "pos d_model"]
+) -> tuple[Tensor, Tensor]:
+    carried = [lens.carried(at, each) for at, each in enumerate(states) if at in lens.reads(model.cfg.n_layers)]
     unembed = model.unembed
     found = logit_lens(
         [*carried, last], lambda rows: model.to_unembed(rows[None])[0], unembed.W_U, unembed.b_U, 1, affine

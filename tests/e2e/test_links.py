@@ -90,10 +90,3 @@ def test_what_is_refused_is_named_and_a_long_prompt_hides_nothing(app: Driver) -
     assert box
     assert box["height"] < 80  # two lines
     expect(app.fed).to_be_in_viewport()
-
-
-@pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
-def test_a_link_that_cannot_be_read_whole_says_what_is_left_out(app: Driver, view: View) -> None:
-    app.open(view, prompt=COMPARED["prompt"], heads="9.9 x", scale="cubic")
-    expect(app.page.get_by_text("Not all of this link can be used here; left out")).to_contain_text("scale")
-    expect(app.fed).to_have_count(1)

@@ -1,4 +1,4 @@
-"""Every page: what a typed prompt changes on it, and that it fits the window."""
+"""Every page: what a typed prompt changes on it, what it says of a link that it cannot read whole, and that it fits."""
 
 import re
 from collections.abc import Iterator
@@ -67,9 +67,11 @@ def dark(browser: Browser, server: str) -> Iterator[Driver]:
 
 
 @EACH_VIEW
-def test_every_dark_page_fits_every_window(dark: Driver, view: View) -> None:
-    """The light ones are those of the first screen's tests."""
-    dark.open(view, prompt=PROMPT)
+def test_a_dark_page_that_says_what_of_its_link_is_left_out_fits_every_window(dark: Driver, view: View) -> None:
+    """Light pages, of whose links nothing is left out, are those of the first screen's tests."""
+    dark.open(view, prompt=PROMPT, heads="9.9 x", scale="cubic")
+    expect(dark.page.get_by_text("Not all of this link can be used here; left out")).to_contain_text("scale")
+    expect(dark.fed).to_have_count(1)
     for width in WIDTHS:
         dark.page.set_viewport_size({"width": width, "height": 900})
         dark.settle()

@@ -70,7 +70,8 @@ def test_special_tokens_are_the_folder_s(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"activation_function": "tanh"}, "activation_function to 'tanh'"),
+        ({"activation_function": "tanh"}, "asks for the activation 'tanh'"),
+        ({"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings to false"),
         ({"decoder_ffn_dim": 18}, "encoder_ffn_dim to 17 and decoder_ffn_dim to 18"),
     ],
 )
