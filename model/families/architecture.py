@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.nn import Module
 
 from headlight.model.config import TransformerConfig, check_size
 from headlight.model.errors import CheckpointError, ConfigError
@@ -30,6 +31,7 @@ from headlight.model.families.tensors import (
     taken,
     weight_files,
 )
+from headlight.model.transformer import Transformer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -107,7 +109,7 @@ def read(
     tensors = plain_names(raw, architecture.prefix, architecture.renamed)
     translated = _translated(architecture, config)
     if translated.get("tie_word_embeddings"):
-        translated["tie_word_embeddings"] = _is_tied(architecture, tensors)
+        translated["tie_word_embeddings"] = is_tied(architecture.unembed, tensors)
     cfg = TransformerConfig(**(translated | settings))
     if cfg.tie_word_embeddings:
         tensors.pop(architecture.unembed, None)
@@ -116,13 +118,22 @@ def read(
     check_depth(tensors, cfg.n_layers)
     check_experts(tensors, cfg.num_experts)
     pieces = architecture.pieces(cfg, config)
-    needed = {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
-    tensors = without_ignored(tensors, architecture.ignored, needed)
-    tensors = taken(tensors, needed, how)
-    shapes = {name: tensor.shape for name, tensor in skeleton(cfg).state_dict().items()}
-    state = parameters(pieces, tensors, shapes)
+    state = filled(pieces, tensors, architecture.ignored, how, skeleton(cfg))
     note = f"the text's part of a {told['model_type']}, which reads images as well" if part else ""
     return Checkpoint(cfg, state, weight_files(folder), note)
+
+
+def filled(
+    pieces: Pieces, tensors: dict[str, Tensor], ignored: str, how: Opening, skeleton: Module
+) -> dict[str, Tensor]:
+    """The state dict of a model without memory: the pieces' views of the tensors, but for those that are ignored.
+
+    Raises:
+        CheckpointError: tensors that are not those that the pieces need.
+    """
+    needed = {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
+    found = taken(without_ignored(tensors, ignored, needed), needed, how)
+    return parameters(pieces, found, {name: tensor.shape for name, tensor in skeleton.state_dict().items()})
 
 
 def _translated(architecture: Architecture, config: "PreTrainedConfig") -> dict[str, Any]:
@@ -209,9 +220,12 @@ def without_ignored(tensors: dict[str, Tensor], ignored: str, needed: Mapping[st
     return {name: tensor for name, tensor in tensors.items() if name in needed or not re.fullmatch(ignored, name)}
 
 
-def _is_tied(architecture: Architecture, tensors: dict[str, Tensor]) -> bool:
-    """Not where the file holds two different matrices; transformers decides alike."""
-    own, embedding = tensors.get(architecture.unembed), _embedding(tensors)
+def is_tied(unembed: str, tensors: dict[str, Tensor]) -> bool:
+    """Whether the embedding is the unembedding, if the config says so.
+
+    It is not where the file holds two different matrices; transformers decides alike.
+    """
+    own, embedding = tensors.get(unembed), _embedding(tensors)
     return own is None or embedding is None or torch.equal(own, embedding)
 
 
@@ -222,17 +236,16 @@ def _embedding(tensors: dict[str, Tensor]) -> Tensor | None:
 EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight", "tok_embeddings.weight")
 
 
-def save_folder(
-    folder: Path, prefix: str, pieces: Pieces, state: dict[str, Tensor], config: "PreTrainedConfig"
-) -> None:
-    """Write parameters as transformers has them, and their config; each file appears whole or not at all."""
+def save_folder(folder: Path, prefix: str, pieces: Pieces, model: Transformer, config: str) -> None:
+    """Write parameters as transformers has them, and config.json; each file appears whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {piece.name: torch.empty(piece.shape) for piece in pieces.values()}
+    state = model.state_dict()
     for name, piece in pieces.items():
         piece.view(tensors[piece.name]).copy_(state[name])
     named = {name if name == UNEMBED else prefix + name: tensor for name, tensor in tensors.items()}
     weights, told = folder / "model.partial", folder / "config.partial"
-    told.write_text(config.to_json_string(), encoding="utf-8")
+    told.write_text(config, encoding="utf-8")
     save_file(named, weights, metadata={"format": "pt"})
     weights.chmod(told.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
     weights.replace(folder / "model.safetensors")

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headlight.model.families.architecture import UNEMBED, plain_names, read_config, without_ignored
+from headlight.model.families.architecture import UNEMBED, filled, plain_names, read_config
 from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton
-from headlight.model.families.pieces import Pieces, parameters
-from headlight.model.families.tensors import check_depth, model_type, read_folder, taken, weight_files
+from headlight.model.families.pieces import Pieces
+from headlight.model.families.tensors import check_depth, model_type, read_folder, weight_files
 from headlight.model.files import read_json
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
@@ -55,11 +55,7 @@ def read(
     cfg = Seq2SeqConfig(**(architecture.settings(config) | shared | settings))
     check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
     pieces = architecture.pieces(cfg, config)
-    needed = {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
-    tensors = without_ignored(tensors, architecture.ignored, needed)
-    tensors = taken(tensors, needed, how)
-    shapes = {name: tensor.shape for name, tensor in seq2seq_skeleton(cfg).state_dict().items()}
-    state = parameters(pieces, tensors, shapes)
+    state = filled(pieces, tensors, architecture.ignored, how, seq2seq_skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder))
 
 

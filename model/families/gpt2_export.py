@@ -3,11 +3,8 @@
 import json
 from pathlib import Path
 
-import torch
-from safetensors.torch import save_file
-from torch import Tensor
-
-from headlight.model.families.gpt2 import LAYER_NAMES, NAMES, require, require_gpt2
+from headlight.model.families.architecture import save_folder
+from headlight.model.families.gpt2 import PREFIX, pieces, require, require_gpt2
 from headlight.model.transformer import Transformer
 
 
@@ -23,14 +20,8 @@ def save_gpt2(model: Transformer, folder: str | Path) -> None:
     require("attention_dir", model.cfg.attention_dir, "causal")
     require("attn_scale", model.cfg.attn_scale, model.cfg.d_head**0.5, 1.0)
     require("an unembedding bias", bool(model.unembed.b_U.any()), False)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    weights, config = folder / "model.partial", folder / "config.partial"
-    config.write_text(json.dumps(_gpt2_config(model), indent=2) + "\n", encoding="utf-8")
-    save_file(_gpt2_state(model), weights, metadata={"format": "pt"})
-    weights.chmod(config.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
-    weights.replace(folder / "model.safetensors")
-    config.replace(folder / "config.json")
+    config = json.dumps(_gpt2_config(model), indent=2) + "\n"
+    save_folder(Path(folder), PREFIX, pieces(model.cfg), model, config)
 
 
 def _gpt2_config(model: Transformer) -> dict[str, object]:
@@ -54,19 +45,3 @@ def _gpt2_config(model: Transformer) -> dict[str, object]:
         "bos_token_id": bos,
         "eos_token_id": bos,
     }
-
-
-def _gpt2_state(model: Transformer) -> dict[str, Tensor]:
-    """The parameters under transformers' names, the heads' matrices side by side again."""
-    ours = {name: tensor.detach().float() for name, tensor in model.state_dict().items()}
-    state = {f"transformer.{theirs}": ours[name] for name, theirs in NAMES.items()}
-    for layer in range(model.cfg.n_layers):
-        block, other = f"blocks.{layer}.", f"transformer.h.{layer}."
-        state |= {other + theirs: ours[block + name] for name, theirs in LAYER_NAMES.items()}
-        fused = [ours[f"{block}attn.W_{letter}"].transpose(0, 1).flatten(1) for letter in "QKV"]
-        state[other + "attn.c_attn.weight"] = torch.cat(fused, dim=-1)
-        state[other + "attn.c_attn.bias"] = torch.cat([ours[f"{block}attn.b_{letter}"].flatten() for letter in "QKV"])
-        state[other + "attn.c_proj.weight"] = ours[block + "attn.W_O"].flatten(0, 1)
-    if not model.cfg.tie_word_embeddings:
-        state["lm_head.weight"] = ours["unembed.W_U"].T
-    return {name: tensor.contiguous() for name, tensor in state.items()}

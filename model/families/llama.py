@@ -111,8 +111,7 @@ def save_llama(model: Transformer, folder: str | Path) -> None:
         dtype="float32",
     )
     _require(cfg, TransformerConfig(**settings(config)))
-    state = {name: tensor.detach().float() for name, tensor in model.state_dict().items()}
-    save_folder(Path(folder), LLAMA.prefix, pieces(cfg, config), state, config)
+    save_folder(Path(folder), LLAMA.prefix, pieces(cfg, config), model, config.to_json_string())
 
 
 def _any_bias(model: Transformer, part: str) -> bool:

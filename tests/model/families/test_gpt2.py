@@ -161,7 +161,7 @@ def test_writing_to_a_parameter_does_not_reach_the_file(tmp_path: Path) -> None:
             {"transformer__ln_f__weight": torch.tensor([0.0] * 11 + [-torch.inf])},
             r"NaN or infinite values in ln_f\.weight",
         ),
-        ({"wte__weight": torch.ones(19, 12)}, r"with and without the prefix.*wte\.weight"),
+        ({"wte__weight": torch.ones(19, 12)}, r"wte\.weight with and without the prefix"),
     ],
 )
 def test_wrong_tensors_are_refused_by_name(changes: dict[str, Tensor | None], message: str, tmp_path: Path) -> None:
@@ -180,8 +180,8 @@ def test_only_the_first_few_of_many_wrong_tensors_are_named(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"activation_function": "gelu_fast"}, "activation_function to 'gelu_fast'; supported are relu, gelu"),
-        ({"activation_function": ["gelu"]}, "activation_function"),
+        ({"activation_function": "gelu_fast"}, "asks for the activation 'gelu_fast'; supported are relu, gelu"),
+        ({"activation_function": ["gelu"]}, "asks for the activation"),
         ({"add_cross_attention": True}, "add_cross_attention to True; only False"),
         ({"quantization_config": {"bits": 4}}, "quantization_config"),
         ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
