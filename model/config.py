@@ -12,6 +12,7 @@ AttentionDirection = Literal["causal", "bidirectional"]
 PositionalEmbedding = Literal["standard", "rotary", "alibi", "relative_positional_bias", "none"]
 AttentionType = Literal["global", "local"]
 Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
+DType = Literal["float32", "stored", "bfloat16"]  # what matrices are kept in
 
 POSITIVE = ("eps", "attn_scale", "rotary_base", "alibi_scale", "embedding_scale", "residual_scale", "logits_scale")
 TOO_LARGE = 2**31  # for any size; no model comes near it, and floating point can still take what is below

@@ -57,6 +57,7 @@ LEVELS = [
     "app.registry",
     "app.main",
     "app.server.server",
+    "app.scanning",
     "app.__main__ app.scan",
 ]
 LEVEL = {unit: level for level, units in enumerate(LEVELS) for unit in units.split()}
@@ -94,7 +95,7 @@ PAGES_MAY_NAME |= {
 PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles", "model.lenses.lens"}
 PAGES_MAY_NAME |= {"model.corpus.tree", "model.corpus.titles", "model.dictionaries.dictionary", "model.dictionaries"}
 PAGES_MAY_NAME |= {"model.graph", "model.circuits"}
-MAY_RUN_MODELS = {"app.runs", "app.analyses", "app.scan"}
+MAY_RUN_MODELS = {"app.runs", "app.analyses", "app.scan", "app.scanning"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {
@@ -112,7 +113,7 @@ THIRD_PARTY = {
     "app.runs": {"streamlit", "torch", "numpy", "jaxtyping"},
     "app.analyses": {"streamlit", "torch", "numpy", "jaxtyping"},
     "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily"},
-    "app.scan": {"tqdm"},
+    "app.scanning": {"tqdm"},
     "app.server": {"streamlit", "starlette"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
     "app.figures": {"numpy", "plotly lazily"},
@@ -220,10 +221,17 @@ def test_third_party_packages_stay_where_they_belong() -> None:
 
 
 def test_the_library_imports_without_transformers_and_without_the_app() -> None:
-    code = "import sys, headlight.model; print(*sys.modules)"
+    code = "import sys, headlight.model as model; [getattr(model, name) for name in model.__all__]; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "torch" in run.stdout.split()
     assert not {"transformers", "streamlit", "headlight.app"} & set(run.stdout.split())
+
+
+def test_the_flags_of_a_scan_are_told_without_waiting_for_torch() -> None:
+    code = "import sys; from headlight.app.scan import parser; parser().format_help(); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "headlight.model.corpus.settings" in run.stdout.split()
+    assert not {"torch", "numpy", "headlight.app.scanning"} & set(run.stdout.split())
 
 
 def _hits(pattern: str, folder: str, *suffixes: str) -> list[str]:

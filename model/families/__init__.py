@@ -1,6 +1,6 @@
 """Kinds of checkpoints, each in a file of its own and a line of `FAMILIES` or `SEQ2SEQ_FAMILIES`."""
 
-from headlight.model.config import TransformerConfig
+from headlight.model.config import DType, TransformerConfig
 from headlight.model.families import (
     bart,
     bert,
@@ -42,7 +42,7 @@ from headlight.model.families import (
     t5,
     transformer_lens,
 )
-from headlight.model.families.family import Checkpoint, DType, Family, seq2seq_skeleton, skeleton
+from headlight.model.families.family import Checkpoint, Family, seq2seq_skeleton, skeleton
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
 FAMILIES: dict[str, Family[TransformerConfig]] = {

@@ -3,20 +3,18 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
-from headlight.model.config import TransformerConfig
+from headlight.model.config import DType, TransformerConfig
 from headlight.model.host import HERE, Host
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.transformer import Transformer
 
 Config = TypeVar("Config", TransformerConfig, Seq2SeqConfig)
-
-DType = Literal["float32", "stored", "bfloat16"]
 
 
 @dataclass(frozen=True)

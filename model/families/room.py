@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from headlight.model import memory
+from headlight.model.config import DType
 from headlight.model.errors import TooLargeError
-from headlight.model.families.family import DType
 from headlight.model.read_ahead import LARGE
 
 SAMPLES, SAMPLE = 8, 2**22  # so many pieces of the files are read, of so many bytes each, to see how fast that is

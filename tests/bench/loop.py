@@ -1,7 +1,8 @@
 """What a scan is measured against: a plain loop over transformers' attentions that adds up the same figures.
 
-In the same batches, each figure in one plain expression over all of a batch. HeadVis's six need the patterns alone, our
-five also the values, which hooks give. Nothing else: no intervals, samples, histograms, tokens or pairs.
+Each figure is one plain expression over all of a batch: the scan's own batches, or one sequence after the other, as
+such loops are mostly written. HeadVis's six need the patterns alone, our five also the values, which hooks give.
+Nothing else: no intervals, samples, histograms, tokens or pairs.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,17 +36,17 @@ class Loop:
         """Add a batch's figures up."""
         self._values.clear()
         self._mixed.clear()
-        mask = torch.ones_like(batch.tokens) if batch.mask is None else batch.mask
         out = self._model(
             batch.tokens,
-            attention_mask=mask,
+            attention_mask=batch.mask,
             output_attentions=True,
             output_hidden_states=not self._only_six,
             use_cache=False,
         )
-        real = mask.bool()
+        real = torch.ones_like(batch.tokens, dtype=torch.bool) if batch.mask is None else batch.mask.bool()
         for layer, pattern in enumerate(out.attentions):
-            shown = pattern.masked_fill(~(real[:, None, :, None] & real[:, None, None, :]), 0)
+            seen = real[:, None, :, None] & real[:, None, None, :]
+            shown = pattern if batch.mask is None else pattern.masked_fill(~seen, 0)
             self.sums[layer, :6] += six(shown, batch)
             if not self._only_six:
                 lengths = [self._lengths(layer, each[layer], real) for each in (self._values, self._mixed)]

@@ -1,7 +1,8 @@
 """How fast a corpus is scanned, by one worker and two of each engine, beside a loop over transformers (`bench-scan`).
 
 Rates are those of the second half, when everything is open and most buckets are full, as in a long scan. No head is
-ablated, which the loop does not do either. The loop adds up figures alone: HeadVis's six, and all eleven of a scan.
+ablated, which the loop does not do either. The loop adds up figures alone: HeadVis's six, and all eleven of a scan,
+one document after the other, as such loops are mostly written, and in the scan's own batches.
 
 What one thread of this process does is also given by the processor's time, which what else the machine does changes
 little; by that the scan stands beside the loop.
@@ -12,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import torch
@@ -22,7 +23,7 @@ from headlight.model.analysis.detectors import is_punctuation
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Engine, Here, Processes
 from headlight.model.corpus.scan import Progress, Scan
-from headlight.model.corpus.sequences import Batch, batches, cut
+from headlight.model.corpus.sequences import Batch, batch, batches, cut
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
 from headlight.model.run import tokenizer_of
@@ -33,6 +34,8 @@ from tests.places import MINI
 
 SETTINGS = ScanSettings(length=256, ablate=0, warmup=32)
 GPT2 = "GPT-2-small's shape"  # random weights: what a scan costs does not depend on them
+LOOPS = {"one document after the other": False, "in the scan's batches": True}
+FIGURES = {"all eleven": False, "HeadVis's six": True}
 DOCUMENTS = {"mini": 640, "mini-llama": 640, GPT2: 96}
 
 
@@ -64,24 +67,24 @@ def scanned(model: str, corpus: Path, engine: str, workers: int) -> tuple[float,
     return (after - before) / (ended - began), (after - before) / (ended_own - began_own)
 
 
-def looped(model: str, corpus: Path, only_six: bool) -> float:
+def looped(model: str, corpus: Path, only_six: bool, batched: bool) -> float:
     """Documents a second of the processor of a plain loop over transformers with all attentions."""
     own = load(model)
     assert own.source is not None
     tokenizer = tokenizer_of(own)
     loop = Loop(str(own.source.path), cache(lambda token: is_punctuation(tokenizer.to_string(token))), only_six)
     count, began = open_corpus(str(corpus)).count(None) or 1, time.process_time()
-    for batch in _batches(own, corpus):
-        loop.add(batch)
+    for each in _batches(own, corpus, batched):
+        loop.add(each)
     return count / (time.process_time() - began)
 
 
-def _batches(model: Transformer, corpus: Path) -> Iterator[Batch]:
+def _batches(model: Transformer, corpus: Path, batched: bool) -> Iterator[Batch]:
     documents = open_corpus(str(corpus)).documents()
     while some := list(islice(documents, SETTINGS.shard)):
         tokens = [(each.index, model.to_tokens(each.text or "")[0].tolist()) for each in some]
         rows = [each for index, row in tokens for each in cut(index, "", row, SETTINGS.length, None)]
-        yield from batches(rows, SETTINGS.n_at_once(model.cfg.n_ctx))
+        yield from batches(rows, SETTINGS.n_at_once(model.cfg.n_ctx)) if batched else (batch([row]) for row in rows)
 
 
 def table(name: str, model: str, corpus: Path, engines: list[str]) -> None:
@@ -93,10 +96,10 @@ def table(name: str, model: str, corpus: Path, engines: list[str]) -> None:
         print(f"| {name} | {engine}, 2 workers | {two:.1f} | {two / one / 2:.2f} of linear |", flush=True)
     print(f"| {name} | 1 thread, by the processor's time | {alone:.1f} | |", flush=True)
     if load(model).cfg.positional_embedding_type == "standard":  # the loop is written for GPT-2
-        for what, only_six in (("all eleven", False), ("HeadVis's six", True)):
-            rate = looped(model, corpus, only_six)
+        for (how, batched), (what, only_six) in product(LOOPS.items(), FIGURES.items()):
+            rate = looped(model, corpus, only_six, batched)
             told = f"the scan is {alone / rate:.2f} times as fast"
-            print(f"| {name} | the loop, {what} figures, the same way | {rate:.1f} | {told} |", flush=True)
+            print(f"| {name} | the loop, {how}, {what} figures | {rate:.1f} | {told} |", flush=True)
 
 
 def gpt2_shaped(folder: Path) -> None:

@@ -1,0 +1,132 @@
+"""A scan as the command makes it: its bar, what it will take, and who computes it."""
+
+import multiprocessing
+import os
+import shutil
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from time import monotonic
+
+from tqdm import tqdm
+
+from headlight.model.corpus.documents import Corpus, open_corpus
+from headlight.model.corpus.engines import Engine, Here, Processes
+from headlight.model.corpus.figures import estimate
+from headlight.model.corpus.scan import Progress, Scan
+from headlight.model.corpus.settings import ScanSettings
+from headlight.model.corpus.shard import Worker
+from headlight.model.errors import InputError
+from headlight.model.loading import load
+
+SCANS = Path("scans")
+
+
+def scan(given: Namespace, settings: ScanSettings) -> Path:
+    """Scan what is left of a corpus, and give the folder.
+
+    Raises:
+        HeadlightError: something that was asked for there is not, or cannot be done.
+    """
+    corpus = open_corpus(given.corpus, given.column, given.split)
+    model = load(given.model, given.revision, dtype=settings.dtype)
+    folder: Path = given.out or SCANS / Path(given.model).name / Path(corpus.name).name
+    if given.restart:
+        shutil.rmtree(folder, ignore_errors=True)
+    found = Scan(model, corpus, settings, folder)
+    if found.is_complete:
+        print("This scan was finished before; --restart makes it again.")
+        return folder
+    worker = Worker(str(model.source.path) if model.source else given.model, settings)
+    with closing(_engine(given, worker)) as engine, _bar(corpus, settings) as bar:
+        cost = Cost(given.workers, settings.shard, bar.total)
+
+        def watch(progress: Progress) -> None:
+            if said := cost.of(progress):
+                bar.write(said, file=sys.stderr)
+            _show(bar, progress, settings.warmup)
+
+        found.run(engine, watch)
+    return folder
+
+
+class Cost:
+    """What a scan will take: a first guess from the first shard, and the estimate once every worker has done another.
+
+    Models are opened in a worker's first shard, or in the warm-up.
+    """
+
+    def __init__(self, workers: int, shard: int, total: float | None) -> None:
+        self._workers, self._at_once, self._total = workers, shard * workers, total
+        self._began, self._first, self._told = monotonic(), (0.0, 0), 0
+
+    def of(self, progress: Progress) -> str:
+        """What there is to say, each of the two once; else nothing."""
+        if progress.warming is not None:
+            self._began = monotonic()
+        elif self._told == 0 and progress.fresh:
+            self._told, self._first = 1, (monotonic(), progress.fresh)
+            # All workers are about as far as the one whose shard came first.
+            return self._said("Roughly, by the first shard:", progress, max(self._at_once, progress.fresh), self._began)
+        elif self._told == 1 and progress.fresh - self._first[1] >= self._at_once:
+            self._told = 2
+            return self._said("About", progress, progress.fresh - self._first[1], self._first[0])
+        return ""
+
+    def _said(self, how: str, progress: Progress, done: int, since: float) -> str:
+        rate = done / max(monotonic() - since, 1e-3)
+        gib = sum(map(_resident, [None, *multiprocessing.active_children()])) / 2**30
+        said = f"{how} {rate:,.3g} documents a second, {gib:.2g} GiB of memory with {self._workers} worker"
+        left = "" if self._total is None else f", {_spelled((self._total - progress.documents) / rate)} to go"
+        return f"{said}{'' if self._workers == 1 else 's'}{left}."
+
+
+def _resident(process: BaseProcess | None) -> int:
+    """Bytes of memory that a process, or this one, has; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process.pid if process else 'self'}/statm").read_text().split()
+    except OSError:
+        return 0
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _spelled(seconds: float) -> str:
+    """A time as it is said."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
+
+
+def _engine(given: Namespace, worker: Worker) -> Engine:
+    if given.workers < 1:
+        raise InputError(f"--workers is {given.workers}; there has to be at least 1.")
+    if given.engine == "ray":
+        from headlight.model.corpus.clusters import Ray
+
+        return Ray(worker, given.workers, given.ray_address)
+    return Here(worker) if given.workers == 1 else Processes(worker, given.workers)
+
+
+@contextmanager
+def _bar(corpus: Corpus, settings: ScanSettings) -> Iterator[tqdm]:
+    total = corpus.count(settings.documents or None)
+    with tqdm(total=total, unit="document", disable=None, file=sys.stderr, dynamic_ncols=True) as bar:
+        yield bar
+
+
+def _show(bar: tqdm, progress: Progress, warmup: int) -> None:
+    """How far it is, and the strongest head of what is known best so far."""
+    if progress.warming is not None:
+        bar.set_postfix_str(f"warming up: {progress.warming} of {warmup} sequences")
+        return
+    if bar.n == 0:  # what was finished before says nothing about the rate
+        bar.initial = bar.n = max(progress.documents - progress.fresh, 0)
+    bar.update(progress.documents - bar.n)
+    scores = estimate(progress.found.moments, "induction_score").value
+    layer, head = divmod(int(scores.argmax()), scores.shape[1])
+    found = f"{progress.found.counts['tokens']:,} tokens, induction L{layer}H{head} {scores[layer, head]:.2f}"
+    skipped = progress.found.counts["skipped"]
+    bar.set_postfix_str(f"{found}, {skipped} skipped" if skipped else found)
