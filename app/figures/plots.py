@@ -150,7 +150,7 @@ def rows(
     # Points that are not seen make room for the texts behind the bars' ends.
     ends = [0.0, reach, *(end for row in listed for span in row.spans for end in span)]
     low, high = min(ends), max(ends)
-    texts = [row.spans[-1] for row in listed if row.text]
+    texts = [row.spans[-1] for row in listed if row.text] + [(0.0, reach)] * bool(reach)  # as beside the other plots'
     left = (end - ROOM * (high - low) for start, end in texts if end < start)
     right = (end + ROOM * (high - low) for start, end in texts if end >= start)
     far = [min([low, *left]), max([high, *right])]
