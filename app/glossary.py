@@ -532,7 +532,9 @@ TERMS = {
         "The nodes with the most influence are ablated in the model itself, each alone and all together: a head's or "
         "neuron's output is 0 at its position, a feature's is taken off what the MLP writes. Predicted is what the "
         "graph says of that, measured is what becomes of the target when everything else is computed anew, patterns "
-        "and norms too. All that was left out is ablated as well, which tells what the graph cannot see."
+        "and norms too. In between, patterns and norm scales are held as the graph holds them: up to there a "
+        "difference is the MLPs', from there on it is where heads then look, and what norms divide by. All that was "
+        "left out is ablated as well, which tells what the graph cannot see."
     ),
     "graph_groups": (
         "Nodes that belong together, put there by hand: they are in the address and in the json, as supernodes. "

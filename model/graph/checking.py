@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -13,10 +14,10 @@ from headlight.model.errors import InputError
 from headlight.model.graph.building import Aim, reading_of, taken_apart
 from headlight.model.graph.graph import LEFT_OUT, Graph, Node
 from headlight.model.graph.influence import Pruned
-from headlight.model.graph.pulling import Followed, Parts, pull
+from headlight.model.graph.pulling import Followed, Parts, Pull, pull
 from headlight.model.graph.sources import sources_of
-from headlight.model.graph.without import Without
-from headlight.model.hooks import Chain, Tap
+from headlight.model.graph.without import HeldStill, Without
+from headlight.model.hooks import NO_TAP, Chain, Tap
 from headlight.model.host import Steps
 from headlight.model.run import Run
 
@@ -25,13 +26,19 @@ AT_ONCE = 8  # ablations that run side by side
 CORRELATION = 0.8  # of single effects, in a graph that holds
 FACTOR = 2.0  # by which the effect of all together may be off
 REST = 0.5  # of the target's value: what is left out of a complete graph does no more than that
+Way = Literal["held", "measured"]  # what an outcome has of the model
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an ablation does to the target (logits), by the graph and in the model."""
+    """What an ablation does to the target (logits): by the graph, with patterns and scales held in the model, freely.
+
+    What lies between `predicted` and `held` is the MLPs', which the graph takes to be linear around this run; between
+    `held` and `measured`, that heads look elsewhere without what was ablated, and that norms divide by something else.
+    """
 
     predicted: float
+    held: float
     measured: float
 
 
@@ -39,8 +46,8 @@ class Outcome:
 class Check:
     """What ablating nodes (their places in the graph) does: each alone, all together, and all that was left out.
 
-    Predicted is by the graph, where what is ablated writes nothing and all else is held still; measured is by running
-    the model, where nothing is held. `value` is the target's own.
+    Predicted is by the graph, where what is ablated writes nothing and all else is held still. `value` is the target's
+    own.
     """
 
     nodes: tuple[int, ...]
@@ -49,20 +56,18 @@ class Check:
     rest: Outcome
     value: float
 
-    @property
-    def correlation(self) -> float:
-        """Pearson's correlation of what is predicted and measured of each node; NaN of fewer than two."""
+    def correlation(self, way: Way = "measured") -> float:
+        """Pearson's correlation of what is predicted and what is found of each node; NaN of fewer than two."""
         if len(self.each) < 2:
             return float("nan")
-        pairs = torch.tensor([[each.predicted, each.measured] for each in self.each], dtype=torch.float64)
+        pairs = torch.tensor([[each.predicted, getattr(each, way)] for each in self.each], dtype=torch.float64)
         return float(torch.corrcoef(pairs.T)[0, 1])
 
-    @property
-    def holds(self) -> bool:
+    def holds(self, way: Way = "measured") -> bool:
         """Whether single effects correlate by `CORRELATION`, and that of all is the predicted one within `FACTOR`."""
-        predicted, measured = self.together.predicted, self.together.measured
-        agrees = predicted * measured > 0 and 1 / FACTOR <= measured / predicted <= FACTOR
-        return agrees and (len(self.each) < 2 or self.correlation >= CORRELATION)
+        predicted, found = self.together.predicted, getattr(self.together, way)
+        agrees = predicted * found > 0 and 1 / FACTOR <= found / predicted <= FACTOR
+        return agrees and (len(self.each) < 2 or self.correlation(way) >= CORRELATION)
 
     @property
     def is_complete(self) -> bool:
@@ -103,34 +108,46 @@ def _check(
     parts, nodes = taken_apart(run, aim.position, dictionaries), [graph.nodes[place] for place in places]
     rest = _followed(parts, graph.nodes[: graph.n_followed], graph.folded, but=True)
     chosen = [_followed(parts, some, False) for some in (*([node] for node in nodes), nodes)]
-    measured = _measured(run, aim, [_without(parts, each, dictionaries) for each in (*chosen, rest)])
+    taps = [_without(parts, each, dictionaries) for each in (*chosen, rest)]
+    reading = reading_of(run, aim).pull
+    held, measured = _measured(run, aim, reading, taps)
     left_out = [node.kind in LEFT_OUT for node in graph.nodes]
     predicted = [
         *(-float(graph.effects[place]) for place in places),
-        -_together(parts, graph, reading_of(run, aim).pull, nodes),
+        -_together(parts, graph, reading, nodes),
         -float(graph.effects[left_out].sum()),
     ]
-    *each, together, all_else = (Outcome(one, other) for one, other in zip(predicted, measured.tolist(), strict=True))
+    *each, together, all_else = map(Outcome, predicted, held, measured)
     return Check(places, tuple(each), together, all_else, graph.target.value)
 
 
-def _measured(run: Run, aim: Aim, taps: Sequence[Tap]) -> Float[Tensor, " variant"]:
-    """By how much the target changes with each of the taps."""
-    steps, found = Steps(run.host, len(taps)), []
-    model, tokens = run.host.on_device(run.model), run.tokens[None].to(run.host.device)
+def _measured(run: Run, aim: Aim, reading: Pull, taps: Sequence[Tap]) -> tuple[list[float], list[float]]:
+    """By how much the target changes with each of the taps: with patterns and scales held, and freely."""
+    steps, held, free = Steps(run.host, 2 * len(taps)), list[float](), list[float]()
     for start in range(0, len(taps), AT_ONCE):
-        some = taps[start : start + AT_ONCE]
-        with run.host.turn():
-            resid = model(tokens, tap=Chain(run.tap, abreast(some)), stop_at_layer=run.cfg.n_layers)
-            found.append(_target(run, aim, resid[:, [aim.position]].cpu()))
-        steps.add(len(some))
-    *_, own = run.streams(slice(aim.position, aim.position + 1))
-    return torch.cat(found) - _target(run, aim, own[None])
+        some = [NO_TAP, *taps[start : start + AT_ONCE]]  # the first is the run as it was, which the others are held to
+        own, *changed = _last(run, aim, Chain(HeldStill(), run.tap, abreast(some))).double() @ reading[aim.position]
+        held += [float(each - own) for each in changed]
+        steps.add(len(some) - 1)
+        own, *changed = _target(run, aim, _last(run, aim, Chain(run.tap, abreast(some))))
+        free += [float(each - own) for each in changed]
+        steps.add(len(some) - 1)
+    return held, free
 
 
-def _target(run: Run, aim: Aim, resid: Float[Tensor, "variant 1 d_model"]) -> Float[Tensor, " variant"]:
+def _last(run: Run, aim: Aim, tap: Tap) -> Float[Tensor, "variant d_model"]:
+    """The last stream of every variant where the target is predicted."""
+    model, tokens = run.host.on_device(run.model), run.tokens[None].to(run.host.device)
+    with run.host.turn():
+        return model(tokens, tap=tap, stop_at_layer=run.cfg.n_layers)[:, aim.position].cpu()
+
+
+def _target(run: Run, aim: Aim, resid: Float[Tensor, "variant d_model"]) -> Float[Tensor, " variant"]:
     unembed = run.model.unembed
-    logits = run.model.to_unembed(resid)[:, 0].double() @ unembed.W_U.detach().double() + unembed.b_U.detach().double()
+    logits = (
+        run.model.to_unembed(resid[:, None])[:, 0].double() @ unembed.W_U.detach().double()
+        + unembed.b_U.detach().double()
+    )
     other = logits.mean(-1) if aim.distractor is None else logits[:, aim.distractor]
     return logits[:, aim.token] - other
 

@@ -1,4 +1,4 @@
-"""The tap that takes heads' writes, neurons or features out of a run: what they would have written is not written."""
+"""Taps of a graph's check: one takes out heads' writes, neurons or features, one holds patterns and norm scales."""
 
 from collections.abc import Mapping
 
@@ -55,3 +55,13 @@ class Without(Tap):
     def look(self, name: str) -> Look:
         touched = name in self._cells or name in self._read or name in self._write
         return Look.WHOLE if touched else Look.NEVER
+
+
+class HeldStill(Tap):
+    """Gives every run of a batch the attention patterns and norm scales of the first one."""
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        return activation if self.look(name) is Look.NEVER else activation[:1].expand_as(activation)
+
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name.endswith(("attn.hook_pattern", "hook_scale")) else Look.NEVER

@@ -6,7 +6,7 @@ from headlight.model.comparison import Comparison
 from headlight.model.dictionaries.dictionary import Dictionaries
 from headlight.model.explain.explained import likeliest
 from headlight.model.graph.building import MOST_NODES, Aim, graph_of
-from headlight.model.graph.checking import CORRELATION, FACTOR, REST, Check, check_graph, top_nodes
+from headlight.model.graph.checking import CORRELATION, FACTOR, REST, Check, Way, check_graph, top_nodes
 from headlight.model.graph.graph import Graph
 from headlight.model.graph.influence import EDGES, NODES, Pruned, graph_scores, prune
 from headlight.model.graph.writing import node_id
@@ -20,7 +20,7 @@ TARGET = (
 NODE = ("run", "id", "node", "layer", "position", "token", "activation", "effect (logits)", "influence")
 EDGE = ("run", "from", "to", "weight", "effect on the target (logits)")
 CHANGES = ("node", "position", "effect in A (logits)", "effect in B (logits)", "B − A (logits)")
-CHECKED = ("run", "ablated", "predicted (logits)", "measured (logits)")
+CHECKED = ("run", "ablated", "predicted (logits)", "held (logits)", "measured (logits)")
 
 Rows = list[tuple[Cell, ...]]
 
@@ -134,12 +134,12 @@ def node_changes(a: Graph, a_pruned: Pruned, b: Graph, b_pruned: Pruned) -> Tabl
 
 
 def check_rows(graph: Graph, check: Check) -> Rows:
-    """What each ablation does, by the graph and in the model; then all together, and all that was left out."""
+    """What each ablation does: by the graph, in the held and in the free model; all together, and all left out."""
     named = [f"{graph.nodes[place].name} at {graph.nodes[place].position}" for place in check.nodes]
     outcomes = zip(
         (*named, "all of these", "all that was left out"), (*check.each, check.together, check.rest), strict=True
     )
-    return [(name, each.predicted, each.measured) for name, each in outcomes]
+    return [(name, each.predicted, each.held, each.measured) for name, each in outcomes]
 
 
 def check_table(graph: Graph, check: Check) -> Table:
@@ -147,24 +147,34 @@ def check_table(graph: Graph, check: Check) -> Table:
     return columns(CHECKED[1:], check_rows(graph, check))
 
 
-def in_words(graph: Graph, check: Check) -> str:
-    """Whether the graph holds, in sentences with the thresholds."""
-    together = f"{check.together.measured:+.3g} where {check.together.predicted:+.3g} is predicted"
-    several = len(check.each) > 1
-    related = (
-        f"correlation {check.correlation:.2f} over {len(check.each)} nodes, together {together}"
-        if several
-        else together
-    )
+def in_words(check: Check) -> str:
+    """Whether the graph holds, in sentences with the thresholds, and whether it would if no head looked elsewhere."""
+    free, held, whole = _found(check, "measured"), _found(check, "held"), _completeness(check)
     needs = f"it takes a correlation of at least {CORRELATION:g} and a joint effect within a factor of {FACTOR:g}"
-    verdict = f"The graph holds: {related}." if check.holds else f"The graph does not hold: {related} ({needs})."
+    if check.holds():
+        verdict = f"The graph holds: {free}; with {HELD}, {held}."
+    elif check.holds("held"):
+        verdict = f"The graph holds only with {HELD}: {held}. Where these may change, it does not: {free} ({needs})."
+    else:
+        verdict = f"The graph does not hold: {free} ({needs}). Nor does it with {HELD}: {held}."
+    return f"{verdict} {whole}".strip().replace("-", "−")
+
+
+HELD = "attention patterns and norm scales held"
+
+
+def _found(check: Check, way: Way) -> str:
+    found = getattr(check.together, way)
+    together = f"together {found:+.3g} where {check.together.predicted:+.3g} is predicted"
+    several = f"correlation {check.correlation(way):.2f} over {len(check.each)} nodes, "
+    return several + together if len(check.each) > 1 else together
+
+
+def _completeness(check: Check) -> str:
+    if check.is_complete:
+        return ""
     off = check.rest.measured - check.rest.predicted
-    whole = (
-        ""
-        if check.is_complete
-        else (
-            f" It is not complete: without all that it leaves out the target changes by {check.rest.measured:+.3g}, "
-            f"{abs(off):.3g} off the prediction, more than {REST:.0%} of its value."
-        )
+    return (
+        f"It is not complete: without all that it leaves out the target changes by {check.rest.measured:+.3g}, "
+        f"{abs(off):.3g} off the prediction, more than {REST:.0%} of its value."
     )
-    return (verdict + whole).replace("-", "−")

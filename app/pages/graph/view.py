@@ -177,7 +177,7 @@ def _check(found: Found) -> None:
     check = progress.watched(said, "runs done", "graph_check", subject, lambda: found.check)
     if check is None:
         return
-    st.text(in_words(found.graph, check))
+    st.text(in_words(check))
     tables.draw(dict(check_table(found.graph, check)), "What ablating each node changes, predicted and measured")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,25 +11,35 @@ from headlight.model import Run, Transformer, TransformerConfig, load, run_promp
 from headlight.model.edits import FreezePatterns
 from headlight.model.errors import InputError
 from headlight.model.graph import Aim, graph_of
-from headlight.model.graph.checking import check_graph, top_nodes
+from headlight.model.graph.checking import Check, Outcome, check_graph, top_nodes
 from headlight.model.graph.influence import prune
+from headlight.model.graph.without import HeldStill
 from headlight.model.hooks import Tap
+from headlight.model.reports.graph import in_words
 from tests.tiny import SIZES, open_tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where ablations run side by side
 AIM = Aim(40, 90, 5)
 
 
-def linear(folder: Path) -> Run:
-    """A run of heads alone, without norms and with patterns that no edit changes: it is what the graph takes it for."""
+def attention_only(folder: Path, **settings: Any) -> Transformer:
+    """A model of heads alone, with noise on every parameter."""
     mini = open_tiny("gpt2-like", folder)
     torch.manual_seed(0)
     sizes = {key: value for key, value in SIZES.items() if key != "d_mlp"}
-    model = Transformer(TransformerConfig(**sizes, attn_only=True, normalization_type=None))
+    model = Transformer(TransformerConfig(**sizes, attn_only=True, **settings))
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
     model.tokenizer, model.source = mini.tokenizer, mini.source
-    return run_prompt(model.requires_grad_(False), "one two three one two three one", edits=(FreezePatterns(),))
+    return model.requires_grad_(False)
+
+
+PROMPT = "one two three one two three one"
+
+
+def linear(folder: Path) -> Run:
+    """A run of heads alone, without norms and with patterns that no edit changes: it is what the graph takes it for."""
+    return run_prompt(attention_only(folder, normalization_type=None), PROMPT, edits=(FreezePatterns(),))
 
 
 def test_where_the_model_is_linear_prediction_and_measurement_are_one(tmp_path: Path) -> None:
@@ -42,9 +53,32 @@ def test_where_the_model_is_linear_prediction_and_measurement_are_one(tmp_path: 
     assert found.together.predicted == pytest.approx(found.together.measured, rel=1e-4)
     # Nodes on one way are not counted twice: the sum of the effects is another number.
     assert abs(sum(predicted) - found.together.measured) > 0.1
-    assert found.correlation == pytest.approx(1.0)
-    assert found.holds
+    assert found.correlation() == pytest.approx(1.0)
+    assert found.holds()
     assert found.is_complete
+
+
+@pytest.mark.parametrize("norm", ["LN", "RMS"])
+def test_without_mlps_a_held_model_does_what_is_predicted(tmp_path: Path, norm: str) -> None:
+    """Norms and softmax are there: held, all between embeddings and logits is linear, and free it is not."""
+    run = run_prompt(attention_only(tmp_path, normalization_type=norm), PROMPT)
+    graph = graph_of(run, AIM, most=1000)
+    found = check_graph(run, graph, top_nodes(graph, prune(graph), 12))
+    outcomes = [*found.each, found.together, found.rest]
+    predicted, held = ([getattr(each, name) for each in outcomes] for name in ("predicted", "held"))
+    assert held == pytest.approx(predicted, rel=1e-4, abs=1e-4)  # float32 passes, of logits of size 10
+    assert found.correlation("held") == pytest.approx(1.0)
+    assert found.holds("held")
+    assert max(abs(each.measured - each.held) for each in outcomes) > 0.1
+
+
+def test_holding_takes_patterns_and_scales_of_the_first_run_and_leaves_the_rest() -> None:
+    given = torch.arange(6.0).reshape(2, 3)
+    tap = HeldStill()
+    for name in ("blocks.0.attn.hook_pattern", "blocks.1.ln1.hook_scale", "blocks.0.ln2_post.hook_scale"):
+        assert torch.equal(tap(name, given), given[[0, 0]])
+    for name in ("blocks.0.attn.hook_attn_scores", "blocks.1.ln1.hook_normalized", "blocks.0.mlp.hook_post"):
+        assert torch.equal(tap(name, given), given)
 
 
 def test_what_is_left_out_is_predicted_too(tmp_path: Path) -> None:
@@ -97,10 +131,28 @@ def test_a_graph_that_cannot_see_what_moves_a_pattern_says_that_it_is_not_comple
     graph = graph_of(run, Aim(int(run.next_logits.argmax()), None, len(run.tokens) - 1))
     assert [node.name for node in graph.nodes[: graph.n_followed]] == ["L1H0", "logit"]
     found = check_graph(run, graph, (0,))
-    assert found.holds
+    assert found.holds()
     assert found.rest.predicted == pytest.approx(0.0, abs=1e-9)
+    assert found.rest.held == pytest.approx(0.0, abs=1e-3)  # what is missed is where a head looks
     assert found.rest.measured == pytest.approx(-graph.target.value, rel=1e-3)  # without it nothing is predicted
     assert not found.is_complete
+
+
+@pytest.mark.parametrize(
+    ("held", "measured", "told"),
+    [
+        ((2.0, 1.0, 3.0), (2.0, 1.0, 3.0), "The graph holds: correlation 1.00 over 2 nodes, together +3 where +3 is"),
+        ((2.0, 1.0, 3.0), (1.0, 2.0, -3.0), "The graph holds only with attention patterns and norm scales held: corr"),
+        ((1.0, 2.0, 3.0), (1.0, 2.0, 3.0), "The graph does not hold: correlation −1.00 over 2 nodes, together +3"),
+        ((2.0, 1.0, 9.0), (2.0, 1.0, 9.0), "The graph does not hold: correlation 1.00 over 2 nodes, together +9"),
+    ],
+)
+def test_it_is_said_whether_a_graph_holds_freely_or_only_held(
+    held: tuple[float, ...], measured: tuple[float, ...], told: str
+) -> None:
+    one, other, both = map(Outcome, (2.0, 1.0, 3.0), held, measured)
+    check = Check((0, 1), (one, other), both, Outcome(0.0, 0.0, 0.0), 1.0)
+    assert in_words(check).startswith(told)
 
 
 def test_only_parts_can_be_ablated(tmp_path: Path) -> None:
