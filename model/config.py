@@ -1,9 +1,9 @@
 """The settings that fix a decoder-only transformer's shape, under TransformerLens's names."""
 
-import sys
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from headlight.model.checks import check_choice, check_dropout, check_size, positive
 from headlight.model.errors import ConfigError
 
 Activation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu"]
@@ -15,7 +15,6 @@ Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
 DType = Literal["float32", "stored", "bfloat16"]  # what matrices are kept in
 
 POSITIVE = ("eps", "attn_scale", "rotary_base", "alibi_scale", "embedding_scale", "residual_scale", "logits_scale")
-TOO_LARGE = 2**31  # for any size; no model comes near it, and floating point can still take what is below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,32 +279,3 @@ def _rotary_scaling(told: dict[str, Any]) -> RotaryScaling:
     if unknown := sorted(told.keys() - known):
         raise ConfigError(f"rotary_scaling has no {unknown[0]!r}; it can have {', '.join(sorted(known))}.")
     return RotaryScaling(**({"kind": None} | told))
-
-
-def positive(name: str, number: object) -> float:
-    """A setting that is a number greater than 0 and finite.
-
-    Raises:
-        ConfigError: it is not.
-    """
-    if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number <= sys.float_info.max:
-        raise ConfigError(f"{name} is {number!r}; it has to be a number greater than 0, and finite.")
-    return float(number)
-
-
-def check_size(name: str, size: object) -> None:
-    """Refuse a size that is not a whole number of at least 1."""
-    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < TOO_LARGE:
-        raise ConfigError(f"{name} is {size!r}; it has to be a whole number of at least 1, but below 2^31.")
-
-
-def check_dropout(dropout: object) -> None:
-    """Refuse a dropout that is not a share below 1."""
-    if not isinstance(dropout, int | float) or not 0 <= dropout < 1:
-        raise ConfigError(f"dropout is {dropout!r}; it has to be a number from 0 up to, but not including, 1.")
-
-
-def check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
-    """Refuse a setting that is none of the values allowed."""
-    if given not in allowed:
-        raise ConfigError(f"{name} is {given!r}; it can be one of {', '.join(map(repr, allowed))}.")

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from headlight.model.config import Activation, Normalization, TransformerConfig, check_choice, check_size
+from headlight.model.checks import check_choice, check_size
+from headlight.model.config import Activation, Normalization, TransformerConfig
 from headlight.model.errors import ConfigError
 
 Positions = Literal["sinusoidal", "learned", "relative"]

@@ -16,6 +16,7 @@ from tests.places import ROOT
 # A unit, a file or a folder of `model` or `app`, may import from the lines above its own, never from its own or below.
 LEVELS = [
     "model.errors model.memory",
+    "model.checks",
     "model.config model.hooks model.cache model.files model.source model.kernels.backend",
     "model.text.labels model.text.chat",
     "model.kernels model.analysis model.corpus.checked model.corpus.tree model.direct_reads",

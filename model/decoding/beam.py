@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.config import check_size
+from headlight.model.checks import check_size
 from headlight.model.decoding.steps import Model, PromptMask, PromptTokens, Steps, TargetTokens, start
 from headlight.model.decoding.written import Generation, Limits, Reason, limits
 from headlight.model.errors import ConfigError

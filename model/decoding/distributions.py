@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.model.config import check_size
+from headlight.model.checks import check_size
 from headlight.model.errors import ConfigError
 
 

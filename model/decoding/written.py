@@ -7,7 +7,7 @@ from typing import Literal
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.config import check_size
+from headlight.model.checks import check_size
 from headlight.model.decoding.steps import Steps
 from headlight.model.errors import InputError
 

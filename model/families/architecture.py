@@ -16,7 +16,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import Module
 
-from headlight.model.config import TransformerConfig, check_size
+from headlight.model.checks import check_size
+from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
 from headlight.model.families.multimodal import KINDS, text_part, text_tensors
