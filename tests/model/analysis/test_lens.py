@@ -12,7 +12,7 @@ from torch.distributions import Categorical, kl_divergence
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from headlight.model.analysis import lens
+from headlight.model.analysis import best_words, lens
 from headlight.model.analysis.lens import chosen_probabilities, chosen_ranks, logit_lens
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import HeadlightError
@@ -50,9 +50,9 @@ def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
     Their words are in as many groups as there are words, in one, and in some of three.
     """
-    for name, value in zip(("ROWS", "WORDS", "GROUPS"), request.param, strict=True):
-        monkeypatch.setattr(lens, name, value)
-    monkeypatch.setattr(lens, "CANDIDATES", 1)  # so that they are cut again and again
+    for place, name, value in zip((lens, lens, best_words), ("ROWS", "WORDS", "GROUPS"), request.param, strict=True):
+        monkeypatch.setattr(place, name, value)
+    monkeypatch.setattr(best_words, "CANDIDATES", 1)  # so that they are cut again and again
 
 
 @pytest.mark.usefixtures("tiles")
