@@ -13,16 +13,17 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headlight.model.analysis import Measure, attention
-from headlight.model.analysis.mean_scores import MeanScores, side_by_side, stack
+from headlight.model.analysis import Measure
+from headlight.model.analysis.mean_scores import stack
 from headlight.model.cache import ActivationCache
 from headlight.model.config import TransformerConfig
 from headlight.model.edits import AblateHeads, Edit
 from headlight.model.edits.edited import Means, Opened
 from headlight.model.edits.editing import NO_EDITS, EditTap, tap
 from headlight.model.errors import InputError
-from headlight.model.hooks import NO_TAP, Chain, Look, Tap
+from headlight.model.hooks import NO_TAP, Chain, Tap
 from headlight.model.host import HERE, Host, Value
+from headlight.model.kept import STREAMS, Reduce, hidden_bins
 from headlight.model.layers import ScoreRule, place
 from headlight.model.overflow import check_finite
 from headlight.model.source import Source
@@ -31,10 +32,7 @@ from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
 
 CPU = torch.device("cpu")
-THUMBNAIL = 64  # pixels on a side at most
-KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "_embed", "_post.hook_scale", "_norm.hook_scale")
 EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
-STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")  # kept where an edit changes them
 EDITED = "edits of the stream"
 NORMALISED = "norms of the stream"
 
@@ -43,9 +41,9 @@ NORMALISED = "norms of the stream"
 class Run:
     """One forward pass over one prompt; immutable, and shared by the sessions that ask for it.
 
-    `cache` holds queries, keys and the activations named in `KEPT`. `thumbnails` are the patterns' maxima over bins,
-    `hidden` is true where every cell of a bin is masked, in every layer or, with windows, in each [layer, 1].
-    `scores` are per layer and head. `next_logits` are those at `asked`.
+    `cache` holds queries, keys and the activations named in `KEPT` of `headlight.model.kept`. `thumbnails` are the
+    patterns' maxima over bins, `hidden` is true where every cell of a bin is masked, in every layer or, with windows,
+    in each [layer, 1]. `scores` are per layer and head. `next_logits` are those at `asked`.
 
     All of these are as the `edits` have left them; `tap` does them once more. `cache` then also holds the residual
     stream where an edit changed it. The last of the `tokens` are those `written` behind the prompt, if any. What is
@@ -232,7 +230,7 @@ def make_run(
     running = on or model
     inputs = tokens[None].to(running.embed.W_E.device)
     editing = tap(running, inputs, edits, bos, n_prompt, means, dictionaries)
-    reduce = _Reduce(tokens, model, editing)
+    reduce = Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
     next_logits = running.to_logits(final[:, [asked_of(model, tokens)]])[0, 0].cpu()
     check_finite(reduce.kept, final, next_logits)
@@ -244,7 +242,7 @@ def make_run(
         labels=tuple(tokenizer_of(model).labels(tokens)),
         cache=ActivationCache(reduce.kept, model.cfg.n_layers),
         thumbnails=torch.stack(reduce.thumbnails),
-        hidden=_hidden(model.cfg, len(tokens)),
+        hidden=hidden_bins(model.cfg, len(tokens)),
         scores=stack(reduce.scores),
         next_logits=next_logits,
         edits=edits,
@@ -254,75 +252,11 @@ def make_run(
     )
 
 
-def _hidden(cfg: TransformerConfig, n_pos: int) -> Bool[Tensor, "*layer rows columns"]:
-    positions = place(cfg.attention_dir, None, n_pos, CPU)
-    if cfg.window_size is None:
-        return ~attention.max_pool(positions.mask[0, 0], THUMBNAIL)
-    masks = [positions.mask_within(cfg.window(layer))[0] for layer in range(cfg.n_layers)]
-    return ~attention.max_pool(torch.stack(masks), THUMBNAIL)
-
-
 def asked_of(model: Transformer, tokens: Int[Tensor, " pos"]) -> int:
     """The position at which a model predicts: the first masked token's, or the last where none is."""
     mask = tokenizer_of(model).mask_token_id if model.cfg.mlm_act_fn else None
     masked = [] if mask is None else (tokens == mask).nonzero().flatten().tolist()
     return masked[0] if masked else len(tokens) - 1
-
-
-class _Reduce(Tap):
-    """Keeps the activations in `KEPT`, queries and keys, and edited streams; of each pattern a thumbnail and scores.
-
-    What is kept is copied, all layers of a kind side by side: left where the pass put them, the kept ones would pin the
-    memory of those that passed between them (100 MB at 1024 tokens of GPT-2).
-    """
-
-    def __init__(self, tokens: Int[Tensor, " pos"], model: Transformer, editing: EditTap) -> None:
-        self._n_layers, self._editing, self._mean_scores = model.cfg.n_layers, editing, MeanScores(tokens)
-        layers = range(model.cfg.n_layers)
-        self._compared = {f"blocks.{at}.attn.{name}" for at in layers for name in model.block(at).attn.compared}
-        self._shelves: dict[str, Iterator[Tensor]] = {}
-        self.kept: dict[str, Tensor] = {}
-        self.thumbnails: list[Tensor] = []
-        self.scores: list[dict[str, Measure]] = []
-        self._n_heads, self._thumbnails, self._scores = model.cfg.n_heads, list[Tensor](), list[dict[str, Measure]]()
-
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        part = name.rpartition(".")[2]
-        if self._keeps(name):
-            kind = name.split(".", 2)[-1]  # in whichever layer
-            if kind not in self._shelves:
-                n_layers = self._n_layers if name.startswith("blocks.") else 1
-                self._shelves[kind] = iter(torch.empty(n_layers, *activation.shape[1:]))
-            self.kept[name] = next(self._shelves[kind]).copy_(activation[0])
-        elif self._is_edited_stream(name):
-            self.kept[name] = activation[0].cpu().clone()
-        elif part == "hook_pattern" and activation.ndim == 2:
-            self._watch(activation)
-        elif part == "hook_pattern":
-            self.thumbnails.append(attention.max_pool(activation[0].cpu(), THUMBNAIL))
-            self.scores.append(self._mean_scores(activation[0].cpu()))
-        return activation
-
-    def look(self, name: str) -> Look:
-        part = name.rpartition(".")[2]
-        if part == "hook_pattern":
-            return Look.BY_HEAD
-        return Look.WHOLE if self._keeps(name) or self._is_edited_stream(name) else Look.NEVER
-
-    def _keeps(self, name: str) -> bool:
-        return name.endswith(KEPT) or name in self._compared
-
-    def _is_edited_stream(self, name: str) -> bool:
-        return name.endswith(STREAMS) and self._editing.look(name) is not Look.NEVER
-
-    def _watch(self, pattern: Float[Tensor, "query key"]) -> None:
-        """Reduce one head of a long prompt: a layer's patterns at once would take 50 MB at 1024 tokens of GPT-2."""
-        self._thumbnails.append(attention.max_pool(pattern, THUMBNAIL))
-        self._scores.append(self._mean_scores(pattern[None]))
-        if len(self._scores) == self._n_heads:
-            self.thumbnails.append(torch.stack(self._thumbnails))
-            self.scores.append(side_by_side(self._scores))
-            self._thumbnails, self._scores = [], []
 
 
 def means_of(made: Run) -> Means:

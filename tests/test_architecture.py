@@ -30,7 +30,7 @@ LEVELS = [
     "model.edits.means",
     "model.edits.edited",
     "model.edits.editing",
-    "model.host",
+    "model.host model.kept",
     "model.lenses.lens",
     "model.run",
     "model.linear",

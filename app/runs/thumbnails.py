@@ -12,7 +12,8 @@ from headlight.model.analysis.difference import Side
 from headlight.model.axis import Axis
 from headlight.model.comparison import Comparison
 from headlight.model.fields import SIGNED, How, on_axis
-from headlight.model.run import THUMBNAIL, Run
+from headlight.model.kept import THUMBNAIL
+from headlight.model.run import Run
 
 NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one
 

@@ -4,7 +4,8 @@ import torch
 
 from headlight.model import Transformer, load
 from headlight.model.config import TransformerConfig
-from headlight.model.run import THUMBNAIL, Run, make_run
+from headlight.model.kept import THUMBNAIL
+from headlight.model.run import Run, make_run
 
 N_POS = 256
 CFG = TransformerConfig(

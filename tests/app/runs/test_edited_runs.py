@@ -26,7 +26,8 @@ from headlight.model.edits.editing import run_with_edits
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.fields import attention_of
 from headlight.model.head import attend
-from headlight.model.run import EDITED, STREAMS, Run
+from headlight.model.kept import STREAMS
+from headlight.model.run import EDITED, Run
 
 PROMPT, OTHER = "one two three one two three", "one three two three two one"
 EDITS: dict[str, tuple[Edit, ...]] = {

@@ -12,7 +12,8 @@ from headlight.model.analysis.mean_scores import MeanScores
 from headlight.model.errors import HeadlightError, InputError
 from headlight.model.explain.lens import followed_probabilities, followed_ranks
 from headlight.model.head import attend, write_norms
-from headlight.model.run import THUMBNAIL, Run, make_run
+from headlight.model.kept import THUMBNAIL
+from headlight.model.run import Run, make_run
 
 PROMPT = "one two three one two three"
 
