@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headlight.app.figures import plots, several
+from headlight.app.figures import bar_list, plots, several
+from headlight.app.figures.bar_list import Row
 from headlight.app.figures.layout import Axis, Plot, figure
-from headlight.app.figures.plots import Bars, Row
+from headlight.app.figures.plots import Bars
 from headlight.app.figures.text import number
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
     "Row",
     "attention",
     "attribution",
+    "bar_list",
     "components",
     "cosine",
     "figure",
@@ -195,7 +197,7 @@ def next_tokens(
 def likeliest(tokens: Sequence[str], probabilities: np.ndarray, title: str, reach: float = 0.0) -> Plot:
     """A plot of the likeliest tokens, whose scale goes as far as `reach`, so that several plots share one."""
     listed = [Row(token, [(0.0, p)], f"{p:.2%}") for token, p in zip(tokens, probabilities.tolist(), strict=True)]
-    return plots.rows(listed, title=title, unit="probability", reach=reach)
+    return bar_list.rows(listed, title=title, unit="probability", reach=reach)
 
 
 def attribution(
@@ -219,7 +221,7 @@ def waterfall(steps: Sequence[tuple[str, float, float]], total: str, unit: str =
         for name, start, end in steps
     ]
     end = steps[-1][2]
-    return plots.rows(
+    return bar_list.rows(
         [*listed, Row(total, [(0.0, end)], _signed(end), "sum")],
         title="Direct logit attribution",
         unit=unit,

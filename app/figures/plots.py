@@ -1,4 +1,4 @@
-"""The kinds of plots: lines along layers, bars, effects that add up, maps of cells, heads as points, and counts.
+"""The kinds of plots: lines along layers, bars, maps of cells, heads as points, and counts; `bar_list` has one more.
 
 Values are lists or arrays; a name beside them that is A or B, or neither (B − A), says how they look.
 """
@@ -18,8 +18,6 @@ Look = tuple[Colour, str]  # and how a line is broken
 COLOURS: Mapping[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "light grey": FAINT, "purple": PURPLE}
 SIDES: Mapping[str, Look] = {"A": ("blue", "solid"), "B": ("orange", "dash"), "B − A": ("purple", "dot")}
 DASHES = ("solid", "dash", "dot")
-BAR = 22  # pixels of a bar in a list of them
-ROOM = 0.26  # of the scale, for what stands beside the bars' ends, also where the plot is one of two columns
 
 
 def _side(name: str) -> Look:
@@ -118,75 +116,6 @@ def bars(series: Sequence[Bars], places: Sequence[str], *, title: str, unit: str
         if np.isfinite(each.values).any()
     ]
     return Plot(title, Axis(along, places), Axis(unit), traces)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A bar in a list: from where to where each of its series goes, and what stands beside it."""
-
-    label: str
-    spans: Sequence[tuple[float, float]]
-    text: str = ""
-    kind: Literal["", "sum", "rest"] = ""
-
-
-def rows(
-    listed: Sequence[Row],
-    *,
-    title: str,
-    unit: str,
-    what: str = "",
-    series: Sequence[str] = ("",),
-    reach: float = 0.0,
-) -> Plot:
-    """A list of bars from the top down, blue to the right and orange to the left; of two series the first is hollow.
-
-    The scale goes from zero to the bars' ends, and as far as `reach`, which makes that of several plots one. Beside the
-    bars of the last series stand the rows' texts.
-    """
-    y = Axis("", [row.label for row in listed], down=True)
-    last = len(series) - 1
-    traces = [_bars_of(listed, slot, name, slot < last, unit, beside=slot == last) for slot, name in enumerate(series)]
-    # Points that are not seen make room for the texts behind the bars' ends.
-    ends = [0.0, reach, *(end for row in listed for span in row.spans for end in span)]
-    low, high = min(ends), max(ends)
-    texts = [row.spans[-1] for row in listed if row.text] + [(0.0, reach)] * bool(reach)  # as beside the other plots'
-    left = (end - ROOM * (high - low) for start, end in texts if end < start)
-    right = (end + ROOM * (high - low) for start, end in texts if end >= start)
-    far = [min([low, *left]), max([high, *right])]
-    unseen = {"mode": "markers", "marker": {"opacity": 0}, "hoverinfo": "skip", "showlegend": False, "name": ""}
-    traces.append({"type": "scatter", "x": far, "y": [0, 0], **unseen})
-    kind: Literal["linear", "percent"] = "percent" if unit == "probability" else "linear"
-    x = Axis(f"{what} ({unit})" if what else unit, kind=kind, from_zero=True)
-    return Plot(title, x, y, traces, height=max(120, BAR * len(series) * len(listed)))
-
-
-def _bars_of(listed: Sequence[Row], slot: int, name: str, hollow: bool, unit: str, beside: bool) -> dict[str, Any]:
-    spans = [row.spans[slot] for row in listed]
-    sizes = [end - start for start, end in spans]
-    named = zip(listed, sizes, strict=True)
-    colours = [GREY if row.kind else BLUE if size >= 0 else ORANGE for row, size in named]
-    called = f"{name}: " if name else ""
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(listed))),
-        "x": sizes,
-        "base": [start for start, _ in spans],
-        "name": escape(name),
-        "showlegend": bool(name),
-        "marker": {
-            "color": ["rgba(0,0,0,0)" if hollow else colour for colour in colours],
-            "line": {"color": colours, "width": 1.5},
-        },
-        "text": [escape(row.text) for row in listed] if beside else None,
-        "textposition": "outside",
-        "cliponaxis": False,
-        "hovertext": [
-            hover([row.label, f"{called}{quantity(size, unit)}", row.text])
-            for row, size in zip(listed, sizes, strict=True)
-        ],
-    }
 
 
 def cells(

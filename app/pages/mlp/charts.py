@@ -1,6 +1,6 @@
 """The plot of the page *MLP*: the first neurons' bars, and what the others and the biases add to the MLPs' write."""
 
-from headlight.app.figures import Plot, Row, plots
+from headlight.app.figures import Plot, Row, bar_list
 from headlight.app.pages.mlp.found import Found, find
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import number
@@ -31,7 +31,7 @@ def neurons(found: Found) -> Plot:
     at = found.shown.labels[found.asked.place]
     side = "" if found.shown.b is None else f", {found.called}"
     is_effect = name != MEASURES["activation"]
-    return plots.rows(
+    return bar_list.rows(
         [*listed, *(_rest(found, name, values, len(measured) > 0) if is_effect else [])],
         title=f"Neurons of {where} at {at} by {name}{side}",
         unit="logits" if is_effect else "activation",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from headlight.app.figures import Plot, Row, plots
+from headlight.app.figures import Plot, Row, bar_list
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import panels
 from headlight.app.pages.why.chosen import sides_of
@@ -29,7 +29,7 @@ def rows(shown: Comparison, sides: Mapping[str, Explained], side: str, measured:
     """What the cell writes, what happens without it if that is measured, and who made the prediction: A, B or B − A."""
     named = f", {side}" if shown.b is not None else ""
     effects = compared(sides, effect_by_name)[side]
-    fall = plots.rows(
+    fall = bar_list.rows(
         panels.fall_rows(effects, f"target − distractor{named}"),
         title=f"Direct logit attribution{named}",
         unit="logits",
@@ -46,7 +46,9 @@ def _promoted(sides: Mapping[str, Explained], side: str, named: str) -> list[Plo
     for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True):
         listed = panels.promoted_rows(at.run, ids.values.tolist()[:MOST], by.values.tolist()[:MOST])
         said = title.removesuffix(" (logits)")
-        found.append(plots.rows(listed, title=f"The cell's write {said}{named}", unit="logits", what="direct effect"))
+        found.append(
+            bar_list.rows(listed, title=f"The cell's write {said}{named}", unit="logits", what="direct effect")
+        )
     return found
 
 
@@ -59,7 +61,7 @@ def _outcomes(changes: Sequence[Change], named: str) -> Plot:
         )
         for row, each in zip(panels.outcome_rows(changes), changes, strict=True)
     ]
-    return plots.rows(
+    return bar_list.rows(
         listed,
         title=f"Interventions on the cell{named}",
         unit="logits",

@@ -14,8 +14,8 @@ import torch
 
 from headlight.app import figures
 from headlight.app.figures import colours, text
+from headlight.app.figures.bar_list import ROOM
 from headlight.app.figures.layout import TEMPLATES
-from headlight.app.figures.plots import ROOM
 from headlight.model.analysis import Measure
 from headlight.model.analysis.residual import decompose, layer_cosine, stream_norms
 from tests.places import ROOT, STREAMLIT_CONFIG
