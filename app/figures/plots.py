@@ -51,38 +51,42 @@ def lines(
 
     `alone` is what the line of the side without a name is called. `looks` are those of lines that are no sides.
     """
-    traces: list[dict[str, Any]] = []
-    if faint is not None and faint.size:
-        ends = np.concatenate([faint, np.full((len(faint), 1), np.nan)], axis=1)  # a gap after each
-        x = [*range(len(layers)), None] * len(faint)
-        look = {"color": FAINT, "width": 1}
-        told = {"name": escape(faint_name), "hoverinfo": "skip", "opacity": 0.5, "showlegend": bool(faint_name)}
-        traces.append({"type": "scatter", "mode": "lines", "x": x, "y": plain(ends.ravel()), "line": look, **told})
+    traces = [] if faint is None or not faint.size else [_faint_lines(faint, faint_name)]
     for side, values in series.items():
         if not np.isfinite(values).any():
             continue
-        (colour, dash), name = (looks or {}).get(side) or _side(side), side or alone
-        more = (words or {}).get(side, ())
+        name, more = side or alone, (words or {}).get(side, ())
         texts = [
             hover([f"{along} {layer}", f"{name}: {quantity(value, unit)}", *more[place : place + 1]])
             for place, (layer, value) in enumerate(zip(layers, values.tolist(), strict=False))
         ]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "x": list(range(len(values))),
-                "y": plain(values),
-                "name": escape(name),
-                "showlegend": bool(name),
-                "line": {"color": COLOURS[colour], "width": 2.5, "dash": dash},
-                "cliponaxis": False,
-                "hovertext": texts,
-            }
-        )
+        traces.append(_line(name, values, (looks or {}).get(side) or _side(side), texts))
     kind: Literal["linear", "log", "percent"] = "log" if log else "percent" if unit == "probability" else "linear"
     y = Axis(f"{what} ({unit})" if what else unit, kind=kind, from_zero=not log)
     return Plot(title, Axis(along, layers), y, traces)
+
+
+def _faint_lines(values: np.ndarray, name: str) -> dict[str, Any]:
+    ends = np.concatenate([values, np.full((len(values), 1), np.nan)], axis=1)  # a gap after each
+    x = [*range(values.shape[1]), None] * len(values)
+    look = {"color": FAINT, "width": 1}
+    told = {"name": escape(name), "hoverinfo": "skip", "opacity": 0.5, "showlegend": bool(name)}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": plain(ends.ravel()), "line": look, **told}
+
+
+def _line(name: str, values: np.ndarray, look: Look, texts: Sequence[str]) -> dict[str, Any]:
+    colour, dash = look
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": list(range(len(values))),
+        "y": plain(values),
+        "name": escape(name),
+        "showlegend": bool(name),
+        "line": {"color": COLOURS[colour], "width": 2.5, "dash": dash},
+        "cliponaxis": False,
+        "hovertext": texts,
+    }
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,24 @@ def cells(
     largest = float(np.abs(finite).max(initial=0.0)) or 1.0
     low, high = ends or ((-largest, largest) if scale == "diverging" else (0.0, largest))
     shown = np.log10(np.clip(values, low, None)) if scale == "log" else values
-    texts = [
+    texts = _texts_of_cells(values, rows, columns, unit, words)
+    trace = {"type": "heatmap", "z": plain(shown), "hovertext": texts, "xgap": 1, "ygap": 1, "name": ""}
+    if words and written:
+        trace |= {"text": [[escape(word) for word in row] for row in words], "texttemplate": "%{text}"}
+    name = f"{what} ({unit})" if what else unit
+    colours = Colours(name, (low, high), scale == "diverging")
+    if scale == "log":
+        marks = np.geomspace(low, high, 5)
+        at = np.log10(marks).tolist()
+        colours = Colours(name, (at[0], at[-1]), False, at, [f"{mark:.3g}" for mark in marks])
+    own = min(420, max(120, 24 * values.shape[0]))
+    return Plot(title, columns, rows, [trace], colours, height or own)
+
+
+def _texts_of_cells(
+    values: np.ndarray, rows: Axis, columns: Axis, unit: str, words: Sequence[Sequence[str]] | None
+) -> list[list[str]]:
+    return [
         [
             hover(
                 [
@@ -154,17 +175,6 @@ def cells(
         ]
         for at in range(values.shape[0])
     ]
-    trace = {"type": "heatmap", "z": plain(shown), "hovertext": texts, "xgap": 1, "ygap": 1, "name": ""}
-    if words and written:
-        trace |= {"text": [[escape(word) for word in row] for row in words], "texttemplate": "%{text}"}
-    name = f"{what} ({unit})" if what else unit
-    colours = Colours(name, (low, high), scale == "diverging")
-    if scale == "log":
-        marks = np.geomspace(low, high, 5)
-        at = np.log10(marks).tolist()
-        colours = Colours(name, (at[0], at[-1]), False, at, [f"{mark:.3g}" for mark in marks])
-    own = min(420, max(120, 24 * values.shape[0]))
-    return Plot(title, columns, rows, [trace], colours, height or own)
 
 
 def points(
