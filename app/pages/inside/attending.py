@@ -1,10 +1,10 @@
 """From dot products to weights, as equations: all that the model does with scores."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import cast
 
-import numpy as np
 from jaxtyping import Float
+from torch import Tensor
 
 from headlight.app.components import HeadStep, StepMatrix
 from headlight.app.pages.inside.chosen import Inside
@@ -14,16 +14,27 @@ from headlight.app.parts.labels import number
 
 def attending(write: Writer) -> Iterator[HeadStep]:
     """The steps between query, keys and weights."""
-    at, steps, window = write.at, write.at.steps, list(write.at.window)
-
-    def over_keys(name: str, values: Float[np.ndarray, " key"]) -> StepMatrix:
-        return row(name, "key", values[window], cells=True)
-
+    at, steps = write.at, write.at.steps
     dots, scores, masked = (
-        over_keys(name, each.values.numpy())
+        _over_keys(at, name, each.values)
         for name, each in (("q · k", steps.dots), ("score", steps.scores), ("masked", steps.masked))
     )
-    yield write.step(
+    yield _dot_products(write, dots)
+    yield _scale(write, dots, scores)
+    for score_step in _beyond_dots(write, scores):
+        yield score_step
+        scores = cast(StepMatrix, score_step.equations[0][-1])
+    yield write.step("Mask", "mask", *_mask(at), write.line(scores, "→", masked))
+    yield _softmax(write, masked)
+
+
+def _over_keys(at: Inside, name: str, values: Float[Tensor, " key"]) -> StepMatrix:
+    return row(name, "key", values.numpy()[list(at.window)], cells=True)
+
+
+def _dot_products(write: Writer, dots: StepMatrix) -> HeadStep:
+    steps, window = write.at.steps, list(write.at.window)
+    return write.step(
         "Dot products",
         "dot_product",
         ("q Kᵀ: q · k for each key", "Kᵀ q: q · k for each key"),
@@ -35,23 +46,45 @@ def attending(write: Writer) -> Iterator[HeadStep]:
             dots,
         ),
     )
-    d_head, divisor = len(steps.q.values), at.weights.attn_scale
+
+
+def _scale(write: Writer, dots: StepMatrix, scores: StepMatrix) -> HeadStep:
+    d_head, divisor = len(write.at.steps.q.values), write.at.weights.attn_scale
     why = f"√d_head = √{d_head}" if abs(divisor - d_head**0.5) < 1e-6 else "this model's own attn_scale"
-    yield write.step(
+    return write.step(
         "Scale",
         "attn_scale",
         (f"score = q · k / {number(divisor)}",) * 2,
         f"Divided by {number(divisor)}, {why}, so that wide heads do not saturate the softmax.",
         write.line(dots, "/", scalar("scale", divisor), "=", scores),
     )
-    for score_step in _beyond_dots(write, scores, over_keys):
-        yield score_step
-        scores = cast(StepMatrix, score_step.equations[0][-1])
-    yield write.step("Mask", "mask", *_mask(at), write.line(scores, "→", masked))
+
+
+def _beyond_dots(write: Writer, scores: StepMatrix) -> Iterator[HeadStep]:
+    """What the model does with scaled dot products before it masks them."""
+    at, steps, cap = write.at, write.at.steps, write.at.run.cfg.attn_scores_soft_cap
+    if steps.biased is not None:
+        added = _over_keys(at, "bias", steps.biased.values - steps.scores.values)
+        biased = _over_keys(at, "score", steps.biased.values)
+        note = "What is added to each score for how far away its key stands."
+        yield write.step(
+            "Position's bias", "position_bias", ("score + bias",) * 2, note, write.line(scores, "+", added, "=", biased)
+        )
+        scores = biased
+    if steps.capped is not None:
+        capped = _over_keys(at, "score", steps.capped.values)
+        formula = f"{number(cap or 0)} tanh(score / {number(cap or 0)})"
+        yield write.step(
+            "Soft cap", "soft_cap", (formula,) * 2, "No score gets beyond the cap.", write.line(scores, "→", capped)
+        )
+
+
+def _softmax(write: Writer, masked: StepMatrix) -> HeadStep:
+    at, steps = write.at, write.at.steps
     largest, total = float(steps.largest.values), float(steps.total.values)
-    exponentials = over_keys("exp(score − max)", steps.exponentials.values.numpy())
-    weights = over_keys("a", steps.weights.values.numpy())
-    yield write.step(
+    exponentials = _over_keys(at, "exp(score − max)", steps.exponentials.values)
+    weights = _over_keys(at, "a", steps.weights.values)
+    return write.step(
         "Softmax",
         "softmax",
         ("a = exp(score − max) / Σ exp(score − max)",) * 2,
@@ -60,27 +93,6 @@ def attending(write: Writer) -> Iterator[HeadStep]:
         write.line("exp (", masked, "−", scalar("max", largest), ") =", exponentials),
         write.line("divided by", scalar("Σ", total), "=", weights),
     )
-
-
-def _beyond_dots(
-    write: Writer, scores: StepMatrix, over_keys: Callable[[str, Float[np.ndarray, " key"]], StepMatrix]
-) -> Iterator[HeadStep]:
-    """What the model does with scaled dot products before it masks them."""
-    steps, cap = write.at.steps, write.at.run.cfg.attn_scores_soft_cap
-    if steps.biased is not None:
-        added = over_keys("bias", (steps.biased.values - steps.scores.values).numpy())
-        biased = over_keys("score", steps.biased.values.numpy())
-        note = "What is added to each score for how far away its key stands."
-        yield write.step(
-            "Position's bias", "position_bias", ("score + bias",) * 2, note, write.line(scores, "+", added, "=", biased)
-        )
-        scores = biased
-    if steps.capped is not None:
-        capped = over_keys("score", steps.capped.values.numpy())
-        formula = f"{number(cap or 0)} tanh(score / {number(cap or 0)})"
-        yield write.step(
-            "Soft cap", "soft_cap", (formula,) * 2, "No score gets beyond the cap.", write.line(scores, "→", capped)
-        )
 
 
 def _mask(at: Inside) -> tuple[tuple[str, str], str]:
