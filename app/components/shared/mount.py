@@ -129,9 +129,7 @@ def mount(
     if (mounted := _recording.get()) is not None:
         mounted.append(Mounted(component, pack({**header, "value": value}, arrays)))
         return value
-    begun_key = f"{key}.begun"
-    if begun_key not in st.session_state or st.session_state[begun_key][0] != epoch:
-        st.session_state[begun_key] = (epoch, value)
+    begun = _begun(key, epoch, value)
     held_key = f"{key}.held"
     held = set[str]() if in_form else fetched.union(st.session_state.get(held_key, ()))
     new = {name: array for name, array in arrays.items() if digests[name] not in held}
@@ -143,16 +141,19 @@ def mount(
         fetched.clear()
         st.session_state.pop(held_key, None)
 
-    data = pack({**header, "script": script, "value": st.session_state[begun_key][1]}, new)
-    state = component.render(
-        key=key,
-        data=data,
-        on_value_change=changed,
-        on_lost_change=lose,
-    ).value
+    data = pack({**header, "script": script, "value": begun}, new)
+    state = component.render(key=key, data=data, on_value_change=changed, on_lost_change=lose).value
     st.session_state[held_key] = {script, *digests.values()}  # not before: a run that is stopped has sent nothing
     fetched.difference_update(digests.values())
     return state["value"] if state is not None and state["epoch"] == epoch else value
+
+
+def _begun(key: str, epoch: int, value: Any) -> Any:
+    """The value as it was when its epoch began, which is now if the epoch is new."""
+    begun_key = f"{key}.begun"
+    if begun_key not in st.session_state or st.session_state[begun_key][0] != epoch:
+        st.session_state[begun_key] = (epoch, value)
+    return st.session_state[begun_key][1]
 
 
 def held(key: str, epoch: int, value: Any) -> Any:
