@@ -62,7 +62,7 @@ def _run(run: Run, model: str) -> str:
     rows = "".join(f"        {edit!r},\n" for edit in run.edits)
     edits = {"edits": f"(\n{rows}    )"} if rows else {}
     if run.tap.dictionaries:
-        opened = ", ".join(f"{name!r}: {opening(name)}" for name in run.tap.dictionaries)
+        opened = ", ".join(f"{name!r}: {opening(name, model)}" for name in run.tap.dictionaries)
         edits["dictionaries"] = f"{{{opened}}}"
     return call("run_prompt", model, repr(run.prompt), prepend_bos=repr(run.bos), **edits)
 
@@ -81,6 +81,6 @@ def loading(run: Run) -> str:
     return f"load({models.opened_by(run.source)!r}{revision})"
 
 
-def opening(dictionary: str) -> str:
-    """An expression that opens a dictionary by its name on the page."""
-    return f"open_dictionary({dictionaries.told_by(dictionary)!r})"
+def opening(dictionary: str, *model: str) -> str:
+    """An expression that opens a dictionary by its name on the page, with a model as it fits that."""
+    return call("open_dictionary", repr(dictionaries.told_by(dictionary)), *model)

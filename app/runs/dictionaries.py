@@ -8,12 +8,15 @@ from pathlib import Path
 from headlight.app.runs import models
 from headlight.app.runs.limits import GIB, ByteCache
 from headlight.app.server.settings import settings
-from headlight.model.config import TransformerConfig
 from headlight.model.dictionaries import Dictionaries, Dictionary, check_fits
+from headlight.model.dictionaries.fits import BEHIND_NORM
+from headlight.model.dictionaries.norms import fitted
 from headlight.model.dictionaries.opening import is_dictionary, open_dictionary, shipped_dictionaries
 from headlight.model.edits import Edit, EditFeature
 from headlight.model.errors import CheckpointError, HeadlightError, nearest
 from headlight.model.explain.features import layer_after
+from headlight.model.run import Run
+from headlight.model.transformer import Transformer
 
 MOST_BYTES = 4 * GIB  # of mapped weights
 
@@ -64,16 +67,29 @@ def told_by(name: str) -> str:
     return opened_by(name) if models.any_model_allowed() else name
 
 
-def fitting(name: str, cfg: TransformerConfig) -> Dictionaries:
-    """The dictionaries of a name, all of which fit a model.
+def fitting(name: str, model: Transformer) -> Dictionaries:
+    """The dictionaries of a name as they fit a model, which all of them do.
 
     Raises:
         HeadlightError: they are not to be had, or one does not fit; it says what does not.
     """
-    found = dictionaries(name)
-    for each in found.values():
-        check_fits(each, cfg)
-    return found
+    return fitted(dictionaries(name), model)
+
+
+def fitting_all(name: str, runs: Sequence[Run]) -> Dictionaries:
+    """The dictionaries of a name as they fit the model of all runs.
+
+    Raises:
+        HeadlightError: as `fitting`, or they read behind a norm whose gain is another in another run's model.
+    """
+    found = [fitting(name, run.model) for run in runs]
+    behind = any(each.hook_in.endswith(BEHIND_NORM) for each in dictionaries(name).values())
+    if behind and not all(run.same_model(runs[0]) for run in runs):
+        raise CheckpointError(
+            f"{name} reads what an MLP reads, behind the gain of a norm that A's model and B's each have of their own. "
+            "Choose a B of the same model."
+        )
+    return found[0]
 
 
 def named(chosen: str, model: str) -> str:
@@ -81,14 +97,14 @@ def named(chosen: str, model: str) -> str:
     return chosen or next((name for name in shipped_dictionaries() if name.startswith(f"{model}/")), "")
 
 
-def of_edits(edits: Sequence[Edit], cfg: TransformerConfig) -> dict[str, Dictionaries]:
+def of_edits(edits: Sequence[Edit], model: Transformer) -> dict[str, Dictionaries]:
     """The dictionaries whose features are edited, by name.
 
     Raises:
         HeadlightError: one is not to be had, or does not fit the model.
     """
     names = dict.fromkeys(edit.dictionary for edit in edits if isinstance(edit, EditFeature))
-    return {name: fitting(name, cfg) for name in names}
+    return {name: fitting(name, model) for name in names}
 
 
 def _stamp(path: Path) -> Stamp:
@@ -106,19 +122,19 @@ def _bytes(dictionary: Dictionary) -> int:
     return dictionary.W_enc.nbytes + sum(output.W_dec.nbytes for output in dictionary.outputs)
 
 
-def of_stream(chosen: str, model: str, layer: int, cfgs: Sequence[TransformerConfig]) -> tuple[str, Dictionary] | None:
-    """A dictionary of the stream that a layer's heads read: of the chosen ones, or of those that come with the model.
+def of_stream(chosen: str, layer: int, runs: Sequence[Run]) -> tuple[str, Dictionary] | None:
+    """A dictionary of the stream that a layer's heads read: of the chosen ones, or of those of the first run's model.
 
     One that cannot be opened, or that does not fit, says why on the page *Features*.
     """
-    with_model = (name for name in shipped_dictionaries() if name.startswith(f"{model}/"))
+    with_model = (name for name in shipped_dictionaries() if name.startswith(f"{runs[0].source.name}/"))
     for name in dict.fromkeys([*([chosen] if chosen else []), *with_model]):
         try:
             opened = dictionaries(name)
             found = next((each for each in opened.values() if layer_after(each) == layer), None)
             if found is not None:
-                for cfg in cfgs:
-                    check_fits(found, cfg)
+                for run in runs:
+                    check_fits(found, run.cfg)
                 return name, found
         except HeadlightError:
             continue

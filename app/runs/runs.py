@@ -99,7 +99,7 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
         *(n for number, edit in enumerate(edits, 1) for n in _checked(number, edit, model_name, bos)),
     ]
     _check_seconds(model, counts)
-    means, opened = means_of(edits, model_name, bos), dictionaries.of_edits(edits, model.cfg)
+    means, opened = means_of(edits, model_name, bos), dictionaries.of_edits(edits, model)
     with _gate().enter(), torch.inference_mode():
         on, watch = models.on_device(model), Layers(model.cfg.n_layers)
         return make_run(

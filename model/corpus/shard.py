@@ -62,7 +62,7 @@ class Worker:
     @cached_property
     def units(self) -> tuple[Watched, ...]:
         """Which neurons and features are watched."""
-        return watched(self.model.cfg, self._settings)
+        return watched(self.model, self._settings)
 
     def __call__(self, job: Job) -> bytes:
         """What a shard gives, as a file."""

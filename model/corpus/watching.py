@@ -12,11 +12,11 @@ from headlight.model.config import TransformerConfig
 from headlight.model.corpus.sequences import Batch, CutSequence
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.units import BEFORE, BINS, BUCKETS, OTHERS, STEPS, WIDTH, Begun, Units
-from headlight.model.dictionaries import check_fits
 from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.dictionaries.opening import open_dictionary
 from headlight.model.errors import ScanError
 from headlight.model.hooks import Look, Tap
+from headlight.model.transformer import Transformer
 
 NEURONS, FEATURES = "neurons", "features"
 Key = str  # "neurons.3": of what, and of which layer
@@ -33,13 +33,13 @@ class Watched:
     read: Callable[[Float[Tensor, "pos ..."]], Float[Tensor, "pos unit"]]
 
 
-def watched(cfg: TransformerConfig, settings: ScanSettings) -> tuple[Watched, ...]:
+def watched(model: Transformer, settings: ScanSettings) -> tuple[Watched, ...]:
     """All units that the settings ask for.
 
     Raises:
         HeadlightError: the model has none, or the dictionary does not fit it.
     """
-    return (*_neurons(cfg, settings), *_features(cfg, settings))
+    return (*_neurons(model.cfg, settings), *_features(model, settings))
 
 
 def _neurons(cfg: TransformerConfig, settings: ScanSettings) -> Iterator[Watched]:
@@ -54,12 +54,11 @@ def _neurons(cfg: TransformerConfig, settings: ScanSettings) -> Iterator[Watched
         yield Watched(f"{NEURONS}.{layer}", f"blocks.{layer}.mlp.hook_post", count, lambda given: given[:, :count])
 
 
-def _features(cfg: TransformerConfig, settings: ScanSettings) -> Iterator[Watched]:
+def _features(model: Transformer, settings: ScanSettings) -> Iterator[Watched]:
     if not settings.features:
         return
-    opened = open_dictionary(settings.features)
+    opened = open_dictionary(settings.features, model)
     for layer, dictionary in opened.items():
-        check_fits(dictionary, cfg)
         if not dictionary.hook_in.startswith("blocks."):
             raise ScanError(f"{dictionary.name} reads {dictionary.hook_in}; a scan watches what lies in the layers.")
         count = min(dictionary.n_features, settings.units // len(opened))

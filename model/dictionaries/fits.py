@@ -45,8 +45,8 @@ def check_fits(dictionary: Dictionary, cfg: TransformerConfig) -> None:
 def _check_hook(dictionary: Dictionary, hook: str, widths: dict[str, int], cfg: TransformerConfig) -> None:
     if hook not in widths and hook.endswith(BEHIND_NORM):
         raise CheckpointError(
-            f"{dictionary.name} reads {hook}, which is behind the gain of the norm before the MLP. Bring that gain "
-            "into its encoder first: model.dictionaries.norms.before_gain(dictionary, model)."
+            f"{dictionary.name} reads {hook}, which is behind the gain of the norm before the MLP: open it with the "
+            "model, whose gain is then a part of its reading (open_dictionary(name, model))."
         )
     if hook not in widths:
         raise CheckpointError(

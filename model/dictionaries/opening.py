@@ -5,7 +5,9 @@ from pathlib import Path
 
 from headlight.model.dictionaries import circuit_tracer, gemma_scope, hub, sae_lens
 from headlight.model.dictionaries.dictionary import Dictionaries, Dictionary
+from headlight.model.dictionaries.norms import fitted
 from headlight.model.errors import CheckpointError
+from headlight.model.transformer import Transformer
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "dictionaries"
 MOST = 512  # folders of dictionaries in a folder
@@ -41,15 +43,15 @@ def _folders_in(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.glob("*"))[:MOST] if path.is_dir()]
 
 
-def open_dictionary(name: str | Path) -> Dictionaries:
+def open_dictionary(name: str | Path, model: Transformer | None = None) -> Dictionaries:
     """The dictionaries of a shipped name, in a folder (its own, or those of the folders in it), or of a hub name.
 
     A hub name is `owner/name`, or `owner/name/folder` for one folder of a repository, which is fetched if it was not
-    before. There is one dictionary for each layer.
+    before. There is one dictionary for each layer; with a `model` they are as they fit it (`fitted`).
 
     Raises:
-        CheckpointError: there is no such folder, nothing in it is a dictionary, a file is damaged, or two are of one
-            layer.
+        CheckpointError: there is no such folder, nothing in it is a dictionary, a file is damaged, two are of one
+            layer, or one does not fit the model.
         ModelNotFoundError: the hub cannot be reached, or has no such repository.
     """
     folder = shipped_dictionaries().get(str(name), Path(os.path.expanduser(name)))
@@ -63,7 +65,8 @@ def open_dictionary(name: str | Path) -> Dictionaries:
     found = [one for each in ([folder] if _is_one(folder) else _folders_in(folder)) for one in _read(each, str(name))]
     if not found:
         raise CheckpointError(f"{folder.name} holds no dictionary: it can be {KINDS}, or a folder of such folders.")
-    return Dictionaries(str(name), _one_a_layer(found))
+    opened = Dictionaries(str(name), _one_a_layer(found))
+    return opened if model is None else fitted(opened, model)
 
 
 def _read(folder: Path, name: str) -> list[Dictionary]:

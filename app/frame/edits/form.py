@@ -249,7 +249,7 @@ def _feature(form: _Form, run: Run, now: Selection) -> Edit | None:
         return None
     name = form.one("dictionary", "Dictionary", {each: each for each in names}, names[0], 200, TERMS["dictionary"])
     try:
-        opened = dictionaries.fitting(name, run.cfg)
+        opened = dictionaries.fitting(name, run.model)
     except HeadlightError as error:
         st.caption(str(error))
         return None

@@ -20,5 +20,5 @@ def script(shown: Comparison, chosen: Selection) -> str:
     }
     chosen_here = {"layer": found.layer, "feature": found.feature, "order": found.order}
     options = {name: repr(value) for name, value in chosen_here.items()}
-    made = [*runs_made(shown, chosen.align), f"opened = {opening(found.name)}"]
+    made = [*runs_made(shown, chosen.align), f"opened = {opening(found.name, 'model')}"]
     return written(PURPOSE, imports, [*made, f"print_tables({call('feature_tables', 'shown', 'opened', **options)})"])

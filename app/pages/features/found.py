@@ -55,8 +55,7 @@ def find(shown: Comparison, chosen: Selection) -> Found | None:
     name = dictionaries.named(chosen.dictionary, shown.a.source.name)
     if not name:
         return None
-    for run in shown.runs:
-        opened = dictionaries.fitting(name, run.cfg)
+    opened = dictionaries.fitting_all(name, shown.runs)
     layer, feature = chosen.feature or (max(opened), None)
     layer = layer if layer in opened else max(opened)
     order = _order(shown, chosen)

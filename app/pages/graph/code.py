@@ -38,6 +38,6 @@ def script(shown: Comparison, chosen: Selection) -> str:
     lines = runs_made(shown, chosen.align)
     if units != NEURONS:
         imports["headlight.model.dictionaries.opening"] = {"open_dictionary"}
-        lines.append(f"opened = {opening(units)}")
+        lines.append(f"opened = {opening(units, 'model')}")
         arguments["opened"] = "opened"
     return written(PURPOSE, imports, [*lines, f"print_tables({call('graph_tables', 'shown', **arguments)})"])

@@ -111,7 +111,7 @@ def units_offered(run: Run) -> list[str]:
     found = []
     for name in dictionaries.offered():
         try:
-            check_transcoders(dictionaries.fitting(name, run.cfg), run.cfg.n_layers)
+            check_transcoders(dictionaries.fitting(name, run.model), run.cfg.n_layers)
         except HeadlightError:
             continue
         found.append(name)
@@ -136,8 +136,7 @@ def opened_of(shown: Comparison, chosen: Selection) -> Dictionaries | None:
     units = units_of(shown, chosen)
     if units == NEURONS:
         return None
-    found = [dictionaries.fitting(units, run.cfg) for run in shown.runs]
-    return found[0]
+    return dictionaries.fitting_all(units, shown.runs)
 
 
 def aim_of(shown: Comparison, chosen: Selection, position: int) -> Aim:

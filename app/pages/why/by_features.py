@@ -47,7 +47,7 @@ class Reader:
 
 def reader_of(shown: Comparison, chosen: Selection, layer: int) -> Reader | None:
     """A dictionary of the stream that a layer's heads read in all runs: the one that is chosen, or that comes along."""
-    found = dictionaries.of_stream(chosen.dictionary, shown.a.source.name, layer, [run.cfg for run in shown.runs])
+    found = dictionaries.of_stream(chosen.dictionary, layer, shown.runs)
     return None if found is None else Reader(*found)
 
 

@@ -112,7 +112,7 @@ def test_what_an_mlp_reads_is_brought_before_the_gain_of_its_norm(tmp_path: Path
         model.block(1).ln2.b.copy_(drawn(D, seed=6))
     second_release(tmp_path / "one")
     opened = open_dictionary(tmp_path / "one")
-    with pytest.raises(CheckpointError, match=r"behind the gain of the norm before the MLP"):
+    with pytest.raises(CheckpointError, match=r"behind the gain of the norm before the MLP: open it with the model"):
         check_fits(opened[1], model.cfg)
     found = fitted(opened, model)[1]
     assert found.hook_in == "blocks.1.ln2.hook_normalized"

@@ -9,6 +9,7 @@ from torch import Tensor
 from headlight.model import Run, run_prompt
 from headlight.model.dictionaries import Dictionaries, Dictionary
 from headlight.model.dictionaries.dictionary import Output
+from headlight.model.dictionaries.norms import fitted
 from headlight.model.errors import InputError
 from headlight.model.graph import Aim, Graph, Node, graph_of
 from headlight.model.hooks import Collect, Tap
@@ -43,6 +44,7 @@ def transcoder(layer: int, hook_in: str, outputs: list[int], threshold: float | 
 SETS = {
     "per layer": [transcoder(layer, "ln2.hook_normalized", [layer]) for layer in range(3)],
     "of the stream": [transcoder(layer, "hook_resid_mid", [layer], threshold=1.0) for layer in range(3)],
+    "behind the norm's gain": [transcoder(layer, "mlp.hook_in", [layer]) for layer in range(3)],
     "cross-layer": [transcoder(layer, "hook_resid_mid", list(range(layer, 3))) for layer in range(3)],
 }
 
@@ -84,7 +86,7 @@ class Replaced(Tap):
 
 @pytest.mark.parametrize("named", SETS)
 def test_edges_are_those_of_autograd_in_the_model_that_they_stand_in(run: Run, named: str) -> None:
-    dictionaries = Dictionaries(named, SETS[named])
+    dictionaries = fitted(Dictionaries(named, SETS[named]), run.model)
     graph = graph_of(run, AIM, dictionaries, most=1000, folded=True)
     keep = Collect(run.model.hook_names)
     with torch.no_grad():
@@ -119,7 +121,7 @@ def test_edges_are_those_of_autograd_in_the_model_that_they_stand_in(run: Run, n
 @pytest.mark.parametrize("most", [5, 1000])
 def test_with_errors_all_adds_up(run: Run, named: str, most: int) -> None:
     """Biases are constants of the dictionary alone: errors and what was left out are among the nodes."""
-    graph = graph_of(run, AIM, Dictionaries(named, SETS[named]), most=most)
+    graph = graph_of(run, AIM, fitted(Dictionaries(named, SETS[named]), run.model), most=most)
     rest = [place for place in range(len(graph.nodes)) if place != graph.logit]
     torch.testing.assert_close(graph.flows.sum(0)[rest], graph.effects[rest], rtol=1e-9, atol=1e-9)
     assert kinds(graph) >= {"error", "feature", "logit", "token"}

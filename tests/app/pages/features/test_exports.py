@@ -26,6 +26,7 @@ from tests.tiny import KINDS, SIZES, save_tiny
 CASES: list[dict[str, object]] = [
     {"dictionary": "sae", "feature": (1, 7), "position": 5},
     {"dictionary": "transcoders", "feature": (2, 3), "prompt_b": OTHER},
+    {"dictionary": "behind", "feature": (2, 3)},
     {"dictionary": "sae", "feature": (1, 7), "features_by": "effect", "target": "one", "distractor": " two"},
     {"dictionary": "sae", "edits": (EditFeature("sae", HOOK, 7, "clamp", 3.0), EditFeature("sae", HOOK, 9))},
 ]

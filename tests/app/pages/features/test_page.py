@@ -1,6 +1,8 @@
 """The page *Features* without a browser: what it opens, what is chosen in it, and what it refuses."""
 
+import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from headlight.app.pages.features.found import Found, find
 from headlight.app.pages.features.view import worth
 from headlight.app.runs import dictionaries, models, shown
 from headlight.app.selection.links import from_query, to_query
-from headlight.model.comparison import Comparison
+from headlight.model.comparison import Comparison, compare
 from headlight.model.edits import EditFeature
 from headlight.model.errors import CheckpointError
 from headlight.model.run import Run
@@ -57,6 +59,22 @@ def test_a_layer_of_several_is_chosen(run: Run, options: Options) -> None:
     layer, feature = at.session_state["headlight"].shown.feature
     assert layer == 2
     assert feature < 60
+
+
+def test_what_an_mlp_reads_is_read_by_the_gain_of_the_models_norm(run: Run) -> None:
+    its = found(run, dictionary="behind", feature=(2, 3))
+    block = run.model.block(2)
+    with torch.inference_mode():
+        hook = "blocks.2.ln2.hook_normalized"
+        _, cache = run.model.run_with_cache(run.tokens[None], hook)
+        raw = dictionaries.dictionaries("behind")[2]
+        acts = raw.encode(cache[hook][0] * block.ln2.w + block.ln2.b)
+    (values,) = maps.active(its).values()
+    np.testing.assert_allclose(values, acts[:, its.listed].T.numpy(), rtol=1e-4, atol=1e-5)  # sums of 40 products
+    other = copy.copy(run.model)
+    other.source = replace(run.source, name="another")
+    with pytest.raises(CheckpointError, match="Choose a B of the same model"):
+        find(compare(run, replace(run, model=other)), selection_of(dictionary="behind"))
 
 
 def test_what_does_not_fit_is_refused_and_another_can_be_chosen(run: Run, options: Options) -> None:
