@@ -36,7 +36,10 @@ class Scores:
     """How much of a graph is explained: shares from 0 to 1.
 
     `replacement` is the share of the influence where ways begin that tokens have, and not errors or what was left out;
-    `completeness` the share of nodes' inputs, by the nodes' influence, that do not come from the latter.
+    `completeness` the share of nodes' inputs, by the nodes' influence, that do not come from the latter, where what has
+    no inputs counts as explained.
+
+    Source: circuit-tracer's `compute_graph_scores`.
     """
 
     replacement: float
@@ -131,6 +134,7 @@ def graph_scores(graph: Graph) -> Scores:
     tokens = torch.tensor([node.kind == "token" for node in graph.nodes])
     unexplained = torch.tensor([node.kind in UNEXPLAINED for node in graph.nodes])
     begins = found[tokens].sum() + found[unexplained].sum()
-    out = found[: graph.n_followed] + weights
-    explained = 1 - shares[:, unexplained].sum(1)
-    return Scores(_share(found[tokens].sum(), begins), _share((explained * out).sum(), out.sum()))
+    found[: graph.n_followed] += weights
+    explained = torch.ones_like(found)
+    explained[: graph.n_followed] -= shares[:, unexplained].sum(1)
+    return Scores(_share(found[tokens].sum(), begins), _share((explained * found).sum(), found.sum()))

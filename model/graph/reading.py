@@ -12,12 +12,15 @@ from torch import Tensor
 
 from headlight.model.errors import InputError
 from headlight.model.graph.graph import Graph, Kind, Node, Target
-from headlight.model.graph.writing import FIRST_HEAD, TYPES, Group
+from headlight.model.graph.writing import FIRST_HEAD, REST, TYPES, Group
 from headlight.model.text.labels import label
 
 MOST_BYTES, MOST_NODES, MOST_LINKS, MOST_TOKENS = 64 * 2**20, 4000, 1_000_000, 4096
 LONGEST, LONGEST_PROMPT = 200, 100_000  # characters of a name that is kept, and of a prompt
-KINDS: dict[str, Kind] = {name: kind for kind, name in TYPES.items()}
+KINDS: dict[str, Kind] = {name: kind for kind, name in TYPES.items() if kind not in REST} | {
+    "lorsa error": "heads left out"
+}
+ERRORS: dict[str, Kind] = {str(number): kind for kind, number in REST.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +94,7 @@ def _opened(
     slopes, effects = _effects(edges, activations, main)
     told, node = _text(read.raw[main].get("clerp", ""), "clerp", LONGEST), read.nodes[main]
     graph = Graph(
-        model=_text(metadata.get("scan", ""), "scan", LONGEST),
+        model=_model(metadata),
         prompt=_text(metadata.get("prompt", ""), "prompt", LONGEST_PROMPT),
         token_ids=(),
         texts=tuple(tokens),
@@ -115,6 +118,13 @@ def _opened(
     )
     names = tuple(_label(_text(each.get("clerp") or "", "clerp", LONGEST)) for each in read.raw)
     return Opened(graph, names, _groups(chosen, read))
+
+
+def _model(metadata: Mapping[str, Any]) -> str:
+    """The model by its own name, which a file of this project has beside the one for Neuronpedia."""
+    own = metadata.get("headlight")
+    named = own.get("model") if isinstance(own, dict) else None
+    return _text(metadata.get("scan", "") if named is None else named, "scan", LONGEST)
 
 
 def _weights(
@@ -191,9 +201,11 @@ def _node(raw: Mapping[str, Any], n_tokens: int) -> Node:
 
 
 def _kind(raw: Mapping[str, Any]) -> Kind:
-    """What a node is, by its type; a type that is not known is a feature's, or an error's if it says so."""
+    """What a node is, by its type, an error by its number too; a type that is not known is a feature's."""
     told = _text(raw.get("feature_type"), "feature_type", LONGEST)
-    return KINDS.get(told, "error" if "error" in told else "feature")
+    if told in KINDS or "error" not in told:
+        return KINDS.get(told, "feature")
+    return ERRORS.get(_number_of(raw), "error")
 
 
 def _layer(raw: Mapping[str, Any]) -> int:
@@ -206,14 +218,19 @@ def _layer(raw: Mapping[str, Any]) -> int:
 
 
 def _index(raw: Mapping[str, Any], kind: Kind) -> int | None:
-    """The number in an id, layer_number_position; that of a head counts down."""
-    parts = _text(raw.get("node_id"), "node_id", LONGEST).split("_")
-    number = parts[1] if len(parts) == 3 else ""
+    """The number in an id; that of a head counts down."""
+    number = _number_of(raw)
     if not (number.lstrip("-").isascii() and number.lstrip("-").isdigit() and len(number) <= 12):
         return None
     if kind == "head":
         return FIRST_HEAD - int(number)
     return int(number) if int(number) >= 0 else None
+
+
+def _number_of(raw: Mapping[str, Any]) -> str:
+    """The number in an id, layer_number_position; empty where it has none."""
+    parts = _text(raw.get("node_id"), "node_id", LONGEST).split("_")
+    return parts[1] if len(parts) == 3 else ""
 
 
 def _label(text: str) -> str:

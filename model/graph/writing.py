@@ -1,11 +1,13 @@
 """A graph as circuit-tracer writes one, which Neuronpedia opens: metadata, qParams, nodes and links in one json.
 
-A graph of features with heads folded into its edges is one of circuit-tracer's own kind. Heads' writes and neurons are
-nodes of types that it does not have (`attention head`, `neuron`), which are drawn as features without a page.
+A graph of features with heads folded into its edges is one of circuit-tracer's own kind; what was left out of it, and
+what edits add, are errors there, told from others by their numbers. Heads' writes and neurons are nodes of types that
+it does not have (`attention head`, `neuron`), which are drawn as features without a page.
 
 Source: circuit-tracer's `frontend/graph_models.py` and `utils/create_graph_files.py`, and Neuronpedia's graph schema.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from headlight.model.graph.graph import Graph, Kind, Node
-from headlight.model.graph.influence import EDGES, NODES, Pruned
+from headlight.model.graph.influence import EDGES, NODES, Pruned, graph_scores
 
 TYPES: dict[Kind, str] = {
     "token": "embedding",
@@ -22,10 +24,10 @@ TYPES: dict[Kind, str] = {
     "neuron": "neuron",
     "head": "attention head",
     "error": "mlp reconstruction error",
-    "features left out": "mlp features left out, error",
-    "neurons left out": "mlp neurons left out, error",
+    "features left out": "mlp reconstruction error",
+    "neurons left out": "mlp reconstruction error",
     "heads left out": "lorsa error",
-    "edits": "edits, error",
+    "edits": "mlp reconstruction error",
 }
 # What stands in an id where a feature has its number; circuit-tracer's errors have -1.
 REST: dict[Kind, int] = {
@@ -35,7 +37,8 @@ REST: dict[Kind, int] = {
     "heads left out": -4,
     "edits": -5,
 }
-FIRST_HEAD = -10  # heads count down from here, so that none has a feature's number
+FIRST_HEAD = -10  # heads count down from here in ids, so that none has a feature's number
+HEADS_FROM = 10**6  # and up from here where Neuronpedia looks nodes up, which takes no numbers below 0
 GENERATOR = {"name": "Headlight", "version": "1"}
 
 
@@ -63,11 +66,17 @@ def graph_json(
     supernodes = [[group.name, *(names[place] for place in group.nodes if place in names)] for group in groups]
     written = {
         "metadata": _metadata(graph, thresholds),
-        "qParams": {"pinnedIds": [], "supernodes": supernodes, "linkType": "both", "clickedId": "", "sg_pos": ""},
+        "qParams": _chosen(supernodes),
         "nodes": nodes,
         "links": links,
     }
     return json.dumps(written, ensure_ascii=False, indent=1)
+
+
+def _chosen(supernodes: list[list[str]]) -> dict[str, Any]:
+    """What is chosen when the graph is opened: Neuronpedia shows of groups the nodes that are pinned."""
+    pinned = list(dict.fromkeys(name for _, *members in supernodes for name in members))
+    return {"pinnedIds": pinned, "supernodes": supernodes, "linkType": "both", "clickedId": "", "sg_pos": ""}
 
 
 def node_id(node: Node, n_layers: int) -> str:
@@ -87,10 +96,10 @@ def _number(node: Node) -> int:
 
 
 def _metadata(graph: Graph, thresholds: tuple[float, float]) -> dict[str, Any]:
-    slug = re.sub(r"[^a-z0-9]+", "-", f"{graph.model} {graph.prompt}".lower()).strip("-")[:60] or "graph"
+    scores = graph_scores(graph)
     return {
-        "slug": slug,
-        "scan": graph.model,
+        "slug": _slug(graph, thresholds),
+        "scan": re.sub(r"[^a-z0-9_.-]+", "-", graph.model.rpartition("/")[2].lower()),  # as Neuronpedia names models
         "transcoder_list": [graph.dictionary] if graph.dictionary else [],
         "prompt_tokens": list(graph.texts),
         "prompt": graph.prompt,
@@ -99,8 +108,17 @@ def _metadata(graph: Graph, thresholds: tuple[float, float]) -> dict[str, Any]:
         "info": {"generator": GENERATOR},
         "generation_settings": {"max_feature_nodes": graph.n_followed - 1},
         "pruning_settings": {"node_threshold": thresholds[0], "edge_threshold": thresholds[1]},
-        "headlight": {"target": asdict(graph.target), "folded": graph.folded},
+        "replacement_score": scores.replacement,
+        "completeness_score": scores.completeness,
+        "headlight": {"model": graph.model, "target": asdict(graph.target), "folded": graph.folded},
     }
+
+
+def _slug(graph: Graph, thresholds: tuple[float, float]) -> str:
+    """A name for an address, of its own for each model, prompt, target, dictionary and pruning."""
+    asked = graph.model, graph.prompt, graph.target, graph.dictionary, graph.folded, len(graph.nodes), thresholds
+    words = re.sub(r"[^a-z0-9]+", "-", f"{graph.model} {graph.prompt}".lower()).strip("-")[:60] or "graph"
+    return f"{words}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:8]}"
 
 
 def _cumulative(pruned: Pruned) -> list[float]:
@@ -141,7 +159,7 @@ def _feature(node: Node) -> int:
     """The number under which a node is looked up: Cantor's of layer and number, so that no two layers share one."""
     if node.kind == "token":
         return node.position
-    if node.kind not in ("feature", "neuron"):
-        return _number(node)
-    layer, number = node.layer or 0, node.index or 0
+    if node.kind in REST:
+        return REST[node.kind]
+    layer, number = node.layer or 0, (node.index or 0) + (HEADS_FROM if node.kind == "head" else 0)
     return (layer + number) * (layer + number + 1) // 2 + number

@@ -100,9 +100,9 @@ def test_scores_are_what_tokens_have_of_where_ways_begin() -> None:
     edges[1, 0], edges[1, 2], edges[0, 2], edges[0, 4] = 3.0, 1.0, 1.0, -3.0  # neuron 3/4, of which its error 3/4
     scores = graph_scores(replace(graph, edges=edges))
     assert scores.replacement == pytest.approx(0.25 + 0.75 * 0.25)
-    # The target is explained in full, the neuron, with an influence of 3/4, to a quarter; weighted by 1 and 3/4 and
-    # by the influence of tokens and errors, which have no inputs and are not counted.
-    assert scores.completeness == pytest.approx((1 + 0.75 * 0.25) / 1.75)
+    # The target is explained in full, the neuron, with an influence of 3/4, to a quarter; tokens and errors, which have
+    # no inputs, in full, and together they have an influence of 1.
+    assert scores.completeness == pytest.approx((1 + 0.75 * 0.25 + 1) / 2.75)
 
 
 @pytest.mark.parametrize(("nodes", "edges"), [(0.0, 0.5), (0.5, 1.1)])

@@ -1,6 +1,7 @@
 """circuit-tracer's json: ours has what its reader and Neuronpedia's schema ask for, and comes back as it was."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -147,6 +148,7 @@ def test_ours_comes_back_as_it_was(run: Run, folded: bool) -> None:
     units = tuple(place for place, node in enumerate(graph.nodes) if node.kind == "neuron")[:2]
     text = graph_json(graph, pruned, [Group("two", units)])
     opened = open_graph(text.encode())
+    assert opened.graph.model == graph.model
     kept = pruned.nodes.nonzero().flatten().tolist()
     ours = {graph.nodes[place]: place for place in kept}
     assert set(opened.graph.nodes) == set(ours)
@@ -161,13 +163,24 @@ def test_ours_comes_back_as_it_was(run: Run, folded: bool) -> None:
 @pytest.mark.usefixtures("unchecked")
 def test_ours_has_what_neuronpedia_asks_for(run: Run) -> None:
     """What its schema requires, and what its `formatCLTGraphData` reads: a probability in the logit's name, ids."""
-    written = json.loads(graph_json(graph := graph_of(run, AIM, most=25), prune(graph)))
+    graph = replace(graph_of(run, AIM, most=25), model="Owner/A model")
+    units = tuple(place for place, node in enumerate(graph.nodes) if node.kind == "neuron")[:2]
+    written = json.loads(graph_json(graph, prune(graph, 1.0, 1.0), [Group("two", units), Group("one", units[:1])]))
     assert set(written) == {"metadata", "qParams", "nodes", "links"}
-    assert {"slug", "scan", "prompt_tokens", "prompt"} <= set(written["metadata"])
+    metadata = written["metadata"]
+    assert {"slug", "scan", "prompt_tokens", "prompt"} <= set(metadata)
+    assert metadata["scan"] == "a-model"
+    scores = graph_scores(graph)
+    assert [metadata[f"{name}_score"] for name in ("replacement", "completeness")] == [*vars(scores).values()]
+    assert written["qParams"]["pinnedIds"] == written["qParams"]["supernodes"][0][1:]  # of a group only these are shown
+    other = json.loads(graph_json(replace(graph, target=replace(graph.target, token=1)), prune(graph, 1.0, 1.0)))
+    assert other["metadata"]["slug"] != metadata["slug"]
     needed = {"node_id": str, "feature": int, "layer": str, "ctx_idx": int, "feature_type": str, "jsNodeId": str}
     for node in written["nodes"]:
         assert {name: type(node[name]) for name in needed} == needed
         assert node["layer"] == "E" or int(node["layer"]) >= 0
+        # What is neither an error nor of these is looked up, by a number that may not be negative.
+        assert "error" in node["feature_type"] or node["feature"] >= 0
         if node["feature_type"] == "logit":
             assert float(node["clerp"].split("(p=")[1].split(")")[0]) == pytest.approx(
                 graph.target.probability, abs=1e-3
