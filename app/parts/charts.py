@@ -1,14 +1,19 @@
 """A page's figure: Plotly's, one a page, drawn after the pictures above it; and a plot of points to choose from."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 import streamlit as st
+from streamlit import runtime
 
 from headlight.app import selection
 from headlight.app.figures import CONFIG, Plot, figure
 
 Rows = Sequence[Sequence[Plot]]
+# Seconds by which a figure comes after what stands above it. Plotly takes the browser for a tenth of a second, in which
+# nothing is painted: a canvas that came just before would wait for it (`make bench-ui`).
+BEHIND = 0.05
 MODES: tuple[Literal["points", "box", "lasso"], ...] = ("points", "lasso", "box")
 
 
@@ -19,6 +24,8 @@ def draw(rows: Rows, alt: str) -> None:
     """
     dark = st.context.theme.type == "dark"
     several = any(len(row) > 1 for row in rows)
+    if runtime.exists():
+        time.sleep(BEHIND)
     with st.container(key="headlight-figure-wide" if several else "headlight-figure"):
         key = selection.widget_key("figure")
         st.plotly_chart(figure(rows, dark), theme=None, config=dict(CONFIG), key=key, alt=alt)

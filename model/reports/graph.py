@@ -142,11 +142,6 @@ def check_rows(graph: Graph, check: Check) -> Rows:
     return [(name, each.predicted, each.held, each.measured) for name, each in outcomes]
 
 
-def check_table(graph: Graph, check: Check) -> Table:
-    """`check_rows` under their headings."""
-    return columns(CHECKED[1:], check_rows(graph, check))
-
-
 def in_words(check: Check) -> str:
     """Whether the graph holds, in sentences with the thresholds, and whether it would if no head looked elsewhere."""
     free, held, whole = _found(check, "measured"), _found(check, "held"), _completeness(check)

@@ -6,15 +6,20 @@ one document after the other, as such loops are mostly written, and in the scan'
 
 What one thread of this process does is also given by the processor's time, which what else the machine does changes
 little; by that the scan stands beside the loop.
+
+From the rates of processes follows what 10^9 tokens take on 1, 8 and 64 workers as efficient as two were here, and,
+with `--price`, what they cost: `--models ~/models/my-8b --device cuda --price 2.5` tells of GPUs, one a worker.
 """
 
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -36,6 +41,7 @@ SETTINGS = ScanSettings(length=256, ablate=0, warmup=32)
 GPT2 = "GPT-2-small's shape"  # random weights: what a scan costs does not depend on them
 LOOPS = {"one document after the other": False, "in the scan's batches": True}
 FIGURES = {"all eleven": False, "HeadVis's six": True}
+WORKERS = (1, 8, 64)
 DOCUMENTS = {"mini": 640, "mini-llama": 640, GPT2: 96}
 
 
@@ -51,20 +57,34 @@ ENGINES: dict[str, Callable[[Worker, int], Engine]] = {
 }
 
 
-def scanned(model: str, corpus: Path, engine: str, workers: int) -> tuple[float, float]:
-    """Documents a second: by the clock, and of this process's processor time."""
-    times: list[tuple[float, float, int]] = []
+Costs = tuple[float, float]  # tokens a second of one worker, and how efficient two are
+
+
+class Rates(NamedTuple):
+    """A second's documents and tokens by the clock, and its documents by this process's processor time."""
+
+    documents: float
+    tokens: float
+    own: float
+
+
+def scanned(model: str, corpus: Path, engine: str, workers: int, settings: ScanSettings) -> Rates:
+    """How fast the second half of the corpus was scanned."""
+    times: list[tuple[float, float, int, int]] = []
 
     def note(progress: Progress) -> None:
         if progress.warming is None:
-            times.append((time.perf_counter(), time.process_time(), progress.documents))
+            counts = progress.documents, progress.found.counts["tokens"]
+            times.append((time.perf_counter(), time.process_time(), *counts))
 
-    made = ENGINES[engine](Worker(model, SETTINGS), workers)
+    made = ENGINES[engine](Worker(model, settings), workers)
     with tempfile.TemporaryDirectory() as folder:
-        Scan(load(model), open_corpus(str(corpus)), SETTINGS, Path(folder)).run(made, note)
+        Scan(load(model), open_corpus(str(corpus)), settings, Path(folder)).run(made, note)
     made.close()
-    (began, began_own, before), (ended, ended_own, after) = times[len(times) // 2], times[-1]
-    return (after - before) / (ended - began), (after - before) / (ended_own - began_own)
+    clock, own, documents, tokens = (
+        last - first for first, last in zip(times[len(times) // 2], times[-1], strict=True)
+    )
+    return Rates(documents / clock, tokens / clock, documents / own)
 
 
 def looped(model: str, corpus: Path, only_six: bool, batched: bool) -> float:
@@ -87,19 +107,33 @@ def _batches(model: Transformer, corpus: Path, batched: bool) -> Iterator[Batch]
         yield from batches(rows, SETTINGS.n_at_once(model.cfg.n_ctx)) if batched else (batch([row]) for row in rows)
 
 
-def table(name: str, model: str, corpus: Path, engines: list[str]) -> None:
-    """Print a model's rows."""
-    _, alone = scanned(model, corpus, "processes", 1)
+def table(name: str, model: str, corpus: Path, engines: list[str], settings: ScanSettings) -> Costs:
+    """Print a model's rows; returns its tokens a second on one worker of the first engine, and two's efficiency."""
+    costs: list[Costs] = []
     for engine in engines:
-        one, two = (scanned(model, corpus, engine, workers)[0] for workers in (1, 2))
-        print(f"| {name} | {engine}, 1 worker | {one:.1f} | |", flush=True)
-        print(f"| {name} | {engine}, 2 workers | {two:.1f} | {two / one / 2:.2f} of linear |", flush=True)
-    print(f"| {name} | 1 thread, by the processor's time | {alone:.1f} | |", flush=True)
-    if load(model).cfg.positional_embedding_type == "standard":  # the loop is written for GPT-2
+        one, two = (scanned(model, corpus, engine, workers, settings) for workers in (1, 2))
+        linear = two.documents / one.documents / 2
+        costs.append((one.tokens, linear))
+        print(f"| {name} | {engine}, 1 worker | {one.documents:.1f} | |", flush=True)
+        print(f"| {name} | {engine}, 2 workers | {two.documents:.1f} | {linear:.2f} of linear |", flush=True)
+    if settings.device == "cpu" and load(model).cfg.positional_embedding_type == "standard":  # as GPT-2, for the loop
+        alone = scanned(model, corpus, "processes", 1, settings).own
+        print(f"| {name} | 1 thread, by the processor's time | {alone:.1f} | |", flush=True)
         for (how, batched), (what, only_six) in product(LOOPS.items(), FIGURES.items()):
             rate = looped(model, corpus, only_six, batched)
             told = f"the scan is {alone / rate:.2f} times as fast"
             print(f"| {name} | the loop, {how}, {what} figures | {rate:.1f} | {told} |", flush=True)
+    return costs[0]
+
+
+def costs_table(costs: Mapping[str, Costs], price: float | None) -> None:
+    """Print what 10^9 tokens take on several workers, and cost at so many dollars a worker and hour."""
+    print(f"\n| model | workers | hours for 10^9 tokens |{' dollars |' if price else ''}")
+    print(f"|---|--:|--:|{'--:|' if price else ''}")
+    for (name, (rate, efficiency)), workers in product(costs.items(), WORKERS):
+        hours = 1e9 / 3600 / rate / workers / (efficiency if workers > 1 else 1)
+        dollars = f" {hours * workers * price:,.3g} |" if price else ""
+        print(f"| {name} | {workers} | {hours:,.3g} |{dollars}")
 
 
 def gpt2_shaped(folder: Path) -> None:
@@ -114,22 +148,26 @@ def gpt2_shaped(folder: Path) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="make bench-scan", description=__doc__)
-    parser.add_argument("--models", nargs="*", default=list(DOCUMENTS), choices=list(DOCUMENTS))
+    parser.add_argument("--models", nargs="*", default=list(DOCUMENTS), help="of these, or folders")
     parser.add_argument("--documents", type=int, help="how many, in place of each model's own number")
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--price", type=float, help="dollars that a worker costs for an hour")
     given = parser.parse_args()
     torch.set_num_threads(1)
     print("| model | | documents a second | |\n|---|---|--:|---|")
     with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+        folder, costs = Path(made), dict[str, Costs]()
         for name in given.models:
-            texts = list(islice(held_out(), given.documents or DOCUMENTS[name]))
+            texts = list(islice(held_out(), given.documents or DOCUMENTS.get(name, DOCUMENTS[GPT2])))
             rows = "".join('"' + text.replace('"', '""') + '"\n' for text in texts)
             corpus = folder / "documents.csv"
             corpus.write_text(f"text\n{rows}", encoding="utf-8")
             if name == GPT2:
                 gpt2_shaped(folder / "gpt2")
-            table(name, str(folder / "gpt2") if name == GPT2 else name, corpus, given.engines)
+            model, settings = str(folder / "gpt2") if name == GPT2 else name, replace(SETTINGS, device=given.device)
+            costs[name] = table(name, model, corpus, given.engines, settings)
+        costs_table(costs, given.price)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ ACTS = {
     "click_heads": lambda: ui.click_heads,
     "hover": lambda: ui.hover,
     "scroll": lambda: ui.scroll,
-    "change_pages": lambda: ui.change_pages,
+    "change_pages": lambda: partial(ui.change_pages, charts=[]),
 }
 
 
@@ -61,9 +61,20 @@ def test_a_page_counts_what_it_says_to_the_server(chromium: Browser, subject: ui
     """A change of page sends something, so that a count of zero after hovering means something."""
     window = ui.opened(chromium, subject)
     before = window.ask("watched.sent")
-    next(ui.change_pages(window, subject))
+    next(ui.change_pages(window, subject, []))
     assert window.ask("watched.sent") > before > 0
     window.close()
+
+
+def test_charts_are_noted_apart_and_the_first_of_each_page_does_not_count(chromium: Browser, server: str) -> None:
+    window = ui.opened(chromium, subject := ui.Subject("mini", server, (2, 4)))
+    charts: list[ui.Timed] = []
+    pages = [page for page, _ in islice(ui.change_pages(window, subject, charts), 5)]
+    window.close()
+    assert pages[:2] == ["inside", "residual"]
+    assert dict(charts).keys() <= {"residual", "lens", "prompts", "why"}
+    assert all(0 < took < 60_000 for _, took in charts)
+    assert ui.after_first([("a", 1.0), ("b", 2.0), ("a", 3.0), ("a", 4.0)]) == [("a", 3.0), ("a", 4.0)]
 
 
 def test_what_a_page_cannot_do_is_an_error(chromium: Browser, subject: ui.Subject) -> None:

@@ -4,9 +4,9 @@ Times are marks on the page's own clock (watch.js): from the browser's time of t
 the whole answer. The model's time is left out: another session has just run each prompt, on a page that needs nothing
 but the run, so that the server finds the run and computes the rest.
 
-Pages are changed one after the other on one prompt, each until all of its pictures that are in sight are drawn; the
-first round computes what each page shows and does not count. A page that wants a second prompt or the press of a button
-before it draws is measured to its saying so.
+Pages are changed one after the other on one prompt, each until all of its pictures that are in sight are drawn, those
+on our own canvases and Plotly's apart; the first round computes what each page shows and does not count. A page that
+wants a second prompt or the press of a button before it draws is measured to its saying so.
 
 Beside each figure stands its floor: the same act on a page of one trivial component (floor.py), in turns with
 Headlight's own, so that what else the machine does meets both.
@@ -39,6 +39,7 @@ FLOOR = Path(__file__).parent / "floor.py"
 TALL = 1600  # CSS pixels, where the fourth head, under the first ones, has to be in sight to be drawn
 SCROLLED = 20  # CSS pixels from frame to frame
 PAUSE = 0.06  # seconds for a crosshair to be drawn
+BY_PLOTLY = ("mlp", "graph", "corpus")  # the pages whose main picture is a chart
 LONG = 256  # tokens; longer prompts have goals of their own
 
 
@@ -96,9 +97,11 @@ def measure(browser: Browser, subject: Subject, floor: Subject, n_tokens: int) -
     yield figure("pointer on a cell → crosshair and numbers", Goal(1000 / 60, 1000 / 30), in_turns(hover, pair, 40))
     sent = window.ask("watched.sent") - sent
     print(f"{subject.name}, {n_tokens} tokens: hovering sent {sent} bytes over the websocket (goal: 0)")
-    pages = len(subject.views)
-    changed = in_turns(change_pages, pair, (2 if long else 3) * pages, first=pages)
+    charts, rounds = list[Timed](), 2 if long else 3
+    pages = sum(view.slug not in BY_PLOTLY for view in subject.views)
+    changed = in_turns(partial(change_pages, charts=charts), pair, rounds * pages, first=pages)
     yield figure("page change → its pictures in sight", Goal(120, 200), changed)
+    yield figure("page change → its charts in sight", Goal(400, 600), [after_first(charts), changed[1]])
     query = str(window.ask("() => location.search"))
     for each, _ in pair:
         each.close()
@@ -136,6 +139,12 @@ def answer(window: Window, act: Callable[[], None], drawn: str) -> float:
 def only(name: str, sides: Sides) -> Sides:
     """One of several things that were timed at each act."""
     return [[("", took) for timed, took in side if timed == name] for side in sides]
+
+
+def after_first(times: list[Timed]) -> list[Timed]:
+    """All but the first of each thing that was timed."""
+    names = [name for name, _ in times]
+    return [timed for at, timed in enumerate(times) if timed[0] in names[:at]]
 
 
 def figure_of(model: str, n_tokens: int, what: str, goal: Goal, sides: Sides) -> Figure:
@@ -198,15 +207,22 @@ def scroll(window: Window, subject: Subject) -> Iterator[Timed]:
             yield "", took
 
 
-def change_pages(window: Window, subject: Subject) -> Iterator[Timed]:
-    """From page to page by the navigation."""
+def change_pages(window: Window, subject: Subject, charts: list[Timed]) -> Iterator[Timed]:
+    """From page to page by the navigation; what Plotly draws is noted apart."""
     window.resize(WIDTH, HEIGHT)
     window.ask("watched.still")
     for view in cycle((*subject.views[1:], subject.views[0])):
         if view.group:
             window.click("nav button", view.group)
         link = "nav a" if subject.name else "[data-testid=stTopNavLink]"  # the floor's navigation is Streamlit's
-        yield view.slug, answer(window, partial(window.click, link, view.title), "picture")
+        window.to_front()
+        window.click(link, view.title)
+        clicked = window.last("click")
+        took = {mark: at - clicked for mark, at in window.ask("watched.answered", clicked).items() if at > clicked}
+        if "chart" in took and subject.name:
+            charts.append((view.slug, took["chart"]))
+        if "picture" in took and view.slug not in BY_PLOTLY:
+            yield view.slug, took["picture"]
 
 
 def first_load(browser: Browser, subject: Subject, query: str) -> Iterator[Timed]:

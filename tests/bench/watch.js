@@ -15,7 +15,7 @@
   const markNextFrame = (name, isThere) =>
     requestAnimationFrame(() => afterPaint(() => isThere() && performance.mark(name)));
 
-  // A grid, large heatmaps, and any picture in sight: a canvas of ours or of a table.
+  // A grid, large heatmaps, and any picture in sight: a canvas of ours.
   const PICTURES = { grid: ".board", heads: ".panel" };
   const inSight = (element) => {
     const { top, bottom } = element.getBoundingClientRect();
@@ -24,6 +24,7 @@
   const awaited = new Set();
   // Of all that is drawn on the page, in sight or not, "whole"; of what tests.bench.parts swaps, "part".
   const MEASURED = "[class*=st-key-measured]";
+  const TABLE = "[data-testid=stDataFrame]"; // Streamlit's, on canvases too
   const within = (node, selector) => {
     for (let at = node; at; at = at.getRootNode().host) if (at.closest(selector)) return true;
     return false;
@@ -41,7 +42,7 @@
         for (const [name, part] of Object.entries(PICTURES)) {
           if (drawn.some((canvas) => canvas.closest(part))) performance.mark(name);
         }
-        if (drawn.some(inSight)) performance.mark("picture");
+        if (drawn.some((canvas) => inSight(canvas) && !within(canvas, TABLE))) performance.mark("picture");
         markDrawn(drawn.filter(({ isConnected }) => isConnected));
       });
     }
@@ -61,7 +62,10 @@
   const additions = new MutationObserver((changes) => {
     const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node instanceof Element);
     const drawn = added.flatMap((node) => [node.closest(ADDED), ...node.querySelectorAll(ADDED)]).filter(Boolean);
-    if (drawn.length > 0) markNextFrame("picture", () => drawn.some(inSight));
+    const ours = drawn.filter((node) => !within(node, TABLE));
+    if (ours.length > 0) markNextFrame("picture", () => ours.some(inSight));
+    const plotted = added.map((node) => node.closest(".js-plotly-plot")).filter(Boolean);
+    if (plotted.length > 0) markNextFrame("chart", () => plotted.some(inSight));
     const onPage = added.filter((node) => within(node, "main, .js-plotly-plot"));
     if (onPage.length > 0) requestAnimationFrame(() => afterPaint(() => markDrawn(onPage)));
   });
@@ -124,7 +128,7 @@
       const runs = testScriptState !== "notRunning" && location.protocol !== "file:";
       const waits = document.querySelector("[data-testid=stSkeleton], .js-plotly-plot:empty");
       if (runs || waits) busy = performance.now();
-      return performance.now() - Math.max(busy, last("picture"), last("whole")) > STILL;
+      return performance.now() - Math.max(busy, last("picture"), last("chart"), last("whole")) > STILL;
     });
   };
   // All that match, also in components, and of these what has the text in a line of its own, if there is one.
@@ -140,6 +144,13 @@
     find,
     sent: () => sent,
     texts: (selector) => all(selector).map(({ innerText }) => innerText),
+    // When canvases and charts in sight were drawn last, once any is newer than `since` and the page is still.
+    async answered(since) {
+      const marks = ["picture", "chart"];
+      await until(() => marks.some((mark) => last(mark) > since));
+      await still();
+      return Object.fromEntries(marks.map((mark) => [mark, last(mark)]));
+    },
     async drawn(mark, since) {
       await until(() => last(mark) > since);
       await still();

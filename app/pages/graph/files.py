@@ -9,7 +9,7 @@ from headlight.app.frame import notices
 from headlight.app.pages.graph.found import Found, Shown, settings_of
 from headlight.app.parts.parts import heading
 from headlight.app.server import boundary
-from headlight.model.graph.influence import prune
+from headlight.model.graph.influence import graph_scores, prune
 from headlight.model.graph.reading import Opened, open_graph
 from headlight.model.graph.writing import graph_json
 
@@ -38,7 +38,7 @@ def shown(file: OpenFile, node: str) -> Shown:
     """The graph of a file, all that is in it."""
     graph = file.opened.graph
     n_layers = 1 + max((each.layer for each in graph.nodes if each.layer is not None), default=0)
-    return Shown(graph, prune(graph, 1.0, 1.0), n_layers, node, file.opened.names)
+    return Shown(graph, prune(graph, 1.0, 1.0), graph_scores(graph), n_layers, node, file.opened.names)
 
 
 def draw(found: Found) -> None:

@@ -1,7 +1,7 @@
 """What the graph page shows: each run's graph, what of it is kept, and the node that is chosen."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.parts import needs as parts_needs
@@ -27,10 +27,11 @@ NEURONS = "neurons"
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """A graph, what of it is kept, and what is chosen in it."""
+    """A graph, what of it is kept, how much of it is explained, and what is chosen in it."""
 
     graph: Graph
     pruned: Pruned
+    scores: Scores
     n_layers: int
     node: str
     names: tuple[str, ...] = ()
@@ -40,15 +41,10 @@ class Shown:
         """The nodes' ids, as the address and the files have them."""
         return [node_id(node, self.n_layers) for node in self.graph.nodes]
 
-    @property
+    @cached_property
     def chosen(self) -> int:
         """The place of the chosen node, or else of the target."""
         return self.ids.index(self.node) if self.node in self.ids else self.graph.logit
-
-    @cached_property
-    def scores(self) -> Scores:
-        """How much of the graph is explained."""
-        return graph_scores(self.graph)
 
     @cached_property
     def kept(self) -> list[int]:
@@ -75,7 +71,7 @@ class Found(Shown):
     run: Run | None = None
     opened: Dictionaries | None = None
 
-    @property
+    @cached_property
     def nodes_checked(self) -> tuple[int, ...]:
         """The nodes that are ablated."""
         return top_nodes(self.graph, self.pruned)
@@ -162,10 +158,15 @@ def sides_of(shown: Comparison, chosen: Selection) -> dict[str, Found]:
         position = shown.positions(run)[place_of(shown, chosen)]
         if position is not None:
             graph = graph_of(run, aim_of(shown, chosen, position), opened, settings.most, settings.folded)
-            pruned = prune(graph, settings.nodes, settings.edges)
+            key = "graph pruned", graph.target, graph.dictionary, settings
+            pruned, scores = run.keep(key, partial(_read, graph, settings))
             node = chosen.of(Choices).graph_node
-            found[side] = Found(graph, pruned, run.cfg.n_layers, node, (), side, run, opened)
+            found[side] = Found(graph, pruned, scores, run.cfg.n_layers, node, (), side, run, opened)
     return found
+
+
+def _read(graph: Graph, settings: Settings) -> tuple[Pruned, Scores]:
+    return prune(graph, settings.nodes, settings.edges), graph_scores(graph)
 
 
 def side_of(shown: Comparison, chosen: Selection) -> str:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Listed, Number, Slider, Switch, Text
+from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, Text, row_table
 from headlight.app.figures.graph import graph
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
@@ -17,7 +17,8 @@ from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES, say_what_is_missing
 from headlight.model.comparison import Comparison
-from headlight.model.reports.graph import check_table, in_words, node_changes
+from headlight.model.graph.checking import Check
+from headlight.model.reports.graph import check_rows, in_words, node_changes
 
 MODES = {"graph": "graph", "circuit": "circuit"}
 
@@ -178,7 +179,23 @@ def _check(found: Found) -> None:
     if check is None:
         return
     st.text(in_words(check))
-    tables.draw(dict(check_table(found.graph, check)), "What ablating each node changes, predicted and measured")
+    _outcomes(found, check)
+
+
+def _outcomes(found: Found, check: Check) -> None:
+    """What each ablation does; a node's row chooses it."""
+    rows = check_rows(found.graph, check)
+    names, *values = ([*column] for column in zip(*rows, strict=True))
+    ways = zip(("predicted", "held", "measured"), values, strict=True)
+    slot = row_table(
+        [Column("ablated", names), *(Column(way, of, 3, signed=True) for way, of in ways)],
+        title="What ablating each node changes (logits): predicted, with patterns and scales held, and measured",
+        epoch=hash((selection.epoch(), check.nodes)) % 2**32,
+        key=selection.widget_key("graph_check_rows"),
+    )
+    if slot is not None and slot < len(check.nodes) and (node := found.ids[check.nodes[slot]]) != found.node:
+        selection.choose(Choices, graph_node=node)
+        st.rerun()
 
 
 def _changes(sides: dict[str, Found]) -> None:

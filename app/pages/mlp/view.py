@@ -38,10 +38,10 @@ def render(shown: Comparison) -> None:
         _tables(found)
         return
     left, right = st.columns(2, gap="large")
-    with left:
-        charts.draw([[own.neurons(found)]], f"The first neurons by {found.ranked_by}")
     with right:
         _list(found)
+    with left:
+        charts.draw([[own.neurons(found)]], f"The first neurons by {found.ranked_by}")
     one.draw(found)
     over_prompts.draw(found)
 
