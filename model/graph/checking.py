@@ -22,7 +22,8 @@ from headlight.model.host import Steps
 from headlight.model.run import Run
 
 N_CHECKED = 20
-AT_ONCE = 8  # ablations that run side by side
+AT_ONCE = 8  # ablations that run side by side, or fewer: of a layer's patterns, which are there whole, at most
+CELLS = 2**26  # cells, 256 MB
 CORRELATION = 0.8  # of single effects, in a graph that holds
 FACTOR = 2.0  # by which the effect of all together may be off
 REST = 0.5  # of the target's value: what is left out of a complete graph does no more than that
@@ -124,8 +125,9 @@ def _check(
 def _measured(run: Run, aim: Aim, reading: Pull, taps: Sequence[Tap]) -> tuple[list[float], list[float]]:
     """By how much the target changes with each of the taps: with patterns and scales held, and freely."""
     steps, held, free = Steps(run.host, 2 * len(taps)), list[float](), list[float]()
-    for start in range(0, len(taps), AT_ONCE):
-        some = [NO_TAP, *taps[start : start + AT_ONCE]]  # the first is the run as it was, which the others are held to
+    at_once = max(1, min(AT_ONCE, CELLS // (run.cfg.n_heads * len(run.tokens) ** 2) - 1))
+    for start in range(0, len(taps), at_once):
+        some = [NO_TAP, *taps[start : start + at_once]]  # the first is the run as it was, which the others are held to
         own, *changed = _last(run, aim, Chain(HeldStill(), run.tap, abreast(some))).double() @ reading[aim.position]
         held += [float(each - own) for each in changed]
         steps.add(len(some) - 1)

@@ -1,6 +1,7 @@
 """Ablating a graph's nodes: what is predicted and what is measured agree where the model is linear, else need not."""
 
 from collections.abc import Sequence
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from headlight.model import Run, Transformer, TransformerConfig, load, run_prompt
 from headlight.model.edits import FreezePatterns
 from headlight.model.errors import InputError
-from headlight.model.graph import Aim, graph_of
+from headlight.model.graph import Aim, checking, graph_of
 from headlight.model.graph.checking import Check, Outcome, check_graph, top_nodes
 from headlight.model.graph.influence import prune
 from headlight.model.graph.without import HeldStill
@@ -70,6 +71,25 @@ def test_without_mlps_a_held_model_does_what_is_predicted(tmp_path: Path, norm: 
     assert found.correlation("held") == pytest.approx(1.0)
     assert found.holds("held")
     assert max(abs(each.measured - each.held) for each in outcomes) > 0.1
+
+
+def test_of_a_long_prompt_fewer_ablations_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_prompt(open_tiny("gpt2-like", tmp_path), PROMPT)
+    graph = graph_of(run, AIM)
+    nodes, rows = top_nodes(graph, prune(graph), 12), list[int]()
+    together = check_graph(run, graph, nodes)
+    forward = run.model.forward
+
+    def counted(*given: Any, **named: Any) -> torch.Tensor:
+        rows.append(len(given := forward(*given, **named)))
+        return given
+
+    monkeypatch.setattr(run.model, "forward", counted)
+    monkeypatch.setattr(checking, "CELLS", 1)
+    found = check_graph(replace(run), graph, nodes)
+    assert max(rows) == 2  # the run as it was, and one ablation
+    for one, other in zip((*found.each, found.rest), (*together.each, together.rest), strict=True):
+        assert astuple(one) == pytest.approx(astuple(other), abs=1e-4)  # float32 logits, in batches of other sizes
 
 
 def test_holding_takes_patterns_and_scales_of_the_first_run_and_leaves_the_rest() -> None:
