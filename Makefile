@@ -85,10 +85,10 @@ scans: setup # the scans that come with the project
 	$(PY) -m headlight.model.training.recipes.scans $(ARGS)
 
 train-mini: setup
-	$(PY) -m headlight.model.training.recipes.mini
+	$(PY) -m headlight.model.training.recipes.mini $(ARGS)
 
 train-mini-llama: setup
-	$(PY) -m headlight.model.training.recipes.mini_llama
+	$(PY) -m headlight.model.training.recipes.mini_llama $(ARGS)
 
 train-reverse: setup
 	$(PY) -m headlight.model.training.recipes.reverse

@@ -5,6 +5,7 @@ would have seen.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -57,8 +58,12 @@ class Recipe(ABC, Generic[Model, Batch]):
         """Figures for the log; may move `state` on (a curriculum)."""
 
 
-def train(model: Model, recipe: Recipe[Model, Batch], folder: Path) -> None:
+def train(
+    model: Model, recipe: Recipe[Model, Batch], folder: Path, kept: Callable[[int], object] = lambda step: None
+) -> None:
     """Train the model in place, from the folder's checkpoint if there is one, writing checkpoints and log.csv there.
+
+    After each checkpoint `kept` is called with its step, while the model is as it was then.
 
     Raises:
         TrainingError: the loss or its gradient became NaN or infinite (the last checkpoint stays), or the checkpoint is
@@ -78,6 +83,7 @@ def train(model: Model, recipe: Recipe[Model, Batch], folder: Path) -> None:
             if (step + 1) % recipe.measure_every == 0 or step + 1 == recipe.steps:
                 append_row(folder, {"step": step + 1, **interval.row, **recipe.measure(model, step + 1)})
                 save_checkpoint(folder, step + 1, model, optimizer, recipe.state, recipe.identity)
+                kept(step + 1)
                 interval = Interval()
 
 

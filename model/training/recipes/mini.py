@@ -5,6 +5,7 @@
 """
 
 import argparse
+import copy
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ LOGIT_SCALE = CONFIG.d_model**-0.5
 # TransformerLens's default. At 0.02 all four heads of a layer grew into the same induction head.
 MATRIX_STD = 0.8 * CONFIG.d_model**-0.5
 
+STEPS = "steps"  # the folder in a run's of the models that are kept
 TOKENS_PER_STEP = 4096
 PROSE_TOKENS = 16_000_000
 
@@ -167,11 +169,19 @@ def fold_logit_scale(model: Transformer, scale: float) -> None:
         gain_or_bias.mul_(scale)
 
 
+def save_folded(model: Transformer, folder: Path, save: Callable[[Transformer, Path], None]) -> None:
+    """Write the model with the scale of its logits folded in; it stays as it is."""
+    folded = copy.deepcopy(model)
+    fold_logit_scale(folded, LOGIT_SCALE)
+    save(folded, folder)
+
+
 def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], None]) -> None:
     """Train a model of this config from the command line and write its folder."""
     parser = argparse.ArgumentParser(description=f"Train the embedded model {name}.")
     parser.add_argument("--out", type=Path, default=Path("assets/models", name), help="the model's folder")
     parser.add_argument("--run", type=Path, default=Path("runs", name), help="checkpoints and corpus are kept here")
+    parser.add_argument("--keep", type=int, default=0, help="keep the model of every so many steps in the run's steps/")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
@@ -185,10 +195,17 @@ def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], 
     tokenizer = tokenizers.Tokenizer.from_file(str(arguments.out / bpe.FILE))
     prose = prose_tokens(tokenizer, PROSE_TOKENS, arguments.seed, arguments.run / "prose.npy")
     model = new_model(arguments.seed, cfg)
-    train(model, MiniRecipe(arguments.seed, prose), arguments.run)
-    fold_logit_scale(model, LOGIT_SCALE)
     model.tokenizer = Tokenizer.from_folder(arguments.out)
-    save(model, arguments.out)
+
+    def keep(step: int) -> None:
+        if arguments.keep and step % arguments.keep == 0:
+            folder = arguments.run / STEPS / str(step)
+            save_folded(model, folder, save)
+            for path in arguments.out.glob("tokenizer*.json"):
+                shutil.copy(path, folder)
+
+    train(model, MiniRecipe(arguments.seed, prose), arguments.run, keep)
+    save_folded(model, arguments.out, save)
     shutil.copy(arguments.run / LOG, arguments.out / TRAINING_LOG)
 
 

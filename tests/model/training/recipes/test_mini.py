@@ -1,10 +1,18 @@
 """The recipe of mini: its curriculum, its data and what is folded into the saved weights."""
 
+import itertools
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+from headlight.model import load, save_gpt2
 from headlight.model.roles.sequences import repeated_halves
+from headlight.model.training.recipes import mini
 from headlight.model.training.recipes.mini import (
     CONFIG,
     LOGIT_SCALE,
@@ -15,6 +23,7 @@ from headlight.model.training.recipes.mini import (
     new_model,
 )
 from headlight.model.training.recipes.repeat_scores import repeat_scores
+from tests.places import MINI
 
 PROSE = np.arange(20_000, dtype=np.uint16) % CONFIG.d_vocab  # counts up, so that prose can be told from repeats
 LATER = [REPEATS_UNTIL, *(until - back for until in STAGES for back in (1, 2))]
@@ -93,6 +102,24 @@ def test_folding_the_scale_scales_the_logits() -> None:
     fold_logit_scale(model, LOGIT_SCALE)
     # The scale is applied before the sum over d_model instead of after it: another rounding.
     torch.testing.assert_close(model(tokens), before * LOGIT_SCALE, rtol=1e-5, atol=1e-5)
+
+
+def test_the_models_of_some_steps_are_kept_as_the_last_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, run = tmp_path / "out", tmp_path / "run"
+    out.mkdir()
+    for path in MINI.glob("tokenizer*.json"):
+        shutil.copy(path, out)
+    monkeypatch.setattr(mini, "prose_tokens", lambda *given: PROSE)
+    monkeypatch.setattr(MiniRecipe, "steps", 5)
+    monkeypatch.setattr(MiniRecipe, "measure_every", 1)
+    monkeypatch.setattr(sys, "argv", ["mini", "--out", str(out), "--run", str(run), "--keep", "2", "--threads", "1"])
+    mini.main("mini", replace(CONFIG, n_layers=1), save_gpt2)
+    assert sorted(path.name for path in (run / mini.STEPS).iterdir()) == ["2", "4"]
+    logits = []
+    for folder in (run / mini.STEPS / "2", run / mini.STEPS / "4", out):
+        model = load(str(folder))
+        logits.append(model(model.to_tokens("one two")))
+    assert all((one - other).abs().max() > 1e-3 for one, other in itertools.pairwise(logits))  # each step's own
 
 
 def test_no_head_is_written_into_the_initial_weights() -> None:
