@@ -67,7 +67,7 @@ def graph(scene: Scene) -> Plot:
     """
     marks, laid = scene.marks, laid_out(scene.marks, len(scene.columns))
     at = laid.at
-    traces = [_lines(at, scene.faint, FAINT, 0.6, 0.35)]
+    traces = [_lines(at, scene.faint, FAINT, 0.8, 0.6)]
     for sign, colour in ((1, BLUE), (-1, ORANGE)):
         traces.append(_lines(at, [line for line in scene.lines if line.sign == sign], colour, 1.8, 0.9))
     traces.append(_marks(at, marks))
@@ -144,12 +144,13 @@ def _lines(at: np.ndarray, lines: Sequence[Line], colour: str, width: float, opa
 
 
 def _ring(at: np.ndarray, mark: Mark, on_right: bool) -> dict[str, Any]:
+    named = "" if mark.kind == "logit" else escape(mark.told[0])  # of the target its row tells
     return {
         "type": "scatter",
         "mode": "markers+text",
         "x": [float(at[0])],
         "y": [float(at[1])],
-        "text": [f"{escape(mark.told[0])}    " if on_right else f"    {escape(mark.told[0])}"],
+        "text": [f"{named}    " if on_right else f"    {named}"],
         "textposition": "middle left" if on_right else "middle right",
         "hoverinfo": "skip",
         "cliponaxis": False,

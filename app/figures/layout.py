@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 Trace = Mapping[str, Any]
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'DejaVu Sans', sans-serif"
+CLEAR = "rgba(0,0,0,0)"
 WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn as wide as there is room
 LETTER = 6.5  # pixels
 TITLE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 26, 26, 46, 44, 20  # pixels
@@ -215,7 +216,7 @@ def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark
     """What tells a plot's colours: the bar of its map, or the names of its traces, which switch them."""
     if plot.colours is None:
         place = {"x": across[0], "y": bottom, "xanchor": "left", "yanchor": "bottom"}
-        return {_name("legend", slot): {"orientation": "h", "font": {"size": 11}, **place}}
+        return {_name("legend", slot): {"orientation": "h", "font": {"size": 11}, "bgcolor": CLEAR, **place}}
     scale = TEMPLATES[dark]["layout"]["colorscale"]["diverging" if plot.colours.diverging else "sequential"]
     bar: dict[str, Any] = {
         "orientation": "h",

@@ -26,8 +26,8 @@ WIDTHS = 4, 3
 MOST_TOKENS = 10
 BUCKETS = {
     4: "Where it is most active",
-    3: "Of the third quarter of sequences",
-    2: "Of the second",
+    3: "Third quarter of sequences",
+    2: "Second quarter",
     1: "Where it is least active",
 }
 NONE = "No scan of this model has watched it. {} makes one, which is found here once it lies in the models folder."

@@ -160,7 +160,7 @@ HELD = "attention patterns and norm scales held"
 
 def _found(check: Check, way: Way) -> str:
     found = getattr(check.together, way)
-    together = f"together {found:+.3g} where {check.together.predicted:+.3g} is predicted"
+    together = f"ablated together {found:+.3g} logits, predicted {check.together.predicted:+.3g}"
     several = f"correlation {check.correlation(way):.2f} over {len(check.each)} nodes, "
     return several + together if len(check.each) > 1 else together
 

@@ -66,7 +66,7 @@ def _values(found: Estimates, order: Sequence[Head]) -> list[Cell]:
 
 def span(low: float, high: float) -> str | None:
     """An interval in words; nothing where there is none."""
-    return None if np.isnan(low) or np.isnan(high) else f"{low:.2f} to {high:.2f}".replace("-", "−")
+    return None if np.isnan(low) or np.isnan(high) else f"{low:.3f} to {high:.3f}".replace("-", "−")
 
 
 def columns(found: Found) -> tables.Columns:

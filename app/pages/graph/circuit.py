@@ -98,7 +98,8 @@ def scene_of(drawn: Drawn) -> Scene:
     chosen = places.get(drawn.node)
     lines = [Line(places[a], places[b], -1 if score > 0 else 1) for a, b, _, score in drawn.lines]
     ours = [line for line in lines if chosen is None or chosen in (line.source, line.target)]
-    title = f"circuit of {drawn.found.circuit.n_edges} edges, faithfulness {drawn.found.circuit.faithfulness:.2f}"
+    of = drawn.found.circuit
+    title = f"circuit of {of.n_edges} edges, faithfulness {of.faithfulness:.2f}".replace("-", "−")
     return Scene(marks, lines, ours, chosen, columns, rows, "head", title)
 
 
@@ -125,9 +126,10 @@ def heads_of(drawn: Drawn) -> dict[str, tuple[int, int]]:
 def spelled(drawn: Drawn) -> str:
     """What the circuit does, and what is left without it."""
     of, n_all = drawn.found.circuit, drawn.found.wires.n_edges
-    return (
-        f"{of.n_edges:,} of {n_all:,} edges. Target less distractor is {number(of.a)} in A and {number(of.b)} with "
-        f"every edge from B; with the circuit's alone from A it is {number(of.alone)} "
-        f"(faithfulness {of.faithfulness:.2f}), with all but the circuit's {number(of.without)} "
-        f"(completeness: {of.completeness:.2f} is left)."
+    said = (
+        f"{of.n_edges:,} of {n_all:,} edges. Target less distractor is {number(of.a)} logits in A and {number(of.b)} "
+        f"with every edge from B; with only the circuit's edges from A it is {number(of.alone)} "
+        f"(faithfulness {of.faithfulness:.2f}), with all but these {number(of.without)} "
+        f"(completeness {of.completeness:.2f}; 0 is complete)."
     )
+    return said.replace("-", "−")

@@ -58,7 +58,7 @@ def _spelled(found: Shown, place: int) -> str:
     total = float(graph.activations[place])
     return (
         f"Edges shown {number(kept)}, edges not shown {number(left_out)}, bias {number(float(graph.bias[place]))}: "
-        f"together {number(total)}. It does {number(float(graph.effects[place]))} to the target."
+        f"together {number(total)}. Effect on the target: {number(float(graph.effects[place]))} logits."
     )
 
 
@@ -68,7 +68,8 @@ def _table(found: Shown, title: str, edges: list[tuple[int, int]], end: int) -> 
     edges = sorted(edges, key=lambda edge: -abs(float(flows[edge])))[:MOST_ROWS]
     heading(title, "graph_edge", key=f"graph_{end}")
     if not edges:
-        st.caption("There is none." if found.graph.nodes[found.chosen].is_followed or end == 0 else "It begins here.")
+        begins = end == 1 and not found.graph.nodes[found.chosen].is_followed
+        st.caption("It begins here." if begins else "No edges shown.")
         return
     slot = row_table(
         [

@@ -20,6 +20,11 @@ from headlight.model.comparison import Comparison
 from headlight.model.graph.checking import Check
 from headlight.model.reports.graph import check_rows, in_words, node_changes
 
+EFFECT = "What it changes about the target, in logits."
+KEY = (
+    "■ token  ◆ head’s write  ● neuron or feature  △ left out, or a dictionary’s error  ★ target. Blue raises the "
+    "target, orange lowers it; larger marks have more influence. Click one for its edges."
+)
 MODES = {"graph": "graph", "circuit": "circuit"}
 
 
@@ -130,7 +135,7 @@ def _choose_units(units: str) -> None:
 def _side(shown: Comparison, found: Found) -> None:
     _picture(found)
     st.text(_spelled(found), help=TERMS["graph_share"])  # tokens are no markup
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with left:
         told.draw(shown, found)
     with right:
@@ -151,6 +156,7 @@ def _picture(found: Shown) -> None:
     charts.choosable(
         graph(scene_of(found)), f"Attribution graph of the {found.graph.target_name}", "graph_picture", chosen
     )
+    st.caption(KEY)
 
 
 def _spelled(found: Shown) -> str:
@@ -160,7 +166,7 @@ def _spelled(found: Shown) -> str:
     return (
         f"The {graph.target_name} is {number(graph.target.value)}. {n_kept} of {len(graph.nodes)} nodes are shown, "
         f"with {pruned.node_share:.1%} of the influence, and {n_edges:,} edges, with {pruned.edge_share:.1%} of theirs."
-        f" {scores.replacement:.0%} of where it all begins is tokens (replacement score), "
+        f" {scores.replacement:.0%} of the influence starts at tokens (replacement score), "
         f"{scores.completeness:.0%} of nodes' inputs are explained (completeness)."
     )
 
@@ -188,7 +194,7 @@ def _outcomes(found: Found, check: Check) -> None:
     names, *values = ([*column] for column in zip(*rows, strict=True))
     ways = zip(("predicted", "held", "measured"), values, strict=True)
     slot = row_table(
-        [Column("ablated", names), *(Column(way, of, 3, signed=True) for way, of in ways)],
+        [Column("ablated", names), *(Column(way, of, 3, EFFECT, signed=True) for way, of in ways)],
         title="What ablating each node changes (logits): predicted, with patterns and scales held, and measured",
         epoch=hash((selection.epoch(), check.nodes)) % 2**32,
         key=selection.widget_key("graph_check_rows"),

@@ -138,6 +138,7 @@ def _lies_at(kind: Kind) -> Option | None:
         placeholder="beside the model",
         help=TERMS["lens_from"],
         width=190,
+        folded=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""One neuron in full: its activation over the prompt, its weights as tokens, and the heads that it is composed with."""
+"""One neuron in full: its activation over the prompt, its weights as tokens, and the heads that it composes with."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -90,7 +90,7 @@ def _said(found: Found) -> str:
     values |= {name: float(found.values[name].values[found.neuron]) for name in ORDER if name in found.values}
     side = "" if found.shown.b is None else f"{found.called}: "
     told = ", ".join(f"{name} {number(value)}" for name, value in values.items())
-    return f"{side}at {found.asked.place} {found.shown.labels[found.asked.place]}: {told}"
+    return f"{side}at {at} {run.labels[at]}: {told}"
 
 
 def _strip(found: Found) -> None:
@@ -150,7 +150,7 @@ def _table(found: Found, title: str, sides: tuple[str, str], tokens: Promoted, c
 
 
 def _heads(found: Found) -> None:
-    heading("Heads that it is composed with", "neuron_heads", key="neuron_heads")
+    heading("Heads it composes with", "neuron_heads", key="neuron_heads")
     run = found.at[0]
     rows = composed_of(run, found.neuron)[:MOST_HEADS]
     if not rows:
@@ -163,7 +163,7 @@ def _heads(found: Found) -> None:
             Column("how", [how for how, _, _ in rows]),
             Column("composition", [score for *_, score in rows], 3),
         ],
-        title=f"Heads that {neuron_name(found.neuron)} is composed with",
+        title=f"Heads that {neuron_name(found.neuron)} composes with",
         caption=f"By weights alone; about {random:.3f} would be chance. Choose a row for its links.",
         epoch=hash((selection.epoch(), found.neuron)) % 2**32,
         key=selection.widget_key("neuron_heads_table"),

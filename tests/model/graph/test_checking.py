@@ -161,10 +161,18 @@ def test_a_graph_that_cannot_see_what_moves_a_pattern_says_that_it_is_not_comple
 @pytest.mark.parametrize(
     ("held", "measured", "told"),
     [
-        ((2.0, 1.0, 3.0), (2.0, 1.0, 3.0), "The graph holds: correlation 1.00 over 2 nodes, together +3 where +3 is"),
+        ((2.0, 1.0, 3.0), (2.0, 1.0, 3.0), "The graph holds: correlation 1.00 over 2 nodes, ablated together +3"),
         ((2.0, 1.0, 3.0), (1.0, 2.0, -3.0), "The graph holds only with attention patterns and norm scales held: corr"),
-        ((1.0, 2.0, 3.0), (1.0, 2.0, 3.0), "The graph does not hold: correlation −1.00 over 2 nodes, together +3"),
-        ((2.0, 1.0, 9.0), (2.0, 1.0, 9.0), "The graph does not hold: correlation 1.00 over 2 nodes, together +9"),
+        (
+            (1.0, 2.0, 3.0),
+            (1.0, 2.0, 3.0),
+            "The graph does not hold: correlation −1.00 over 2 nodes, ablated together +3",
+        ),
+        (
+            (2.0, 1.0, 9.0),
+            (2.0, 1.0, 9.0),
+            "The graph does not hold: correlation 1.00 over 2 nodes, ablated together +9",
+        ),
     ],
 )
 def test_it_is_said_whether_a_graph_holds_freely_or_only_held(

@@ -44,7 +44,7 @@ def test_the_finder_lists_heads_by_a_figure_with_its_interval(run: Run, monkeypa
     heads, values, intervals = tables[-1]
     assert heads.cells[:2] == ["L0H4", "L1H4"]  # 3.5 + head, whatever the layer
     assert values.cells[:2] == [7.5, 7.5]
-    assert intervals.cells[0] == "7.49 to 7.52"
+    assert intervals.cells[0] == "7.490 to 7.520"
 
 
 def test_a_row_of_the_finder_chooses_the_head_on_all_pages(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
