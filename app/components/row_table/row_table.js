@@ -41,6 +41,7 @@ class RowTable {
   inSight = IN_SIGHT;
   around = AROUND;
   choosable = false;
+  isPressed = false;
 
   /** @param {View} view */
   constructor(view) {
@@ -67,6 +68,7 @@ class RowTable {
     this.table.onkeydown = (event) => this.press(event);
     this.table.onfocus = () => this.markCursor(this.cursor ?? this.chosen ?? this.places[Math.ceil(this.top / LINE)]);
     this.body.onclick = (event) => this.click(event);
+    this.body.onpointerdown = () => this.hold();
     this.table.onpointerover = (event) => this.hover(event);
     this.table.onpointermove = (event) => this.view.tooltip.move(event.clientX, event.clientY);
     this.table.onpointerleave = () => this.view.tooltip.hide();
@@ -156,8 +158,21 @@ class RowTable {
     this.mark();
   }
 
-  // Of the rows on the page. They stay for as many lines as are around those in sight: a row that is taken out while it is
-  // pressed is not clicked.
+  // A row that is taken out while it is pressed is not clicked: all stay until it is let go of.
+  hold() {
+    this.isPressed = true;
+    const released = new AbortController();
+    const letGo = () => {
+      released.abort();
+      setTimeout(() => {
+        this.isPressed = false;
+        this.scroll();
+      }); // once it is clicked
+    };
+    for (const ended of ["pointerup", "pointercancel"]) addEventListener(ended, letGo, { signal: released.signal });
+  }
+
+  // Of the rows on the page. They stay for as many lines as are around those in sight.
   firstAround() {
     const inSight = Math.min(Math.floor(this.top / LINE), this.places.length - this.inSight);
     return Math.max(0, (Math.floor(inSight / this.around) - 1) * this.around);
@@ -191,7 +206,7 @@ class RowTable {
   scroll() {
     this.top = this.scroller.scrollTop;
     this.view.tooltip.hide();
-    if (this.firstAround() !== this.first) this.paint();
+    if (!this.isPressed && this.firstAround() !== this.first) this.paint();
   }
 
   /** @param {string} said */

@@ -1,5 +1,6 @@
 """What heads do over a corpus: all of them by two figures, those found by one, and the dashboard of the chosen one."""
 
+import shlex
 from dataclasses import replace
 
 import streamlit as st
@@ -20,7 +21,7 @@ from headlight.model.corpus.tree import Head
 from headlight.model.edits import head_name
 
 MOST_CHOSEN = 8  # heads that a lasso chooses: other pages draw each of them
-COMMAND = "make scan MODEL=mini CORPUS=README.md"
+COMMAND = "make scan MODEL={} CORPUS=README.md"
 HOW = (
     "There is no scan yet. This command makes one: it runs a model over text files and writes what every head does "
     "there into a folder."
@@ -37,12 +38,20 @@ def render(shown: Comparison) -> None:
     with row:
         _options(shown, *found)
     if found:
+        _say_whose(found[0], shown)
         _heads(found[0])
         with boundary.guard(lambda reason: notices.refused(reason, "dashboard")):
             dashboard.draw(shown, found[0])
         _over_steps(found[0])
     elif not is_open():
         _say_how()
+
+
+def _say_whose(found: Found, shown: Comparison) -> None:
+    """That the scan is of another model than the page's, where no scan of that one is known."""
+    if not found.own and not selection.current().scan:
+        command = COMMAND.format(shlex.quote(models.opened_by(shown.a.source)))
+        st.text(f"There is no scan of this model yet: this one is of another. {command} makes one.")
 
 
 def is_open() -> bool:
@@ -53,7 +62,7 @@ def is_open() -> bool:
 def _say_how() -> None:
     with st.container(key="headlight-lacking-scan"):
         st.info(HOW)
-        st.code(COMMAND, "bash")
+        st.code(COMMAND.format("mini"), "bash")
         st.caption(
             "Then type the folder's path as the scan. Any tree of HeadVis opens too, Neuronpedia's exports included."
         )

@@ -1,5 +1,7 @@
 """The page *Features*: which are active where, what the dictionary misses, and one feature in full."""
 
+import shlex
+
 import streamlit as st
 
 from headlight.app import selection
@@ -21,7 +23,7 @@ from headlight.model.run import Run
 
 MOST_CARRIED = 5
 OPEN = "features_open"
-COMMAND = "make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_pre"
+COMMAND = "make train-dictionary MODEL={} HOOK=blocks.{}.hook_resid_pre"
 HOW = (
     "No dictionary comes with this model. A dictionary is a sparse autoencoder or a transcoder, trained on one of the "
     "model's activations. Type the folder of one as the dictionary (SAELens's, Gemma Scope's or circuit-tracer's), or "
@@ -46,7 +48,8 @@ def render(shown: Comparison) -> None:
     elif not dictionaries.named(selection.current().dictionary, shown.a.source.name):
         with st.container(key="headlight-lacking-dictionary"):
             st.info(HOW)
-            st.code(COMMAND, "bash")
+            middle = shown.a.cfg.n_layers // 2
+            st.code(COMMAND.format(shlex.quote(models.opened_by(shown.a.source)), middle), "bash")
 
 
 def _refused(reason: str) -> None:

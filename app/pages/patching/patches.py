@@ -99,16 +99,16 @@ def pair(shown: Comparison, chosen: Selection) -> Pair:
 
 
 def measured_at(shown: Comparison, chosen: Selection) -> tuple[int, int]:
-    """The positions in A and in B after which the prediction is measured: the last of each, or a pair that is chosen.
+    """The positions in A and in B at which the prediction is measured: that of each, or a pair that is chosen.
 
     Only positions that belong together can be chosen.
     """
     assert shown.b is not None
-    last = len(shown.a.tokens) - 1, len(shown.b.tokens) - 1
+    own = shown.a.asked, shown.b.asked
     if chosen.position is None:
-        return last
+        return own
     a, b = (shown.positions(run)[chosen.position] for run in shown.runs)
-    return next((pair for pair in matches_of(shown, chosen) if pair[0] == a or (a is None and pair[1] == b)), last)
+    return next((pair for pair in matches_of(shown, chosen) if pair[0] == a or (a is None and pair[1] == b)), own)
 
 
 def layer_of(shown: Comparison, chosen: Selection) -> int:

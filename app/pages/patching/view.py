@@ -62,7 +62,7 @@ def render(shown: Comparison) -> None:
     work = jobs.of("patching")
     pieces = patching.pieces_of(asked)
     _working(work, pieces)
-    _draw(patched_of(shown, selection.current()))
+    _draw(patched_of(shown, selection.current()), shown.a.cfg.attention_dir == "causal")
     _say_difference(shown)
     progress.go_on(work, patching.do)
 
@@ -159,7 +159,7 @@ def _question(shown: Comparison, now: Selection) -> Iterator[Option]:
 
 def _places(shown: Comparison, now: Selection) -> list[int]:
     """Where A's positions that belong to one of B's stand on the axis, and its last."""
-    positions = {a for a, _ in matches_of(shown, now)} | {len(shown.a.tokens) - 1}
+    positions = {a for a, _ in matches_of(shown, now)} | {shown.a.asked}
     return [place for place, position in enumerate(shown.positions(shown.a)) if position in positions]
 
 
@@ -197,7 +197,10 @@ def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
     progress.offer(work, missing, label, "patching", patching.seconds(missing))
 
 
-def _draw(found: Patched) -> None:
+LEFT_OUT = " Positions after the prediction cannot influence it and are left out."
+
+
+def _draw(found: Patched, is_causal: bool) -> None:
     if selection.current().table:
         tables.draw(_cells(found), title(found.asked))
         _agreement(found)
@@ -208,7 +211,7 @@ def _draw(found: Patched) -> None:
             draw_map(found, matrix, called, selection.widget_key(f"patched {called}"))
         st.caption(
             f"{title(found.asked)}. Colours are centred on {found.unpatched:.0f}, the share with nothing patched; "
-            "shares are not clipped. Positions after the prediction cannot influence it and are left out."
+            f"shares are not clipped.{LEFT_OUT if is_causal else ''}"
         )
         _agreement(found)
     with right:

@@ -66,17 +66,19 @@ def _growth(shown: Comparison, norms: Norms, place: int) -> list[Plot]:
 
 def _written(shown: Comparison, parts: Parts, place: int, title: str, unit: str) -> list[Plot]:
     of_runs = {side: _bars(shown, side, values) for side, values in written(shown, parts, place).items()}
-    beside = [each for of_kind in zip(*of_runs.values(), strict=True) for each in of_kind]  # A's beside B's
+    kinds = dict.fromkeys(kind for bars in of_runs.values() for kind in bars)  # some are in one of two models alone
+    beside = [bars[kind] for kind in kinds for bars in of_runs.values() if kind in bars]  # A's beside B's
     found = [plots.bars(beside, shown.layer_labels, title=title, unit=unit)]
     if len(of_runs) == 2:
-        pairs = zip(of_runs["A"], of_runs["B"], strict=True)
-        change = [Bars(a.name.removesuffix(", A"), b.values - a.values, a.colour) for a, b in pairs]
+        a, b = of_runs["A"], of_runs["B"]
+        both = [kind for kind in kinds if kind in a and kind in b]
+        change = [Bars(kind, b[kind].values - a[kind].values, a[kind].colour) for kind in both]
         found.append(plots.bars(change, shown.layer_labels, title=f"{title}, {DIFFERENCE}", unit=unit))
     return found
 
 
-def _bars(shown: Comparison, side: str, values: Float[np.ndarray, " component"]) -> list[Bars]:
-    """A run's embeddings at the first place, and what the parts of each layer write at that layer's."""
+def _bars(shown: Comparison, side: str, values: Float[np.ndarray, " component"]) -> dict[str, Bars]:
+    """By kind a run's embeddings at the first place, and what the parts of each layer write at that layer's."""
     run, n_places = shown.sides[side], len(shown.layer_labels)
     cfg, begun = run.cfg, [name for name, _ in run.embeddings()]
     others = values.tolist()[len(begun) :]
@@ -88,13 +90,8 @@ def _bars(shown: Comparison, side: str, values: Float[np.ndarray, " component"])
         at[first : first + len(numbers)] = numbers
         return Bars(kind if shown.b is None else f"{kind}, {side}", at, colour, hatched=side == "B")
 
-    return [
-        *(
-            bars(name, colour, 0, [value])
-            for name, value, colour in zip(begun, values.tolist(), EMBEDDINGS, strict=False)
-        ),
-        *(
-            bars(kind, colour, 1, others[slot:end:n_kinds] if slot < n_kinds else [])
-            for slot, (kind, colour) in enumerate(KINDS.items())
-        ),
-    ]
+    embedded = zip(begun, values.tolist(), EMBEDDINGS, strict=False)
+    return {name: bars(name, colour, 0, [value]) for name, value, colour in embedded} | {
+        kind: bars(kind, colour, 1, others[slot:end:n_kinds] if slot < n_kinds else [])
+        for slot, (kind, colour) in enumerate(KINDS.items())
+    }

@@ -27,7 +27,8 @@ def _target(found: Translation, before: str, side: str) -> None:
     given = "The target you gave" if not before else "the target you gave"
     wrote = "What it wrote" if not before else "what it wrote"
     heading(f"{before}{wrote if found.search else given}", "log_prob")
-    st.text(found.text or "Nothing: it ended at once.")
+    nothing = "Nothing but special tokens." if len(found.written_labels) > 1 else "Nothing: it ended at once."
+    st.text(found.text or nothing)
     probabilities = zip(found.written_labels, found.log_probs.exp().tolist(), strict=True)
     with st.container(key=f"headlight-probabilities{side}"):
         st.text("  ".join(f"{label} {percent(probability)}" for label, probability in probabilities))

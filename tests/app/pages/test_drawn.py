@@ -18,7 +18,7 @@ from headlight.app.pages.residual import maps
 from headlight.app.parts import charts
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
-from headlight.model import Transformer, save_gpt2
+from headlight.model import Transformer, compare, load, run_prompt, save_gpt2
 from headlight.model.analysis.alignment import align_tokens
 from headlight.model.comparison import Comparison
 from headlight.model.run import Run
@@ -200,6 +200,20 @@ def test_cosines_are_one_with_themselves_and_changes_have_their_sign(both: Compa
     assert (a.colours.ends, a.colours.diverging) == ((0, 1), False)
     assert change.colours
     assert change.colours.diverging
+
+
+def test_of_two_models_the_parts_that_only_one_has_stand_alone(figure: Figure) -> None:
+    """mini embeds tokens and positions, mini-llama tokens alone."""
+    page("residual", compare(*(run_prompt(load(name), "one two three") for name in ("mini", "mini-llama"))))
+    shares = figure.plot("Share of the final stream")
+    names = [bar["name"] for bar in shares.traces]
+    assert names == [
+        *("token embedding, A", "token embedding, B", "position embedding, A"),
+        *("attention, A", "attention, B", "MLP, A", "MLP, B"),
+    ]
+    assert [change["name"] for change in figure.change("Component norms").traces] == [
+        *("token embedding", "attention", "MLP"),
+    ]
 
 
 def test_the_best_tokens_of_both_runs_share_their_scale(both: Comparison, figure: Figure) -> None:

@@ -5,6 +5,7 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -109,6 +110,9 @@ def test_the_models_of_some_steps_are_kept_as_the_last_one_is(tmp_path: Path, mo
     out.mkdir()
     for path in MINI.glob("tokenizer*.json"):
         shutil.copy(path, out)
+    # What the command sets for its whole process it does not get: other tests are in this one.
+    monkeypatch.setattr(torch.backends.mkldnn, "matmul", SimpleNamespace())
+    monkeypatch.setattr(torch, "set_num_threads", lambda count: None)
     monkeypatch.setattr(mini, "prose_tokens", lambda *given: PROSE)
     monkeypatch.setattr(MiniRecipe, "steps", 5)
     monkeypatch.setattr(MiniRecipe, "measure_every", 1)
