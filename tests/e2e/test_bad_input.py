@@ -265,6 +265,7 @@ def test_a_file_that_cannot_be_read_is_refused_whole_and_the_list_stays(window: 
     data, said = FILES[name]
     _upload(window, "good.txt", b"The cat\n")
     expect(window.page.get_by_text(re.compile("new prompts? from good.txt"))).to_be_visible()
+    window.settle()  # what was there before stays until the script has ended
     listed = window.page.get_by_text(re.compile(r"^\d+ in the list")).inner_text()
     _upload(window, name, data)
     expect(window.refused.last).to_contain_text(re.compile(f"{name} was not taken.*{said}"))

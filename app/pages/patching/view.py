@@ -180,7 +180,7 @@ def _say_difference(shown: Comparison) -> None:
     target, distractor = shown.a.tokenizer.labels([found.target, found.distractor])
     st.text(
         f"“{target}” less “{distractor}” after {said_after(shown, now)}:  A {number(runs.a)},  "
-        f"B {number(runs.b)} logits;  a share of 1 is B − A, {number(runs.b - runs.a)} logits"
+        f"B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
     )
     for line in said_of_b(shown, now):
         st.caption(line)
