@@ -158,7 +158,7 @@ def _question(shown: Comparison, now: Selection) -> Iterator[Option]:
 
 
 def _places(shown: Comparison, now: Selection) -> list[int]:
-    """Where A's positions that belong to one of B's stand on the axis, and its last."""
+    """Where A's positions that belong to one of B's stand on the axis, and where A predicts."""
     positions = {a for a, _ in matches_of(shown, now)} | {shown.a.asked}
     return [place for place, position in enumerate(shown.positions(shown.a)) if position in positions]
 

@@ -169,6 +169,17 @@ def test_the_table_is_used_by_keyboard_and_read_aloud(open_table: Open) -> None:
     expect(page.get_by_text("chosen None")).to_be_visible()
 
 
+def test_a_row_stays_while_it_is_pressed_however_far_the_table_is_scrolled(open_table: Open) -> None:
+    page = open_table(MANY)
+    row, scroller = page.get_by_text("row 3", exact=True), page.locator(".scroller")
+    row.hover()
+    page.mouse.down()
+    scroller.evaluate("box => new Promise(done => { box.onscrollend = done; box.scrollTo(0, 1e4); })")
+    expect(row).to_have_count(1)
+    page.mouse.up()
+    expect(row).to_have_count(0)
+
+
 def test_of_thousands_of_rows_those_in_sight_are_there(open_table: Open) -> None:
     page = open_table(MANY)
     table, names = page.get_by_role("grid"), page.locator("tbody td:first-child")
