@@ -1,14 +1,17 @@
-"""The circuit by which run A's prediction differs from run B's, of a comparison."""
+"""The circuit of run A's prediction, against run B or against means of its own, of a comparison."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from headlight.model.circuits.finding import Circuit, find_circuit, measure_circuit
-from headlight.model.circuits.running import EdgeRuns, Edges, edge_runs_of
+from headlight.model.circuits.running import EdgeRuns, Edges, edge_runs_against_means, edge_runs_of
 from headlight.model.circuits.scoring import edge_scores
 from headlight.model.circuits.wiring import Wiring
 from headlight.model.comparison import Comparison
 from headlight.model.errors import InputError
 from headlight.model.patching.sides import LogitDifference
+
+Against = Literal["b", "mean"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,17 +23,21 @@ class Found:
     circuit: Circuit
 
 
-def circuit_of(shown: Comparison, measured: LogitDifference, steps: int, least: float) -> Found:
-    """The circuit of A against B: edges whose score is at least a share of the largest, by so many gradients.
+def circuit_of(shown: Comparison, measured: LogitDifference, steps: int, least: float, against: Against = "b") -> Found:
+    """The circuit of A: edges whose score is at least a share of the largest, by so many gradients.
+
+    What an edge brings is held against what it brings in run B, or against its mean over A's own positions.
 
     Raises:
-        InputError: there is no B, or the two runs have no circuit; it says why.
+        InputError: there is no B to be held against, or the runs have no circuit; it says why.
     """
-    if shown.b is None:
-        raise InputError("A circuit is found by what differs between two prompts: compare run A with a run B.")
     a, b = shown.a, shown.b
+    if against == "b" and b is None:
+        raise InputError("There is no prompt B: compare run A with a run B, or hold it against its own means.")
 
     def runs() -> EdgeRuns:
+        if b is None or against == "mean":
+            return edge_runs_against_means(a, measured)
         return edge_runs_of(a, b, measured, shown.align)
 
     def scored() -> tuple[Wiring, Edges]:
@@ -39,10 +46,10 @@ def circuit_of(shown: Comparison, measured: LogitDifference, steps: int, least: 
             return made.wires, edge_scores(made, steps, a.host).cpu()
 
     def found() -> Found:
-        wires, scores = shown.keep(("edge scores", measured, steps), scored)
+        wires, scores = shown.keep(("edge scores", measured, steps, against), scored)
         edges = find_circuit(wires, a.cfg, scores, least)
         made = runs()
         with a.host.turn():
             return Found(wires, scores, measure_circuit(made, edges))
 
-    return shown.keep(("circuit of edges", measured, steps, least), found)
+    return shown.keep(("circuit of edges", measured, steps, least, against), found)

@@ -14,6 +14,7 @@ from headlight.model.hooks import NO_TAP, Look, Tap
 from headlight.model.layers import place
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import check_split, norm_behind, norm_of
+from headlight.model.patching.means import AgainstMeans
 from headlight.model.patching.of_runs import patch_runs
 from headlight.model.patching.runs import Patching
 from headlight.model.patching.sides import LogitDifference
@@ -63,6 +64,18 @@ def edge_runs_of(a: Run, b: Run, measured: LogitDifference, align: Align = "toke
     return edge_runs(patch_runs(a, b, measured, "A", align))
 
 
+def edge_runs_against_means(run: Run, measured: LogitDifference) -> EdgeRuns:
+    """A run alone, made ready for circuits: what comes along an edge can be its mean over the run's own positions.
+
+    Raises:
+        InputError: a run with edits, one in which the means change nothing, or what `edge_runs` refuses.
+    """
+    if run.edits:
+        raise InputError("A circuit is of a run without edits. Take them out first.")
+    with run.host.turn(), torch.no_grad():
+        return edge_runs(AgainstMeans(run.host.on_device(run.model), run.tokens[None].to(run.host.device), measured))
+
+
 def edge_runs(patching: Patching) -> EdgeRuns:
     """Run A, into which B's parts are patched, made ready for circuits.
 
@@ -104,11 +117,7 @@ class _Pass:
             self._heads(layer, block, pre)
             if isinstance(block, Block):
                 self._mlp(layer, block, pre)
-        last = patching.model.cfg.n_layers - 1
-        final = patching.other["resid_pre", last] + patching.other["attn_out", last]
-        if not patching.model.cfg.attn_only:
-            final = final + patching.other["mlp_out", last]
-        return patching.read(self._read(final, self.runs.wires.rows[None, False]))[0]
+        return patching.read(self._read(patching.final_of_other, self.runs.wires.rows[None, False]))[0]
 
     def _read(self, stream: Float[Tensor, "pos d_model"], rows: list[int]) -> Streams:
         """What these receivers read, where in B all read this stream."""

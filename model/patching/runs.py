@@ -60,21 +60,27 @@ class Patching:
     ) -> None:
         sides = RunSide(model, a, asked.position), RunSide(model_b or model, b, asked.in_b, tap_b)
         found = check(*sides, asked, matches)
-        self.asked, self.into = asked, into
         base, source = sides if into == "A" else reversed(sides)
         pairs = found if into == "A" else [(there, here) for here, there in found]
-        self.model, self.position, self.tap = base.model, base.position, base.tap
-        self.n_pos, self.reach = base.n_pos, base.reach
-        self.tokens = base.tokens[:, : self.n_pos]
+        self._into(base, asked, into)
         self.matches = in_reach(pairs, base, source)
         self.base, own = self._run(base)
         there, other = self._run(source)
         self.other = ActivationCache(aligned(self.base, there, self.matches), self.model.cfg.n_layers)
         self.a, self.b = (own, other) if into == "A" else (other, own)
+        self._check_difference("in B", "change B")
+
+    def _into(self, base: RunSide, asked: LogitDifference, into: Into) -> None:
+        self.asked, self.into = asked, into
+        self.model, self.position, self.tap = base.model, base.position, base.tap
+        self.n_pos, self.reach = base.n_pos, base.reach
+        self.tokens = base.tokens[:, : self.n_pos]
+
+    def _check_difference(self, of_b: str, instead: str) -> None:
         if abs(self.b - self.a) <= SAME:
             raise InputError(
-                f"Target less distractor is {self.a:.6f} logits in A and {self.b:.6f} in B: with no difference between "
-                "them there is no share of it to measure. Choose another target or distractor, or change B."
+                f"Target less distractor is {self.a:.6f} logits in A and {self.b:.6f} {of_b}: with no difference "
+                f"between them there is no share of it to measure. Choose another target or distractor, or {instead}."
             )
 
     @torch.inference_mode()
@@ -110,6 +116,13 @@ class Patching:
         W_U, b_U = widened(model.unembed.W_U[:, pair]), model.unembed.b_U[pair]
         target, distractor = (model.to_unembed(resid)[:, 0] @ W_U + b_U).unbind(-1)
         return target - distractor
+
+    @property
+    def final_of_other(self) -> Float[Tensor, "pos d_model"]:
+        """The other run's stream after the last layer."""
+        last, parts = self.model.cfg.n_layers - 1, ["resid_pre", "attn_out"]
+        parts += [] if self.model.cfg.attn_only else ["mlp_out"]
+        return torch.stack([self.other[part, last] for part in parts]).sum(0)
 
     def share(self, differences: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """How far logit differences are from A's to B's: 0 at A's, 1 at B's, not clipped."""

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headlight.model import Transformer, load, run_prompt
 from headlight.model.circuits import Receiver, Sender, edge_scores, find_circuit, measure_circuit
-from headlight.model.circuits.running import EdgeRuns, edge_runs_of
+from headlight.model.circuits.running import EdgeRuns, edge_runs_against_means, edge_runs_of
 from headlight.model.edits import AblateHeads
 from headlight.model.errors import InputError
 from headlight.model.hooks import Tap
@@ -148,7 +148,7 @@ def test_what_has_no_circuit_is_refused(models: Models) -> None:
 
 # What is known weight by weight (training/recipes/teaching_weights.py): the earlier head tells the later one's keys
 # which token came before, the later one's query is its own token, its value what comes next. Where the earlier head
-# looks is a matter of places, which are the same in both prompts.
+# looks is a matter of places, and where the later one rests of the first token: these are the same in both prompts.
 KNOWN = {
     (Receiver(0, 0, "v"), Sender()),
     (Receiver(1, 0, "k"), Sender(0, 0)),
@@ -180,6 +180,71 @@ def test_of_a_circuit_that_is_known_exactly_its_edges_are_found(name: str) -> No
         fewer = edges.clone()
         fewer[tuple(edge)] = False
         assert measure_circuit(runs, fewer).faithfulness < 0.5
+
+
+def joined(model: Transformer, runs: EdgeRuns) -> set[tuple[Receiver, Sender]]:
+    """The edges that the weights alone make, and that lie on a way to the logits.
+
+    They join what a sender writes, whatever it reads, to what a receiver reads, by a product that is not 0.
+    """
+    edges = set()
+    for row, column in runs.wires.before.nonzero().tolist():
+        receiver, sender = runs.wires.receivers[row], runs.wires.senders[column]
+        if sender.layer is None:
+            written = torch.cat([model.embed.W_E, model.pos_embed.W_pos])  # type: ignore[union-attr]
+        else:
+            attn = model.block(sender.layer).attn
+            written = attn.W_V[sender.head] @ attn.W_O[sender.head]
+        read = model.unembed.W_U
+        if receiver.layer is not None:
+            read = getattr(model.block(receiver.layer).attn, f"W_{str(receiver.read).upper()}")[receiver.head]
+        if bool((written @ read).any()):
+            edges.add((receiver, sender))
+    ends: set[tuple[int | None, int | None]] = {(None, None)}
+    while True:  # a head leads on if an edge leads from it to one that does
+        on = ends | {(s.layer, s.head) for r, s in edges if s.layer is not None and (r.layer, r.head) in ends}
+        if on == ends:
+            return {(r, s) for r, s in edges if (r.layer, r.head) in ends}
+        ends = on
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_against_its_own_means_exactly_the_edges_are_found_that_the_weights_make(name: str) -> None:
+    """Of one prompt alone: also those that tell places apart, which two prompts share."""
+    a = run_prompt(load(name), TAUGHT[name][0])
+    right, position = int(a.next_logits.argmax()), len(a.tokens) - 1
+    runs = edge_runs_against_means(a, LogitDifference(right, int(a.tokens[1]), position))
+    edges = find_circuit(runs.wires, a.cfg, edge_scores(runs, steps=20), least=1e-3)
+    found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
+    assert found == joined(a.model, runs)
+    assert len(found) == 8
+    assert found > KNOWN
+    circuit = measure_circuit(runs, edges)
+    assert circuit.faithfulness == pytest.approx(1.0, abs=1e-3)
+    assert circuit.completeness == pytest.approx(0.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_with_no_edge_every_reader_has_the_mean_of_the_streams(kind: str, models: Models) -> None:
+    run = run_prompt(models[kind], A)
+    runs = edge_runs_against_means(run, ASKED)
+    *_, final = run.streams()
+    mean = final[: ASKED.position + 1].mean(0)
+    logits = run.model.to_logits(mean[None, None])[0, 0]
+    whole = runs.wires.before.float()
+    with torch.inference_mode():
+        # Float32 logits of size 10, of streams added up in another order.
+        assert float(runs.run(whole)) == pytest.approx(runs.patching.a, abs=2e-3)
+        assert float(runs.run(torch.zeros_like(whole))) == pytest.approx(float(logits[40] - logits[90]), abs=2e-3)
+
+
+def test_what_has_no_circuit_against_means_is_refused(models: Models) -> None:
+    edited = run_prompt(models["gpt2-like"], A, edits=(AblateHeads(((0, 0),)),))
+    with pytest.raises(InputError, match="without edits"):
+        edge_runs_against_means(edited, ASKED)
+    alone = run_prompt(models["gpt2-like"], "one", prepend_bos=False)
+    with pytest.raises(InputError, match="with every part at its mean"):
+        edge_runs_against_means(alone, LogitDifference(40, 90, 0))
 
 
 def test_gradients_in_a_alone_miss_what_saturated_attention_hides() -> None:
