@@ -124,7 +124,16 @@ class Transformer(HookedModel):
 
     def to_logits(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
         """The logits of a final stream."""
+        return self.capped(self.before_cap(resid, tap))
+
+    def before_cap(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
+        """The logits of a final stream before any soft cap: up to there they are sums over what wrote to it."""
         return self.unembed(self.to_unembed(resid, tap), tap.within("unembed")).to(resid.device)
+
+    def capped(self, logits: Float[Tensor, "*rest d_vocab_out"]) -> Float[Tensor, "*rest d_vocab_out"]:
+        """The model's logits, from those before its soft cap c: c tanh(logit / c); the same where it has none."""
+        cap = self.cfg.output_logits_soft_cap
+        return logits if cap is None else cap * (logits / cap).tanh()
 
     def run_with_cache(
         self,

@@ -76,7 +76,7 @@ class _PromptSteps(Steps):
         rows = torch.arange(len(tokens), device=tokens.device)
         # The logits of all positions of a long prompt would be larger than the model.
         logits = self._model.unembed(normalized[rows, last].unsqueeze(1), self._tap.within("unembed")).squeeze(1)
-        return logits.to(tokens.device)
+        return self._model.capped(logits).to(tokens.device)
 
     def _outgrows(self, n_new: int) -> bool:
         """Whether with the new tokens the text is longer than the context beyond which all positions turn otherwise.

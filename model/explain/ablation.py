@@ -11,7 +11,7 @@ from headlight.model.analysis import Measure, attribution
 from headlight.model.analysis.alignment import Matches
 from headlight.model.edits.interventions import ablate_head, cut_edge
 from headlight.model.explain.logits import Question, read_of
-from headlight.model.explain.parts import logits_at, parts_at, z_of
+from headlight.model.explain.parts import before_cap_at, parts_at, z_of
 from headlight.model.explain.running_on import end_of, run_on
 from headlight.model.explain.score import Cell
 from headlight.model.head import attend, head_weights
@@ -53,7 +53,8 @@ class Outcomes:
     """What each intervention changes: target minus distractor (logits) and the whole distribution (nats) [variant].
 
     `direct` is what it changes through the final LayerNorm alone, at the run's own scale and with all else held still;
-    `total` is measured, by running the model on from there. `top` are the tokens predicted then.
+    `total` is measured, by running the model on from there. Both are of logits before any soft cap. `top` are the
+    tokens predicted then.
     """
 
     names: tuple[str, ...]
@@ -74,7 +75,7 @@ def ablation_effects(run: Run, cell: Cell, question: Question, given: Given = IT
 
 @torch.inference_mode()
 def _outcomes(run: Run, cell: Cell, question: Question, given: Given) -> Outcomes:
-    own = logits_at(run, question.position)
+    own = before_cap_at(run, question.position)
     replaced = _replacements(run, cell, given)
     steps = Steps(run.host, (len(CUTS) + len(replaced)) * (run.cfg.n_layers - cell.layer))
     # What is done to the whole head is the same whichever of its cells is looked at.
@@ -89,7 +90,7 @@ def _outcomes(run: Run, cell: Cell, question: Question, given: Given) -> Outcome
         names,
         direct=Measure("direct effect", "logits", axes, _direct(run, cell, question, replaced)),
         total=Measure("total effect", "logits", axes, target - distractor),
-        kl=attribution.kl_divergence(own, logits),
+        kl=attribution.kl_divergence(run.model.capped(own), run.model.capped(logits)),
         top=Measure("top token", "token id", axes, logits.argmax(-1)),
     )
 

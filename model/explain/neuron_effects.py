@@ -1,4 +1,7 @@
-"""What neurons do to a prediction: directly, to first order by gradients, and measured without them."""
+"""What neurons do to a prediction: directly, to first order by gradients, and measured without them.
+
+Logits are those before any soft cap.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ from headlight.model.analysis import Measure, attribution
 from headlight.model.edits.interventions import check_neuron
 from headlight.model.explain.logits import Question, read_of
 from headlight.model.explain.neurons import AXES, Neuron, activations_at, hook_name, mlp_of
-from headlight.model.explain.parts import stream_at
+from headlight.model.explain.parts import before_cap_at, stream_at
 from headlight.model.explain.running_on import Past, end_of, onward, run_on
 from headlight.model.hooks import Chain, Collect, Edit, HookPoint, Tap, WithGradient
 from headlight.model.host import Steps
@@ -98,7 +101,7 @@ def _gradient(run: Run, question: Question, position: int) -> Measure:
     n_past = n_unchanged(run, position)
     with run.host.turn(), torch.inference_mode(False), torch.enable_grad():
         resid = _passed(run, question, n_past, keep)
-        logits = run.host.on_device(run.model).to_logits(resid[:, [question.position - n_past]])[0, 0]
+        logits = run.host.on_device(run.model).before_cap(resid[:, [question.position - n_past]])[0, 0]
         posts = [keep.kept[hook_name(layer, "hook_post")] for layer in layers]
         difference = logits[question.target] - logits[question.distractor]
         found = torch.autograd.grad(difference, posts, allow_unused=True, materialize_grads=True)
@@ -150,9 +153,7 @@ def _measured(run: Run, neurons: Sequence[Neuron], question: Question, position:
         found = run_on(run, layer, taps, question.position, n_past, steps)[:, pair].double()
         differences = (found[:, 0] - found[:, 1]).tolist()
         without |= {(layer, index): each for index, each in zip(indices, differences, strict=True)}
-    target, distractor = (
-        run.model.to_logits(stream_at(run, question.position)[None, None])[0, 0, pair].double().tolist()
-    )
+    target, distractor = before_cap_at(run, question.position)[pair].double().tolist()
     values = torch.tensor([target - distractor - without[neuron] for neuron in neurons])
     return Measure("measured effect", "logits", ("neuron",), values)
 

@@ -43,12 +43,17 @@ class Parts:
 
 def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
     """What the model says comes after a position."""
-    return run.keep(("logits", position), lambda: _logits_at(run, position))
+    return run.model.capped(before_cap_at(run, position))
+
+
+def before_cap_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
+    """The same before any soft cap: up to there, logits are sums over what wrote to the stream."""
+    return run.keep(("logits", position), lambda: _before_cap_at(run, position))
 
 
 @torch.inference_mode()
-def _logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
-    return run.model.to_logits(stream_at(run, position)[None, None])[0, 0]
+def _before_cap_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
+    return run.model.before_cap(stream_at(run, position)[None, None])[0, 0]
 
 
 def stream_at(run: Run, position: int, layer: int | None = None) -> Float[Tensor, " d_model"]:

@@ -26,22 +26,23 @@ def end_of(run: Run, position: int) -> int:
 def run_on(
     run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int, steps: Steps
 ) -> Float[Tensor, "variant d_vocab"]:
-    """The logits at a position when the model runs on from the run's own stream before a layer, with each of the taps.
+    """The logits at a position, before any soft cap, when the model runs on from the run's stream before a layer.
 
-    The first `n_past` positions are not run: their keys and values are the run's. A run with edits is made anew.
+    It does so with each of the taps. The first `n_past` positions are not run: their keys and values are the run's. A
+    run with edits is made anew.
     """
     if run.edits:
-        return torch.stack([_anew(run, tap, run.cfg.n_layers - layer, steps)[position] for tap in taps])
+        return torch.stack([_anew(run, tap, position, run.cfg.n_layers - layer, steps) for tap in taps])
     at_once = len(taps) if end_of(run, position) - n_past <= MOST_ABREAST else 1
     with run.host.turn():
         rows = [taps[slot : slot + at_once] for slot in range(0, len(taps), at_once)]
         return torch.cat([_abreast(run, layer, each, position, n_past, steps) for each in rows])
 
 
-def _anew(run: Run, tap: Tap, n_layers: int, steps: Steps) -> Float[Tensor, "pos d_vocab"]:
-    logits = once_more(run, tap)
+def _anew(run: Run, tap: Tap, position: int, n_layers: int, steps: Steps) -> Float[Tensor, " d_vocab"]:
+    final = once_more(run, tap, stop_at_layer=run.cfg.n_layers)
     steps.add(n_layers)
-    return logits
+    return run.model.before_cap(final[None, [position]])[0, 0]
 
 
 def _abreast(
@@ -51,7 +52,7 @@ def _abreast(
     stream = next(islice(run.streams(), layer, None))
     resid, tap = stream[None, n_past:end].to(device), Chain(Past(run, n_past), abreast(taps))
     resid = onward(model, resid, layer, end, tap, lambda: steps.add(len(taps)))
-    return model.to_logits(resid[:, [position - n_past]])[:, 0].cpu()
+    return model.before_cap(resid[:, [position - n_past]])[:, 0].cpu()
 
 
 def onward(

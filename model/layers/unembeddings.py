@@ -13,9 +13,7 @@ Logits = Float[Tensor, "_ pos d_vocab_out"]  # an edit may make a larger batch o
 
 
 class _Logits(nn.Module):
-    """From a stream to logits by a matrix, a bias and a soft cap, where there is one; hook_out is before that."""
-
-    soft_cap: float | None = None
+    """From a stream to logits by a matrix and a bias; the model's soft cap of logits, if it has one, comes after."""
 
     def _logits(
         self,
@@ -25,8 +23,7 @@ class _Logits(nn.Module):
         tap: Tap,
     ) -> Logits:
         to_logits = "batch pos d_model, d_model d_vocab_out -> batch pos d_vocab_out"
-        logits = tap("hook_out", product(tap("hook_in", normalized), W_U, to_logits, b_U))
-        return logits if self.soft_cap is None else self.soft_cap * (logits / self.soft_cap).tanh()
+        return tap("hook_out", product(tap("hook_in", normalized), W_U, to_logits, b_U))
 
 
 class Unembed(_Logits):
@@ -77,10 +74,7 @@ class BiasedTiedUnembed(_Transposed):
 
 
 def build_unembed(cfg: TransformerConfig, embed: Embed) -> "Unembed | TiedUnembed | BiasedTiedUnembed":
-    """The unembedding that the config asks for, with the soft cap of its logits."""
+    """The unembedding that the config asks for."""
     if not cfg.tie_word_embeddings:
-        unembed: Unembed | TiedUnembed | BiasedTiedUnembed = Unembed(cfg)
-    else:
-        unembed = BiasedTiedUnembed(embed) if cfg.output_bias else TiedUnembed(embed)
-    unembed.soft_cap = cfg.output_logits_soft_cap
-    return unembed
+        return Unembed(cfg)
+    return BiasedTiedUnembed(embed) if cfg.output_bias else TiedUnembed(embed)

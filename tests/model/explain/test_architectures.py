@@ -16,6 +16,7 @@ from headlight.model.explain import Cell, Question, ablation_effects, explain_ce
 from headlight.model.explain.circuits import HeadCircuit, compositions
 from headlight.model.explain.lens import logit_lens
 from headlight.model.explain.logits import attribution_by_source, writes_of
+from headlight.model.explain.neuron_effects import measured_effects
 from headlight.model.explain.parts import parts_at
 from headlight.model.fields import How, attention_of, cells, to_sink
 from headlight.model.head import attend, inside
@@ -102,6 +103,26 @@ def test_direct_effects_add_up_to_the_difference_of_logits_before_any_cap(kind: 
     assert float(found.lens.values[-1]) == pytest.approx(difference, abs=1e-3)
 
 
+def changed(run: Run, name: str, *part: int | slice) -> float:
+    """By how much target less distractor, before any cap, changes with a part of an activation at zero."""
+    kept: list[Tensor] = []
+
+    def zero(activation: Tensor, hook: object) -> None:
+        activation[(0, *part)] = 0
+
+    with torch.inference_mode():
+        read = ("unembed.hook_out", lambda logits, hook: kept.append(logits[0, POSITION]))
+        run.model.run_with_hooks(run.tokens[None], fwd_hooks=[(name, zero), read])
+    change = kept[0] - uncapped(run)[POSITION]
+    return float(change[TARGET] - change[DISTRACTOR])
+
+
+def test_a_neurons_measured_effect_is_of_logits_before_the_cap_as_its_direct_one_is(runs: dict[str, Run]) -> None:
+    run = runs["gemma2-like"]
+    measured = measured_effects(run, [(1, 3)], Question(TARGET, DISTRACTOR, POSITION), POSITION)
+    assert -float(measured.values[0]) == pytest.approx(changed(run, "blocks.1.mlp.hook_post", POSITION, 3), abs=1e-3)
+
+
 @pytest.mark.parametrize("kind", READ)
 def test_what_a_head_writes_is_told_apart_by_key(kind: str, runs: dict[str, Run]) -> None:
     """All heads' writes and the bias are what attention wrote."""
@@ -156,14 +177,7 @@ def test_what_an_edge_writes_and_what_ablating_does(kind: str, runs: dict[str, R
     written = explain_write(run, cell, question)
     assert float(written.norm.values) == pytest.approx(float(writes_of(run, (1, 1), 6)[5].norm()), rel=1e-4)
     outcomes = ablation_effects(run, cell, question)
-    with torch.inference_mode():
-
-        def zeroed(z: Tensor, hook: object) -> None:
-            z[:, :, 1] = 0
-
-        logits = run.model.run_with_hooks(run.tokens[None], [("blocks.1.attn.hook_z", zeroed)])[0, 6]
-        own = run.model(run.tokens[None])[0, 6]
-    change = float((logits - own)[TARGET] - (logits - own)[DISTRACTOR])
+    change = changed(run, "blocks.1.attn.hook_z", slice(None), 1)
     assert float(outcomes.total.values[outcomes.names.index("head zero-ablated")]) == pytest.approx(change, abs=1e-3)
 
 
