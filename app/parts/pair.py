@@ -1,5 +1,6 @@
 """Target and distractor: which two tokens are held against each other, and where."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headlight.app.selection.chosen import Selection
@@ -38,6 +39,13 @@ def pair_of(shown: Comparison, chosen: Selection) -> Pair:
     if target == distractor:
         remarks.append("Target and distractor are the same token, so every difference is 0. Type another one.")
     return Pair(target, distractor, tuple(remarks))
+
+
+def said_of_cap(runs: Sequence[Run]) -> str:
+    """Which logits differences are of, where a model has a soft cap of them; nothing where none has."""
+    caps = dict.fromkeys(run.cfg.output_logits_soft_cap for run in runs)
+    named = " and ".join(f"{cap:g}" for cap in caps if cap is not None)
+    return f"Logits are those before the soft cap of {named}, behind which nothing adds up." if named else ""
 
 
 def _typed(run: Run, text: str, name: str) -> tuple[int | None, str]:

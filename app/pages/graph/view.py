@@ -13,7 +13,7 @@ from headlight.app.pages.graph.found import NEURONS, Found, Shown, side_of, side
 from headlight.app.pages.graph.plot import scene_of
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.labels import number
-from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.parts.pair import pair_of, place_of, said_of_cap
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES, say_what_is_missing
 from headlight.model.comparison import Comparison
@@ -69,6 +69,7 @@ def _options(shown: Comparison) -> None:
         return
     options.row(
         _mode(),
+        options.bind(Choice, "side", "Explain", "a", options=SIDES) if shown.b is not None else None,
         _text("target", "Target", labels[0]),
         _text("distractor", "Distractor", labels[1]) if own.graph_against == "distractor" else None,
         options.bind(
@@ -84,7 +85,6 @@ def _options(shown: Comparison) -> None:
             Number, "graph_most", "Nodes at most", page=Choices, least=MOST[0], most=MOST[1], step=10, folded=True
         ),
         _share("graph_edges", "Edges' influence kept", least, most, folded=True),
-        options.bind(Choice, "side", "Explain", "a", options=SIDES) if shown.b is not None else None,
         options.as_tables(),
     )
 
@@ -134,7 +134,9 @@ def _choose_units(units: str) -> None:
 
 def _side(shown: Comparison, found: Found) -> None:
     _picture(found)
-    st.text(_spelled(found), help=TERMS["graph_share"])  # tokens are no markup
+    whose = "" if shown.b is None else f"{found.side}: "
+    said = f"{whose}{_spelled(found)} {said_of_cap([shown.sides[found.side]])}"
+    st.text(said, help=TERMS["graph_share"])  # tokens are no markup
     left, right = st.columns(2, gap="large")
     with left:
         told.draw(shown, found)

@@ -13,6 +13,7 @@ from headlight.app.pages.mlp import one, over_prompts
 from headlight.app.pages.mlp.choices import Choices
 from headlight.app.pages.mlp.found import Found, find
 from headlight.app.parts import charts, options, tables
+from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES, say_what_is_common, say_what_is_missing
 from headlight.model.comparison import Comparison
@@ -33,6 +34,8 @@ def render(shown: Comparison) -> None:
     say_what_is_missing(shown, found.asked.place)
     if reason := next(filter(None, (no_reading(run.model) for run in shown.runs)), ""):
         st.info(f"{reason} So neurons have no direct effects here.")
+    if capped := said_of_cap(shown.runs):
+        st.caption(capped)
     found = replace(found, asked=replace(found.asked, measured=_is_measured(found)))
     if selection.current().table:
         _tables(found)

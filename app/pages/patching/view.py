@@ -35,6 +35,7 @@ from headlight.app.pages.patching.patches import (
 from headlight.app.parts import options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.runs import jobs, prompts
 from headlight.app.runs.jobs import Jobs
@@ -182,7 +183,7 @@ def _say_difference(shown: Comparison) -> None:
         f"“{target}” less “{distractor}” after {said_after(shown, now)}:  A {number(runs.a)},  "
         f"B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
     )
-    for line in said_of_b(shown, now):
+    for line in filter(None, (said_of_cap(shown.runs), *said_of_b(shown, now))):
         st.caption(line)
 
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 from headlight.app.pages.why import panels
 from headlight.app.parts.labels import number
+from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
 from headlight.model.explain.explained import Explained
+from headlight.model.explain.parts import logits_at
 from headlight.model.reports.why import edge_effect
 
 
@@ -22,7 +24,7 @@ def score(at: Explained) -> str:
     cap, value = at.run.cfg.attn_scores_soft_cap, number(float(found.score.values))
     told = f"score {value} nats"
     if cap is not None and at.why.capped is not None:
-        told = f"score {value} nats, which the soft cap of {number(cap)} makes {number(at.why.capped)}"
+        told = f"score {value} nats, which the soft cap of {cap:g} makes {number(at.why.capped)}"
     return (
         f"{' looks at '.join(names)}:  {told}, weight {number(at.why.weight)}. "
         f"The parts' sum is off by {rounding(float(found.residual.values))}.{_shared(at)}"
@@ -92,8 +94,11 @@ def write_apart(sides: Mapping[str, Explained]) -> str:
 
 def effects(at: Explained) -> str:
     """How exactly the effects add up, and at which scale."""
-    effects, cap = at.effects, at.run.cfg.output_logits_soft_cap
-    capped = f" Logits are those before the soft cap of {number(cap)}, behind which nothing adds up." if cap else ""
+    effects, capped = at.effects, said_of_cap([at.run])
+    if capped:
+        logits = logits_at(at.run, at.question.position)
+        makes = number(float(logits[at.question.target] - logits[at.question.distractor]))
+        capped = f" {capped} It makes the difference {makes}."
     return (
         f"All parts together: {number(float(effects.values.values.sum()))} logits; the model's own difference: "
         f"{number(float(effects.difference.values))}; off by {rounding(float(effects.residual.values))}. "

@@ -36,6 +36,7 @@ from headlight.model.hooks import Edit as Hooks
 from headlight.model.patching import KINDS, PATHS, LogitDifference, Parts, Patching, PatchMap, patching_map, path_map
 from tests.app.choosing import selection_of
 from tests.app.exports.test_code import compare, run_here
+from tests.model.test_masked_runs import CONFIGS, saved
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way
 A = "one two three one four"
@@ -54,6 +55,12 @@ def of(folder: str, **fields: object) -> tuple[Comparison, Selection]:
     """What is shown, and what was chosen."""
     selection = chosen(folder, **fields)
     return shown.of(selection), selection
+
+
+def test_a_masked_tokens_prediction_is_measured_where_it_is(tmp_path: Path) -> None:
+    saved(CONFIGS["bert"], tmp_path)
+    runs, now = of(str(tmp_path), prompt="the [MASK] sat on the mat", prompt_b="the cat sat [MASK] the mat")
+    assert measured_at(runs, now) == (2, 4)
 
 
 @pytest.mark.parametrize("which", MAPS)
