@@ -9,6 +9,7 @@ from headlight.app import selection
 from headlight.app.components import nav_bar
 from headlight.app.frame import hint, notices, progress, prompt_list, take_away
 from headlight.app.frame.view import PROMPTED, Kind, View
+from headlight.app.parts.parts import heading
 from headlight.app.registry import VIEWS
 from headlight.app.runs import prompts
 from headlight.app.server import boundary, memory
@@ -97,6 +98,7 @@ def _navigation(said: str) -> None:
 def _draw(view: View, found: Any) -> None:
     hint.draw(view.kind.look_at(found))
     if lacking := view.needs(found):
+        heading(view.title)
         st.info(lacking)
         return
     view.render(found)

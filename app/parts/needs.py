@@ -31,6 +31,14 @@ def sums(shown: Comparison) -> str:
     return two_tokens(shown) or next(filter(None, (no_reading(run.model) for run in shown.runs)), "")
 
 
+def attribution(shown: Comparison) -> str:
+    """The same, for a page of such sums alone: with what to do instead."""
+    if lacking := two_tokens(shown):
+        return lacking
+    reason = sums(shown)
+    return f"{reason} Use Patching, which needs no such sum, or open another model." if reason else ""
+
+
 def neurons(shown: Comparison) -> str:
     """Two tokens, MLPs whose neurons all tokens share, and in B neurons of the same names as in A."""
     if lacking := two_tokens(shown) or next(filter(None, (no_neurons(run.cfg) for run in shown.runs)), ""):

@@ -3,6 +3,8 @@
 A model is one instance that all sessions share. Opening one keeps only those waiting who want the same.
 """
 
+import os
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -29,6 +31,8 @@ from headlight.model.families import DType
 from headlight.model.host import Host
 from headlight.model.loading import estimate, is_here, is_seq2seq
 from headlight.model.source import Source
+from headlight.model.text.chat import template_of
+from headlight.model.text.tokenizer_files import settings_of
 from headlight.model.training.curves import Curves, read_curves
 from headlight.model.training.recipes.teaching_weights import HEADS
 
@@ -163,11 +167,17 @@ def is_open(name: str) -> bool:
 
 
 def may_know_chat(name: str) -> bool:
-    """Whether a model's tokenizer has a chat template, or may have one, as long as the model was not opened."""
+    """Whether a model's tokenizer has a chat template; of one that is still to come from the hub, whether it may."""
     model: Transformer | None = _opened().peek(name)
-    if model is None:
-        return name not in (*_embedded(), *HUB_MODELS)
-    return model.tokenizer is not None and model.tokenizer.has_chat_template
+    if model is not None:
+        return model.tokenizer is not None and model.tokenizer.has_chat_template
+    if name in _embedded():
+        return False
+    folder = os.path.expanduser(_source(name))
+    if os.path.isdir(folder) and (name in _in_folder() or any_model_allowed()):
+        with suppress(HeadlightError):  # what cannot be read is said when it is opened
+            return template_of(Path(folder), settings_of(Path(folder) / "tokenizer_config.json")) is not None
+    return name not in HUB_MODELS
 
 
 @cache

@@ -79,8 +79,16 @@ def _options(shown: Comparison, found: Found | None = None) -> None:
                 _figure(found, "corpus_across", "Across", found.across),
                 _figure(found, "corpus_colour", "Colour", found.colour),
             ]
-    row += [_scan("scan_b", "B", now.of(Choices).scan_b, "none"), replace(options.as_tables(), folded=True)]
+    row += [_beside(found), replace(options.as_tables(), folded=True)]
     options.row(*row)
+
+
+def _beside(found: Found | None) -> Option:
+    """The scan beside it: the one that is chosen, or else the one of B's model, which no choice takes away."""
+    chosen = selection.current().of(Choices).scan_b
+    if chosen or found is None or found.b is None:
+        return _scan("scan_b", "B", chosen, "none")
+    return _scan("scan_b", "B", scans.chosen_as(found.b), "")
 
 
 def _scan(field: str, label: str, value: str, placeholder: str) -> Option:

@@ -93,7 +93,7 @@ class Found(Shown):
 
 def needs(shown: Comparison) -> str:
     """Logits that are sums over what was written, and MLPs that can be taken apart."""
-    if lacking := parts_needs.sums(shown):
+    if lacking := parts_needs.attribution(shown):
         return lacking
     for run in shown.runs:
         reason = no_neurons(run.cfg)

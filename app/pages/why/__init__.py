@@ -8,4 +8,4 @@ from headlight.app.parts import needs
 
 EXPORT = Export("why", code.script, numbers.data, picture.draw, document.page, charts.of)
 
-VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.sums, group=EXPLAIN, choices=Choices)
+VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.attribution, group=EXPLAIN, choices=Choices)

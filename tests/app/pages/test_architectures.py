@@ -93,6 +93,32 @@ def test_a_page_shows_its_numbers_or_says_why_not(
         assert told.cells[FAMILIES[kind]][slug] == (not lacking, set(said) & told.notes)
 
 
+@pytest.mark.parametrize("slug", ["why", "graph", "mlp", "patching"])
+def test_pages_of_logit_differences_say_that_these_are_from_before_a_soft_cap(
+    slug: str, tmp_path: Path, settings: dict[str, object]
+) -> None:
+    save_tiny("gemma2-like", tmp_path / "capped")
+    settings["model"] = str(tmp_path / "capped")
+    page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    for name, value in {"page": slug, "prompt": PROMPT, "prompt_b": OTHER}.items():
+        page.query_params[name] = value
+    page.run()
+    said = " ".join(each.value for each in (*page.text, *page.caption))
+    assert "before the soft cap of 3, behind which nothing adds up" in said
+
+
+def test_a_page_that_a_model_does_not_have_has_its_title_and_says_what_to_do(
+    tmp_path: Path, settings: dict[str, object], headings: list[str]
+) -> None:
+    save_tiny("bert-like", tmp_path / "bert")
+    settings["model"] = str(tmp_path / "bert")
+    page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    page.query_params["page"], page.query_params["prompt"] = "why", PROMPT
+    page.run()
+    assert headings == ["Why"]
+    assert "Use Patching" in page.info[0].value
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("slug", EXPORTED)
 @pytest.mark.parametrize("kind", KINDS)

@@ -54,6 +54,23 @@ def test_a_model_of_the_folder_opens_by_its_name_and_no_path_is_shown(with_folde
     assert str(with_folder) not in str(refused.value)
 
 
+def test_whether_a_model_knows_conversations_is_seen_before_it_is_opened(
+    folder: str, chat_folder: str, settings: dict[str, object]
+) -> None:
+    """So that the option does not turn into another when the page is drawn for a second time."""
+    known = {name: models.may_know_chat(name) for name in (folder, chat_folder, "mini", "gpt2", "of/the-hub")}
+    assert known == {folder: False, chat_folder: True, "mini": False, "gpt2": False, "of/the-hub": True}
+    for name in (folder, chat_folder):
+        assert models.open_model(name).tokenizer is not None
+        assert models.may_know_chat(name) == known[name]
+
+
+@pytest.mark.usefixtures("with_folder")
+def test_no_file_outside_the_models_folder_is_looked_at_for_it(folder: str) -> None:
+    assert models.may_know_chat(folder)  # it has no template, but for all that is known it is a name of the hub
+    assert not models.may_know_chat("mine")
+
+
 @pytest.mark.parametrize(
     "name", ["../secret", "link", "link.safetensors", ".hidden", "mine/../../secret", "notes.txt", "."]
 )

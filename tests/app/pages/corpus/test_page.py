@@ -10,7 +10,9 @@ from headlight.app.components import Column
 from headlight.app.pages.corpus import finder, opening, plots
 from headlight.app.pages.corpus.found import Found, find
 from headlight.app.parts import over_corpus
+from headlight.app.runs import runs
 from headlight.app.runs import scans as opened
+from headlight.model.analysis.alignment import align_tokens
 from headlight.model.comparison import Comparison
 from headlight.model.corpus.reading import SHIPPED
 from headlight.model.errors import ScanError
@@ -62,6 +64,14 @@ def test_two_scans_are_held_against_each_other_head_by_head(run: Run) -> None:
     assert both.found.high[0, 0] - both.found.values[0, 0] == pytest.approx(np.hypot(0.02, 0.01))
     x, y, colour = plots.scales(both)
     np.testing.assert_allclose(y.values - x.values, colour.values)
+
+
+def test_the_scan_of_bs_model_stands_beside_and_its_name_is_in_the_options(
+    settings: dict[str, object], options: Options
+) -> None:
+    a, b = (runs.run(name, TEXT, True) for name in ("mini", "mini-llama"))
+    page("corpus", Comparison(a, b, align_tokens(a.tokens.tolist(), b.tokens.tolist())))
+    assert [options.drawn[name].value for name in ("scan", "scan_b")] == ["mini", "mini-llama"]
 
 
 def test_the_scans_of_a_training_are_followed_step_by_step(run: Run) -> None:
