@@ -481,15 +481,19 @@ TERMS = {
         "target and orange where they lower it; open triangles are what is not taken apart."
     ),
     "graph_mode": (
-        "Graph: what one prediction was made of. Circuit: by which of the model's own edges A's prediction differs "
-        "from that of another prompt B, queries and keys included."
+        "Graph: what one prediction was made of. Circuit: which of the model's own edges make it, queries and keys "
+        "included, against another prompt B or against what the edges bring on average."
+    ),
+    "circuit_against": (
+        "Prompt B: an edge that brings the same in both prompts has no part in the circuit. Its means: an edge brings "
+        "the mean over A's own positions instead, so that what all prompts have counts too, such as where tokens stand."
     ),
     "circuit_edges": (
         "Every edge from the embeddings, a head or an MLP into a head's query, key or value, an MLP or the logits has "
-        "a score: the change of what is written, B's less A's, times the gradient for what is read (edge attribution "
-        "patching, Syed et al. 2023). Those that are large enough are the circuit. Faithfulness: with all other edges "
-        "from B, how far target less distractor gets from B's to A's. Completeness: the same with the circuit's edges "
-        "from B and all others from A, which should leave nothing."
+        "a score: the change of what is written, B's (or A's mean) less A's, times the gradient for what is read (edge "
+        "attribution patching, Syed et al. 2023). Those that are large enough are the circuit. Faithfulness: with all "
+        "other edges from B, how far target less distractor gets from B's to A's. Completeness: the same with the "
+        "circuit's edges from B and all others from A, which should leave nothing."
     ),
     "circuit_scores": (
         "What the edge alone would change of target less distractor if it came from B, to first order: negative where "

@@ -1,32 +1,39 @@
 """A circuit of edges in tables: what it does alone and what all else does without it, and every edge's score."""
 
 from headlight.model.circuits.finding import strongest
-from headlight.model.circuits.of_runs import Found, circuit_of
+from headlight.model.circuits.of_runs import Against, Found, circuit_of
 from headlight.model.comparison import Comparison
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.reports.tables import Tables, columns, tokens_of
 
 STEPS, LEAST = 10, 0.05
-RUNS = ("run", "target less distractor (logits)", "share of the way from B to A")
+RUNS = ("run", "target less distractor (logits)", "share of the way to A")
 EDGES = ("from", "to", "score (logits)")
 
 
-def edge_tables(shown: Comparison, measured: LogitDifference, steps: int = STEPS, least: float = LEAST) -> Tables:
-    """The circuit by which A's prediction differs from B's: what is measured of it, and its edges by their scores.
+def edge_tables(
+    shown: Comparison,
+    measured: LogitDifference,
+    steps: int = STEPS,
+    least: float = LEAST,
+    against: Against = "b",
+) -> Tables:
+    """The circuit of A's prediction, against B or A's own means: what is measured of it, and its edges by their scores.
 
     An edge is in it if its score is at least the share `least` of the largest, by size, and it lies on a way from the
-    embeddings to the logits. Scores are means over so many `steps` on the way from A to B.
+    embeddings to the logits. Scores are means over so many `steps` on the way from A's embeddings to
+    B's, or to their mean.
 
     Source: Syed et al. 2023, "Attribution Patching Outperforms Automated Circuit Discovery".
 
     Raises:
-        InputError: there is no B, or the two runs have no circuit.
+        InputError: there is no B to be held against, or the runs have no circuit.
     """
-    found = circuit_of(shown, measured, steps, least)
+    found = circuit_of(shown, measured, steps, least, against)
     of, rows = found.circuit, edge_rows(found)
     runs = (
         ("A", of.a, 1.0),
-        ("B", of.b, 0.0),
+        ("B" if against == "b" else "every edge at its mean", of.b, 0.0),
         (f"the circuit alone ({of.n_edges} of {found.wires.n_edges} edges)", of.alone, of.faithfulness),
         ("all but the circuit", of.without, of.completeness),
     )

@@ -6,8 +6,9 @@ from typing import Annotated, Literal, Self
 
 from headlight.app.selection.choices import Change, PageChoices
 from headlight.app.selection.codecs import Codec, count, number
+from headlight.model.circuits.of_runs import Against
 
-Against = Literal["distractor", "mean"]
+Less = Literal["distractor", "mean"]
 Mode = Literal["graph", "circuit"]
 Groups = tuple[tuple[str, tuple[str, ...]], ...]  # a name, and the ids of the nodes that it stands for
 
@@ -45,18 +46,19 @@ class Choices(PageChoices):
     edges. `graph_most` nodes are followed; those are kept that have the share `graph_nodes` of the influence, with the
     edges that have the share `graph_edges` of what passes. `graph_node` is the id of the chosen one.
 
-    In the mode "circuit" it is the edges of the model between A and B: those whose score is at least `circuit_least` of
-    the largest, by `circuit_steps` gradients.
+    In the mode "circuit" it is the model's own edges, against prompt B or A's own means: those whose score is at least
+    `circuit_least` of the largest, by `circuit_steps` gradients.
     """
 
     graph_mode: Mode = "graph"
     graph_units: str = ""
-    graph_against: Against = "distractor"
+    graph_against: Less = "distractor"
     graph_folded: bool = False
     graph_most: Annotated[int, count(*MOST)] = 300
     graph_nodes: Annotated[float, number(*SHARES)] = 0.6
     graph_edges: Annotated[float, number(*SHARES)] = 0.98
     graph_node: str = ""
+    circuit_against: Against = "b"
     circuit_least: Annotated[float, number(*LEAST)] = 0.05
     circuit_steps: Annotated[int, count(*STEPS)] = 10
     graph_groups: Annotated[Groups, Codec(_groups_text, _groups, long=True)] = ()

@@ -1,4 +1,4 @@
-"""The other mode of the page: the model's own edges by which A's prediction differs from B's, found and measured."""
+"""The other mode of the page: the model's own edges that make A's prediction, found and measured."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,7 @@ from headlight.app.parts.labels import number
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.circuits.finding import strongest
-from headlight.model.circuits.of_runs import Found, circuit_of
+from headlight.model.circuits.of_runs import Against, Found, circuit_of
 from headlight.model.circuits.wiring import Receiver, Sender
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name
@@ -21,9 +21,10 @@ ENDS = "embeddings", "logits"
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A circuit, and the part of it that is chosen."""
+    """A circuit, what it is held against, and the part of it that is chosen."""
 
     found: Found
+    against: Against
     n_layers: int
     n_heads: int
     has_mlps: bool
@@ -59,17 +60,23 @@ def part_of(receiver: Receiver) -> str:
 
 
 def measured_of(shown: Comparison, chosen: Selection) -> LogitDifference:
-    """Target less distractor at the place, in both runs.
+    """Target less distractor at the place, in all runs that are held against each other.
 
     Raises:
         InputError: a run has no token there.
     """
     pair, place = pair_of(shown, chosen), place_of(shown, chosen)
-    positions = [shown.positions(run)[place] for run in shown.runs]
+    runs = shown.runs if against_of(shown, chosen) == "b" else (shown.a,)
+    positions = [shown.positions(run)[place] for run in runs]
     a, *b = positions
     if a is None or None in b:
         raise InputError("One of the runs has no token there. Choose another one under Predicted after.")
     return LogitDifference(pair.target, pair.distractor, a, b[0] if b else None)
+
+
+def against_of(shown: Comparison, chosen: Selection) -> Against:
+    """What A is held against: the choice, where there is a B."""
+    return chosen.of(Choices).circuit_against if shown.b is not None else "mean"
 
 
 def find(shown: Comparison, chosen: Selection) -> Drawn:
@@ -79,9 +86,9 @@ def find(shown: Comparison, chosen: Selection) -> Drawn:
         HeadlightError: there is none; it says why.
     """
     own = chosen.of(Choices)
-    found = circuit_of(shown, measured_of(shown, chosen), own.circuit_steps, own.circuit_least)
-    cfg = shown.a.cfg
-    return Drawn(found, cfg.n_layers, cfg.n_heads, not cfg.attn_only, own.graph_node)
+    against, cfg = against_of(shown, chosen), shown.a.cfg
+    found = circuit_of(shown, measured_of(shown, chosen), own.circuit_steps, own.circuit_least, against)
+    return Drawn(found, against, cfg.n_layers, cfg.n_heads, not cfg.attn_only, own.graph_node)
 
 
 def scene_of(drawn: Drawn) -> Scene:
@@ -126,9 +133,10 @@ def heads_of(drawn: Drawn) -> dict[str, tuple[int, int]]:
 def spelled(drawn: Drawn) -> str:
     """What the circuit does, and what is left without it."""
     of, n_all = drawn.found.circuit, drawn.found.wires.n_edges
+    other = "from B" if drawn.against == "b" else "at its mean over A's positions"
     said = (
         f"{of.n_edges:,} of {n_all:,} edges. Target less distractor is {number(of.a)} logits in A and {number(of.b)} "
-        f"with every edge from B; with only the circuit's edges from A it is {number(of.alone)} "
+        f"with every edge {other}; with only the circuit's edges from A it is {number(of.alone)} "
         f"(faithfulness {of.faithfulness:.2f}), with all but these {number(of.without)} "
         f"(completeness {of.completeness:.2f}; 0 is complete)."
     )

@@ -23,32 +23,21 @@ from headlight.model.errors import HeadlightError
 from headlight.model.reports.edges import EDGES, edge_rows
 from headlight.model.reports.tables import columns
 
-NO_B = (
-    "A circuit is found by what differs between two prompts: press Compare A | B and type a prompt B that is like A "
-    "but for what matters, of as many tokens."
-)
-
 
 def draw(shown: Comparison) -> None:
-    """The circuit between A and B, or what is lacking for one."""
-    if shown.b is None:
-        _lacks(NO_B)
-        return
+    """The circuit of A against B or its own means, or what is lacking for one."""
     now = selection.current()
     own, subject = now.of(Choices), tuple(run.key for run in shown.runs)
-    asked = subject, pair_of(shown, now), now.position, own.circuit_least, own.circuit_steps
+    against = circuit.against_of(shown, now)
+    asked = subject, pair_of(shown, now), now.position, own.circuit_least, own.circuit_steps, against
     try:
         drawn = progress.watched("scoring every edge", "gradients", "circuit", asked, lambda: circuit.find(shown, now))
     except HeadlightError as error:
-        _lacks(str(error))
+        with st.container(key="headlight-lacking"):
+            st.info(str(error))
         return
     if drawn is not None:
         _draw(shown, drawn)
-
-
-def _lacks(reason: str) -> None:
-    with st.container(key="headlight-lacking"):
-        st.info(reason)
 
 
 def _draw(shown: Comparison, drawn: Drawn) -> None:
@@ -61,7 +50,7 @@ def _draw(shown: Comparison, drawn: Drawn) -> None:
         if places and places[0] < len(drawn.parts):
             selection.choose(Choices, graph_node=drawn.parts[places[0]])
 
-    charts.choosable(graph(circuit.scene_of(drawn)), "Edges of the circuit between A and B", "graph_picture", chosen)
+    charts.choosable(graph(circuit.scene_of(drawn)), "Edges of the circuit", "graph_picture", chosen)
     st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
     _part(shown, drawn)
 

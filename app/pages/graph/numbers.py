@@ -2,7 +2,7 @@
 
 from headlight.app.exports.data import Data
 from headlight.app.pages.graph.choices import Choices
-from headlight.app.pages.graph.circuit import measured_of
+from headlight.app.pages.graph.circuit import against_of, measured_of
 from headlight.app.pages.graph.found import aim_of, opened_of, settings_of, sides_of, units_of
 from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
@@ -15,7 +15,7 @@ from headlight.model.reports.graph import Settings, graph_tables
 
 def data(shown: Comparison, chosen: Selection) -> Data:
     """The tables, and of each run the edges between all nodes, their effects and influence, kept or not."""
-    if chosen.of(Choices).graph_mode == "circuit" and shown.b is not None:
+    if chosen.of(Choices).graph_mode == "circuit":
         return _circuit(shown, chosen)
     aim, settings = aim_of(shown, chosen, 0), settings_of(chosen)
     place, opened = place_of(shown, chosen), opened_of(shown, chosen)
@@ -33,9 +33,9 @@ def data(shown: Comparison, chosen: Selection) -> Data:
 
 
 def _circuit(shown: Comparison, chosen: Selection) -> Data:
-    own, measured = chosen.of(Choices), measured_of(shown, chosen)
-    tables = edge_tables(shown, measured, own.circuit_steps, own.circuit_least)
-    found = circuit_of(shown, measured, own.circuit_steps, own.circuit_least)
+    own = chosen.of(Choices)
+    asked = measured_of(shown, chosen), own.circuit_steps, own.circuit_least, against_of(shown, chosen)
+    tables, found = edge_tables(shown, *asked), circuit_of(shown, *asked)
     arrays = {
         "scores": Measure("score", "logits", ("receiver", "sender"), found.scores),
         "circuit": Measure("in the circuit", "share", ("receiver", "sender"), found.circuit.edges.float()),
@@ -45,6 +45,7 @@ def _circuit(shown: Comparison, chosen: Selection) -> Data:
         "receivers": [each.name for each in found.wires.receivers],
         "least score (share of the largest)": own.circuit_least,
         "gradients": own.circuit_steps,
+        "held against": against_of(shown, chosen),
     }
     return Data("graph", shows, tables, arrays)
 

@@ -26,6 +26,7 @@ KEY = (
     "target, orange lowers it; larger marks have more influence. Click one for its edges."
 )
 MODES = {"graph": "graph", "circuit": "circuit"}
+CIRCUIT_AGAINST = {"b": "prompt B", "mean": "its means"}
 
 
 def render(shown: Comparison) -> None:
@@ -92,6 +93,9 @@ def _options(shown: Comparison) -> None:
 def _circuit_options(shown: Comparison, labels: list[str]) -> None:
     options.row(
         _mode(),
+        options.bind(Choice, "circuit_against", "Against", page=Choices, options=CIRCUIT_AGAINST)
+        if shown.b is not None
+        else None,
         _text("target", "Target", labels[0]),
         _text("distractor", "Distractor", labels[1]),
         options.bind(Number, "circuit_least", "Least score", page=Choices, least=LEAST[0], most=LEAST[1], step=0.001),

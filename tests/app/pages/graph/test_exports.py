@@ -19,6 +19,7 @@ CASES: list[dict[str, object]] = [
     {**SMALL, "position": 6, "graph_nodes": 0.9, "graph_against": "mean"},
     {**SMALL, "prompt_b": OTHER, "graph_folded": True},
     {"prompt_b": OTHER, "align": "position", "graph_mode": "circuit", "circuit_steps": 2, "circuit_least": 0.2},
+    {"graph_mode": "circuit", "circuit_steps": 2, "circuit_least": 0.2},
     pytest.param({**SMALL, "edits": (AblateHeads(((0, 1),), "mean"),)}, marks=pytest.mark.thorough),
 ]
 

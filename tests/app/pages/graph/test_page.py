@@ -123,9 +123,25 @@ def test_no_two_marks_stand_on_one_another() -> None:
 CIRCUIT = {"graph_mode": "circuit", "circuit_steps": 3}
 
 
-def test_a_circuit_needs_a_second_prompt(run: Run) -> None:
-    at = page("graph", Comparison(run), graph_mode="circuit")
-    assert [each.value[:9] for each in at.info] == ["A circuit"]
+@pytest.mark.parametrize("against", [None, "mean"], ids=["alone", "with B"])
+def test_a_circuit_is_held_against_means_without_b_or_where_that_is_chosen(
+    run: Run, both: Comparison, against: str | None
+) -> None:
+    shown = Comparison(run) if against is None else both
+    asked = CIRCUIT if against is None else {**CIRCUIT, "circuit_against": against}
+    at = page("graph", shown, **asked)
+    (said,) = (each.value for each in at.text if "faithfulness" in each.value)
+    assert "with every edge at its mean over A's positions" in said
+    assert circuit.find(shown, selection_of(**asked)).found.circuit.b == pytest.approx(_of_mean(shown), abs=2e-3)
+
+
+def _of_mean(shown: Comparison) -> float:
+    """Target less distractor of the mean of A's final streams."""
+    asked = circuit.measured_of(shown, selection_of(circuit_against="mean"))
+    *_, final = shown.a.streams()
+    mean = final[: asked.position + 1].mean(0)
+    logits = shown.a.model.to_logits(mean[None, None])[0, 0]
+    return float(logits[asked.target] - logits[asked.distractor])
 
 
 def test_a_circuit_says_what_it_does_alone(both: Comparison) -> None:
