@@ -6,7 +6,7 @@ from headlight.model.comparison import Comparison
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.reports.tables import Tables, columns, tokens_of
 
-STEPS, LEAST = 10, 0.05
+STEPS, LEAST = 10, 0.01
 RUNS = ("run", "target less distractor (logits)", "share of the way to A")
 EDGES = ("from", "to", "score (logits)")
 

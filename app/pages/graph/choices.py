@@ -59,7 +59,7 @@ class Choices(PageChoices):
     graph_edges: Annotated[float, number(*SHARES)] = 0.98
     graph_node: str = ""
     circuit_against: Against = "b"
-    circuit_least: Annotated[float, number(*LEAST)] = 0.05
+    circuit_least: Annotated[float, number(*LEAST)] = 0.01
     circuit_steps: Annotated[int, count(*STEPS)] = 10
     graph_groups: Annotated[Groups, Codec(_groups_text, _groups, long=True)] = ()
 

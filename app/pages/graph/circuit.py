@@ -92,12 +92,12 @@ def find(shown: Comparison, chosen: Selection) -> Drawn:
 
 
 def scene_of(drawn: Drawn) -> Scene:
-    """Parts by layer and head, and the edges between them, or those of the chosen part."""
+    """Parts by layer and head, both ends before the heads, and the edges between them, or those of the chosen part."""
     rows = [ENDS[0]]
     for layer in range(drawn.n_layers):
         rows += [f"L{layer} heads", *([f"L{layer} MLP"] if drawn.has_mlps else [])]
     rows.append(ENDS[1])
-    columns = [f"H{head}" for head in range(drawn.n_heads)] + (["MLP"] if drawn.has_mlps else [])
+    columns = ["", *(f"H{head}" for head in range(drawn.n_heads)), *(["MLP"] if drawn.has_mlps else [])]
     places = {name: slot for slot, name in enumerate(drawn.parts)}
     sums = {name: sum(abs(s) for a, b, _, s in drawn.lines if name in (a, b)) for name in drawn.parts}
     largest = max(sums.values(), default=1.0) or 1.0
@@ -115,13 +115,12 @@ def _mark(drawn: Drawn, name: str, rows: list[str], columns: list[str], share: f
         f"{a} → {b}{f'.{read}' if read else ''}  {number(score)}" for a, b, read, score in drawn.lines if name in (a, b)
     ]
     told = [name, *edges[:8], *([f"and {len(edges) - 8} more"] if len(edges) > 8 else [])]
-    middle = len(columns) // 2
     if name in ENDS:
-        return Mark("token" if name == ENDS[0] else "logit", middle, rows.index(name), share**0.5, 0, told)
+        return Mark("token" if name == ENDS[0] else "logit", 0, rows.index(name), share**0.5, 0, told)
     if name.endswith("MLP"):
         return Mark("neuron", len(columns) - 1, rows.index(name), share**0.5, 0, told)
     layer, head = heads_of(drawn)[name]
-    return Mark("head", head, rows.index(f"L{layer} heads"), share**0.5, 0, told)
+    return Mark("head", head + 1, rows.index(f"L{layer} heads"), share**0.5, 0, told)
 
 
 def heads_of(drawn: Drawn) -> dict[str, tuple[int, int]]:
