@@ -5,7 +5,8 @@ ablated, which the loop does not do either. The loop adds up figures alone: Head
 one document after the other, as such loops are mostly written, and in the scan's own batches.
 
 What one thread of this process does is also given by the processor's time, which what else the machine does changes
-little; by that the scan stands beside the loop.
+little; by that the scan stands beside the loop. What a machine of two cores does in all is by the clock: two workers of
+processes beside the loop with torch's two threads.
 
 From the rates of processes follows what 10^9 tokens take on 1, 8 and 64 workers as efficient as two were here, and,
 with `--price`, what they cost: `--models ~/models/my-8b --device cuda --price 2.5` tells of GPUs, one a worker.
@@ -87,16 +88,16 @@ def scanned(model: str, corpus: Path, engine: str, workers: int, settings: ScanS
     return Rates(documents / clock, tokens / clock, documents / own)
 
 
-def looped(model: str, corpus: Path, only_six: bool, batched: bool) -> float:
-    """Documents a second of the processor of a plain loop over transformers with all attentions."""
+def looped(model: str, corpus: Path, only_six: bool, batched: bool, now: Callable[[], float]) -> float:
+    """Documents a second of a plain loop over transformers with all attentions, by that clock."""
     own = load(model)
     assert own.source is not None
     tokenizer = tokenizer_of(own)
     loop = Loop(str(own.source.path), cache(lambda token: is_punctuation(tokenizer.to_string(token))), only_six)
-    count, began = open_corpus(str(corpus)).count(None) or 1, time.process_time()
+    count, began = open_corpus(str(corpus)).count(None) or 1, now()
     for each in _batches(own, corpus, batched):
         loop.add(each)
-    return count / (time.process_time() - began)
+    return count / (now() - began)
 
 
 def _batches(model: Transformer, corpus: Path, batched: bool) -> Iterator[Batch]:
@@ -109,20 +110,27 @@ def _batches(model: Transformer, corpus: Path, batched: bool) -> Iterator[Batch]
 
 def table(name: str, model: str, corpus: Path, engines: list[str], settings: ScanSettings) -> Costs:
     """Print a model's rows; returns its tokens a second on one worker of the first engine, and two's efficiency."""
-    costs: list[Costs] = []
+    costs, fastest = list[Costs](), 0.0
     for engine in engines:
         one, two = (scanned(model, corpus, engine, workers, settings) for workers in (1, 2))
         linear = two.documents / one.documents / 2
         costs.append((one.tokens, linear))
+        fastest = fastest or two.documents
         print(f"| {name} | {engine}, 1 worker | {one.documents:.1f} | |", flush=True)
         print(f"| {name} | {engine}, 2 workers | {two.documents:.1f} | {linear:.2f} of linear |", flush=True)
     if settings.device == "cpu" and load(model).cfg.positional_embedding_type == "standard":  # as GPT-2, for the loop
         alone = scanned(model, corpus, "processes", 1, settings).own
         print(f"| {name} | 1 thread, by the processor's time | {alone:.1f} | |", flush=True)
         for (how, batched), (what, only_six) in product(LOOPS.items(), FIGURES.items()):
-            rate = looped(model, corpus, only_six, batched)
+            of = f"the loop, {how}, {what} figures"
+            rate = looped(model, corpus, only_six, batched, time.process_time)
             told = f"the scan is {alone / rate:.2f} times as fast"
-            print(f"| {name} | the loop, {how}, {what} figures | {rate:.1f} | {told} |", flush=True)
+            print(f"| {name} | {of} | {rate:.1f} | {told} |", flush=True)
+            torch.set_num_threads(2)
+            rate = looped(model, corpus, only_six, batched, time.perf_counter)
+            torch.set_num_threads(1)
+            told = f"two workers are {fastest / rate:.2f} times as fast"
+            print(f"| {name} | {of}, two threads, by the clock | {rate:.1f} | {told} |", flush=True)
     return costs[0]
 
 
@@ -165,7 +173,9 @@ def main() -> None:
             corpus.write_text(f"text\n{rows}", encoding="utf-8")
             if name == GPT2:
                 gpt2_shaped(folder / "gpt2")
-            model, settings = str(folder / "gpt2") if name == GPT2 else name, replace(SETTINGS, device=given.device)
+            model = str(folder / "gpt2") if name == GPT2 else name
+            # Shards small enough for the second half to begin and to end between two of many.
+            settings = replace(SETTINGS, device=given.device, shard=max(1, min(SETTINGS.shard, len(texts) // 24)))
             costs[name] = table(name, model, corpus, given.engines, settings)
         costs_table(costs, given.price)
 
