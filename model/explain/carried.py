@@ -6,10 +6,11 @@ import torch
 
 from headlight.model.analysis import Measure, attribution
 from headlight.model.dictionaries.dictionary import Dictionary
-from headlight.model.explain.feature import direction_of, key_of
+from headlight.model.explain.feature import direction_of
 from headlight.model.explain.features import active, feature_parts, layer_after
 from headlight.model.explain.logits import Question, read_of
 from headlight.model.explain.parts import Part, stream_at
+from headlight.model.host import kept
 from headlight.model.run import Run
 
 
@@ -33,17 +34,14 @@ class Carried:
         return [feature for feature in found if feature is not None][:count]
 
 
+@kept
+@torch.inference_mode()
 def carried(run: Run, dictionary: Dictionary, question: Question) -> Carried | None:
     """What features add to the difference of two logits at the final norm's scale; None where they write to no stream.
 
     Raises:
         InputError: the model's logits are no sums over what wrote to the stream.
     """
-    return run.keep(("carried", *key_of(dictionary), question), lambda: _carried(run, dictionary, question))
-
-
-@torch.inference_mode()
-def _carried(run: Run, dictionary: Dictionary, question: Question) -> Carried | None:
     read, stream = read_of(run, question), stream_at(run, question.position)
     if layer_after(dictionary) is not None:
         found = feature_parts(run, dictionary, question.position)

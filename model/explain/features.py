@@ -21,6 +21,7 @@ from headlight.model.explain.parts import EDITS, Part, Parts, parts_at
 from headlight.model.explain.score import NORM_BIAS, Cell, Why, explain_parts
 from headlight.model.head import attend, head_weights
 from headlight.model.hooks import Collect
+from headlight.model.host import kept
 from headlight.model.linear import attention_writes
 from headlight.model.run import Run, once_more
 
@@ -29,24 +30,18 @@ DECODER_BIAS = "the decoder's bias"
 VALUE_BIAS = "value's bias b_V"
 
 
+@kept
 def activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
     """An activation of a run as dictionaries read it, heads side by side, with the run's edits."""
-    return run.keep(("activation", hook), lambda: _activation(run, hook))
-
-
-def _activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
     collect = Collect({hook}, lambda activation: flat(hook, activation[0]).float().cpu().clone())
     once_more(run, collect, stop_at_layer=None if follows_stream(hook) else run.cfg.n_layers)
     return collect.kept[hook]
 
 
+@kept
+@torch.inference_mode()
 def active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:
     """How active each of a dictionary's features is at each position of a run."""
-    return run.keep(("features", dictionary.name, dictionary.hook_in), lambda: _active(run, dictionary))
-
-
-@torch.inference_mode()
-def _active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:
     return dictionary.encode(activation(run, dictionary.hook_in))
 
 
@@ -58,20 +53,14 @@ def layer_after(dictionary: Dictionary) -> int | None:
     return int(layer) + (name == "hook_resid_post")
 
 
+@kept
+@torch.inference_mode()
 def feature_parts(run: Run, dictionary: Dictionary, position: int) -> Parts:
     """The stream at a position before a layer as a sum: active features, strongest first, bias and error.
 
     Raises:
         InputError: the dictionary is of no stream between layers.
     """
-    return run.keep(
-        ("feature parts", dictionary.name, dictionary.hook_in, position),
-        lambda: _feature_parts(run, dictionary, position),
-    )
-
-
-@torch.inference_mode()
-def _feature_parts(run: Run, dictionary: Dictionary, position: int) -> Parts:
     layer = layer_after(dictionary)
     if layer is None:
         raise InputError(
@@ -87,6 +76,7 @@ def _feature_parts(run: Run, dictionary: Dictionary, position: int) -> Parts:
     return Parts(names, torch.cat([vectors, bias[None], (stream - vectors.sum(0) - bias)[None]]), stream)
 
 
+@kept
 def explain_cell_by_features(run: Run, cell: Cell, dictionary: Dictionary) -> Why:
     """A cell's score as a sum over pairs of what the query's stream and the key's are made of, by feature.
 
@@ -96,10 +86,6 @@ def explain_cell_by_features(run: Run, cell: Cell, dictionary: Dictionary) -> Wh
         InputError: the dictionary is not of the stream that the cell's layer reads.
     """
     check_reads(dictionary, cell.layer)
-    return run.keep(("why by features", dictionary.name, dictionary.hook_in, cell), lambda: _why(run, cell, dictionary))
-
-
-def _why(run: Run, cell: Cell, dictionary: Dictionary) -> Why:
     query, key = (feature_parts(run, dictionary, position) for position in (cell.query, cell.key))
     return explain_parts(run, cell, query, key)
 
@@ -140,22 +126,16 @@ class Moved:
         return found
 
 
+@kept
+@torch.inference_mode()
 def moved_by_features(run: Run, head: Head, query: int, dictionary: Dictionary) -> Moved:
     """What a head moves to a query, by feature of the stream at each position that the query sees.
 
     Raises:
         InputError: the dictionary is not of the stream that the head's layer reads.
     """
-    check_reads(dictionary, head[0])
-    return run.keep(
-        ("moved by features", dictionary.name, dictionary.hook_in, head, query),
-        lambda: _moved(run, head, query, dictionary),
-    )
-
-
-@torch.inference_mode()
-def _moved(run: Run, head: Head, query: int, dictionary: Dictionary) -> Moved:
     layer, index = head
+    check_reads(dictionary, layer)
     weights, pattern = head_weights(run, layer, index), attend(run, layer, index).pattern[query].double()
     sources, parts, values = list[int | None](), list[Part](), list[Tensor]()
     constant = torch.zeros(2, weights.W_V.shape[1], dtype=torch.float64)

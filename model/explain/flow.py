@@ -13,6 +13,7 @@ from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change
 from headlight.model.analysis.flow_shares import Summands
 from headlight.model.analysis.readout import Readout, ReadoutPair
 from headlight.model.comparison import Comparison
+from headlight.model.host import kept
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import attention_bias, write_scales, writes_at_unit_scale
 from headlight.model.run import Run
@@ -20,17 +21,14 @@ from headlight.model.run import Run
 MOST_TOKENS = 10
 
 
+@kept
+@torch.inference_mode()
 def flow_of(run: Run, position: int, threshold: float) -> Flow:
     """The graph of what the last stream at a position was made of, of edges of at least that share of their target.
 
     Raises:
         InputError: the threshold is no share.
     """
-    return run.keep(("flow", position, threshold), lambda: _flow_of(run, position, threshold))
-
-
-@torch.inference_mode()
-def _flow_of(run: Run, position: int, threshold: float) -> Flow:
     states = _states(run)
     with run.host.turn():
         return flow.flow(
@@ -64,9 +62,10 @@ def flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChang
         return None
     if any(shown.positions(run)[place] is None for run in shown.runs):
         return None
-    return shown.keep(("flow", place, threshold), lambda: _flow_change_of(shown, place, threshold))
+    return _flow_change_of(shown, place, threshold)
 
 
+@kept
 @torch.inference_mode()
 def _flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChange:
     assert shown.alignment is not None
@@ -136,24 +135,18 @@ def _weights(run: Run, layer: int, positions: list[int]) -> Float[Tensor, "head 
     return run.tap(names[1], rule.pattern(run.tap(names[0], scores)))[0][:, positions]
 
 
+@kept
+@torch.inference_mode()
 def readout_of(run: Run, node: Place) -> Readout:
     """The tokens that a node would say, by the logit lens, and their ranks in the state below at the same position."""
-    return run.keep(("flow readout", node), lambda: _readout_of(run, node))
-
-
-@torch.inference_mode()
-def _readout_of(run: Run, node: Place) -> Readout:
     *below, logits = _logits(run, _states(run)[max(0, node.depth - 1) : node.depth + 1], node.position)
     return readout.readout(logits, below[0] if below else None, min(MOST_TOKENS, len(logits)))
 
 
+@kept
+@torch.inference_mode()
 def readouts_of(shown: Comparison, node: Place) -> ReadoutPair:
     """The tokens that a node would say in A and in B; the node's position is on the axis that both have."""
-    return shown.keep(("flow readouts", node), lambda: _readouts_of(shown, node))
-
-
-@torch.inference_mode()
-def _readouts_of(shown: Comparison, node: Place) -> ReadoutPair:
     a, b = (_logits_at(run, node.depth, shown.positions(run)[node.position]) for run in shown.runs)
     return readout.readout_pair(a, b, min(MOST_TOKENS, len(a), len(b)))
 

@@ -15,7 +15,7 @@ from headlight.model.explain.circuits import THROUGH, heads_of
 from headlight.model.explain.logits import final_norm, unembedding
 from headlight.model.explain.neurons import Neuron, mlp_of
 from headlight.model.explain.parts import stream_at
-from headlight.model.host import Steps
+from headlight.model.host import Steps, kept
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import (
     embedded_tokens,
@@ -44,6 +44,8 @@ class NeuronTokens:
     read: Mapping[str, Promoted]
 
 
+@kept
+@torch.inference_mode()
 def neuron_tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
     """A neuron's weights as tokens.
 
@@ -51,11 +53,6 @@ def neuron_tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
         InputError: the model has no such neuron.
     """
     check_neuron(run.cfg, *neuron)
-    return run.keep(("tokens of a neuron", neuron, position), lambda: _tokens(run, neuron, position))
-
-
-@torch.inference_mode()
-def _tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
     (layer, index), written = neuron, None
     if not no_reading(run.model):
         write = mlp_writes(run, layer, widened(mlp_of(run.model, layer).W_out[index]), position)

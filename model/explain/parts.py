@@ -10,6 +10,7 @@ from torch import Tensor
 from headlight.model.blocks import Block
 from headlight.model.edits import head_name
 from headlight.model.hooks import NO_TAP
+from headlight.model.host import kept
 from headlight.model.layers import MoE
 from headlight.model.layers.parameters import widened
 from headlight.model.layers.scores import mix
@@ -41,13 +42,10 @@ class Parts:
     stream: Float[Tensor, " d_model"]
 
 
+@kept
+@torch.inference_mode()
 def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
     """What the model says comes after a position."""
-    return run.keep(("logits", position), lambda: _logits_at(run, position))
-
-
-@torch.inference_mode()
-def _logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
     return run.model.to_logits(stream_at(run, position)[None, None])[0, 0]
 
 
@@ -80,11 +78,12 @@ def names_at(run: Run, position: int, layer: int) -> tuple[Part, ...]:
 
 
 def _written_before(run: Run, position: int, layer: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
-    parts, vectors = run.keep(("parts", position), lambda: _all_parts(run, position))
+    parts, vectors = _all_parts(run, position)
     n_parts = sum(part.layer is None or part.layer < layer for part in parts)
     return parts[:n_parts], vectors[:n_parts]
 
 
+@kept
 def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
     parts = [Part(name) for name, _ in run.embeddings()]
     vectors = [embedding[position] for _, embedding in run.embeddings()]
