@@ -16,7 +16,7 @@ from headlight.model.explain.running_on import end_of, run_on
 from headlight.model.explain.score import Cell
 from headlight.model.head import attend, head_weights
 from headlight.model.host import Steps, kept
-from headlight.model.linear import attention_writes
+from headlight.model.linear import written
 from headlight.model.run import Run
 
 CUTS = ("edge cut", "edge cut, row renormalised")
@@ -122,7 +122,7 @@ def _direct(
     cut = [without, without / rest if rest > 0 else torch.zeros_like(z)] if cell.query == position else [z, z]
     given = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
     change = (torch.stack([*cut, *given]) - z) @ head_weights(run, cell.layer, cell.head).W_O
-    change = attention_writes(run, cell.layer, change, position)
+    change = written(run, cell.layer, change, position)
     read = read_of(run, question)
     return attribution.direct_effects(change, parts_at(run, position).stream, read.norm, read.direction).values
 

@@ -22,7 +22,7 @@ from headlight.model.explain.score import NORM_BIAS, Cell, Why, explain_parts
 from headlight.model.head import attend, head_weights
 from headlight.model.hooks import Collect
 from headlight.model.host import kept
-from headlight.model.linear import attention_writes
+from headlight.model.linear import written
 from headlight.model.run import Run, once_more
 
 ERROR = "the dictionary's error"
@@ -150,7 +150,7 @@ def moved_by_features(run: Run, head: Head, query: int, dictionary: Dictionary) 
     has_bias = weights.norm is not None and weights.norm.centred  # RMSNorm has none
     values.append(constant if has_bias else constant[1:])
     parts += [Part(name) for name in (*([NORM_BIAS] if has_bias else []), VALUE_BIAS)]
-    vectors = attention_writes(run, layer, torch.cat(values) @ weights.W_O.double(), query)
+    vectors = written(run, layer, torch.cat(values) @ weights.W_O.double(), query)
     write = writes_of(run, head, query).double().sum(0)
     if run.edits:
         parts.append(Part(EDITS))

@@ -13,7 +13,7 @@ from headlight.model.explain.parts import Part, parts_at
 from headlight.model.head import attend, head_weights
 from headlight.model.host import kept
 from headlight.model.layers.parameters import widened
-from headlight.model.linear import attention_writes, check_reading, norm_of
+from headlight.model.linear import check_reading, norm_of, written
 from headlight.model.run import Run
 
 CONSTANTS = ("final LayerNorm's bias", "unembedding's bias")
@@ -123,4 +123,4 @@ def writes_of(run: Run, head: Head, query: int) -> Float[Tensor, "key d_model"]:
     weights = head_weights(run, layer, index)
     pattern, v = attend(run, layer, index).pattern[query], run.values_of(layer, index)
     with torch.inference_mode():
-        return attention_writes(run, layer, attribution.edge_writes(pattern, v, weights.W_O).values, query)
+        return written(run, layer, attribution.edge_writes(pattern, v, weights.W_O).values, query)

@@ -14,7 +14,7 @@ from headlight.model.host import kept
 from headlight.model.layers import MoE
 from headlight.model.layers.parameters import widened
 from headlight.model.layers.scores import mix
-from headlight.model.linear import attention_bias, attention_writes, check_split, mlp_writes, norm_bias
+from headlight.model.linear import attention_bias, check_split, norm_bias, written
 from headlight.model.run import Run
 
 EDITS = "the run's edits"
@@ -91,7 +91,7 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
         parts += [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]
         W_O = widened(run.model.block(layer).attn.W_O.detach())
         given = torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
-        vectors += attention_writes(run, layer, given, position)
+        vectors += written(run, layer, given, position)
         parts.append(Part(f"L{layer} attention bias", layer))
         vectors.append(attention_bias(run, layer, position))
         if not run.cfg.attn_only:
@@ -110,7 +110,7 @@ def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, "
     resid_mid = resid_pre + run.cache["attn_out", layer][position]
     read = block.mlp_in(resid_pre[None, None], resid_mid[None, None])
     found = {
-        f"L{layer} expert {index}": mlp_writes(run, layer, given[0], position)
+        f"L{layer} expert {index}": written(run, layer, given[0], position, "ln2_post")
         for index, _, _, given in block.mlp.by_expert(read, NO_TAP)
     }
     bias = norm_bias(run, layer, "ln2_post")

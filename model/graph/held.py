@@ -18,8 +18,6 @@ from headlight.model.explain.parts import z_of
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import (
     attention_bias,
-    mlp_write_scales,
-    mlp_writes_at_unit_scale,
     norm_before,
     norm_bias,
     norm_of,
@@ -122,11 +120,12 @@ class Held:
 
     def mlp_scales(self, layer: int) -> Float[Tensor, " pos"]:
         """What a norm behind a layer's MLP divides by; ones where there is none."""
-        return self._or_ones(mlp_write_scales(self.run, layer))
+        return self._or_ones(write_scales(self.run, layer, "ln2_post"))
 
     def mlp_bias(self, layer: int, given: Float[Tensor, " d_model"]) -> Stream:
         """What a constant part of what an MLP gives, and the bias of a norm behind it, write."""
-        written = mlp_writes_at_unit_scale(self.run.model, layer, given.double()) / self.mlp_scales(layer)[:, None]
+        at_unit_scale = writes_at_unit_scale(self.run.model, layer, given.double(), "ln2_post")
+        written = at_unit_scale / self.mlp_scales(layer)[:, None]
         bias = norm_bias(self.run, layer, "ln2_post")
         return written if bias is None else written + bias.double()
 
