@@ -173,6 +173,10 @@ class Run:
                 resid = self.model.block(layer).after(part, resid[None])[0]
         yield resid
 
+    def mid(self, layer: int, pre: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
+        """The stream to which a layer's attention has been added, from that before the layer."""
+        return self._edited(f"blocks.{layer}.hook_resid_mid", slice(None), pre + self.cache["attn_out", layer])
+
     def _edited(
         self, name: str, positions: slice, summed: Float[Tensor, "pos d_model"]
     ) -> Float[Tensor, "pos d_model"]:

@@ -7,7 +7,7 @@ import torch
 from headlight.model.analysis import Measure, attribution
 from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.explain.feature import direction_of
-from headlight.model.explain.features import active, feature_parts, layer_after
+from headlight.model.explain.features import feature_parts, layer_after, strongest
 from headlight.model.explain.logits import Question, read_of
 from headlight.model.explain.parts import Part, stream_at
 from headlight.model.host import kept
@@ -47,12 +47,11 @@ def carried(run: Run, dictionary: Dictionary, question: Question) -> Carried | N
         found = feature_parts(run, dictionary, question.position)
         parts, vectors, whole = found.parts, found.vectors, True
     else:
-        acts = active(run, dictionary)[question.position]
-        features = acts.argsort(descending=True)[: int((acts > 0).sum())].tolist()
+        features, acts = strongest(run, dictionary, question.position)
         rows = [direction_of(run, dictionary, each) for each in features]
         directions = [row for row in rows if row is not None]
         if len(directions) < max(1, len(features)):
             return None
         parts, whole = tuple(Part(f"feature {each}", dictionary.layer, feature=each) for each in features), False
-        vectors = torch.stack(directions) * acts[features, None]
+        vectors = torch.stack(directions) * acts[:, None]
     return Carried(parts, attribution.direct_effects(vectors, stream, read.norm, read.direction), whole)

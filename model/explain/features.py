@@ -5,7 +5,6 @@ a stream add up to the stream, those of a score to the score, and those of a wri
 """
 
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -17,7 +16,7 @@ from headlight.model.dictionaries.standing import flat
 from headlight.model.edits import Head, follows_stream
 from headlight.model.errors import InputError
 from headlight.model.explain.logits import Question, read_of, writes_of
-from headlight.model.explain.parts import EDITS, Part, Parts, parts_at
+from headlight.model.explain.parts import EDITS, Part, Parts, parts_at, stream_at
 from headlight.model.explain.score import NORM_BIAS, Cell, Why, explain_parts
 from headlight.model.head import attend, head_weights
 from headlight.model.hooks import Collect
@@ -45,6 +44,13 @@ def active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:
     return dictionary.encode(activation(run, dictionary.hook_in))
 
 
+def strongest(run: Run, dictionary: Dictionary, position: int) -> tuple[list[int], Float[Tensor, " some"]]:
+    """The features that are active at a position, the most active first, and how active each is."""
+    acts = active(run, dictionary)[position]
+    features = acts.argsort(descending=True)[: int((acts > 0).sum())].tolist()
+    return features, acts[features]
+
+
 def layer_after(dictionary: Dictionary) -> int | None:
     """The layer whose heads read the stream that an autoencoder is of; None where it is of no such stream."""
     layer, _, name = dictionary.hook_in.removeprefix("blocks.").partition(".")
@@ -67,10 +73,9 @@ def feature_parts(run: Run, dictionary: Dictionary, position: int) -> Parts:
             f"{dictionary.name} is of {dictionary.hook_in}; heads read the stream between layers. Choose a dictionary "
             "of a hook_resid_pre, or of the hook_resid_post before it."
         )
-    stream = next(islice(run.streams(slice(position, position + 1)), layer, None))[0].double()
-    acts = active(run, dictionary)[position]
-    features = acts.argsort(descending=True)[: int((acts > 0).sum())].tolist()
-    vectors = dictionary.decoder_rows(features).double() * acts[features, None]
+    stream = stream_at(run, position, layer).double()
+    features, acts = strongest(run, dictionary, position)
+    vectors = dictionary.decoder_rows(features).double() * acts[:, None]
     bias = dictionary.b_dec().double()
     names = (*(Part(f"feature {each}", layer, feature=each) for each in features), Part(DECODER_BIAS), Part(ERROR))
     return Parts(names, torch.cat([vectors, bias[None], (stream - vectors.sum(0) - bias)[None]]), stream)

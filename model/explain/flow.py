@@ -13,6 +13,7 @@ from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change
 from headlight.model.analysis.flow_shares import Summands
 from headlight.model.analysis.readout import Readout, ReadoutPair
 from headlight.model.comparison import Comparison
+from headlight.model.head import patterns
 from headlight.model.host import kept
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import attention_bias, write_scales, writes_at_unit_scale
@@ -85,14 +86,8 @@ def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
         return whole
     states = whole[:1]
     for layer, (pre, post) in enumerate(pairwise(whole)):
-        states += [_after(run, layer, "attn_out", _mid(run, layer, pre)), post]
+        states += [_after(run, layer, "attn_out", run.mid(layer, pre)), post]
     return states
-
-
-def _mid(run: Run, layer: int, pre: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
-    """The stream to which a layer's attention has been added."""
-    name = f"blocks.{layer}.hook_resid_mid"
-    return run.cache[name] if run.tap.look(name) else pre + run.cache["attn_out", layer]
 
 
 def _after(run: Run, layer: int, part: str, resid: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
@@ -103,7 +98,7 @@ def _after(run: Run, layer: int, part: str, resid: Float[Tensor, "pos d_model"])
 def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) -> Summands:
     """Where the model normalises the stream itself, a node's sum is that before it is normalised."""
     depth, (attn, scales) = run.cfg.states * layer, (run.model.block(layer).attn, write_scales(run, layer))
-    weights = _weights(run, layer, positions)
+    weights = patterns(run, layer, positions)
     heads = [run.cfg.group_of(head) for head in range(run.cfg.n_heads)]
     pre, mlp_out = states[depth][positions], None if run.cfg.attn_only else run.cache["mlp_out", layer][positions]
     given = Summands(
@@ -119,20 +114,8 @@ def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) 
         return given
     if not run.cfg.post_norm or mlp_out is None:
         return replace(given, post=states[depth + 2][positions])
-    mid, between = _mid(run, layer, states[depth])[positions], states[depth + 1][positions]
+    mid, between = run.mid(layer, states[depth])[positions], states[depth + 1][positions]
     return replace(given, mid=mid, between=between, post=between + mlp_out)
-
-
-def _weights(run: Run, layer: int, positions: list[int]) -> Float[Tensor, "head query key"]:
-    """These queries' rows of a layer's patterns, edited as in the run."""
-    names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
-    edited = any(map(run.tap.look, names))
-    rows = list(range(len(run.tokens))) if edited else positions  # an edit finds a query by its place among all
-    rule = run.rule(layer).of_queries(rows)
-    scores = rule.scores(run.queries(layer)[None, rows], run.keys(layer)[None])
-    if not edited:
-        return rule.pattern(scores)[0]
-    return run.tap(names[1], rule.pattern(run.tap(names[0], scores)))[0][:, positions]
 
 
 @kept

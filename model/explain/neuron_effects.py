@@ -8,9 +8,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure, attribution
+from headlight.model.edits import Neuron
 from headlight.model.edits.interventions import check_neuron
 from headlight.model.explain.logits import Question, read_of
-from headlight.model.explain.neurons import AXES, Neuron, activations_at, hook_name, mlp_of
+from headlight.model.explain.neurons import AXES, activations_at, hook_name, mlp_of
 from headlight.model.explain.parts import stream_at
 from headlight.model.explain.running_on import Past, end_of, onward, run_on
 from headlight.model.hooks import Chain, Collect, Edit, HookPoint, Tap, WithGradient

@@ -10,10 +10,11 @@ from torch import Tensor
 from headlight.model.analysis import Measure, attribution, composition, ov
 from headlight.model.analysis.attribution import Promoted
 from headlight.model.analysis.composition import Through
+from headlight.model.edits import Neuron
 from headlight.model.edits.interventions import check_neuron
 from headlight.model.explain.circuits import THROUGH, heads_of
 from headlight.model.explain.logits import final_norm, unembedding
-from headlight.model.explain.neurons import Neuron, mlp_of
+from headlight.model.explain.neurons import mlp_of
 from headlight.model.explain.parts import stream_at
 from headlight.model.host import Steps, kept
 from headlight.model.layers.parameters import widened

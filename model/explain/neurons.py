@@ -13,6 +13,7 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure
 from headlight.model.blocks import Block
+from headlight.model.edits import Neuron
 from headlight.model.edits.interventions import check_neuron, no_neurons
 from headlight.model.errors import InputError
 from headlight.model.hooks import Collect
@@ -21,7 +22,6 @@ from headlight.model.layers import MLP
 from headlight.model.run import Run, once_more
 from headlight.model.transformer import Transformer
 
-Neuron = tuple[int, int]
 AXES = ("layer", "neuron")
 EVERYWHERE = slice(None)
 

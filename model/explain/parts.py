@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headlight.model.blocks import Block
 from headlight.model.edits import head_name
+from headlight.model.head import patterns
 from headlight.model.hooks import NO_TAP
 from headlight.model.host import kept
 from headlight.model.layers import MoE
@@ -120,13 +121,8 @@ def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, "
 @torch.inference_mode()
 def z_of(run: Run, layer: int, queries: list[int]) -> Float[Tensor, "query head d_value"]:
     """The weighted sum of values of every head of a layer, as it was in the run, at these positions."""
-    names = {name: f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern", "z")}
-    edited = any(map(run.tap.look, names.values()))
+    names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern", "z")]
+    edited = any(map(run.tap.look, names))
     rows = list(range(len(run.tokens))) if edited else queries  # an edit finds a query by its place among all
-    q, k, v = (each[None] for each in (run.queries(layer), run.keys(layer), run.values(layer)))
-    rule = run.rule(layer).of_queries(rows)
-    scores = rule.scores(q[:, rows], k)
-    if not edited:
-        return mix(rule.pattern(scores), v)[0]
-    pattern = run.tap(names["pattern"], rule.pattern(run.tap(names["attn_scores"], scores)))
-    return run.tap(names["z"], mix(pattern, v))[0, queries]
+    z = mix(patterns(run, layer, rows)[None], run.values(layer)[None])
+    return run.tap(names[2], z)[0, queries] if edited else z[0]

@@ -130,10 +130,7 @@ def _activations(held: Held, layer: int) -> tuple[Stream, Stream, Stream]:
     assert isinstance(block, Block)  # one without has no neurons
     linear = "hook_pre_linear" if run.cfg.gated_mlp else "hook_pre"
     streams = list(run.streams())
-    mid = streams[layer] + run.cache["attn_out", layer]
-    name = f"blocks.{layer}.hook_resid_mid"
-    mid = run.cache[name] if run.tap.look(name) else mid
-    read = block.mlp_in(streams[layer][None], mid[None])
+    read = block.mlp_in(streams[layer][None], run.mid(layer, streams[layer])[None])
     names = [f"{prefix}.{name}" for name in (linear, "hook_post")]
     own, edited = Collect(names), Collect(names)
     block.mlp(read, own.within(prefix))
