@@ -22,16 +22,20 @@ from headlight.model.families.pieces import (
 
 def sizes(config: Any, n_key_value_heads: int | None = None) -> dict[str, Any]:
     """The settings that every decoder's config tells under the same names."""
-    n_heads = config.num_attention_heads
     return {
         "n_layers": config.num_hidden_layers,
         "d_model": config.hidden_size,
-        "n_heads": n_heads,
+        "n_heads": config.num_attention_heads,
         "n_key_value_heads": n_key_value_heads,
-        "d_head": getattr(config, "head_dim", None) or config.hidden_size // n_heads,
+        "d_head": head_width(config),
         "d_vocab": config.vocab_size,
         "tie_word_embeddings": config.tie_word_embeddings,
     }
+
+
+def head_width(config: Any) -> int:
+    """How wide a head's queries and keys are."""
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
 def norm(ours: str, theirs: str, width: int) -> Pieces:
@@ -43,6 +47,11 @@ def embedding(cfg: TransformerConfig, name: str) -> Pieces:
     """The token embedding, and the unembedding if that is a matrix of its own."""
     found = {"embed.W_E": table(name, cfg.d_vocab, cfg.d_model)}
     return found if cfg.tie_word_embeddings else found | {"unembed.W_U": linear(UNEMBED, cfg.d_model, cfg.d_vocab)}
+
+
+def outside(cfg: TransformerConfig, final_norm: str, embedded: str) -> Pieces:
+    """What is in no layer: the final LayerNorm, the token embedding, and the unembedding if that is another matrix."""
+    return norm("ln_final", final_norm, cfg.d_model) | embedding(cfg, embedded)
 
 
 def biased_unembedding(cfg: TransformerConfig) -> Pieces:

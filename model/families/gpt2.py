@@ -16,7 +16,7 @@ from torch import Tensor
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError
 from headlight.model.families.architecture import UNEMBED, activation, filled, is_tied, layers, plain_names
-from headlight.model.families.decoder import embedding, norm
+from headlight.model.families.decoder import norm, outside
 from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
 from headlight.model.families.pieces import Piece, Pieces, table, vector
 from headlight.model.families.resemblance import likeness
@@ -82,12 +82,13 @@ FAMILY = Family("a Hugging Face GPT-2 folder (config.json and safetensors)", rec
 
 def pieces(cfg: TransformerConfig) -> Pieces:
     """Where GPT-2's parameters lie."""
-    return (
-        layers(cfg, lambda at: _layer(cfg, at), "h.{}.")
-        | {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
-        | norm("ln_final", "ln_f", cfg.d_model)
-        | embedding(cfg, "wte.weight")
-    )
+    return layers(cfg, lambda at: _layer(cfg, at), "h.{}.") | around(cfg)
+
+
+def around(cfg: TransformerConfig) -> Pieces:
+    """What is in no layer, also of GPT-2's kin: embeddings of tokens and positions, the final norm, the unembedding."""
+    positions = {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
+    return positions | outside(cfg, "ln_f", "wte.weight")
 
 
 def _layer(cfg: TransformerConfig, at: str) -> Pieces:

@@ -21,14 +21,13 @@ EPS = 1e-5  # of the norms, where a config tells none, as OLMo's
 
 def settings(config: Any, rope: dict[str, Any] | None = None) -> dict[str, Any]:
     """Llama's settings under the names of `TransformerConfig`, with the config's rotary positions or those given."""
-    of_all = sizes(config, config.num_key_value_heads)
-    return of_all | {
+    return sizes(config, config.num_key_value_heads) | {
         "d_mlp": config.intermediate_size,
         "act_fn": activation(getattr(config, "hidden_act", None) or config.hidden_activation),
         "gated_mlp": True,
         "normalization_type": "RMS",
         "eps": getattr(config, "rms_norm_eps", EPS),
-        **rotary(config, of_all["d_head"], rope),
+        **rotary(config, rope),
     }
 
 
@@ -44,9 +43,9 @@ def outside(cfg: TransformerConfig) -> Pieces:
 
 
 def attention(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
-    """A layer's attention, with the biases that the config asks for."""
+    """A layer's attention, with the biases that the config asks for; that of the output has a name in Seed-OSS's."""
     bias = getattr(config, "attention_bias", False)
-    return heads(cfg, f"{layer}self_attn.", "o_proj", bias, bias)
+    return heads(cfg, f"{layer}self_attn.", "o_proj", bias, getattr(config, "attention_out_bias", bias))
 
 
 def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, at: str = "mlp.") -> Pieces:

@@ -30,23 +30,27 @@ UNEMBED = "decoder"
 def settings(config: Any) -> dict[str, Any]:
     """ModernBERT's settings under the names of `TransformerConfig`."""
     bert.require_head(config, "MaskedLM")
-    of_all, rope = sizes(config), config.rope_parameters
+    rope = config.rope_parameters
     if rope["sliding_attention"]["rope_type"] != "default":
         raise ConfigError("config.json scales the rotary positions of layers with a window, which is not supported.")
-    found = of_all | rotary(config, of_all["d_head"], rope["full_attention"]) | windows(config)
-    return found | {
-        "rotary_base_local": rope["sliding_attention"]["rope_theta"],
-        "window_size": config.local_attention if "sliding_attention" in config.layer_types else None,
-        "d_mlp": config.intermediate_size,
-        "act_fn": activation(config.hidden_activation),
-        "gated_mlp": True,
-        "eps": config.norm_eps,
-        "attention_dir": "bidirectional",
-        "post_embedding_ln": True,
-        "no_ln1_layers": (0,),
-        "mlm_act_fn": activation(config.classifier_activation),
-        "output_bias": config.decoder_bias,
-    }
+    return (
+        sizes(config)
+        | rotary(config, rope["full_attention"])
+        | windows(config)
+        | {
+            "rotary_base_local": rope["sliding_attention"]["rope_theta"],
+            "window_size": config.local_attention if "sliding_attention" in config.layer_types else None,
+            "d_mlp": config.intermediate_size,
+            "act_fn": activation(config.hidden_activation),
+            "gated_mlp": True,
+            "eps": config.norm_eps,
+            "attention_dir": "bidirectional",
+            "post_embedding_ln": True,
+            "no_ln1_layers": (0,),
+            "mlm_act_fn": activation(config.classifier_activation),
+            "output_bias": config.decoder_bias,
+        }
+    )
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:

@@ -44,9 +44,10 @@ def vector(name: str, width: int) -> Piece:
     return Piece(name, (width,))
 
 
-def table(name: str, n_rows: int, width: int) -> Piece:
-    """An embedding."""
-    return Piece(name, (n_rows, width))
+def table(name: str, n_rows: int, width: int, first: int = 0) -> Piece:
+    """An embedding, whose first row may stand behind others."""
+    whole = Piece(name, (first + n_rows, width))
+    return whole.then(lambda tensor: tensor[first:]) if first else whole
 
 
 def linear(name: str, d_in: int, d_out: int) -> Piece:
