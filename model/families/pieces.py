@@ -96,7 +96,7 @@ def one_plus(piece: Piece) -> Piece:
     return piece.then(lambda tensor: 1 + tensor.float())
 
 
-def parameters(pieces: Pieces, tensors: dict[str, Tensor], shapes: dict[str, torch.Size]) -> dict[str, Tensor]:
+def parameters(pieces: Pieces, tensors: dict[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
     """The state dict of the shapes given: the pieces' views, and zeros for biases that the checkpoint has not."""
     state = {name: piece.of(tensors) for name, piece in pieces.items()}
     for name, shape in shapes.items():
