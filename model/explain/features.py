@@ -123,13 +123,6 @@ class Moved:
     write: Float[Tensor, " d_model"]
     residual: Float[Tensor, " d_model"]
 
-    def by_part(self) -> dict[Part, Float[Tensor, " d_model"]]:
-        """The same, each part summed over the positions that it was taken from."""
-        found: dict[Part, Float[Tensor, " d_model"]] = {}
-        for part, vector in zip(self.parts, self.vectors, strict=True):
-            found[part] = found[part] + vector if part in found else vector
-        return found
-
 
 @kept
 @torch.inference_mode()
