@@ -53,6 +53,11 @@ def align_positions(n_a: int, n_b: int) -> Alignment:
     return Alignment(tuple(in_a for in_a, _ in places), tuple(in_b for _, in_b in places))
 
 
+def aligned(a: Sequence[Hashable], b: Sequence[Hashable], by: Align = "tokens") -> Alignment:
+    """Match the tokens of a longest common subsequence, or equal positions."""
+    return align_positions(len(a), len(b)) if by == "position" else align_tokens(a, b)
+
+
 def match_positions(a: Sequence[Hashable], b: Sequence[Hashable], by: Align = "tokens") -> tuple[tuple[int, int], ...]:
     """Which position of A can stand in for which of B: equal ones where there are as many tokens.
 

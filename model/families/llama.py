@@ -48,19 +48,19 @@ def attention(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
     return heads(cfg, f"{layer}self_attn.", "o_proj", bias, getattr(config, "attention_out_bias", bias))
 
 
-def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, at: str = "mlp.") -> Pieces:
+def gated_mlp(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
     """A layer's MLP, with the biases that the config asks for."""
-    d_mlp = cfg.d_mlp_dense or 0
+    at, d_mlp = f"{layer}mlp.", cfg.d_mlp_dense or 0
     found = {
-        "mlp.W_gate": linear(f"{layer}{at}gate_proj.weight", cfg.d_model, d_mlp),
-        "mlp.W_in": linear(f"{layer}{at}up_proj.weight", cfg.d_model, d_mlp),
-        "mlp.W_out": linear(f"{layer}{at}down_proj.weight", d_mlp, cfg.d_model),
+        "mlp.W_gate": linear(f"{at}gate_proj.weight", cfg.d_model, d_mlp),
+        "mlp.W_in": linear(f"{at}up_proj.weight", cfg.d_model, d_mlp),
+        "mlp.W_out": linear(f"{at}down_proj.weight", d_mlp, cfg.d_model),
     }
     if getattr(config, "mlp_bias", False):
         found |= {
-            "mlp.b_gate": vector(f"{layer}{at}gate_proj.bias", d_mlp),
-            "mlp.b_in": vector(f"{layer}{at}up_proj.bias", d_mlp),
-            "mlp.b_out": vector(f"{layer}{at}down_proj.bias", cfg.d_model),
+            "mlp.b_gate": vector(f"{at}gate_proj.bias", d_mlp),
+            "mlp.b_in": vector(f"{at}up_proj.bias", d_mlp),
+            "mlp.b_out": vector(f"{at}down_proj.bias", cfg.d_model),
         }
     return found
 

@@ -159,11 +159,6 @@ class GroupedQueryAttention(Attention):
         """How many heads share keys and values."""
         return len(self.W_Q) // len(self._W_K)
 
-    @property
-    def compared(self) -> tuple[str, str]:
-        """The names of queries and keys as scores are made of them."""
-        return ("hook_q", "hook_k") if self.rotary is None else ("hook_rot_q", "hook_rot_k")
-
     def keys_and_values(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         return (self._W_K, self._W_V), (self._b_K, self._b_V)
 
