@@ -49,9 +49,9 @@ def side_by_side(
     """The axis of one list of units, or of two, which are the same where they are equal."""
     if len(labels) == 1:
         return Axis(labels[0], (BOTH,) * len(labels[0]), (tuple(range(len(labels[0]))),), groups[:1])
-    alignment = aligned(*units, align)
+    alignment = aligned(units[0], units[1], align)
     kinds = presence(alignment, *units)
-    return Axis(place_labels(alignment, kinds, *labels), kinds, (alignment.a, alignment.b), groups)
+    return Axis(place_labels(alignment, kinds, labels[0], labels[1]), kinds, (alignment.a, alignment.b), groups)
 
 
 def _labels(run: Run, group: Group) -> tuple[str, ...]:

@@ -152,11 +152,9 @@ KINDS: dict[str, type[Edit]] = {
 def sources(edit: Edit) -> tuple[str, ...]:
     """The prompts that an edit takes something from."""
     match edit:
-        case (
-            Patch(prompt=prompt)
-            | AblateHeads(by="resample", prompt=prompt)
-            | AblateNeurons(by="resample", prompt=prompt)
-        ):
+        case AblateHeads(by="resample", prompt=prompt) | AblateNeurons(by="resample", prompt=prompt):
+            return (prompt,)
+        case Patch(prompt=prompt):
             return (prompt,)
         case Steer(toward=toward, away=away):
             return toward, away
