@@ -34,7 +34,7 @@ def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
     found |= llama.attention(cfg, config, at) | llama.gated_mlp(cfg, config, at)
     if cfg.use_qk_norm:
         found["attn.q_norm.w"] = table(f"{at}self_attn.q_norm.weight", cfg.n_heads, cfg.d_head)
-        found["attn.k_norm.w"] = table(f"{at}self_attn.k_norm.weight", config.num_key_value_heads, cfg.d_head)
+        found["attn.k_norm.w"] = table(f"{at}self_attn.k_norm.weight", cfg.n_shared, cfg.d_head)
     return found
 
 

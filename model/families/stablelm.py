@@ -40,7 +40,7 @@ def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
         found |= norm("ln2", f"{at}post_attention_layernorm", cfg.d_model)
     if cfg.use_qk_norm:
         found["attn.q_norm.w"] = _gains(f"{at}self_attn.q_layernorm", cfg.n_heads, cfg.d_head)
-        found["attn.k_norm.w"] = _gains(f"{at}self_attn.k_layernorm", config.num_key_value_heads, cfg.d_head)
+        found["attn.k_norm.w"] = _gains(f"{at}self_attn.k_layernorm", cfg.n_shared, cfg.d_head)
     return found
 
 

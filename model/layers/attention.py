@@ -39,7 +39,7 @@ class Attention(nn.Module):
     def __init__(self, cfg: TransformerConfig, layer: int) -> None:
         super().__init__()
         assert cfg.d_value is not None  # filled in by the config
-        n_heads, n_shared = cfg.n_heads, cfg.n_key_value_heads or cfg.n_heads
+        n_heads, n_shared = cfg.n_heads, cfg.n_shared
         self.W_Q = per_head(n_heads, cfg.d_model, cfg.d_head)
         self._store("W_K", per_head(n_shared, cfg.d_model, cfg.d_head))
         self._store("W_V", per_head(n_shared, cfg.d_model, cfg.d_value))
