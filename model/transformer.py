@@ -1,7 +1,6 @@
 """The decoder-only transformer and the ways to run it."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import cast
 
 import torch
@@ -142,8 +141,9 @@ class Transformer(HookedModel):
             HookError: a name that the model does not have.
             InputError: as `forward`.
         """
-        run = partial(self, tokens, attention_mask, stop_at_layer=stop_at_layer)
-        return self._cached(lambda tap: run(tap=tap), names_filter, self.cfg.n_layers)
+        keep = self._collect(names_filter)
+        returned = self(tokens, attention_mask, tap=keep, stop_at_layer=stop_at_layer)
+        return returned, ActivationCache(keep.kept, self.cfg.n_layers)
 
     def run_with_hooks(
         self,

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import torch
 from jaxtyping import Bool
@@ -10,8 +9,7 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.edits import head_name
-
-ReadAs = Literal["q", "k", "v"]
+from headlight.model.patching.paths import ReadAs
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,17 @@ from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.explain.circuits import THROUGH
 from headlight.model.explain.features import activation
 from headlight.model.explain.logits import final_norm, unembedding
-from headlight.model.explain.parts import EDITS, Part, Parts, parts_at, stream_at
+from headlight.model.explain.parts import EDITS, Part, Parts, parts_at, stream_at, with_edits
 from headlight.model.head import head_weights
 from headlight.model.host import kept
+from headlight.model.kept import STREAMS
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import check_reading, norm_before, norm_of, writes_at_unit_scale
 from headlight.model.run import Run
 
 MOST_PROMOTED = 10
 CHUNK = 8192  # decoder rows that are compared at once: of 768 numbers each they take 24 MB
-STREAM = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post", "hook_attn_out", "hook_mlp_out")
+STREAM = (*STREAMS, "hook_attn_out", "hook_mlp_out")
 WEIGHTS = ("W_Q", "W_K", "W_V", "W_O")
 CONSTANT = "encoder's bias"
 
@@ -94,10 +95,7 @@ def _before_mlp(run: Run, layer: int, position: int) -> Parts:
     found = parts_at(run, position, layer + 1)
     stream = activation(run, f"blocks.{layer}.hook_resid_mid")[position]
     before = [slot for slot, part in enumerate(found.parts) if _is_before_mlp(part, layer) and part.name != EDITS]
-    parts, vectors = tuple(found.parts[slot] for slot in before), found.vectors[before]
-    if run.edits:
-        parts, vectors = (*parts, Part(EDITS)), torch.cat([vectors, (stream - vectors.sum(0))[None]])
-    return Parts(parts, vectors, stream)
+    return with_edits(run, tuple(found.parts[slot] for slot in before), found.vectors[before], stream)
 
 
 def _is_before_mlp(part: Part, layer: int) -> bool:

@@ -66,8 +66,13 @@ def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
     """
     check_split(run.model)
     n_layers = run.cfg.n_layers if layer is None else layer
-    parts, vectors = _written_before(run, position, n_layers)
-    stream = stream_at(run, position, n_layers)
+    return with_edits(run, *_written_before(run, position, n_layers), stream_at(run, position, n_layers))
+
+
+def with_edits(
+    run: Run, parts: tuple[Part, ...], vectors: Float[Tensor, "part d_model"], stream: Float[Tensor, " d_model"]
+) -> Parts:
+    """What was written to a stream and, of a run with edits, what these have changed of it beside that."""
     if run.edits:
         parts, vectors = (*parts, Part(EDITS)), torch.cat([vectors, (stream - vectors.sum(0))[None]])
     return Parts(parts, vectors, stream)
