@@ -15,7 +15,7 @@ from headlight.model.analysis.head_steps import Norm
 from headlight.model.analysis.score_parts import read_back, rescaled
 from headlight.model.blocks import Block
 from headlight.model.errors import InputError
-from headlight.model.layers import LayerNormPre, RMSNormPre
+from headlight.model.layers.norms import LayerNormPre, RMSNormPre
 from headlight.model.layers.parameters import widened
 from headlight.model.run import Run
 from headlight.model.transformer import Transformer

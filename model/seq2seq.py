@@ -13,21 +13,11 @@ from headlight.model.errors import InputError
 from headlight.model.hooked import HookedModel
 from headlight.model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
 from headlight.model.inputs import check_tokens
-from headlight.model.layers import (
-    BiasedTiedUnembed,
-    Dropout,
-    Embed,
-    NoNorm,
-    PosEmbed,
-    Positions,
-    SinusoidalPosEmbed,
-    TiedEmbed,
-    TiedUnembed,
-    Unembed,
-    build_norm,
-    place,
-    place_beside,
-)
+from headlight.model.layers.dropout import Dropout
+from headlight.model.layers.embeddings import Embed, PosEmbed, SinusoidalPosEmbed, TiedEmbed
+from headlight.model.layers.norms import NoNorm, build_norm
+from headlight.model.layers.positions import Positions, place, place_beside
+from headlight.model.layers.unembeddings import BiasedTiedUnembed, TiedUnembed, Unembed
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import Tokenizer

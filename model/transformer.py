@@ -14,20 +14,12 @@ from headlight.model.errors import InputError
 from headlight.model.hooked import HookedModel
 from headlight.model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
 from headlight.model.inputs import check_tokens
-from headlight.model.layers import (
-    Dropout,
-    Embed,
-    EmbedProject,
-    Logits,
-    NoNorm,
-    PosEmbed,
-    Positions,
-    TokenTypeEmbed,
-    build_mlm_head,
-    build_norm,
-    build_unembed,
-    place,
-)
+from headlight.model.layers.dropout import Dropout
+from headlight.model.layers.embeddings import Embed, EmbedProject, PosEmbed, TokenTypeEmbed
+from headlight.model.layers.mlm_head import build_mlm_head
+from headlight.model.layers.norms import NoNorm, build_norm
+from headlight.model.layers.positions import Positions, place
+from headlight.model.layers.unembeddings import Logits, build_unembed
 from headlight.model.read_ahead import in_turn
 from headlight.model.source import Source
 from headlight.model.text.chat import Begin

@@ -18,7 +18,7 @@ from headlight.model.edits.interventions import check_neuron, no_neurons
 from headlight.model.errors import InputError
 from headlight.model.hooks import Collect
 from headlight.model.host import kept
-from headlight.model.layers import MLP
+from headlight.model.layers.mlp import MLP
 from headlight.model.run import Run, once_more
 from headlight.model.transformer import Transformer
 

@@ -12,7 +12,7 @@ from headlight.model.edits import head_name
 from headlight.model.head import patterns
 from headlight.model.hooks import NO_TAP
 from headlight.model.host import kept
-from headlight.model.layers import MoE
+from headlight.model.layers.mlp import MoE
 from headlight.model.layers.parameters import widened
 from headlight.model.layers.scores import mix
 from headlight.model.linear import attention_bias, check_split, norm_bias, written
