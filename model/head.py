@@ -1,7 +1,6 @@
 """One head of a run, on demand: its attention, its weights, what it writes, and every step between them."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -119,7 +118,7 @@ def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps
     v, rule = made.values_of(layer, head), made.rule(layer).of_heads(slice(head, head + 1)).of_queries([query])
     bias = None if rule.bias is None else rule.bias[0, 0, 0]
     sink = None if rule.sinks is None else float(rule.sinks[0])
-    stream, mask = next(islice(made.streams(), layer, None)), rule.mask[0, 0, 0]
+    stream, mask = made.stream(layer), rule.mask[0, 0, 0]
     with torch.inference_mode():
         given = stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale
         first = _first(made, layer, weights, stream, query)

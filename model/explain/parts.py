@@ -1,7 +1,6 @@
 """Who wrote to the residual stream at a position, and what: embeddings, heads, MLPs, and what edits changed."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -52,8 +51,7 @@ def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
 
 def stream_at(run: Run, position: int, layer: int | None = None) -> Float[Tensor, " d_model"]:
     """The stream at a position before a layer, or after all of them."""
-    streams = run.streams(slice(position, position + 1))
-    return next(islice(streams, run.cfg.n_layers if layer is None else layer, None))[0]
+    return run.stream(run.cfg.n_layers if layer is None else layer, slice(position, position + 1))[0]
 
 
 def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
