@@ -1,6 +1,7 @@
 """What the nodes of a run's stream were made of, and what they would say; computed from what the run kept."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -8,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import flow, readout
-from headlight.model.analysis.flow import Flow, Place
+from headlight.model.analysis.flow import Flow, Place, Supply
 from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change, lacks_change
 from headlight.model.analysis.flow_shares import Summands
 from headlight.model.analysis.readout import Readout, ReadoutPair
@@ -30,15 +31,9 @@ def flow_of(run: Run, position: int, threshold: float) -> Flow:
     Raises:
         InputError: the threshold is no share.
     """
-    states = _states(run)
+    supply = _supply(run)
     with run.host.turn():
-        return flow.flow(
-            lambda layer, positions: _summands(run, states, layer, positions),
-            run.cfg.n_layers,
-            run.cfg.states,
-            position,
-            threshold,
-        )
+        return flow.flow(supply, run.cfg.n_layers, run.cfg.states, position, threshold)
 
 
 def flows_of(shown: Comparison, place: int, threshold: float) -> dict[str, Flow]:
@@ -70,13 +65,13 @@ def flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChang
 @torch.inference_mode()
 def _flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChange:
     assert shown.alignment is not None
-    a, b = (_flow_in(run, _states(run)) for run in shown.runs)
+    a, b = (FlowOf(_supply(run), run.cfg.n_layers) for run in shown.runs)
     with shown.a.host.turn():
         return flow_change(a, b, shown.alignment, shown.a.cfg.states, place, threshold)
 
 
-def _flow_in(run: Run, states: list[Tensor]) -> FlowOf:
-    return FlowOf(lambda layer, positions: _summands(run, states, layer, positions), run.cfg.n_layers)
+def _supply(run: Run) -> Supply:
+    return partial(_summands, run, _states(run))
 
 
 def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
