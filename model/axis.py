@@ -7,9 +7,9 @@ from typing import Literal
 from jaxtyping import Int
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Align, Presence, align_positions, align_tokens, presence
+from headlight.model.analysis.alignment import Align, Presence, aligned, presence
 from headlight.model.analysis.grouping import sentences, words
-from headlight.model.comparison import BOTH, Comparison, place_label
+from headlight.model.comparison import BOTH, Comparison, place_labels
 from headlight.model.run import Run
 
 Unit = Literal["token", "word", "sentence"]
@@ -49,15 +49,9 @@ def side_by_side(
     """The axis of one list of units, or of two, which are the same where they are equal."""
     if len(labels) == 1:
         return Axis(labels[0], (BOTH,) * len(labels[0]), (tuple(range(len(labels[0]))),), groups[:1])
-    alignment = align_positions(*map(len, units)) if align == "position" else align_tokens(*units)
+    alignment = aligned(units[0], units[1], align)
     kinds = presence(alignment, *units)
-    named = zip(kinds, alignment.a, alignment.b, strict=True)
-    return Axis(
-        tuple(place_label(kind, labels[0], i, labels[1], j) for kind, i, j in named),
-        kinds,
-        (alignment.a, alignment.b),
-        groups,
-    )
+    return Axis(place_labels(alignment, kinds, labels[0], labels[1]), kinds, (alignment.a, alignment.b), groups)
 
 
 def _labels(run: Run, group: Group) -> tuple[str, ...]:

@@ -9,15 +9,12 @@ from torch import Tensor, nn
 
 from headlight.model.config import TransformerConfig
 from headlight.model.hooks import NO_TAP, Tap
-from headlight.model.layers import (
-    Dropout,
-    NoNorm,
-    Positions,
-    SharedBias,
-    build_attention,
-    build_mlp,
-    build_norm,
-)
+from headlight.model.layers.attention import build_attention
+from headlight.model.layers.biases import SharedBias
+from headlight.model.layers.dropout import Dropout
+from headlight.model.layers.mlp import build_mlp
+from headlight.model.layers.norms import NoNorm, build_norm
+from headlight.model.layers.positions import Positions
 
 Stream = Float[Tensor, "batch pos d_model"]
 

@@ -1,8 +1,10 @@
 """What a single setting can be: a size, a number, a share or one of some values."""
 
 import sys
+from collections.abc import Iterable
+from dataclasses import fields
 
-from headlight.model.errors import ConfigError
+from headlight.model.errors import ConfigError, nearest
 
 TOO_LARGE = 2**31  # for any size; no model comes near it, and floating point can still take what is below
 
@@ -34,3 +36,11 @@ def check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
     """Refuse a setting that is none of the values allowed."""
     if given not in allowed:
         raise ConfigError(f"{name} is {given!r}; it can be one of {', '.join(map(repr, allowed))}.")
+
+
+def check_names(kind: type, given: Iterable[str]) -> None:
+    """Refuse a setting that a kind of config does not have."""
+    allowed = [field.name for field in fields(kind)]
+    for name in given:
+        if name not in allowed:
+            raise ConfigError(f"There is no setting {name!r}.{nearest(name, allowed)} They are {', '.join(allowed)}.")

@@ -7,15 +7,7 @@ from functools import cached_property
 import torch
 
 from headlight.model.analysis import Measure
-from headlight.model.analysis.alignment import (
-    Align,
-    Alignment,
-    Presence,
-    align_positions,
-    align_tokens,
-    on_axis,
-    presence,
-)
+from headlight.model.analysis.alignment import Align, Alignment, Presence, aligned, on_axis, presence
 from headlight.model.analysis.difference import with_difference
 from headlight.model.errors import InputError
 from headlight.model.host import Value
@@ -57,8 +49,7 @@ class Comparison:
         """What to call each place: the token, − before one that only A has, + before one of B, both if they differ."""
         if self.b is None or self.alignment is None:
             return self.a.labels
-        named = zip(self.presence, self.alignment.a, self.alignment.b, strict=True)
-        return tuple(place_label(kind, self.a.labels, i, self.b.labels, j) for kind, i, j in named)
+        return place_labels(self.alignment, self.presence, self.a.labels, self.b.labels)
 
     @cached_property
     def presence(self) -> tuple[Presence, ...]:
@@ -113,6 +104,14 @@ class Comparison:
         return min(run.cfg.n_heads for run in self.runs)
 
 
+def place_labels(
+    alignment: Alignment, kinds: tuple[Presence, ...], a: tuple[str, ...], b: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The labels of all places, from those of both runs."""
+    named = zip(kinds, alignment.a, alignment.b, strict=True)
+    return tuple(place_label(kind, a, i, b, j) for kind, i, j in named)
+
+
 def place_label(kind: Presence, a: tuple[str, ...], i: int | None, b: tuple[str, ...], j: int | None) -> str:
     """The label of a place that is position i in A's labels and j in B's."""
     if i is None or j is None:
@@ -127,9 +126,7 @@ def compare(a: Run, b: Run, align: Align = "tokens") -> Comparison:
         InputError: their models read different tokens.
     """
     check_comparable(a, b)
-    if align == "position":
-        return Comparison(a, b, align_positions(len(a.tokens), len(b.tokens)), align)
-    return Comparison(a, b, align_tokens(a.tokens.tolist(), b.tokens.tolist()))
+    return Comparison(a, b, aligned(a.tokens.tolist(), b.tokens.tolist(), align), align)
 
 
 def check_comparable(a: Run, b: Run) -> None:

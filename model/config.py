@@ -212,9 +212,14 @@ class TransformerConfig:
         """Whether groups of heads share keys and values."""
         return self.n_key_value_heads != self.n_heads
 
+    @property
+    def n_shared(self) -> int:
+        """How many keys and values there are at a position: one for each head, or for each group of heads."""
+        return self.n_key_value_heads or self.n_heads
+
     def group_of(self, head: int) -> int:
         """Which keys and values are a head's: its own, or those of its group."""
-        return head * (self.n_key_value_heads or self.n_heads) // self.n_heads
+        return head * self.n_shared // self.n_heads
 
     def window(self, layer: int) -> int | None:
         """How many tokens back a query of a layer sees, itself included; None where it sees all."""

@@ -44,7 +44,7 @@ class HookError(HeadlightError):
     """An activation name that the model does not have, or a hook function that returns the wrong thing."""
 
 
-def nearest(given: str, allowed: Iterable[str], count: int = 3) -> str:
+def nearest(given: str, allowed: Iterable[str]) -> str:
     """The allowed names closest to the given one, as a phrase for an error message; empty when none is close."""
-    close = get_close_matches(given, list(allowed), n=count, cutoff=0.5)
+    close = get_close_matches(given, list(allowed), n=3, cutoff=0.5)
     return f" Nearest: {', '.join(close)}." if close else ""

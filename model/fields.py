@@ -19,6 +19,7 @@ from headlight.model.axis import Axis, Group
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
 from headlight.model.head import attend, normalizers, write_lengths, write_norms
+from headlight.model.host import kept
 from headlight.model.linear import write_scales
 from headlight.model.run import Run
 
@@ -161,12 +162,10 @@ def apart(run: Run, chosen: Sequence[Head]) -> Measure:
     return Measure("Jensen–Shannon divergence", "nats", ("head", "other_head"), values)
 
 
+@kept
 def _apart(run: Run, one: Head, other: Head) -> float:
-    def mean() -> float:
-        patterns = (attend(run, *head).pattern for head in (one, other))
-        return attention.js_divergence(*patterns).values.mean().item()
-
-    return run.keep(("apart", one, other), mean)
+    patterns = (attend(run, *head).pattern for head in (one, other))
+    return attention.js_divergence(*patterns).values.mean().item()
 
 
 def alike(run: Run, head: Head) -> Measure:

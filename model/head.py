@@ -1,7 +1,6 @@
 """One head of a run, on demand: its attention, its weights, what it writes, and every step between them."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -55,6 +54,19 @@ def attend(made: Run, layer: int, head: int) -> HeadAttention:
         return HeadAttention(scores[0, at], pattern[0, at], bool(made.tap.look(edited[1])), sink)
 
 
+@torch.inference_mode()
+def patterns(made: Run, layer: int, queries: list[int]) -> Float[Tensor, "head query key"]:
+    """These queries' rows of all patterns of a layer, edited as in the run."""
+    names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+    edited = any(map(made.tap.look, names))
+    rows = list(range(len(made.tokens))) if edited else queries  # an edit finds a query by its place among all
+    rule = made.rule(layer).of_queries(rows)
+    scores = rule.scores(made.queries(layer)[None, rows], made.keys(layer)[None])
+    if not edited:
+        return rule.pattern(scores)[0]
+    return made.tap(names[1], rule.pattern(made.tap(names[0], scores)))[0][:, queries]
+
+
 def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
     """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm).
 
@@ -106,7 +118,7 @@ def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps
     v, rule = made.values_of(layer, head), made.rule(layer).of_heads(slice(head, head + 1)).of_queries([query])
     bias = None if rule.bias is None else rule.bias[0, 0, 0]
     sink = None if rule.sinks is None else float(rule.sinks[0])
-    stream, mask = next(islice(made.streams(), layer, None)), rule.mask[0, 0, 0]
+    stream, mask = made.stream(layer), rule.mask[0, 0, 0]
     with torch.inference_mode():
         given = stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale
         first = _first(made, layer, weights, stream, query)

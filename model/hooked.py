@@ -1,13 +1,12 @@
 """What both kinds of model share: the names of their activations, and runs that keep or edit them."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import torch
 from torch import Tensor, nn
 
-from headlight.model.cache import ActivationCache
 from headlight.model.hooks import Collect, CollectOnDemand, Edit, HookFunction, Look, NamesFilter, Tap, select_names
 
 
@@ -42,12 +41,6 @@ class HookedModel(nn.Module):
             HookError: a name that the model does not have.
         """
         return Edit([(select_names(names, self.hook_names), function) for names, function in fwd_hooks])
-
-    def _cached(
-        self, run: Callable[[Tap], Tensor], names_filter: NamesFilter | None, n_layers: int
-    ) -> tuple[Tensor, ActivationCache]:
-        keep = self._collect(names_filter)
-        return run(keep), ActivationCache(keep.kept, n_layers)
 
     def _collect(self, names_filter: NamesFilter | None) -> Collect:
         if names_filter is not None:

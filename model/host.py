@@ -1,9 +1,11 @@
 """Where things are computed: here and anew each time, or where a server keeps results, lets few in and has a device."""
 
+import functools
+import inspect
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -14,6 +16,36 @@ from headlight.model.text.chat import Begin
 from headlight.model.transformer import Transformer
 
 Value = TypeVar("Value")
+Given = ParamSpec("Given")
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """What things are computed of, and whose host may keep them: a run, or two beside each other."""
+
+    def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` gives, or has given under this name."""
+
+
+Of = TypeVar("Of", bound=Keeper)
+
+
+def kept(compute: Callable[Concatenate[Of, Given], Value]) -> Callable[Concatenate[Of, Given], Value]:
+    """A function of a run, or of two, whose results are kept by its name and what else it is given.
+
+    What is given is hashable, or has an `identity` that tells it from all others.
+    """
+    signature = inspect.signature(compute)
+
+    @functools.wraps(compute)
+    def found(of: Of, /, *args: Given.args, **named: Given.kwargs) -> Value:
+        given = signature.bind(of, *args, **named)
+        given.apply_defaults()
+        _, *others = given.arguments.values()
+        name = compute.__module__, compute.__qualname__, *(getattr(each, "identity", each) for each in others)
+        return of.keep(name, lambda: compute(of, *args, **named))
+
+    return found
 
 
 class Host:

@@ -5,6 +5,7 @@ map, so that what each part of a stream becomes adds up to what the whole become
 """
 
 from dataclasses import replace
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -14,12 +15,13 @@ from headlight.model.analysis.head_steps import Norm
 from headlight.model.analysis.score_parts import read_back, rescaled
 from headlight.model.blocks import Block
 from headlight.model.errors import InputError
-from headlight.model.layers import LayerNormPre, RMSNormPre
+from headlight.model.layers.norms import LayerNormPre, RMSNormPre
 from headlight.model.layers.parameters import widened
 from headlight.model.run import Run
 from headlight.model.transformer import Transformer
 
 Written = Float[Tensor, "*part d_model"]
+Behind = Literal["ln1_post", "ln2_post"]  # the norm behind a layer's heads, or behind its MLP
 
 
 def norm_of(norm: nn.Module) -> Norm | None:
@@ -41,82 +43,54 @@ def norm_before_mlp(model: Transformer, layer: int) -> Norm | None:
     return None if model.cfg.post_norm or not isinstance(block, Block) else norm_of(block.mlp_norm)
 
 
-def norm_behind(model: Transformer, layer: int) -> Norm | None:
-    """The norm between what a layer's heads give and the stream; None where they write to it directly."""
-    return norm_of(model.block(layer).ln1_post)
+def norm_behind(model: Transformer, layer: int, behind: Behind = "ln1_post") -> Norm | None:
+    """The norm between what a layer's heads, or its MLP, give and the stream; None where they write to it directly."""
+    return norm_of(model.block(layer).get_submodule(behind))
 
 
-def attention_writes(run: Run, layer: int, given: Written, position: int) -> Written:
-    """What becomes of parts of what a layer's heads give at a position, on the way to the stream.
+def written(run: Run, layer: int, given: Written, position: int, behind: Behind = "ln1_post") -> Written:
+    """What becomes of parts of what a layer's heads, or its MLP, give at a position, on the way to the stream.
 
     Where a norm stands there its scale is the run's own, and its bias belongs to no part.
     """
-    return _written(run, layer, "ln1_post", given, position)
-
-
-def mlp_writes(run: Run, layer: int, given: Written, position: int) -> Written:
-    """What becomes of parts of what a layer's MLP gives at a position, on the way to the stream."""
-    return _written(run, layer, "ln2_post", given, position)
+    norm, scales = norm_behind(run.model, layer, behind), write_scales(run, layer, behind)
+    if norm is not None and scales is not None:
+        given = rescaled(given, norm, scales[position])
+    return given if run.cfg.residual_scale == 1.0 else given * run.cfg.residual_scale
 
 
 def attention_bias(run: Run, layer: int, position: int) -> Float[Tensor, " d_model"]:
     """What a layer's attention writes at a position whatever its heads do: b_O, and the bias of the norm behind it."""
-    block = run.model.block(layer)
-    written = attention_writes(run, layer, block.attn.b_O.detach(), position)
+    constant = written(run, layer, run.model.block(layer).attn.b_O.detach(), position)
     bias = norm_bias(run, layer, "ln1_post")
-    return written if bias is None else written + bias
+    return constant if bias is None else constant + bias
 
 
 def mlp_read_back(
     run: Run, layer: int, direction: Float[Tensor, " d_model"], position: int
 ) -> Float[Tensor, " d_model"]:
     """The vector whose product with what a layer's MLP gives at a position is that of `direction` with its write."""
-    norm, scales = norm_of(run.model.block(layer).get_submodule("ln2_post")), _scales(run, layer, "ln2_post")
+    norm, scales = norm_behind(run.model, layer, "ln2_post"), write_scales(run, layer, "ln2_post")
     back = direction * run.cfg.residual_scale
     return back if norm is None or scales is None else read_back(back, norm, scales[position])
 
 
-def norm_bias(run: Run, layer: int, name: str) -> Float[Tensor, " d_model"] | None:
+def norm_bias(run: Run, layer: int, behind: Behind) -> Float[Tensor, " d_model"] | None:
     """What the bias of a norm behind attention or MLP writes to the stream; None where there is no such bias."""
-    norm = norm_of(run.model.block(layer).get_submodule(name))
+    norm = norm_behind(run.model, layer, behind)
     return None if norm is None or norm.b is None else norm.b * run.cfg.residual_scale
 
 
-def writes_at_unit_scale(model: Transformer, layer: int, given: Written) -> Written:
-    """What becomes of what a layer's heads give on the way to the stream, at a scale of 1 of the norm behind them."""
-    return _at_unit_scale(model, norm_behind(model, layer), given)
-
-
-def mlp_writes_at_unit_scale(model: Transformer, layer: int, given: Written) -> Written:
-    """What becomes of what a layer's MLP gives on the way to the stream, at a scale of 1 of the norm behind it."""
-    return _at_unit_scale(model, norm_of(model.block(layer).get_submodule("ln2_post")), given)
-
-
-def _at_unit_scale(model: Transformer, norm: Norm | None, given: Written) -> Written:
-    factor = model.cfg.residual_scale
+def writes_at_unit_scale(model: Transformer, layer: int, given: Written, behind: Behind = "ln1_post") -> Written:
+    """What becomes of what a layer's heads, or its MLP, give on the way to the stream, at a scale of 1 of the norm."""
+    norm, factor = norm_behind(model, layer, behind), model.cfg.residual_scale
     given = given if norm is None else rescaled(given, norm, 1.0)
     return given if factor == 1.0 else given * factor
 
 
-def write_scales(run: Run, layer: int) -> Float[Tensor, " pos"] | None:
-    """By what the norm behind a layer's heads divides at each position; None where there is none."""
-    return _scales(run, layer, "ln1_post")
-
-
-def mlp_write_scales(run: Run, layer: int) -> Float[Tensor, " pos"] | None:
-    """By what the norm behind a layer's MLP divides at each position; None where there is none."""
-    return _scales(run, layer, "ln2_post")
-
-
-def _written(run: Run, layer: int, name: str, given: Written, position: int) -> Written:
-    norm, scales = norm_of(run.model.block(layer).get_submodule(name)), _scales(run, layer, name)
-    if norm is not None and scales is not None:
-        given = rescaled(given, norm, scales[position])
-    return given if run.cfg.residual_scale == 1.0 else given * run.cfg.residual_scale
-
-
-def _scales(run: Run, layer: int, name: str) -> Float[Tensor, " pos"] | None:
-    kept = f"blocks.{layer}.{name}.hook_scale"
+def write_scales(run: Run, layer: int, behind: Behind = "ln1_post") -> Float[Tensor, " pos"] | None:
+    """By what the norm behind a layer's heads, or its MLP, divides at each position; None where there is none."""
+    kept = f"blocks.{layer}.{behind}.hook_scale"
     return run.cache[kept][:, 0] if kept in run.cache else None
 
 

@@ -4,23 +4,14 @@ import gc
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from headlight.model.checks import check_names
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError, ModelNotFoundError, nearest
-from headlight.model.families import (
-    FAMILIES,
-    SEQ2SEQ_FAMILIES,
-    Checkpoint,
-    DType,
-    Family,
-    hub,
-    seq2seq_skeleton,
-    skeleton,
-)
-from headlight.model.families.family import Opening
+from headlight.model.families import FAMILIES, SEQ2SEQ_FAMILIES, DType, hub
+from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton, skeleton
 from headlight.model.families.lora import base_folder, is_adapter
 from headlight.model.families.resemblance import resembled
 from headlight.model.families.room import Estimate
@@ -111,7 +102,7 @@ def load(
         ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
         TooLargeError: what has to be converted to `dtype` does not fit in memory.
     """
-    _check_names(config_overrides)
+    check_names(TransformerConfig, config_overrides)
     path, commit = _locate(source, revision, host)
     if (path / CLASSIFIER).is_file():
         raise CheckpointError(
@@ -210,13 +201,6 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _check_names(config_overrides: dict[str, Any]) -> None:
-    allowed = [field.name for field in fields(TransformerConfig)]
-    for name in config_overrides:
-        if name not in allowed:
-            raise ConfigError(f"There is no setting {name!r}.{nearest(name, allowed)} They are {', '.join(allowed)}.")
 
 
 def is_here(source: str | Path) -> bool:

@@ -6,6 +6,7 @@ and a few mean scores, taken as the pattern passes.
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ from headlight.model.text.chat import Begin
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
 
-CPU = torch.device("cpu")
+Stream = Float[Tensor, "pos d_model"]
 EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
 EDITED = "edits of the stream"
 NORMALISED = "norms of the stream"
@@ -104,7 +105,8 @@ class Run:
 
     def rule(self, layer: int) -> ScoreRule:
         """How a layer makes scores of the run's queries and keys, and a pattern of scores."""
-        return self.model.block(layer).attn.rule(place(self.cfg.attention_dir, None, len(self.tokens), CPU))
+        positions = place(self.cfg.attention_dir, None, len(self.tokens), torch.device("cpu"))
+        return self.model.block(layer).attn.rule(positions)
 
     def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """What is computed from this run, from where the host has kept it."""
@@ -130,7 +132,7 @@ class Run:
         """Whether an edit changes the residual stream itself, beside what is written to it."""
         return any(name.endswith(STREAMS) for name in self.cache)
 
-    def writes(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
+    def writes(self) -> Iterator[tuple[str, Stream]]:
         """What each part of the model wrote to the residual stream, by name, in the order of writing.
 
         What edits added to the stream itself comes last, all together. In a model that normalises its stream after each
@@ -144,14 +146,14 @@ class Run:
         if rest:
             yield rest, final
 
-    def _parts(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
+    def _parts(self) -> Iterator[tuple[str, Stream]]:
         yield from self.embeddings()
         for layer in range(self.cfg.n_layers):
             yield f"L{layer} attention", self.cache["attn_out", layer]
             if not self.cfg.attn_only:
                 yield f"L{layer} MLP", self.cache["mlp_out", layer]
 
-    def embeddings(self) -> Iterator[tuple[str, Float[Tensor, "pos d_model"]]]:
+    def embeddings(self) -> Iterator[tuple[str, Stream]]:
         """What the stream begins with, by name; all of it together where the model normalises or widens the sum."""
         found = {name: self.cache[part] for name, part in EMBEDDINGS.items() if part in self.cache}
         if self.cfg.embeddings_ln or self.cfg.d_embed != self.cfg.d_model:
@@ -159,10 +161,9 @@ class Run:
         else:
             yield from found.items()
 
-    def streams(self, positions: slice = slice(None)) -> Iterator[Float[Tensor, "pos d_model"]]:
+    def streams(self, positions: slice = slice(None)) -> Iterator[Stream]:
         """The residual stream at these positions before the first layer and after each one."""
-        embedded = functools.reduce(torch.add, (part[positions] for _, part in self.embeddings()))
-        resid = embedded
+        resid = functools.reduce(torch.add, (part[positions] for _, part in self.embeddings()))
         for layer in range(self.cfg.n_layers):
             resid = self._edited(f"blocks.{layer}.hook_resid_pre", positions, resid)
             yield resid
@@ -173,9 +174,15 @@ class Run:
                 resid = self.model.block(layer).after(part, resid[None])[0]
         yield resid
 
-    def _edited(
-        self, name: str, positions: slice, summed: Float[Tensor, "pos d_model"]
-    ) -> Float[Tensor, "pos d_model"]:
+    def mid(self, layer: int, pre: Stream) -> Stream:
+        """The stream to which a layer's attention has been added, from that before the layer."""
+        return self._edited(f"blocks.{layer}.hook_resid_mid", slice(None), pre + self.cache["attn_out", layer])
+
+    def stream(self, layer: int, positions: slice = slice(None)) -> Stream:
+        """The residual stream at these positions before a layer, or by the number of layers after all of them."""
+        return next(itertools.islice(self.streams(positions), layer, None))
+
+    def _edited(self, name: str, positions: slice, summed: Stream) -> Stream:
         """A stream as the edits have left it, where they change it; what was summed elsewhere."""
         return self.cache[name][positions] if self.tap.look(name) else summed
 
@@ -225,11 +232,10 @@ def make_run(
     Raises:
         HeadlightError: an edit that this model or prompt does not allow, or numbers that become infinite.
     """
-    n_prompt = len(tokens)
-    tokens = torch.cat([tokens, torch.tensor(written, dtype=torch.long)])
+    prompted, tokens = tokens, torch.cat([tokens, torch.tensor(written, dtype=torch.long)])
     running = on or model
     inputs = tokens[None].to(running.embed.W_E.device)
-    editing = tap(running, inputs, edits, bos, n_prompt, means, dictionaries)
+    editing = tap(running, inputs, edits, bos, len(prompted), means, dictionaries)
     reduce = Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
     next_logits = running.to_logits(final[:, [asked_of(model, tokens)]])[0, 0].cpu()
@@ -275,8 +281,7 @@ def once_more(
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    host = made.host
-    model = host.on_device(made.model)
+    host, model = made.host, made.host.on_device(made.model)
     with host.turn(), torch.inference_mode():
         tokens, editing = made.tokens[None, :most].to(host.device), Chain(made.tap, tap)
         return model(tokens, tap=editing, stop_at_layer=stop_at_layer)[0].cpu()

@@ -1,7 +1,6 @@
 """The encoder-decoder transformer of "Attention Is All You Need" and the ways to run it."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,21 +13,11 @@ from headlight.model.errors import InputError
 from headlight.model.hooked import HookedModel
 from headlight.model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
 from headlight.model.inputs import check_tokens
-from headlight.model.layers import (
-    BiasedTiedUnembed,
-    Dropout,
-    Embed,
-    NoNorm,
-    PosEmbed,
-    Positions,
-    SinusoidalPosEmbed,
-    TiedEmbed,
-    TiedUnembed,
-    Unembed,
-    build_norm,
-    place,
-    place_beside,
-)
+from headlight.model.layers.dropout import Dropout
+from headlight.model.layers.embeddings import Embed, PosEmbed, SinusoidalPosEmbed, TiedEmbed
+from headlight.model.layers.norms import NoNorm, build_norm
+from headlight.model.layers.positions import Positions, place, place_beside
+from headlight.model.layers.unembeddings import BiasedTiedUnembed, TiedUnembed, Unembed
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.source import Source
 from headlight.model.text.tokenizer import Tokenizer
@@ -46,7 +35,7 @@ class _Stack(nn.Module):
     def __init__(self, cfg: Seq2SeqConfig, stack: TransformerConfig, embed: Embed | TiedEmbed, kind: Kind) -> None:
         super().__init__()
         self.embed, self.pos_embed = embed, _build_positions(cfg, stack)
-        self.embed_scale = _embed_scale(cfg)
+        self.embed_scale = cfg.d_model**0.5 if cfg.scale_embed else 1.0
         self.embed_ln = build_norm(stack) if cfg.embeddings_ln else NoNorm()
         self.dropout = Dropout(cfg.dropout)
         self.blocks = build_blocks(kind, stack)
@@ -197,8 +186,9 @@ class Seq2SeqTransformer(HookedModel):
             HookError: a name that the model does not have.
             InputError: as `forward`.
         """
-        run = partial(self, source, target, source_mask, target_mask)
-        return self._cached(lambda tap: run(tap=tap), names_filter, self.cfg.n_decoder_layers)
+        keep = self._collect(names_filter)
+        logits = self(source, target, source_mask, target_mask, tap=keep)
+        return logits, ActivationCache(keep.kept, self.cfg.n_decoder_layers)
 
     def run_with_hooks(
         self,
@@ -268,10 +258,6 @@ def _build_unembed(cfg: Seq2SeqConfig, embed: Embed) -> nn.Module:
     if not cfg.decoder.tie_word_embeddings:
         return Unembed(cfg.decoder)
     return BiasedTiedUnembed(embed) if cfg.output_bias else TiedUnembed(embed)
-
-
-def _embed_scale(cfg: Seq2SeqConfig) -> float:
-    return cfg.d_model**0.5 if cfg.scale_embed else 1.0
 
 
 def _real(mask: Int[Tensor, "batch pos"] | None) -> Bool[Tensor, "batch pos"] | None:

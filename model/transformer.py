@@ -1,7 +1,6 @@
 """The decoder-only transformer and the ways to run it."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import cast
 
 import torch
@@ -15,20 +14,12 @@ from headlight.model.errors import InputError
 from headlight.model.hooked import HookedModel
 from headlight.model.hooks import NO_TAP, HookFunction, NamesFilter, Tap
 from headlight.model.inputs import check_tokens
-from headlight.model.layers import (
-    Dropout,
-    Embed,
-    EmbedProject,
-    Logits,
-    NoNorm,
-    PosEmbed,
-    Positions,
-    TokenTypeEmbed,
-    build_mlm_head,
-    build_norm,
-    build_unembed,
-    place,
-)
+from headlight.model.layers.dropout import Dropout
+from headlight.model.layers.embeddings import Embed, EmbedProject, PosEmbed, TokenTypeEmbed
+from headlight.model.layers.mlm_head import build_mlm_head
+from headlight.model.layers.norms import NoNorm, build_norm
+from headlight.model.layers.positions import Positions, place
+from headlight.model.layers.unembeddings import Logits, build_unembed
 from headlight.model.read_ahead import in_turn
 from headlight.model.source import Source
 from headlight.model.text.chat import Begin
@@ -151,8 +142,9 @@ class Transformer(HookedModel):
             HookError: a name that the model does not have.
             InputError: as `forward`.
         """
-        run = partial(self, tokens, attention_mask, stop_at_layer=stop_at_layer)
-        return self._cached(lambda tap: run(tap=tap), names_filter, self.cfg.n_layers)
+        keep = self._collect(names_filter)
+        returned = self(tokens, attention_mask, tap=keep, stop_at_layer=stop_at_layer)
+        return returned, ActivationCache(keep.kept, self.cfg.n_layers)
 
     def run_with_hooks(
         self,

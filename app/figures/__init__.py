@@ -76,6 +76,10 @@ def _sides(results: Any) -> dict[str, Any]:
     return dict(results) if isinstance(results, Mapping) else {"": results}
 
 
+def _arrays(results: Any) -> dict[str, np.ndarray]:
+    return {name: array(each) for name, each in _sides(results).items()}
+
+
 def _layers(n_rows: int) -> list[str]:
     """What the states of a residual stream are called: that of the embedding first."""
     return ["embed", *(f"L{layer}" for layer in range(n_rows - 1))]
@@ -111,7 +115,7 @@ def attention(
 
 def residual_norms(norms: Any, tokens: Sequence[str], position: int = -1, *, dark: bool = False) -> "Figure":
     """The residual stream's norm [layer, pos] by layer: one token's as a strong line over those of all."""
-    sides = {name: array(each) for name, each in _sides(norms).items()}
+    sides = _arrays(norms)
     layers = _layers(max(map(len, sides.values())))
     own = {name: values[:, position] for name, values in sides.items()}
     every = np.concatenate(
@@ -147,7 +151,7 @@ def components(result: Any, position: int = -1, *, dark: bool = False) -> "Figur
 
 def cosine(values: Any, layers: Sequence[str] | None = None, *, dark: bool = False) -> "Figure":
     """The cosine between the residual stream after every two layers [layer, layer]."""
-    sides = {name: array(each) for name, each in _sides(values).items()}
+    sides = _arrays(values)
     return figure([[cosines(each, layers or _layers(len(each)), name) for name, each in sides.items()]], dark)
 
 
@@ -182,7 +186,7 @@ def logit_lens(
 
 def followed_token(probabilities: Any, token: str, *, dark: bool = False) -> "Figure":
     """A token's probability after every layer [layer]."""
-    sides = {name: array(each) for name, each in _sides(probabilities).items()}
+    sides = _arrays(probabilities)
     layers = _layers(max(map(len, sides.values())))
     return figure([[plots.lines(sides, layers, title=token, unit="probability", alone=token)]], dark)
 
@@ -248,11 +252,9 @@ def head_scatter(
     scores: Any, low: Any = None, high: Any = None, *, title: str = "Scores of heads", dark: bool = False
 ) -> "Figure":
     """A score of every head [layer, head] as a point above its layer, with its interval if the ends are given."""
-    sides = _sides(scores)
-    ends = [None if each is None else {name: array(of) for name, of in _sides(each).items()} for each in (low, high)]
-    unit = _unit(next(iter(sides.values())), "score")
-    values = {name: array(each) for name, each in sides.items()}
-    return figure([[plots.points(values, title=title, unit=unit, low=ends[0], high=ends[1])]], dark)
+    unit = _unit(next(iter(_sides(scores).values())), "score")
+    low, high = (None if each is None else _arrays(each) for each in (low, high))
+    return figure([[plots.points(_arrays(scores), title=title, unit=unit, low=low, high=high)]], dark)
 
 
 def head_statistics(mean: Any, sd: Any, *, title: str = "", dark: bool = False) -> "Figure":
@@ -274,8 +276,7 @@ def prompt_statistics(
 
 def generated(probabilities: Any, entropies: Any, tokens: Sequence[str], *, dark: bool = False) -> "Figure":
     """How likely each written token was [step], and the entropy of what it was drawn from [step], in nats."""
-    likely, undecided = ({name: array(each) for name, each in _sides(of).items()} for of in (probabilities, entropies))
-    return figure([several.steps(likely, undecided, tokens)], dark)
+    return figure([several.steps(_arrays(probabilities), _arrays(entropies), tokens)], dark)
 
 
 def heads(values: np.ndarray, title: str, unit: str, words: Sequence[Sequence[str]] | None = None) -> Plot:

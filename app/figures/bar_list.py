@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from headlight.app.figures.colours import BLUE, GREY, ORANGE
-from headlight.app.figures.layout import Axis, Plot
+from headlight.app.figures.layout import Axis, Plot, quantities
 from headlight.app.figures.text import escape, hover, quantity
 
 BAR = 22  # pixels of a bar in a list of them
@@ -48,9 +48,7 @@ def rows(
     far = [min([low, *left]), max([high, *right])]
     unseen = {"mode": "markers", "marker": {"opacity": 0}, "hoverinfo": "skip", "showlegend": False, "name": ""}
     traces.append({"type": "scatter", "x": far, "y": [0, 0], **unseen})
-    kind: Literal["linear", "percent"] = "percent" if unit == "probability" else "linear"
-    x = Axis(f"{what} ({unit})" if what else unit, kind=kind, from_zero=True)
-    return Plot(title, x, y, traces, height=max(120, BAR * len(series) * len(listed)))
+    return Plot(title, quantities(what, unit), y, traces, height=max(120, BAR * len(series) * len(listed)))
 
 
 def _bars_of(listed: Sequence[Row], slot: int, name: str, hollow: bool, unit: str, beside: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from headlight.app.figures.colours import BLUE
 from headlight.app.figures.layout import Axis, Colours, Plot
-from headlight.app.figures.plots import plain
+from headlight.app.figures.plots import interval, plain
 from headlight.app.figures.text import escape, hover, number, quantity
 
 WIDE = 20  # times the first training step that the last one is, from which steps are drawn by their logarithm
@@ -122,14 +122,7 @@ def steps(
             "showlegend": True,
             "x": plain(at),
             "y": plain(values),
-            "error_y": {
-                "type": "data",
-                "symmetric": False,
-                "array": plain(high - values),
-                "arrayminus": plain(values - low),
-                "thickness": 1,
-                "width": 2,
-            },
+            "error_y": interval(values, low, high),
             "hovertext": [
                 hover([f"step {number(step)}", f"{name}: {number(value)}"])
                 for step, value in zip(at.tolist(), values.tolist(), strict=True)

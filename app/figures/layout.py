@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from headlight.app.figures.colours import BLUE, DARK, GREY, LIGHT, ORANGE, PURPLE, Palette
-from headlight.app.figures.text import LONGEST, LONGEST_ROW, escape, letters, number, short
+from headlight.app.figures.text import LONGEST, LONGEST_ROW, escape, letters, measured, number, short
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -37,6 +37,12 @@ class Axis:
     at: Sequence[float] = ()
     ends: tuple[float, float] | None = None
     step: int = 0  # between two ticks, where only whole numbers are to have one
+
+
+def quantities(what: str, unit: str, log: bool = False) -> Axis:
+    """The axis of a quantity, from zero on or logarithmic; probabilities are percentages."""
+    kind: Literal["linear", "log", "percent"] = "log" if log else "percent" if unit == "probability" else "linear"
+    return Axis(measured(what, unit), kind=kind, from_zero=not log)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from headlight.app.figures.colours import BLUE, FAINT, GREY, ORANGE, PURPLE
-from headlight.app.figures.layout import Axis, Colours, Plot
-from headlight.app.figures.text import escape, hover, quantity
+from headlight.app.figures.layout import Axis, Colours, Plot, quantities
+from headlight.app.figures.text import escape, hover, measured, quantity
 
 Colour = Literal["blue", "orange", "grey", "light grey", "purple"]
 Look = tuple[Colour, str]  # and how a line is broken
@@ -61,9 +61,7 @@ def lines(
             for place, (layer, value) in enumerate(zip(layers, values.tolist(), strict=False))
         ]
         traces.append(_line(name, values, (looks or {}).get(side) or _side(side), texts))
-    kind: Literal["linear", "log", "percent"] = "log" if log else "percent" if unit == "probability" else "linear"
-    y = Axis(f"{what} ({unit})" if what else unit, kind=kind, from_zero=not log)
-    return Plot(title, Axis(along, layers), y, traces)
+    return Plot(title, Axis(along, layers), quantities(what, unit, log), traces)
 
 
 def _faint_lines(values: np.ndarray, name: str) -> dict[str, Any]:
@@ -148,7 +146,7 @@ def cells(
     trace = {"type": "heatmap", "z": plain(shown), "hovertext": texts, "xgap": 1, "ygap": 1, "name": ""}
     if words and written:
         trace |= {"text": [[escape(word) for word in row] for row in words], "texttemplate": "%{text}"}
-    name = f"{what} ({unit})" if what else unit
+    name = measured(what, unit)
     colours = Colours(name, (low, high), scale == "diverging")
     if scale == "log":
         marks = np.geomspace(low, high, 5)
@@ -209,13 +207,16 @@ def points(
         trace |= {"x": plain(x.ravel()), "y": plain(values.ravel()), "hovertext": told}
         trace |= {"marker": {"color": colour, "symbol": symbol, "size": 7}}
         if low and high:
-            above, below = high[name] - values, values - low[name]
-            ends = {"array": plain(above.ravel()), "arrayminus": plain(below.ravel())}
-            trace["error_y"] = {"type": "data", "symmetric": False, "thickness": 1, "width": 2, **ends}
+            trace["error_y"] = interval(values.ravel(), low[name].ravel(), high[name].ravel())
         traces.append(trace)
     n_layers = max(len(values) for values in scores.values())
-    y = Axis(f"{what} ({unit})" if what else unit)
-    return Plot(title, Axis("layer", [f"L{layer}" for layer in range(n_layers)]), y, traces)
+    return Plot(title, Axis("layer", [f"L{layer}" for layer in range(n_layers)]), Axis(measured(what, unit)), traces)
+
+
+def interval(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> dict[str, Any]:
+    """Bars from the lower to the upper ends of values' intervals, as Plotly's error bars."""
+    ends = {"array": plain(high - values), "arrayminus": plain(values - low)}
+    return {"type": "data", "symmetric": False, "thickness": 1, "width": 2, **ends}
 
 
 def counts(values: np.ndarray, *, title: str, unit: str, of: str, share: float = 1.0) -> Plot:

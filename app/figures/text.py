@@ -31,6 +31,11 @@ def quantity(value: float, unit: str) -> str:
     return f"{value:.2%}" if unit == "probability" else f"{number(value)} {unit}".strip()
 
 
+def measured(what: str, unit: str) -> str:
+    """What is measured, with its unit behind it; the unit alone where nothing else is to be said."""
+    return f"{what} ({unit})" if what else unit
+
+
 def hover(lines: Sequence[str]) -> str:
     """What a point tells, line by line."""
     return "<br>".join(escape(line) for line in "\n".join(filter(None, lines)).split("\n"))

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Float, Shaped
 from rapidfuzz.distance import LCSseq
 from torch import Tensor
 
@@ -53,6 +53,11 @@ def align_positions(n_a: int, n_b: int) -> Alignment:
     return Alignment(tuple(in_a for in_a, _ in places), tuple(in_b for _, in_b in places))
 
 
+def aligned(a: Sequence[Hashable], b: Sequence[Hashable], by: Align = "tokens") -> Alignment:
+    """Match the tokens of a longest common subsequence, or equal positions."""
+    return align_positions(len(a), len(b)) if by == "position" else align_tokens(a, b)
+
+
 def match_positions(a: Sequence[Hashable], b: Sequence[Hashable], by: Align = "tokens") -> tuple[tuple[int, int], ...]:
     """Which position of A can stand in for which of B: equal ones where there are as many tokens.
 
@@ -93,21 +98,6 @@ def on_axis(
     return values
 
 
-def pattern_difference(
-    a: Float[Tensor, "*head pos_a pos_a"], b: Float[Tensor, "*head pos_b pos_b"], alignment: Alignment
-) -> Measure:
-    """How much more weight B gives each cell of the common axis than A does: B - A, -1 to 1.
-
-    A key that one run lacks has weight 0 there, so that rows sum to 0 if those of A and B sum to 1. NaN is in the rows
-    of queries that are not in both runs, and where A and B hold NaN for masked, or one does and the other has no such
-    key. A pattern is one head or several; at 1024 tokens take one at a time.
-    """
-    difference = _rows(b.nan_to_num(0), alignment.b) - _rows(a.nan_to_num(0), alignment.a)
-    masked = _masked(a, alignment.a) & _masked(b, alignment.b)
-    axes = ("head", "query", "key")[-difference.ndim :]
-    return Measure("change of attention weight", "probability", axes, difference.masked_fill_(masked, torch.nan))
-
-
 def pattern_divergence(
     a: Float[Tensor, "*head pos_a pos_a"], b: Float[Tensor, "*head pos_b pos_b"], alignment: Alignment
 ) -> Measure:
@@ -121,8 +111,3 @@ def pattern_divergence(
 def _rows(pattern: Float[Tensor, "*head pos pos"], positions: Positions) -> Float[Tensor, "*head query key"]:
     """A run's pattern on the common axis: weight 0 on a key that it lacks, a row of NaN for a query that it lacks."""
     return on_axis(on_axis(pattern, positions, 0.0), positions, torch.nan, dims=(-2,))
-
-
-def _masked(pattern: Float[Tensor, "*head pos pos"], positions: Positions) -> Bool[Tensor, "*head query key"]:
-    """Where a run has no weight to show: masked cells, and those of tokens that it lacks."""
-    return on_axis(pattern.isnan(), positions, True, dims=(-2, -1))

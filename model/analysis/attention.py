@@ -39,23 +39,13 @@ def distances(n_queries: int, n_keys: int) -> Float[Tensor, "query key"]:
 
 
 def write_norms(v: Float[Tensor, "key head d_head"], W_O: Float[Tensor, "head d_head d_model"]) -> Measure:
-    """How much each key would write into the output of a query that gave it all its weight: the L2 norm of v W_O."""
-    # One head at a time: all heads' v W_O at once would be n_heads times the residual stream.
-    norms = torch.stack([(v_head @ W_O_head).norm(dim=-1) for v_head, W_O_head in zip(v.unbind(1), W_O, strict=True)])
-    return Measure("write norm", "L2 norm", ("head", "key"), norms)
-
-
-def value_weighted(
-    pattern: Pattern, v: Float[Tensor, "key head d_head"], W_O: Float[Tensor, "head d_head d_model"]
-) -> Measure:
-    """How much each key writes into each query's output: the L2 norm of weight * v W_O.
-
-    The norm of v W_O belongs to the key alone, so no vector per query and key is ever built.
+    """How much each key would write into the output of a query that gave it all its weight: the L2 norm of v W_O.
 
     Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms".
     """
-    weighted = torch.einsum("hqk,hk->hqk", pattern.abs(), write_norms(v, W_O).values)
-    return Measure("value-weighted attention", "L2 norm", ("head", "query", "key"), weighted)
+    # One head at a time: all heads' v W_O at once would be n_heads times the residual stream.
+    norms = torch.stack([(v_head @ W_O_head).norm(dim=-1) for v_head, W_O_head in zip(v.unbind(1), W_O, strict=True)])
+    return Measure("write norm", "L2 norm", ("head", "key"), norms)
 
 
 def disagreement(pattern: Float[Tensor, "*head query key"], norms: Float[Tensor, "*head key"]) -> Measure:
@@ -69,24 +59,6 @@ def disagreement(pattern: Float[Tensor, "*head query key"], norms: Float[Tensor,
     shares = written * (pattern.sum(dim=-1) / written.sum(dim=-1))[..., None]
     axes = ("head", "query", "key")[-pattern.ndim :]
     return Measure("weight minus share of what is written", "share", axes, pattern - shares)
-
-
-def rollout(patterns: Iterable[Float[Tensor, "head pos pos"]]) -> Measure:
-    """How much of each input token has reached each position after every layer, if attention were all that moved it.
-
-    A layer mixes as 0.5 A + 0.5 I, A being the mean over its heads and I the residual stream; the mixings so far are
-    multiplied. Rows sum to 1; a fully masked query keeps to itself.
-
-    `patterns` is taken one layer at a time, so a generator that computes them on demand needs one layer's memory.
-
-    Source: Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers".
-    """
-    joint: list[Tensor] = []
-    for pattern in patterns:
-        mixing = pattern.mean(dim=0) + torch.eye(pattern.shape[-1], dtype=pattern.dtype, device=pattern.device)
-        mixing = mixing / mixing.sum(dim=-1, keepdim=True)
-        joint.append(mixing @ joint[-1] if joint else mixing)
-    return Measure("attention rollout", "probability", ("layer", "query", "key"), torch.stack(joint))
 
 
 def without_first_key(pattern: Float[Tensor, "*lead query key"], renormalise: bool) -> Float[Tensor, "*lead query key"]:

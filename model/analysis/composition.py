@@ -13,6 +13,7 @@ from typing import Literal
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.linalg import matrix_norm
 
 from headlight.model.analysis import Measure
 from headlight.model.analysis.head_steps import Norm
@@ -59,8 +60,8 @@ def composition(earlier: Product, later: Product) -> Float[Tensor, "*head"]:
     first, last = _triangle(earlier.reads), _triangle(later.writes.mT).mT
     between = earlier.writes.double() @ later.reads.double()
     inner = _triangle(earlier.writes.mT).mT, _triangle(later.reads)
-    sizes = _norm(first @ inner[0]) * _norm(inner[1] @ last)
-    return (_norm(first @ between @ last) / sizes).float()
+    sizes = matrix_norm(first @ inner[0]) * matrix_norm(inner[1] @ last)
+    return (matrix_norm(first @ between @ last) / sizes).float()
 
 
 def size(product: Product) -> Float[Tensor, "*head"]:
@@ -95,10 +96,6 @@ def of_a_random_direction(d_model: int) -> float:
 
 def _triangle(thin: Float[Tensor, "*head d_model rank"]) -> Float[Tensor, "*head rows rank"]:
     return torch.linalg.qr(thin.double(), mode="r").R
-
-
-def _norm(matrix: Float[Tensor, "*head a b"]) -> Float[Tensor, "*head"]:
-    return torch.linalg.matrix_norm(matrix)
 
 
 @dataclass(frozen=True, eq=False)

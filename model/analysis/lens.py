@@ -93,14 +93,9 @@ def logit_lens(
 
 def joined(parts: Sequence[LogitLens]) -> LogitLens:
     """The lens of positions that were read some at a time, one part after the other."""
-    measures = {name: [vars(part)[name] for part in parts] for name in vars(parts[0])}
-    return LogitLens(
-        **{
-            name: Measure(each.name, each.unit, each.axes, torch.cat([of.values for of in found], dim=1))
-            for name, found in measures.items()
-            for each in found[:1]
-        }
-    )
+    first = vars(parts[0]).items()
+    values = {name: torch.cat([vars(part)[name].values for part in parts], dim=1) for name, _ in first}
+    return LogitLens(**{name: replace(each, values=values[name]) for name, each in first})
 
 
 def unread(like: LogitLens, n_layers: int, n_pos: int) -> LogitLens:

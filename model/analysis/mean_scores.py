@@ -1,5 +1,7 @@
 """What heads do on a prompt in a few numbers each: the mean scores of their patterns, taken as these pass."""
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -24,8 +26,7 @@ class MeanScores:
 def side_by_side(heads: list[dict[str, Measure]]) -> dict[str, Measure]:
     """A layer's scores from those of each head."""
     return {
-        name: Measure(each.name, each.unit, ("head",), torch.cat([head[name].values for head in heads]))
-        for name, each in heads[0].items()
+        name: replace(each, values=torch.cat([head[name].values for head in heads])) for name, each in heads[0].items()
     }
 
 

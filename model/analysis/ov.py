@@ -6,6 +6,7 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure
 from headlight.model.analysis.head_steps import Norm
+from headlight.model.analysis.score_parts import rescaled
 
 BLOCK = 8192  # tokens of the vocabulary at once
 
@@ -30,10 +31,7 @@ def reading(W: Float[Tensor, "*head d_model d_value"], norm: Norm | None) -> Flo
 
 def writing(W: Float[Tensor, "*head d_value d_model"], norm: Norm | None) -> Float[Tensor, "*head a b"]:
     """A matrix that writes to the stream, with a norm behind it: its centring and its gain; not its scale."""
-    if norm is None:
-        return W
-    centred = W - W.mean(-1, keepdim=True) if norm.centred else W
-    return centred if norm.w is None else centred * norm.w.to(W)
+    return W if norm is None else rescaled(W, norm, 1.0)
 
 
 def copying_scores(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -17,12 +16,6 @@ Vectors = Float[Tensor, "pos d_model"]
 def stream_norms(resid: Iterable[Vectors]) -> Measure:
     """The L2 norm of the residual stream at every layer and position."""
     return _norms("residual stream norm", "layer", resid)
-
-
-def consecutive_cosine(resid: Iterable[Vectors]) -> Measure:
-    """The cosine between each layer's stream and the next one's at every position: one row fewer than `resid` has."""
-    rows = [F.cosine_similarity(here, following, dim=-1) for here, following in pairwise(resid)]
-    return Measure("cosine to the next layer's stream", "cosine", ("layer", "pos"), torch.stack(rows))
 
 
 def layer_cosine(resid: Iterable[Vectors]) -> Measure:
@@ -74,18 +67,6 @@ def decomposition_residual(outputs: Iterable[Vectors], final: Vectors) -> Measur
     for output in outputs:
         total = total + output
     return Measure("decomposition residual", "activation", (), (total - final).abs().max())
-
-
-def head_shares(
-    z: Float[Tensor, "pos head d_head"], W_O: Float[Tensor, "head d_head d_model"], final: Vectors
-) -> Measure:
-    """Each head's share of the final residual, as in `decompose`; with the share of b_O they sum to the attention's.
-
-    The final residual is carried back through W_O instead of each head's z forward: [pos, head, d_head], not d_model.
-    """
-    back = torch.einsum("pm,hdm->phd", final, W_O)
-    shares = torch.einsum("phd,phd->hp", z, back) / final.square().sum(dim=-1)
-    return Measure("share of the final residual", "share", ("head", "pos"), shares)
 
 
 def _share(output: Vectors, final: Vectors) -> Float[Tensor, " pos"]:

@@ -13,7 +13,7 @@ from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Look, Tap
 from headlight.model.layers import place
 from headlight.model.layers.parameters import widened
-from headlight.model.linear import check_split, norm_behind, norm_of
+from headlight.model.linear import Behind, check_split, norm_behind
 from headlight.model.patching.means import AgainstMeans
 from headlight.model.patching.of_runs import patch_runs
 from headlight.model.patching.runs import Patching
@@ -84,17 +84,13 @@ def edge_runs(patching: Patching) -> EdgeRuns:
     """
     model = patching.model
     check_split(model)
-    norms = (norm_of(model.block(layer).get_submodule("ln2_post")) for layer in _mlp_layers(patching))
-    if any(norm_behind(model, layer) for layer in range(model.cfg.n_layers)) or any(norms):
+    behind: tuple[Behind, ...] = ("ln1_post",) if model.cfg.attn_only else ("ln1_post", "ln2_post")
+    if any(norm_behind(model, layer, each) for layer in range(model.cfg.n_layers) for each in behind):
         raise InputError(
             "In this model a norm stands behind each layer's heads, which write together: what comes along the edge "
             "from one of them has no value of its own. Open another model."
         )
     return EdgeRuns(patching, wiring(model.cfg))
-
-
-def _mlp_layers(patching: Patching) -> range:
-    return range(0 if patching.model.cfg.attn_only else patching.model.cfg.n_layers)
 
 
 @dataclass(eq=False)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import torch
 from jaxtyping import Bool
@@ -10,8 +9,7 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.edits import head_name
-
-ReadAs = Literal["q", "k", "v"]
+from headlight.model.patching.paths import ReadAs
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class Wiring:
 def wiring(cfg: TransformerConfig) -> Wiring:
     """All edges of a model: into each head's query, key and value, each MLP, and the logits, from all before it."""
     senders, receivers, limits = [Sender()], list[Receiver](), list[int]()
-    in_group = cfg.n_heads // (cfg.n_key_value_heads or cfg.n_heads)
+    in_group = cfg.n_heads // cfg.n_shared
     for layer in range(cfg.n_layers):
         heads = [Receiver(layer, head, "q") for head in range(cfg.n_heads)]
         heads += [Receiver(layer, head, read) for read in ("k", "v") for head in range(0, cfg.n_heads, in_group)]

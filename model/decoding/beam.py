@@ -53,11 +53,16 @@ class BeamSearch:
 
     def path(self, leaf: int | None) -> tuple[int, ...]:
         """The tokens from the prompt's end down to a place in the tree."""
-        tokens: list[int] = []
-        while leaf is not None:
-            tokens.insert(0, self.tree[leaf].token)
-            leaf = self.tree[leaf].parent
-        return tuple(tokens)
+        return tuple(expansion.token for expansion in _branch(self.tree, leaf))
+
+
+def _branch(tree: Sequence[Expansion], leaf: int | None) -> list[Expansion]:
+    """What was put behind the prompt, one behind the other, down to a place in the tree."""
+    branch: list[Expansion] = []
+    while leaf is not None:
+        branch.insert(0, tree[leaf])
+        leaf = tree[leaf].parent
+    return branch
 
 
 def beam_search(
@@ -167,11 +172,7 @@ class _Search:
 
     def _hypothesis(self, leaf: int | None) -> Hypothesis:
         reason: Reason = "stop token" if leaf in self.finished else self.limits.reason
-        path, node = list[Expansion](), leaf
-        while node is not None:
-            path.insert(0, self.tree[node])
-            node = self.tree[node].parent
-        prompt = self.steps.prompt
+        path, prompt = _branch(self.tree, leaf), self.steps.prompt
         tokens = prompt.new_tensor([expansion.token for expansion in path])
         log_probs = torch.tensor([expansion.log_prob for expansion in path], device=prompt.device)
         return Hypothesis(tokens, log_probs, reason, self._score(leaf), leaf)

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Align, Alignment, align_positions, align_tokens
+from headlight.model.analysis.alignment import Align, Alignment, align_positions, aligned
 from headlight.model.analysis.attention import js_divergence
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.continued import Writing, Written, continue_run, forced
@@ -140,10 +140,7 @@ def _alignment(a: Written, b: Written, align: Align) -> Alignment:
     """The prompts side by side, and from their last tokens on, which the first ones are written at, step by step."""
     n_a, n_b = a.n_prompt - 1, b.n_prompt - 1
     tail = align_positions(len(a.run.tokens) - n_a, len(b.run.tokens) - n_b)
-    if align == "position":
-        head = align_positions(n_a, n_b)
-    else:
-        head = align_tokens(a.run.tokens[:n_a].tolist(), b.run.tokens[:n_b].tolist())
+    head = aligned(a.run.tokens[:n_a].tolist(), b.run.tokens[:n_b].tolist(), align)
     return Alignment((*head.a, *_behind(n_a, tail.a)), (*head.b, *_behind(n_b, tail.b)))
 
 

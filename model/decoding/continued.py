@@ -192,7 +192,7 @@ def _read(
     made = make_run(
         run.model, run.prompt, run.bos, run.tokens, run.edits, written, means, on, run.host, dictionaries=opened
     )
-    *_, final = made.streams()
+    final = made.stream(made.cfg.n_layers)
     writing = final[None, len(run.tokens) - 1 : -1] if written else final[None, :0]
     logits = run.model.to_logits(writing)[0]
     chances = distributions(logits, sampling)

@@ -108,6 +108,11 @@ class Dictionary:
     origin: Origin = Origin()
 
     @property
+    def identity(self) -> tuple[str, str]:
+        """What tells it from other dictionaries."""
+        return self.name, self.hook_in
+
+    @property
     def hooks_out(self) -> tuple[str, ...]:
         """The names of the activations that it stands for; of an autoencoder, of the one that it reads."""
         return tuple(output.hook for output in self.outputs)
@@ -199,6 +204,11 @@ class Dictionaries(Mapping[int, Dictionary]):
     def __init__(self, name: str, dictionaries: Sequence[Dictionary]) -> None:
         self.name = name
         self._by_layer = {each.layer: each for each in sorted(dictionaries, key=lambda each: each.layer)}
+
+    @property
+    def identity(self) -> str:
+        """What tells them from others."""
+        return self.name
 
     def __getitem__(self, layer: int) -> Dictionary:
         return self._by_layer[layer]

@@ -1,12 +1,11 @@
 """Fetching dictionaries from the Hugging Face hub, one folder of a repository or a small repository, never a pickle."""
 
-import os
 import re
 from itertools import islice
 from pathlib import Path
 
 from headlight.model.errors import CheckpointError
-from headlight.model.families.hub import explained
+from headlight.model.families.hub import endpoint, explained, fetched_before
 from headlight.model.families.tensors import listed
 
 FILES = ("cfg.json", "config.json", "config.yaml", "*.safetensors", "params.npz")
@@ -27,6 +26,8 @@ def fetch(name: str) -> Path:
         ModelNotFoundError: the hub cannot be reached, or has no such repository.
         CheckpointError: it has nothing there that is read, or more than can be meant.
     """
+    from huggingface_hub import snapshot_download
+
     found = NAME.fullmatch(name)
     assert found is not None  # asked before
     repository, folder = found[1], found[2].strip("/")
@@ -38,18 +39,13 @@ def fetch(name: str) -> Path:
         sizes = _sizes(repository)
     _check(repository, folder, sizes)
     with explained(repository, None):
-        return _download(repository, patterns) / folder
+        return Path(snapshot_download(repository, allow_patterns=patterns, endpoint=endpoint())) / folder
 
 
 def _on_disk(repository: str, folder: str, patterns: list[str]) -> Path | None:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    try:
-        here = Path(snapshot_download(repository, local_files_only=True, allow_patterns=patterns)) / folder
-    except (LocalEntryNotFoundError, HFValidationError):
-        return None
-    return here if any(any(here.glob(kind)) for kind in ("*.safetensors", "*.npz")) else None
+    fetched = fetched_before(repository, patterns)
+    weights = fetched and [path for kind in ("*.safetensors", "*.npz") for path in (fetched / folder).glob(kind)]
+    return fetched / folder if fetched and weights else None
 
 
 def _sizes(repository: str) -> dict[Path, int]:
@@ -57,10 +53,9 @@ def _sizes(repository: str) -> dict[Path, int]:
     from huggingface_hub import HfApi
     from huggingface_hub.hf_api import RepoFile
 
-    hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
-    hub.model_info(
-        repository, timeout=10
-    )  # fails at once where nobody answers; what follows would try for half a minute
+    hub = HfApi(endpoint=endpoint())
+    # Fails at once where nobody answers; what follows would try for half a minute.
+    hub.model_info(repository, timeout=10)
     entries = hub.list_repo_tree(repository, recursive=True)
     return {Path(each.path): each.size for each in islice(entries, MOST_FILES) if isinstance(each, RepoFile)}
 
@@ -78,9 +73,3 @@ def _check(repository: str, folder: str, sizes: dict[Path, int]) -> None:
             f"{repository}/{folder} is {sum(inside) / 2**30:.0f} GiB, more than is fetched. Download what you need of "
             "it, and give the folder's path."
         )
-
-
-def _download(repository: str, patterns: list[str]) -> Path:
-    from huggingface_hub import snapshot_download
-
-    return Path(snapshot_download(repository, allow_patterns=patterns, endpoint=os.environ.get("HF_ENDPOINT")))

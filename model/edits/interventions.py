@@ -4,17 +4,15 @@ They act on every row of the batch. `abreast` lets several of them run side by s
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.config import TransformerConfig
+from headlight.model.edits.kinds import Ablation
 from headlight.model.errors import InputError
 from headlight.model.hooks import Edit, HookPoint, Look, Tap
-
-Ablation = Literal["zero", "mean", "resample"]
 
 
 def cut_edge(layer: int, head: int, query: int, key: int, renormalise: bool = False, n_past: int = 0) -> Tap:

@@ -15,8 +15,8 @@ from headlight.model.explain.parts import before_cap_at, parts_at, z_of
 from headlight.model.explain.running_on import end_of, run_on
 from headlight.model.explain.score import Cell
 from headlight.model.head import attend, head_weights
-from headlight.model.host import Steps
-from headlight.model.linear import attention_writes
+from headlight.model.host import Steps, kept
+from headlight.model.linear import written
 from headlight.model.run import Run
 
 CUTS = ("edge cut", "edge cut, row renormalised")
@@ -36,7 +36,7 @@ class Given:
     mean_over: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[Hashable, ...]:
+    def identity(self) -> tuple[Hashable, ...]:
         """What tells it from every other."""
         return self.other and self.other.key, tuple(self.matches), self.mean_over
 
@@ -64,22 +64,19 @@ class Outcomes:
     top: Measure
 
 
+@kept
+@torch.inference_mode()
 def ablation_effects(run: Run, cell: Cell, question: Question, given: Given = ITS_OWN) -> Outcomes:
     """What becomes of the prediction at the question's position.
 
     Raises:
         HeadlightError: too many runs at once, or a prompt that the mean is over cannot be run.
     """
-    return run.keep(("outcomes", given.key, cell, question), lambda: _outcomes(run, cell, question, given))
-
-
-@torch.inference_mode()
-def _outcomes(run: Run, cell: Cell, question: Question, given: Given) -> Outcomes:
     own = before_cap_at(run, question.position)
     replaced = _replacements(run, cell, given)
     steps = Steps(run.host, (len(CUTS) + len(replaced)) * (run.cfg.n_layers - cell.layer))
     # What is done to the whole head is the same whichever of its cells is looked at.
-    key = "ablated", given.key, cell.layer, cell.head, question.position
+    key = "ablated", given.identity, cell.layer, cell.head, question.position
     ablated = run.keep(key, lambda: _ablated(run, cell, question, replaced, steps))
     logits = torch.cat([_cut(run, cell, question, own, steps), ablated])
     pair = [question.target, question.distractor]
@@ -126,7 +123,7 @@ def _direct(
     cut = [without, without / rest if rest > 0 else torch.zeros_like(z)] if cell.query == position else [z, z]
     given = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
     change = (torch.stack([*cut, *given]) - z) @ head_weights(run, cell.layer, cell.head).W_O
-    change = attention_writes(run, cell.layer, change, position)
+    change = written(run, cell.layer, change, position)
     read = read_of(run, question)
     return attribution.direct_effects(change, parts_at(run, position).stream, read.norm, read.direction).values
 

@@ -6,10 +6,11 @@ import torch
 
 from headlight.model.analysis import Measure, attribution
 from headlight.model.dictionaries.dictionary import Dictionary
-from headlight.model.explain.feature import direction_of, key_of
-from headlight.model.explain.features import active, feature_parts, layer_after
+from headlight.model.explain.feature import direction_of
+from headlight.model.explain.features import feature_parts, layer_after, strongest
 from headlight.model.explain.logits import Question, read_of
 from headlight.model.explain.parts import Part, stream_at
+from headlight.model.host import kept
 from headlight.model.run import Run
 
 
@@ -33,28 +34,24 @@ class Carried:
         return [feature for feature in found if feature is not None][:count]
 
 
+@kept
+@torch.inference_mode()
 def carried(run: Run, dictionary: Dictionary, question: Question) -> Carried | None:
     """What features add to the difference of two logits at the final norm's scale; None where they write to no stream.
 
     Raises:
         InputError: the model's logits are no sums over what wrote to the stream.
     """
-    return run.keep(("carried", *key_of(dictionary), question), lambda: _carried(run, dictionary, question))
-
-
-@torch.inference_mode()
-def _carried(run: Run, dictionary: Dictionary, question: Question) -> Carried | None:
     read, stream = read_of(run, question), stream_at(run, question.position)
     if layer_after(dictionary) is not None:
         found = feature_parts(run, dictionary, question.position)
         parts, vectors, whole = found.parts, found.vectors, True
     else:
-        acts = active(run, dictionary)[question.position]
-        features = acts.argsort(descending=True)[: int((acts > 0).sum())].tolist()
+        features, acts = strongest(run, dictionary, question.position)
         rows = [direction_of(run, dictionary, each) for each in features]
         directions = [row for row in rows if row is not None]
         if len(directions) < max(1, len(features)):
             return None
         parts, whole = tuple(Part(f"feature {each}", dictionary.layer, feature=each) for each in features), False
-        vectors = torch.stack(directions) * acts[features, None]
+        vectors = torch.stack(directions) * acts[:, None]
     return Carried(parts, attribution.direct_effects(vectors, stream, read.norm, read.direction), whole)

@@ -81,7 +81,7 @@ class HeadCircuit:
                 made = circuits.qk_circuit(W_E, W_Q, W_K, scale, norm, turn)
             else:
                 W_U = widened(model.unembed.W_U) * model.cfg.logits_scale
-                W_V, W_O = (each[index] for each in _value_and_output(model, layer))
+                W_V, W_O = (each[index] for each in value_and_output(model, layer))
                 made = circuits.ov_circuit(W_E, W_V, W_O, W_U, norm, norm_of(model.ln_final))
             return circuits.balanced(made)
 
@@ -156,7 +156,7 @@ def _name(model: Transformer) -> str:
 
 def heads_of(model: Transformer, layer: int) -> dict[Through, Product]:
     """The circuits of all heads of a layer, each with the side first by which a head reads."""
-    norm, (W_V, W_O) = norm_before(model, layer), _value_and_output(model, layer)
+    norm, (W_V, W_O) = norm_before(model, layer), value_and_output(model, layer)
     both = [_query_and_key(model, (layer, head)) for head in range(model.cfg.n_heads)]
     W_Q, W_K = (torch.stack(each) for each in zip(*both, strict=True))
     return {through: composition.reader(through, W_Q, W_K, W_V, W_O, norm) for through in THROUGH}
@@ -181,7 +181,7 @@ def _scores_apart(model: Transformer, head: Head, found: Pairs, n: int) -> Float
     return torch.stack([((q if turn is None else q @ turn) * k).sum(-1) for turn in turns], -1).cpu()
 
 
-def _value_and_output(model: Transformer, layer: int) -> tuple[Tensor, Tensor]:
+def value_and_output(model: Transformer, layer: int) -> tuple[Tensor, Tensor]:
     """W_V and W_O of a layer's heads, with what stands between them and the stream."""
     attn = model.block(layer).attn
     return widened(attn.W_V), writes_at_unit_scale(model, layer, widened(attn.W_O))
@@ -203,7 +203,7 @@ def compositions(model: Transformer, head: Head, host: Host = HERE) -> Composed:
 def _compositions(model: Transformer, head: Head, host: Host) -> Composed:
     cfg, (layer, index) = model.cfg, head
     norm, d_value = norm_before(model, layer), cfg.d_value or cfg.d_head
-    (W_Q, W_K), (W_V, W_O) = _query_and_key(model, head), (each[index] for each in _value_and_output(model, layer))
+    (W_Q, W_K), (W_V, W_O) = _query_and_key(model, head), (each[index] for each in value_and_output(model, layer))
     scores, random, steps = {}, {}, Steps(host, layer * len(THROUGH))
     with host.turn(), torch.inference_mode():
         for through in THROUGH:
@@ -218,5 +218,5 @@ def _compositions(model: Transformer, head: Head, host: Host) -> Composed:
 
 
 def _written(model: Transformer, layer: int) -> Product:
-    W_V, W_O = _value_and_output(model, layer)
+    W_V, W_O = value_and_output(model, layer)
     return Product(ov.reading(W_V, norm_before(model, layer)), W_O)

@@ -12,6 +12,7 @@ from headlight.model.dictionaries.dictionary import Dictionaries, Dictionary
 from headlight.model.dictionaries.standing import StandIn
 from headlight.model.explain.features import activation
 from headlight.model.hooks import NO_TAP
+from headlight.model.host import kept
 from headlight.model.run import Run, once_more
 
 ROWS = 256  # positions that are read at once: their features take 16 MB of a dictionary of 16,384
@@ -66,6 +67,14 @@ class InPlace:
     moved: Measure
 
 
+def written_by(opened: Dictionaries, layer: int) -> list[tuple[Dictionary, int]]:
+    """The dictionaries that write to what a layer's stands for first, each with which of its outputs that is."""
+    hook = opened[layer].hooks_out[0]
+    return [(each, each.hooks_out.index(hook)) for each in opened.values() if hook in each.hooks_out]
+
+
+@kept
+@torch.inference_mode()
 def read_features(run: Run, opened: Dictionaries, layer: int) -> Read:
     """What the dictionary of a layer finds in a run.
 
@@ -75,26 +84,6 @@ def read_features(run: Run, opened: Dictionaries, layer: int) -> Read:
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    return run.keep(("features", opened.name, layer), lambda: _read(run, opened, layer))
-
-
-def written_by(opened: Dictionaries, layer: int) -> list[tuple[Dictionary, int]]:
-    """The dictionaries that write to what a layer's stands for first, each with which of its outputs that is."""
-    hook = opened[layer].hooks_out[0]
-    return [(each, each.hooks_out.index(hook)) for each in opened.values() if hook in each.hooks_out]
-
-
-def in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
-    """What the run's model says with what a layer's dictionary makes of an activation in that one's place.
-
-    Raises:
-        HeadlightError: the run's host lets no more passes in.
-    """
-    return run.keep(("in place", opened.name, layer), lambda: _in_place(run, opened, layer))
-
-
-@torch.inference_mode()
-def _read(run: Run, opened: Dictionaries, layer: int) -> Read:
     dictionary, writers = opened[layer], written_by(opened, layer)
     written = activation(run, dictionary.hooks_out[0])
     missed, found = written.clone(), list[tuple[Tensor, Tensor, Tensor]]()
@@ -120,7 +109,13 @@ def _read(run: Run, opened: Dictionaries, layer: int) -> Read:
     )
 
 
-def _in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
+@kept
+def in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
+    """What the run's model says with what a layer's dictionary makes of an activation in that one's place.
+
+    Raises:
+        HeadlightError: the run's host lets no more passes in.
+    """
     stand_in = StandIn(opened.values(), opened[layer].hooks_out[:1])
     with torch.inference_mode():
         own, made = (once_more(run, tap).float() for tap in (NO_TAP, stand_in))

@@ -13,6 +13,7 @@ from headlight.model.explain.parts import logits_at
 from headlight.model.explain.score import Cell, Why, check, explain_cell
 from headlight.model.explain.write import Written, explain_write
 from headlight.model.head import attend
+from headlight.model.host import kept
 from headlight.model.run import Run
 
 
@@ -121,8 +122,9 @@ def _strongest(shown: Comparison, asked: Asked) -> int:
     return shown.positions(run).index(_strongest_key(run, asked.head, query))
 
 
+@kept
 def _strongest_key(run: Run, head: Head, query: int) -> int:
-    return run.keep(("strongest key", head, query), lambda: int(attend(run, *head).pattern[query].argmax()))
+    return int(attend(run, *head).pattern[query].argmax())
 
 
 def _given(shown: Comparison, run: Run, asked: Asked) -> Given:

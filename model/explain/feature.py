@@ -15,15 +15,17 @@ from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.explain.circuits import THROUGH
 from headlight.model.explain.features import activation
 from headlight.model.explain.logits import final_norm, unembedding
-from headlight.model.explain.parts import EDITS, Part, Parts, parts_at, stream_at
+from headlight.model.explain.parts import EDITS, Part, Parts, parts_at, stream_at, with_edits
 from headlight.model.head import head_weights
+from headlight.model.host import kept
+from headlight.model.kept import STREAMS
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import check_reading, norm_before, norm_of, writes_at_unit_scale
 from headlight.model.run import Run
 
 MOST_PROMOTED = 10
 CHUNK = 8192  # decoder rows that are compared at once: of 768 numbers each they take 24 MB
-STREAM = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post", "hook_attn_out", "hook_mlp_out")
+STREAM = (*STREAMS, "hook_attn_out", "hook_mlp_out")
 WEIGHTS = ("W_Q", "W_K", "W_V", "W_O")
 CONSTANT = "encoder's bias"
 
@@ -49,11 +51,8 @@ class Nearest:
     cosines: Float[Tensor, " k"]
 
 
-def key_of(dictionary: Dictionary) -> tuple[str, str]:
-    """What tells a dictionary from others."""
-    return dictionary.name, dictionary.hook_in
-
-
+@kept
+@torch.inference_mode()
 def made_by(run: Run, dictionary: Dictionary, feature: int, position: int) -> MadeBy | None:
     """Who made a feature active at a position; None where its dictionary reads no stream.
 
@@ -62,12 +61,6 @@ def made_by(run: Run, dictionary: Dictionary, feature: int, position: int) -> Ma
     Raises:
         InputError: the model's stream is no sum of parts.
     """
-    key = ("feature made by", *key_of(dictionary), feature, position)
-    return run.keep(key, lambda: _made_by(run, dictionary, feature, position))
-
-
-@torch.inference_mode()
-def _made_by(run: Run, dictionary: Dictionary, feature: int, position: int) -> MadeBy | None:
     read = _parts_read(run, dictionary, position)
     if read is None:
         return None
@@ -102,10 +95,7 @@ def _before_mlp(run: Run, layer: int, position: int) -> Parts:
     found = parts_at(run, position, layer + 1)
     stream = activation(run, f"blocks.{layer}.hook_resid_mid")[position]
     before = [slot for slot, part in enumerate(found.parts) if _is_before_mlp(part, layer) and part.name != EDITS]
-    parts, vectors = tuple(found.parts[slot] for slot in before), found.vectors[before]
-    if run.edits:
-        parts, vectors = (*parts, Part(EDITS)), torch.cat([vectors, (stream - vectors.sum(0))[None]])
-    return Parts(parts, vectors, stream)
+    return with_edits(run, tuple(found.parts[slot] for slot in before), found.vectors[before], stream)
 
 
 def _is_before_mlp(part: Part, layer: int) -> bool:
@@ -139,6 +129,8 @@ def _to_stream(run: Run, hook: str, row: Float[Tensor, " width"]) -> Float[Tenso
     return writes_at_unit_scale(run.model, layer, torch.einsum("hd,hdm->m", row.reshape(W_O.shape[:2]), W_O))
 
 
+@kept
+@torch.inference_mode()
 def tokens_of(run: Run, dictionary: Dictionary, feature: int, position: int) -> Promoted | None:
     """The tokens that a feature promotes and suppresses at an activation of 1; None where it writes to no stream.
 
@@ -147,12 +139,6 @@ def tokens_of(run: Run, dictionary: Dictionary, feature: int, position: int) -> 
     Raises:
         InputError: the model's logits are no sums over what wrote to the stream.
     """
-    key = ("feature's tokens", *key_of(dictionary), feature, position)
-    return run.keep(key, lambda: _tokens_of(run, dictionary, feature, position))
-
-
-@torch.inference_mode()
-def _tokens_of(run: Run, dictionary: Dictionary, feature: int, position: int) -> Promoted | None:
     check_reading(run.model)
     direction = direction_of(run, dictionary, feature)
     if direction is None:
@@ -176,18 +162,14 @@ def nearest(dictionary: Dictionary, feature: int, count: int = 10) -> Nearest:
     return Nearest(top.indices, top.values)
 
 
+@kept
+@torch.inference_mode()
 def read_by(run: Run, dictionary: Dictionary, feature: int) -> dict[Through, Measure] | None:
     """How much each later head reads what a feature writes [layer, head]; None where it writes to no stream.
 
     By its query, its key and its value, each a composition score: the size of what the head's circuit makes of the
     direction, over both sizes. NaN for the heads of layers that come before.
     """
-    key = ("feature read by", *key_of(dictionary), feature)
-    return run.keep(key, lambda: _read_by(run, dictionary, feature))
-
-
-@torch.inference_mode()
-def _read_by(run: Run, dictionary: Dictionary, feature: int) -> dict[Through, Measure] | None:
     direction = direction_of(run, dictionary, feature)
     if direction is None:
         return None

@@ -5,7 +5,6 @@ a stream add up to the stream, those of a score to the score, and those of a wri
 """
 
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -17,11 +16,12 @@ from headlight.model.dictionaries.standing import flat
 from headlight.model.edits import Head, follows_stream
 from headlight.model.errors import InputError
 from headlight.model.explain.logits import Question, read_of, writes_of
-from headlight.model.explain.parts import EDITS, Part, Parts, parts_at
+from headlight.model.explain.parts import EDITS, Part, Parts, parts_at, stream_at
 from headlight.model.explain.score import NORM_BIAS, Cell, Why, explain_parts
 from headlight.model.head import attend, head_weights
 from headlight.model.hooks import Collect
-from headlight.model.linear import attention_writes
+from headlight.model.host import kept
+from headlight.model.linear import written
 from headlight.model.run import Run, once_more
 
 ERROR = "the dictionary's error"
@@ -29,25 +29,26 @@ DECODER_BIAS = "the decoder's bias"
 VALUE_BIAS = "value's bias b_V"
 
 
+@kept
 def activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
     """An activation of a run as dictionaries read it, heads side by side, with the run's edits."""
-    return run.keep(("activation", hook), lambda: _activation(run, hook))
-
-
-def _activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
     collect = Collect({hook}, lambda activation: flat(hook, activation[0]).float().cpu().clone())
     once_more(run, collect, stop_at_layer=None if follows_stream(hook) else run.cfg.n_layers)
     return collect.kept[hook]
 
 
+@kept
+@torch.inference_mode()
 def active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:
     """How active each of a dictionary's features is at each position of a run."""
-    return run.keep(("features", dictionary.name, dictionary.hook_in), lambda: _active(run, dictionary))
-
-
-@torch.inference_mode()
-def _active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:
     return dictionary.encode(activation(run, dictionary.hook_in))
+
+
+def strongest(run: Run, dictionary: Dictionary, position: int) -> tuple[list[int], Float[Tensor, " some"]]:
+    """The features that are active at a position, the most active first, and how active each is."""
+    acts = active(run, dictionary)[position]
+    features = acts.argsort(descending=True)[: int((acts > 0).sum())].tolist()
+    return features, acts[features]
 
 
 def layer_after(dictionary: Dictionary) -> int | None:
@@ -58,35 +59,29 @@ def layer_after(dictionary: Dictionary) -> int | None:
     return int(layer) + (name == "hook_resid_post")
 
 
+@kept
+@torch.inference_mode()
 def feature_parts(run: Run, dictionary: Dictionary, position: int) -> Parts:
     """The stream at a position before a layer as a sum: active features, strongest first, bias and error.
 
     Raises:
         InputError: the dictionary is of no stream between layers.
     """
-    return run.keep(
-        ("feature parts", dictionary.name, dictionary.hook_in, position),
-        lambda: _feature_parts(run, dictionary, position),
-    )
-
-
-@torch.inference_mode()
-def _feature_parts(run: Run, dictionary: Dictionary, position: int) -> Parts:
     layer = layer_after(dictionary)
     if layer is None:
         raise InputError(
             f"{dictionary.name} is of {dictionary.hook_in}; heads read the stream between layers. Choose a dictionary "
             "of a hook_resid_pre, or of the hook_resid_post before it."
         )
-    stream = next(islice(run.streams(slice(position, position + 1)), layer, None))[0].double()
-    acts = active(run, dictionary)[position]
-    features = acts.argsort(descending=True)[: int((acts > 0).sum())].tolist()
-    vectors = dictionary.decoder_rows(features).double() * acts[features, None]
+    stream = stream_at(run, position, layer).double()
+    features, acts = strongest(run, dictionary, position)
+    vectors = dictionary.decoder_rows(features).double() * acts[:, None]
     bias = dictionary.b_dec().double()
     names = (*(Part(f"feature {each}", layer, feature=each) for each in features), Part(DECODER_BIAS), Part(ERROR))
     return Parts(names, torch.cat([vectors, bias[None], (stream - vectors.sum(0) - bias)[None]]), stream)
 
 
+@kept
 def explain_cell_by_features(run: Run, cell: Cell, dictionary: Dictionary) -> Why:
     """A cell's score as a sum over pairs of what the query's stream and the key's are made of, by feature.
 
@@ -96,10 +91,6 @@ def explain_cell_by_features(run: Run, cell: Cell, dictionary: Dictionary) -> Wh
         InputError: the dictionary is not of the stream that the cell's layer reads.
     """
     check_reads(dictionary, cell.layer)
-    return run.keep(("why by features", dictionary.name, dictionary.hook_in, cell), lambda: _why(run, cell, dictionary))
-
-
-def _why(run: Run, cell: Cell, dictionary: Dictionary) -> Why:
     query, key = (feature_parts(run, dictionary, position) for position in (cell.query, cell.key))
     return explain_parts(run, cell, query, key)
 
@@ -132,30 +123,17 @@ class Moved:
     write: Float[Tensor, " d_model"]
     residual: Float[Tensor, " d_model"]
 
-    def by_part(self) -> dict[Part, Float[Tensor, " d_model"]]:
-        """The same, each part summed over the positions that it was taken from."""
-        found: dict[Part, Float[Tensor, " d_model"]] = {}
-        for part, vector in zip(self.parts, self.vectors, strict=True):
-            found[part] = found[part] + vector if part in found else vector
-        return found
 
-
+@kept
+@torch.inference_mode()
 def moved_by_features(run: Run, head: Head, query: int, dictionary: Dictionary) -> Moved:
     """What a head moves to a query, by feature of the stream at each position that the query sees.
 
     Raises:
         InputError: the dictionary is not of the stream that the head's layer reads.
     """
-    check_reads(dictionary, head[0])
-    return run.keep(
-        ("moved by features", dictionary.name, dictionary.hook_in, head, query),
-        lambda: _moved(run, head, query, dictionary),
-    )
-
-
-@torch.inference_mode()
-def _moved(run: Run, head: Head, query: int, dictionary: Dictionary) -> Moved:
     layer, index = head
+    check_reads(dictionary, layer)
     weights, pattern = head_weights(run, layer, index), attend(run, layer, index).pattern[query].double()
     sources, parts, values = list[int | None](), list[Part](), list[Tensor]()
     constant = torch.zeros(2, weights.W_V.shape[1], dtype=torch.float64)
@@ -170,7 +148,7 @@ def _moved(run: Run, head: Head, query: int, dictionary: Dictionary) -> Moved:
     has_bias = weights.norm is not None and weights.norm.centred  # RMSNorm has none
     values.append(constant if has_bias else constant[1:])
     parts += [Part(name) for name in (*([NORM_BIAS] if has_bias else []), VALUE_BIAS)]
-    vectors = attention_writes(run, layer, torch.cat(values) @ weights.W_O.double(), query)
+    vectors = written(run, layer, torch.cat(values) @ weights.W_O.double(), query)
     write = writes_of(run, head, query).double().sum(0)
     if run.edits:
         parts.append(Part(EDITS))

@@ -1,6 +1,7 @@
 """What the nodes of a run's stream were made of, and what they would say; computed from what the run kept."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -8,11 +9,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import flow, readout
-from headlight.model.analysis.flow import Flow, Place
+from headlight.model.analysis.flow import Flow, Place, Supply
 from headlight.model.analysis.flow_change import FlowChange, FlowOf, flow_change, lacks_change
 from headlight.model.analysis.flow_shares import Summands
 from headlight.model.analysis.readout import Readout, ReadoutPair
 from headlight.model.comparison import Comparison
+from headlight.model.head import patterns
+from headlight.model.host import kept
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import attention_bias, write_scales, writes_at_unit_scale
 from headlight.model.run import Run
@@ -20,26 +23,17 @@ from headlight.model.run import Run
 MOST_TOKENS = 10
 
 
+@kept
+@torch.inference_mode()
 def flow_of(run: Run, position: int, threshold: float) -> Flow:
     """The graph of what the last stream at a position was made of, of edges of at least that share of their target.
 
     Raises:
         InputError: the threshold is no share.
     """
-    return run.keep(("flow", position, threshold), lambda: _flow_of(run, position, threshold))
-
-
-@torch.inference_mode()
-def _flow_of(run: Run, position: int, threshold: float) -> Flow:
-    states = _states(run)
+    supply = _supply(run)
     with run.host.turn():
-        return flow.flow(
-            lambda layer, positions: _summands(run, states, layer, positions),
-            run.cfg.n_layers,
-            run.cfg.states,
-            position,
-            threshold,
-        )
+        return flow.flow(supply, run.cfg.n_layers, run.cfg.states, position, threshold)
 
 
 def flows_of(shown: Comparison, place: int, threshold: float) -> dict[str, Flow]:
@@ -64,19 +58,20 @@ def flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChang
         return None
     if any(shown.positions(run)[place] is None for run in shown.runs):
         return None
-    return shown.keep(("flow", place, threshold), lambda: _flow_change_of(shown, place, threshold))
+    return _flow_change_of(shown, place, threshold)
 
 
+@kept
 @torch.inference_mode()
 def _flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChange:
     assert shown.alignment is not None
-    a, b = (_flow_in(run, _states(run)) for run in shown.runs)
+    a, b = (FlowOf(_supply(run), run.cfg.n_layers) for run in shown.runs)
     with shown.a.host.turn():
         return flow_change(a, b, shown.alignment, shown.a.cfg.states, place, threshold)
 
 
-def _flow_in(run: Run, states: list[Tensor]) -> FlowOf:
-    return FlowOf(lambda layer, positions: _summands(run, states, layer, positions), run.cfg.n_layers)
+def _supply(run: Run) -> Supply:
+    return partial(_summands, run, _states(run))
 
 
 def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
@@ -86,14 +81,8 @@ def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
         return whole
     states = whole[:1]
     for layer, (pre, post) in enumerate(pairwise(whole)):
-        states += [_after(run, layer, "attn_out", _mid(run, layer, pre)), post]
+        states += [_after(run, layer, "attn_out", run.mid(layer, pre)), post]
     return states
-
-
-def _mid(run: Run, layer: int, pre: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
-    """The stream to which a layer's attention has been added."""
-    name = f"blocks.{layer}.hook_resid_mid"
-    return run.cache[name] if run.tap.look(name) else pre + run.cache["attn_out", layer]
 
 
 def _after(run: Run, layer: int, part: str, resid: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
@@ -104,7 +93,7 @@ def _after(run: Run, layer: int, part: str, resid: Float[Tensor, "pos d_model"])
 def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) -> Summands:
     """Where the model normalises the stream itself, a node's sum is that before it is normalised."""
     depth, (attn, scales) = run.cfg.states * layer, (run.model.block(layer).attn, write_scales(run, layer))
-    weights = _weights(run, layer, positions)
+    weights = patterns(run, layer, positions)
     heads = [run.cfg.group_of(head) for head in range(run.cfg.n_heads)]
     pre, mlp_out = states[depth][positions], None if run.cfg.attn_only else run.cache["mlp_out", layer][positions]
     given = Summands(
@@ -120,40 +109,22 @@ def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) 
         return given
     if not run.cfg.post_norm or mlp_out is None:
         return replace(given, post=states[depth + 2][positions])
-    mid, between = _mid(run, layer, states[depth])[positions], states[depth + 1][positions]
+    mid, between = run.mid(layer, states[depth])[positions], states[depth + 1][positions]
     return replace(given, mid=mid, between=between, post=between + mlp_out)
 
 
-def _weights(run: Run, layer: int, positions: list[int]) -> Float[Tensor, "head query key"]:
-    """These queries' rows of a layer's patterns, edited as in the run."""
-    names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
-    edited = any(map(run.tap.look, names))
-    rows = list(range(len(run.tokens))) if edited else positions  # an edit finds a query by its place among all
-    rule = run.rule(layer).of_queries(rows)
-    scores = rule.scores(run.queries(layer)[None, rows], run.keys(layer)[None])
-    if not edited:
-        return rule.pattern(scores)[0]
-    return run.tap(names[1], rule.pattern(run.tap(names[0], scores)))[0][:, positions]
-
-
+@kept
+@torch.inference_mode()
 def readout_of(run: Run, node: Place) -> Readout:
     """The tokens that a node would say, by the logit lens, and their ranks in the state below at the same position."""
-    return run.keep(("flow readout", node), lambda: _readout_of(run, node))
-
-
-@torch.inference_mode()
-def _readout_of(run: Run, node: Place) -> Readout:
     *below, logits = _logits(run, _states(run)[max(0, node.depth - 1) : node.depth + 1], node.position)
     return readout.readout(logits, below[0] if below else None, min(MOST_TOKENS, len(logits)))
 
 
+@kept
+@torch.inference_mode()
 def readouts_of(shown: Comparison, node: Place) -> ReadoutPair:
     """The tokens that a node would say in A and in B; the node's position is on the axis that both have."""
-    return shown.keep(("flow readouts", node), lambda: _readouts_of(shown, node))
-
-
-@torch.inference_mode()
-def _readouts_of(shown: Comparison, node: Place) -> ReadoutPair:
     a, b = (_logits_at(run, node.depth, shown.positions(run)[node.position]) for run in shown.runs)
     return readout.readout_pair(a, b, min(MOST_TOKENS, len(a), len(b)))
 

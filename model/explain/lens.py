@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure, lens
+from headlight.model.host import kept
 from headlight.model.kernels import affine
 from headlight.model.lenses.lens import LOGIT, Lens
 from headlight.model.run import Run
@@ -67,12 +68,9 @@ def mean_divergences(run: Run, by: Lens = LOGIT) -> Measure:
     return Measure(f"mean {found.name}", found.unit, ("layer",), found.values.mean(1))
 
 
+@kept
 def followed_probabilities(run: Run, token: int, by: Lens = LOGIT) -> Measure:
     """One token's probability at every layer and position."""
-    return run.keep(("followed", token, by), lambda: _followed_probabilities(run, token, by))
-
-
-def _followed_probabilities(run: Run, token: int, by: Lens) -> Measure:
     normalizer, chosen = logit_lens(run, by).log_normalizer, torch.full((len(run.tokens), 1), token)
     normalizer = replace(normalizer, values=normalizer.values[list(by.reads(run.cfg.n_layers))])
     with torch.inference_mode():
@@ -81,6 +79,7 @@ def _followed_probabilities(run: Run, token: int, by: Lens) -> Measure:
     return _on_all_layers(run, by, Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0]))
 
 
+@kept
 def followed_ranks(run: Run, token: int, position: int | None = None, by: Lens = LOGIT) -> Measure:
     """One token's rank at every layer, and at one position or at every one, each of which takes all logits there.
 
@@ -89,10 +88,6 @@ def followed_ranks(run: Run, token: int, position: int | None = None, by: Lens =
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    return run.keep(("ranks", token, position, by), lambda: _followed_ranks(run, token, position, by))
-
-
-def _followed_ranks(run: Run, token: int, position: int | None, by: Lens) -> Measure:
     positions = slice(None) if position is None else slice(position, position + 1)
     chosen = torch.full((len(run.tokens[positions]), 1), token)
     with run.host.turn(), torch.inference_mode():

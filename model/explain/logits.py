@@ -11,8 +11,9 @@ from headlight.model.analysis.head_steps import Norm
 from headlight.model.edits import Head
 from headlight.model.explain.parts import Part, parts_at
 from headlight.model.head import attend, head_weights
+from headlight.model.host import kept
 from headlight.model.layers.parameters import widened
-from headlight.model.linear import attention_writes, check_reading, norm_of
+from headlight.model.linear import check_reading, norm_of, written
 from headlight.model.run import Run
 
 CONSTANTS = ("final LayerNorm's bias", "unembedding's bias")
@@ -85,13 +86,10 @@ class Effects:
         return tuple(part.name for part in self.parts)
 
 
+@kept
+@torch.inference_mode()
 def logit_attribution(run: Run, question: Question) -> Effects:
     """Who made the difference of two logits at a position."""
-    return run.keep(("effects", question), lambda: _attribution(run, question))
-
-
-@torch.inference_mode()
-def _attribution(run: Run, question: Question) -> Effects:
     read, final = read_of(run, question), parts_at(run, question.position)
     direct = attribution.direct_effects(final.vectors, final.stream, read.norm, read.direction).values
     constants = attribution.constant_effects(read.norm, read.direction, read.bias).values
@@ -110,13 +108,10 @@ def _attribution(run: Run, question: Question) -> Effects:
     )
 
 
+@kept
+@torch.inference_mode()
 def attribution_by_source(run: Run, head: Head, question: Question) -> Measure:
     """What a head adds to target minus distractor at the position, by the token that it took it from [key]."""
-    return run.keep(("effects by source", head, question), lambda: _by_source(run, head, question))
-
-
-@torch.inference_mode()
-def _by_source(run: Run, head: Head, question: Question) -> Measure:
     read, stream = read_of(run, question), parts_at(run, question.position).stream
     effect = attribution.direct_effects(writes_of(run, head, question.position), stream, read.norm, read.direction)
     return Measure(effect.name, effect.unit, ("key",), effect.values)
@@ -128,4 +123,4 @@ def writes_of(run: Run, head: Head, query: int) -> Float[Tensor, "key d_model"]:
     weights = head_weights(run, layer, index)
     pattern, v = attend(run, layer, index).pattern[query], run.values_of(layer, index)
     with torch.inference_mode():
-        return attention_writes(run, layer, attribution.edge_writes(pattern, v, weights.W_O).values, query)
+        return written(run, layer, attribution.edge_writes(pattern, v, weights.W_O).values, query)

@@ -11,13 +11,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure, attribution
+from headlight.model.edits import Neuron
 from headlight.model.edits.interventions import check_neuron
 from headlight.model.explain.logits import Question, read_of
-from headlight.model.explain.neurons import AXES, Neuron, activations_at, hook_name, mlp_of
+from headlight.model.explain.neurons import AXES, activations_at, hook_name, mlp_of
 from headlight.model.explain.parts import before_cap_at, stream_at
 from headlight.model.explain.running_on import Past, end_of, onward, run_on
 from headlight.model.hooks import Chain, Collect, Edit, HookPoint, Tap, WithGradient
-from headlight.model.host import Steps
+from headlight.model.host import Steps, kept
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import mlp_read_back, norm_bias
 from headlight.model.run import Run
@@ -40,17 +41,14 @@ class DirectEffects:
     edited: Measure
 
 
+@kept
+@torch.inference_mode()
 def direct_effects(run: Run, question: Question) -> DirectEffects:
     """What every neuron adds directly to the difference of two logits at its position.
 
     Raises:
         InputError: the model has no neurons, or logits that are no sums over what wrote to the stream.
     """
-    return run.keep(("direct effects of neurons", question), lambda: _direct(run, question))
-
-
-@torch.inference_mode()
-def _direct(run: Run, question: Question) -> DirectEffects:
     read, position = read_of(run, question), question.position
     towards = attribution.towards(stream_at(run, position), read.norm, read.direction)
     posts = activations_at(run, position).values.values
@@ -78,6 +76,7 @@ def _edits_behind(run: Run, layer: int) -> bool:
     return any(run.tap.look(f"blocks.{layer}.{name}") for name in BEHIND)
 
 
+@kept
 def gradient_effects(run: Run, question: Question, position: int) -> Measure:
     """Each neuron's activation at a position times the gradient of target minus distractor there [layer, neuron].
 
@@ -91,10 +90,6 @@ def gradient_effects(run: Run, question: Question, position: int) -> Measure:
         InputError: the model has no neurons.
         HeadlightError: the run's host lets no more passes in.
     """
-    return run.keep(("gradients of neurons", question, position), lambda: _gradient(run, question, position))
-
-
-def _gradient(run: Run, question: Question, position: int) -> Measure:
     mlp_of(run.model, 0)
     layers = range(run.cfg.n_layers)
     keep = Collect([hook_name(layer, "hook_post") for layer in layers])

@@ -10,20 +10,15 @@ from torch import Tensor
 from headlight.model.analysis import Measure, attribution, composition, ov
 from headlight.model.analysis.attribution import Promoted
 from headlight.model.analysis.composition import Through
+from headlight.model.edits import Neuron
 from headlight.model.edits.interventions import check_neuron
 from headlight.model.explain.circuits import THROUGH, heads_of
 from headlight.model.explain.logits import final_norm, unembedding
-from headlight.model.explain.neurons import Neuron, mlp_of
+from headlight.model.explain.neurons import mlp_of
 from headlight.model.explain.parts import stream_at
-from headlight.model.host import Steps
+from headlight.model.host import Steps, kept
 from headlight.model.layers.parameters import widened
-from headlight.model.linear import (
-    embedded_tokens,
-    mlp_writes,
-    mlp_writes_at_unit_scale,
-    no_reading,
-    norm_before_mlp,
-)
+from headlight.model.linear import embedded_tokens, no_reading, norm_before_mlp, writes_at_unit_scale, written
 from headlight.model.run import Run
 from headlight.model.transformer import Transformer
 
@@ -44,6 +39,8 @@ class NeuronTokens:
     read: Mapping[str, Promoted]
 
 
+@kept
+@torch.inference_mode()
 def neuron_tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
     """A neuron's weights as tokens.
 
@@ -51,23 +48,18 @@ def neuron_tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
         InputError: the model has no such neuron.
     """
     check_neuron(run.cfg, *neuron)
-    return run.keep(("tokens of a neuron", neuron, position), lambda: _tokens(run, neuron, position))
-
-
-@torch.inference_mode()
-def _tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
-    (layer, index), written = neuron, None
+    (layer, index), promoted = neuron, None
     if not no_reading(run.model):
-        write = mlp_writes(run, layer, widened(mlp_of(run.model, layer).W_out[index]), position)
+        write = written(run, layer, widened(mlp_of(run.model, layer).W_out[index]), position, "ln2_post")
         W_U, stream = unembedding(run), stream_at(run, position)
-        written = attribution.promoted(write, stream, final_norm(run), W_U, min(MOST_TOKENS, W_U.shape[1]))
+        promoted = attribution.promoted(write, stream, final_norm(run), W_U, min(MOST_TOKENS, W_U.shape[1]))
     W_E = embedded_tokens(run.model)
     most = min(MOST_TOKENS, len(W_E))
     read = {
         name: attribution.most_moved(W_E @ direction, most, name, "activation")
         for name, direction in directions(run.model, neuron).items()
     }
-    return NeuronTokens(written, read)
+    return NeuronTokens(promoted, read)
 
 
 def directions(model: Transformer, neuron: Neuron) -> dict[str, Float[Tensor, " d_model"]]:
@@ -105,7 +97,7 @@ def neuron_composition(run: Run, neuron: Neuron) -> Composed:
 def _composed(run: Run, neuron: Neuron) -> Composed:
     model, (layer, index), cfg = run.model, neuron, run.cfg
     reads = directions(model, neuron)
-    write = mlp_writes_at_unit_scale(model, layer, widened(mlp_of(model, layer).W_out[index]))
+    write = writes_at_unit_scale(model, layer, widened(mlp_of(model, layer).W_out[index]), "ln2_post")
     writers = {name: torch.full((cfg.n_layers, cfg.n_heads), torch.nan) for name in reads}
     readers = {through: torch.full((cfg.n_layers, cfg.n_heads), torch.nan) for through in THROUGH}
     last = layer - cfg.parallel_attn_mlp  # the last layer whose heads have written before it

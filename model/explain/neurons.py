@@ -13,14 +13,15 @@ from torch import Tensor
 
 from headlight.model.analysis import Measure
 from headlight.model.blocks import Block
+from headlight.model.edits import Neuron
 from headlight.model.edits.interventions import check_neuron, no_neurons
 from headlight.model.errors import InputError
 from headlight.model.hooks import Collect
-from headlight.model.layers import MLP
+from headlight.model.host import kept
+from headlight.model.layers.mlp import MLP
 from headlight.model.run import Run, once_more
 from headlight.model.transformer import Transformer
 
-Neuron = tuple[int, int]
 AXES = ("layer", "neuron")
 EVERYWHERE = slice(None)
 
@@ -51,17 +52,14 @@ class Activations:
     values: Measure
 
 
+@kept
+@torch.inference_mode()
 def activations_at(run: Run, position: int) -> Activations:
     """What every neuron reads and gives at a position.
 
     Raises:
         InputError: the model has no neurons.
     """
-    return run.keep(("neurons", position), lambda: _activations(run, position))
-
-
-@torch.inference_mode()
-def _activations(run: Run, position: int) -> Activations:
     layers = range(run.cfg.n_layers)
     reads = {name: hook for name, (hook, _) in mlp_of(run.model, 0).reads.items()}
     found = _seen(run, layers, slice(position, position + 1), lambda each: each[0].float())
@@ -72,6 +70,8 @@ def _activations(run: Run, position: int) -> Activations:
     return Activations({name: stacked(name, hook) for name, hook in reads.items()}, stacked("activation", "hook_post"))
 
 
+@kept
+@torch.inference_mode()
 def over_prompt(run: Run, neuron: Neuron) -> Activations:
     """What one neuron reads and gives at every position [pos].
 
@@ -79,11 +79,6 @@ def over_prompt(run: Run, neuron: Neuron) -> Activations:
         InputError: the model has no such neuron.
     """
     check_neuron(run.cfg, *neuron)
-    return run.keep(("neuron", neuron), lambda: _over_prompt(run, neuron))
-
-
-@torch.inference_mode()
-def _over_prompt(run: Run, neuron: Neuron) -> Activations:
     layer, index = neuron
     found = _seen(run, [layer], EVERYWHERE, lambda each: each[:, index].float().clone())
 

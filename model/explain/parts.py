@@ -1,7 +1,6 @@
 """Who wrote to the residual stream at a position, and what: embeddings, heads, MLPs, and what edits changed."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -9,11 +8,13 @@ from torch import Tensor
 
 from headlight.model.blocks import Block
 from headlight.model.edits import head_name
+from headlight.model.head import patterns
 from headlight.model.hooks import NO_TAP
-from headlight.model.layers import MoE
+from headlight.model.host import kept
+from headlight.model.layers.mlp import MoE
 from headlight.model.layers.parameters import widened
 from headlight.model.layers.scores import mix
-from headlight.model.linear import attention_bias, attention_writes, check_split, mlp_writes, norm_bias
+from headlight.model.linear import attention_bias, check_split, norm_bias, written
 from headlight.model.run import Run
 
 EDITS = "the run's edits"
@@ -46,20 +47,16 @@ def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
     return run.model.capped(before_cap_at(run, position))
 
 
+@kept
+@torch.inference_mode()
 def before_cap_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
     """The same before any soft cap: up to there, logits are sums over what wrote to the stream."""
-    return run.keep(("logits", position), lambda: _before_cap_at(run, position))
-
-
-@torch.inference_mode()
-def _before_cap_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
     return run.model.before_cap(stream_at(run, position)[None, None])[0, 0]
 
 
 def stream_at(run: Run, position: int, layer: int | None = None) -> Float[Tensor, " d_model"]:
     """The stream at a position before a layer, or after all of them."""
-    streams = run.streams(slice(position, position + 1))
-    return next(islice(streams, run.cfg.n_layers if layer is None else layer, None))[0]
+    return run.stream(run.cfg.n_layers if layer is None else layer, slice(position, position + 1))[0]
 
 
 def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
@@ -72,8 +69,13 @@ def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
     """
     check_split(run.model)
     n_layers = run.cfg.n_layers if layer is None else layer
-    parts, vectors = _written_before(run, position, n_layers)
-    stream = stream_at(run, position, n_layers)
+    return with_edits(run, *_written_before(run, position, n_layers), stream_at(run, position, n_layers))
+
+
+def with_edits(
+    run: Run, parts: tuple[Part, ...], vectors: Float[Tensor, "part d_model"], stream: Float[Tensor, " d_model"]
+) -> Parts:
+    """What was written to a stream and, of a run with edits, what these have changed of it beside that."""
     if run.edits:
         parts, vectors = (*parts, Part(EDITS)), torch.cat([vectors, (stream - vectors.sum(0))[None]])
     return Parts(parts, vectors, stream)
@@ -85,11 +87,12 @@ def names_at(run: Run, position: int, layer: int) -> tuple[Part, ...]:
 
 
 def _written_before(run: Run, position: int, layer: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
-    parts, vectors = run.keep(("parts", position), lambda: _all_parts(run, position))
+    parts, vectors = _all_parts(run, position)
     n_parts = sum(part.layer is None or part.layer < layer for part in parts)
     return parts[:n_parts], vectors[:n_parts]
 
 
+@kept
 def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
     parts = [Part(name) for name, _ in run.embeddings()]
     vectors = [embedding[position] for _, embedding in run.embeddings()]
@@ -97,7 +100,7 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
         parts += [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]
         W_O = widened(run.model.block(layer).attn.W_O.detach())
         given = torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
-        vectors += attention_writes(run, layer, given, position)
+        vectors += written(run, layer, given, position)
         parts.append(Part(f"L{layer} attention bias", layer))
         vectors.append(attention_bias(run, layer, position))
         if not run.cfg.attn_only:
@@ -116,7 +119,7 @@ def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, "
     resid_mid = resid_pre + run.cache["attn_out", layer][position]
     read = block.mlp_in(resid_pre[None, None], resid_mid[None, None])
     found = {
-        f"L{layer} expert {index}": mlp_writes(run, layer, given[0], position)
+        f"L{layer} expert {index}": written(run, layer, given[0], position, "ln2_post")
         for index, _, _, given in block.mlp.by_expert(read, NO_TAP)
     }
     bias = norm_bias(run, layer, "ln2_post")
@@ -126,13 +129,8 @@ def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, "
 @torch.inference_mode()
 def z_of(run: Run, layer: int, queries: list[int]) -> Float[Tensor, "query head d_value"]:
     """The weighted sum of values of every head of a layer, as it was in the run, at these positions."""
-    names = {name: f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern", "z")}
-    edited = any(map(run.tap.look, names.values()))
+    names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern", "z")]
+    edited = any(map(run.tap.look, names))
     rows = list(range(len(run.tokens))) if edited else queries  # an edit finds a query by its place among all
-    q, k, v = (each[None] for each in (run.queries(layer), run.keys(layer), run.values(layer)))
-    rule = run.rule(layer).of_queries(rows)
-    scores = rule.scores(q[:, rows], k)
-    if not edited:
-        return mix(rule.pattern(scores), v)[0]
-    pattern = run.tap(names["pattern"], rule.pattern(run.tap(names["attn_scores"], scores)))
-    return run.tap(names["z"], mix(pattern, v))[0, queries]
+    z = mix(patterns(run, layer, rows)[None], run.values(layer)[None])
+    return run.tap(names[2], z)[0, queries] if edited else z[0]

@@ -1,7 +1,6 @@
 """A run goes on from a layer with taps of its own, from the stream, keys and values that the run has kept."""
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -49,8 +48,7 @@ def _abreast(
     run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int, steps: Steps
 ) -> Float[Tensor, "variant d_vocab"]:
     model, device, end = run.host.on_device(run.model), run.host.device, end_of(run, position)
-    stream = next(islice(run.streams(), layer, None))
-    resid, tap = stream[None, n_past:end].to(device), Chain(Past(run, n_past), abreast(taps))
+    resid, tap = run.stream(layer)[None, n_past:end].to(device), Chain(Past(run, n_past), abreast(taps))
     resid = onward(model, resid, layer, end, tap, lambda: steps.add(len(taps)))
     return model.before_cap(resid[:, [position - n_past]])[:, 0].cpu()
 

@@ -13,6 +13,7 @@ from headlight.model.edits.interventions import check_cell, check_head
 from headlight.model.errors import InputError
 from headlight.model.explain.parts import EDITS, Parts, parts_at
 from headlight.model.head import HeadWeights, attend, head_weights
+from headlight.model.host import kept
 from headlight.model.linear import head_norm
 from headlight.model.run import Run
 
@@ -59,16 +60,13 @@ class Why:
     capped: float | None = None
 
 
+@kept
 def explain_cell(run: Run, cell: Cell) -> Why:
     """The score of a cell, part by part.
 
     Raises:
         InputError: the model's stream is no sum of parts.
     """
-    return run.keep(("why", cell), lambda: _explained(run, cell))
-
-
-def _explained(run: Run, cell: Cell) -> Why:
     return explain_parts(run, cell, parts_at(run, cell.query, cell.layer), parts_at(run, cell.key, cell.layer))
 
 

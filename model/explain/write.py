@@ -11,6 +11,7 @@ from headlight.model.analysis.attribution import Promoted
 from headlight.model.explain.logits import Question, final_norm, read_of, unembedding, writes_of
 from headlight.model.explain.parts import parts_at
 from headlight.model.explain.score import Cell
+from headlight.model.host import kept
 from headlight.model.run import Run
 
 MOST_PROMOTED = 10
@@ -28,13 +29,10 @@ class Written:
     effect: Measure
 
 
+@kept
+@torch.inference_mode()
 def explain_write(run: Run, cell: Cell, question: Question) -> Written:
     """What the query of a cell takes from its key."""
-    return run.keep(("written", cell, question), lambda: _written(run, cell, question))
-
-
-@torch.inference_mode()
-def _written(run: Run, cell: Cell, question: Question) -> Written:
     write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
     read, stream = read_of(run, question), parts_at(run, cell.query).stream
     effect = attribution.direct_effects(write[None], stream, read.norm, read.direction)

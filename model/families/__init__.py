@@ -1,93 +1,59 @@
-"""Kinds of checkpoints, each in a file of its own and a line of `FAMILIES` or `SEQ2SEQ_FAMILIES`."""
+"""Kinds of checkpoints: each is the `FAMILY` of a file here, which is named below."""
+
+from importlib import import_module
+from typing import Any
 
 from headlight.model.config import DType, TransformerConfig
-from headlight.model.families import (
-    bart,
-    bert,
-    bloom,
-    cohere,
-    distilbert,
-    electra,
-    falcon,
-    gemma,
-    gemma2,
-    gemma3,
-    gpt2,
-    gpt_bigcode,
-    gpt_neo,
-    gpt_neox,
-    gpt_oss,
-    gptj,
-    granite,
-    headlight,
-    llama,
-    marian,
-    mistral,
-    mixtral,
-    modernbert,
-    olmo,
-    olmo2,
-    opt,
-    phi,
-    phi3,
-    qwen2,
-    qwen3,
-    qwen3_moe,
-    roberta,
-    seed_oss,
-    seq2seq,
-    smollm3,
-    stablelm,
-    starcoder2,
-    t5,
-    transformer_lens,
-)
-from headlight.model.families.family import Checkpoint, Family, seq2seq_skeleton, skeleton
+from headlight.model.families.family import Family
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
-FAMILIES: dict[str, Family[TransformerConfig]] = {
-    "bert": bert.FAMILY,
-    "bloom": bloom.FAMILY,
-    "cohere": cohere.FAMILY,
-    "distilbert": distilbert.FAMILY,
-    "electra": electra.FAMILY,
-    "falcon": falcon.FAMILY,
-    "gemma": gemma.FAMILY,
-    "gemma2": gemma2.FAMILY,
-    "gemma3": gemma3.FAMILY,
-    "gpt2": gpt2.FAMILY,
-    "gpt_bigcode": gpt_bigcode.FAMILY,
-    "gpt_neo": gpt_neo.FAMILY,
-    "gpt_neox": gpt_neox.FAMILY,
-    "gpt_oss": gpt_oss.FAMILY,
-    "gptj": gptj.FAMILY,
-    "granite": granite.FAMILY,
-    "llama": llama.FAMILY,
-    "mistral": mistral.FAMILY,
-    "mixtral": mixtral.FAMILY,
-    "modernbert": modernbert.FAMILY,
-    "olmo": olmo.FAMILY,
-    "olmo2": olmo2.FAMILY,
-    "opt": opt.FAMILY,
-    "phi": phi.FAMILY,
-    "phi3": phi3.FAMILY,
-    "qwen2": qwen2.FAMILY,
-    "qwen3": qwen3.FAMILY,
-    "qwen3_moe": qwen3_moe.FAMILY,
-    "roberta": roberta.FAMILY,
-    "seed_oss": seed_oss.FAMILY,
-    "smollm3": smollm3.FAMILY,
-    "stablelm": stablelm.FAMILY,
-    "starcoder2": starcoder2.FAMILY,
-    "headlight": headlight.FAMILY,
-    "transformer_lens": transformer_lens.FAMILY,
-}
+ARCHITECTURES = (  # of transformers' decoders and encoders
+    "bert",
+    "bloom",
+    "cohere",
+    "distilbert",
+    "electra",
+    "falcon",
+    "gemma",
+    "gemma2",
+    "gemma3",
+    "gpt2",
+    "gpt_bigcode",
+    "gpt_neo",
+    "gpt_neox",
+    "gpt_oss",
+    "gptj",
+    "granite",
+    "llama",
+    "mistral",
+    "mixtral",
+    "modernbert",
+    "olmo",
+    "olmo2",
+    "opt",
+    "phi",
+    "phi3",
+    "qwen2",
+    "qwen3",
+    "qwen3_moe",
+    "roberta",
+    "seed_oss",
+    "smollm3",
+    "stablelm",
+    "starcoder2",
+)
 OWN = ("headlight", "transformer_lens")  # what transformers does not open
+
+
+def _family(name: str) -> Family[Any]:
+    family: Family[Any] = import_module(f"{__name__}.{name}").FAMILY
+    return family
+
+
+FAMILIES: dict[str, Family[TransformerConfig]] = {name: _family(name) for name in (*ARCHITECTURES, *OWN)}
 SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {
-    "headlight_seq2seq": seq2seq.FAMILY,
-    "marian": marian.FAMILY,
-    "t5": t5.FAMILY,
-    "bart": bart.FAMILY,
+    "headlight_seq2seq": _family("seq2seq"),
+    **{name: _family(name) for name in ("marian", "t5", "bart")},
 }
 
-__all__ = ["FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "Checkpoint", "DType", "Family", "seq2seq_skeleton", "skeleton"]
+__all__ = ["ARCHITECTURES", "FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "DType"]

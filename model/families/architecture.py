@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import Module
 
 from headlight.model.checks import check_size
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
-from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
+from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
 from headlight.model.families.multimodal import KINDS, text_part, text_tensors
 from headlight.model.families.pieces import Pieces, parameters
 from headlight.model.families.resemblance import likeness
@@ -31,6 +30,7 @@ from headlight.model.families.tensors import (
     read_folder,
     taken,
     weight_files,
+    write_folder,
 )
 from headlight.model.transformer import Transformer
 
@@ -108,13 +108,14 @@ def read(
         raw = text_tensors(raw, architecture.unembed)
     config = read_config(architecture.model_type, told if part is None else part, required=() if part else SIZES)
     tensors = plain_names(raw, architecture.prefix, architecture.renamed)
+    embedding = embedding_of(tensors)
     translated = _translated(architecture, config)
     if translated.get("tie_word_embeddings"):
-        translated["tie_word_embeddings"] = is_tied(architecture.unembed, tensors)
+        translated["tie_word_embeddings"] = is_tied(tensors.get(architecture.unembed), embedding)
     cfg = TransformerConfig(**(translated | settings))
     if cfg.tie_word_embeddings:
         tensors.pop(architecture.unembed, None)
-    elif config.tie_word_embeddings and (embedding := _embedding(tensors)) is not None:
+    elif config.tie_word_embeddings and embedding is not None:
         tensors.setdefault(architecture.unembed, embedding)
     check_depth(tensors, cfg.n_layers)
     check_experts(tensors, cfg.num_experts)
@@ -134,7 +135,7 @@ def filled(
     """
     needed = {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
     found = taken(without_ignored(tensors, ignored, needed), needed, how)
-    return parameters(pieces, found, {name: tensor.shape for name, tensor in skeleton.state_dict().items()})
+    return parameters(pieces, found, shapes_of(skeleton))
 
 
 def _translated(architecture: Architecture, config: "PreTrainedConfig") -> dict[str, Any]:
@@ -221,16 +222,16 @@ def without_ignored(tensors: dict[str, Tensor], ignored: str, needed: Mapping[st
     return {name: tensor for name, tensor in tensors.items() if name in needed or not re.fullmatch(ignored, name)}
 
 
-def is_tied(unembed: str, tensors: dict[str, Tensor]) -> bool:
+def is_tied(own: Tensor | None, embedding: Tensor | None) -> bool:
     """Whether the embedding is the unembedding, if the config says so.
 
     It is not where the file holds two different matrices; transformers decides alike.
     """
-    own, embedding = tensors.get(unembed), _embedding(tensors)
     return own is None or embedding is None or torch.equal(own, embedding)
 
 
-def _embedding(tensors: dict[str, Tensor]) -> Tensor | None:
+def embedding_of(tensors: dict[str, Tensor]) -> Tensor | None:
+    """The token embedding, by whichever name."""
     return next((tensor for name, tensor in tensors.items() if name.endswith(EMBEDDINGS)), None)
 
 
@@ -239,15 +240,8 @@ EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embe
 
 def save_folder(folder: Path, prefix: str, pieces: Pieces, model: Transformer, config: str) -> None:
     """Write parameters as transformers has them, and config.json; each file appears whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
     tensors = {piece.name: torch.empty(piece.shape) for piece in pieces.values()}
     state = model.state_dict()
     for name, piece in pieces.items():
         piece.view(tensors[piece.name]).copy_(state[name])
-    named = {name if name == UNEMBED else prefix + name: tensor for name, tensor in tensors.items()}
-    weights, told = folder / "model.partial", folder / "config.partial"
-    told.write_text(config, encoding="utf-8")
-    save_file(named, weights, metadata={"format": "pt"})
-    weights.chmod(told.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
-    weights.replace(folder / "model.safetensors")
-    told.replace(folder / "config.json")
+    write_folder(folder, {name if name == UNEMBED else prefix + name: each for name, each in tensors.items()}, config)

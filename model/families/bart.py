@@ -55,8 +55,7 @@ def pieces(cfg: Seq2SeqConfig, config: Any) -> Pieces:
     """Where BART's parameters lie."""
     found = outside(cfg) | blocks(cfg)
     for side in SIDES:
-        positions = table(f"{side}.embed_positions.weight", FIRST + cfg.n_ctx, cfg.d_model)
-        found[f"{side}.pos_embed.W_pos"] = positions.then(lambda tensor: tensor[FIRST:])
+        found[f"{side}.pos_embed.W_pos"] = table(f"{side}.embed_positions.weight", cfg.n_ctx, cfg.d_model, FIRST)
         found |= norm(f"{side}.embed_ln", f"{side}.layernorm_embedding", cfg.d_model)
     return found
 

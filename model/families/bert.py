@@ -78,10 +78,9 @@ def embeddings(cfg: TransformerConfig, first_position: int = 0) -> Pieces:
     The first position's row stands behind `first_position` others.
     """
     at, width = "embeddings.", cfg.d_embed or 0
-    positions = table(f"{at}position_embeddings.weight", first_position + cfg.n_ctx, width)
     found = {
         "embed.W_E": table(f"{at}word_embeddings.weight", cfg.d_vocab, width),
-        "pos_embed.W_pos": positions.then(lambda tensor: tensor[first_position:]),
+        "pos_embed.W_pos": table(f"{at}position_embeddings.weight", cfg.n_ctx, width, first_position),
         **norm("embed_ln", f"{at}LayerNorm", width),
     }
     if cfg.n_token_types is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError
 from headlight.model.families.architecture import Architecture, layers
-from headlight.model.families.decoder import embedding, fused_heads, mlp, norm, sizes
+from headlight.model.families.decoder import fused_heads, mlp, norm, outside, sizes
 from headlight.model.families.pieces import Pieces
 
 N_CTX = 2048  # what it was trained on, where config.json tells no seq_length; ALiBi itself has no end
@@ -32,12 +32,8 @@ def settings(config: Any) -> dict[str, Any]:
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where BLOOM's parameters lie."""
-    return (
-        layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.")
-        | norm("embed.ln", "word_embeddings_layernorm", cfg.d_model)
-        | norm("ln_final", "ln_f", cfg.d_model)
-        | embedding(cfg, "word_embeddings.weight")
-    )
+    found = layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.") | outside(cfg, "ln_f", "word_embeddings.weight")
+    return found | norm("embed.ln", "word_embeddings_layernorm", cfg.d_model)
 
 
 def _layer(cfg: TransformerConfig, at: str) -> Pieces:

@@ -22,16 +22,20 @@ from headlight.model.families.pieces import (
 
 def sizes(config: Any, n_key_value_heads: int | None = None) -> dict[str, Any]:
     """The settings that every decoder's config tells under the same names."""
-    n_heads = config.num_attention_heads
     return {
         "n_layers": config.num_hidden_layers,
         "d_model": config.hidden_size,
-        "n_heads": n_heads,
+        "n_heads": config.num_attention_heads,
         "n_key_value_heads": n_key_value_heads,
-        "d_head": getattr(config, "head_dim", None) or config.hidden_size // n_heads,
+        "d_head": head_width(config),
         "d_vocab": config.vocab_size,
         "tie_word_embeddings": config.tie_word_embeddings,
     }
+
+
+def head_width(config: Any) -> int:
+    """How wide a head's queries and keys are."""
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
 def norm(ours: str, theirs: str, width: int) -> Pieces:
@@ -43,6 +47,11 @@ def embedding(cfg: TransformerConfig, name: str) -> Pieces:
     """The token embedding, and the unembedding if that is a matrix of its own."""
     found = {"embed.W_E": table(name, cfg.d_vocab, cfg.d_model)}
     return found if cfg.tie_word_embeddings else found | {"unembed.W_U": linear(UNEMBED, cfg.d_model, cfg.d_vocab)}
+
+
+def outside(cfg: TransformerConfig, final_norm: str, embedded: str) -> Pieces:
+    """What is in no layer: the final LayerNorm, the token embedding, and the unembedding if that is another matrix."""
+    return norm("ln_final", final_norm, cfg.d_model) | embedding(cfg, embedded)
 
 
 def biased_unembedding(cfg: TransformerConfig) -> Pieces:
@@ -72,7 +81,7 @@ def heads(
     """Attention that reads queries, keys and values by a linear layer each, and writes by the one called `out`."""
     found = _writes(cfg, f"{at}{out}", write_bias)
     for role, called in zip("QKV", read, strict=True):
-        name, n_heads = f"{at}{called}", cfg.n_heads if role == "Q" else _n_shared(cfg)
+        name, n_heads = f"{at}{called}", cfg.n_heads if role == "Q" else cfg.n_shared
         found[_ours("W", role, cfg)] = reading(f"{name}.weight", cfg.d_model, n_heads, cfg.d_head)
         if read_bias:
             found[_ours("b", role, cfg)] = reading_bias(f"{name}.bias", n_heads, cfg.d_head)
@@ -84,9 +93,9 @@ def fused_heads(cfg: TransformerConfig, read: str, out: str, bias: bool = True) 
 
     The queries of several groups of several heads lie at unequal distances, so that they alone are copied.
     """
-    in_group = cfg.n_heads // _n_shared(cfg)
-    laid_out = (_n_shared(cfg), in_group + 2, cfg.d_head)
-    n_rows, found = _n_shared(cfg) * (in_group + 2) * cfg.d_head, _writes(cfg, out, bias)
+    in_group = cfg.n_heads // cfg.n_shared
+    laid_out = (cfg.n_shared, in_group + 2, cfg.d_head)
+    n_rows, found = cfg.n_shared * (in_group + 2) * cfg.d_head, _writes(cfg, out, bias)
     for role, place in {"Q": slice(0, -2), "K": slice(-2, -1), "V": slice(-1, None)}.items():
         of_role = partial(_of_role, laid_out, place)
         weights = Piece(f"{read}.weight", (n_rows, cfg.d_model), of_role)
@@ -103,10 +112,6 @@ def _of_role(laid_out: tuple[int, int, int], place: slice, tensor: Tensor) -> Te
 def _writes(cfg: TransformerConfig, name: str, bias: bool) -> Pieces:
     found = {"attn.W_O": writing(f"{name}.weight", cfg.n_heads, cfg.d_head, cfg.d_model)}
     return found | {"attn.b_O": vector(f"{name}.bias", cfg.d_model)} if bias else found
-
-
-def _n_shared(cfg: TransformerConfig) -> int:
-    return cfg.n_key_value_heads or cfg.n_heads
 
 
 def _ours(kind: str, role: str, cfg: TransformerConfig) -> str:

@@ -6,10 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from headlight.model.families.architecture import UNEMBED, filled, plain_names, read_config
+from headlight.model.families.architecture import UNEMBED, filled, is_tied, plain_names, read_config
 from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton
 from headlight.model.families.pieces import Pieces
 from headlight.model.families.tensors import check_depth, model_type, read_folder, weight_files
@@ -64,8 +63,7 @@ def _is_tied(tensors: dict[str, Tensor]) -> bool:
     for copy in COPIES:
         if (embedding := tensors.pop(copy, None)) is not None:
             tensors.setdefault(SHARED, embedding)
-    own, embedding = tensors.get(UNEMBED), tensors.get(SHARED)
-    tied = own is None or embedding is None or torch.equal(own, embedding)
+    tied = is_tied(tensors.get(UNEMBED), tensors.get(SHARED))
     if tied:
         tensors.pop(UNEMBED, None)
     return tied

@@ -9,39 +9,35 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import embedding, fused_heads, mlp, norm, sizes
+from headlight.model.families.decoder import fused_heads, head_width, mlp, norm, outside, sizes
 from headlight.model.families.pieces import Pieces
 from headlight.model.families.rope import rotary
 
 
 def settings(config: Any) -> dict[str, Any]:
     """Falcon's settings under the names of `TransformerConfig`."""
-    of_all = sizes(config, _n_key_value_heads(config))
     is_parallel = config.parallel_attn or config.new_decoder_architecture
     two_norms = config.new_decoder_architecture and config.num_ln_in_parallel_attn in (2, None)
     alibi = {
         "n_ctx": config.max_position_embeddings,
         "positional_embedding_type": "alibi",
-        "alibi_scale": of_all["d_head"] ** -0.5,
+        "alibi_scale": head_width(config) ** -0.5,
         "alibi_in_bfloat16": True,
     }
-    return of_all | {
+    return sizes(config, _n_key_value_heads(config)) | {
         "d_mlp": config.ffn_hidden_size,
         "act_fn": activation(config.activation),
         "eps": config.layer_norm_epsilon,
         "parallel_attn_mlp": is_parallel,
         "parallel_norms": 2 if two_norms else 1,
-        **(alibi if config.alibi else rotary(config, of_all["d_head"])),
+        **(alibi if config.alibi else rotary(config)),
     }
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where Falcon's parameters lie."""
-    return (
-        layers(cfg, lambda layer: _layer(cfg, config, layer), "h.{}.")
-        | norm("ln_final", "ln_f", cfg.d_model)
-        | embedding(cfg, "word_embeddings.weight")
-    )
+    found = layers(cfg, lambda layer: _layer(cfg, config, layer), "h.{}.")
+    return found | outside(cfg, "ln_f", "word_embeddings.weight")
 
 
 def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:

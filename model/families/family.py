@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headlight.model.config import DType, TransformerConfig
 from headlight.model.host import HERE, Host
@@ -55,6 +55,11 @@ class Family(Generic[Config]):
     recognises: Callable[[Path], bool]
     read: Callable[[Path, dict[str, Any], Opening], Checkpoint[Config]]
     likeness: Callable[[Iterable[str]], float] = lambda names: 0.0
+
+
+def shapes_of(model: nn.Module) -> dict[str, tuple[int, ...]]:
+    """The shapes of a model's parameters."""
+    return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 
 
 def skeleton(cfg: TransformerConfig) -> Transformer:

@@ -15,8 +15,16 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError
-from headlight.model.families.architecture import UNEMBED, activation, filled, is_tied, layers, plain_names
-from headlight.model.families.decoder import embedding, norm
+from headlight.model.families.architecture import (
+    UNEMBED,
+    activation,
+    embedding_of,
+    filled,
+    is_tied,
+    layers,
+    plain_names,
+)
+from headlight.model.families.decoder import norm, outside
 from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
 from headlight.model.families.pieces import Piece, Pieces, table, vector
 from headlight.model.families.resemblance import likeness
@@ -45,11 +53,6 @@ PREFIX = "transformer."  # which GPT2LMHeadModel gives its body's tensors
 BUFFERS = r"h\.\d+\.attn\.(bias|masked_bias)"  # causal masks that old versions stored
 
 
-def recognises(path: Path) -> bool:
-    """Whether a path is a folder whose config.json says that it is a GPT-2."""
-    return model_type(path) == "gpt2"
-
-
 def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
     """A GPT-2 folder's config and parameters, the latter as views of its files.
 
@@ -59,8 +62,9 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     """
     hf_config = DEFAULTS | read_config_file(folder)
     tensors = plain_names(read_folder(folder), PREFIX)
-    tied = hf_config["tie_word_embeddings"]
-    told = _translated(hf_config) | {"tie_word_embeddings": is_tied(UNEMBED, tensors) if tied is True else tied}
+    told = _translated(hf_config) | {"tie_word_embeddings": hf_config["tie_word_embeddings"]}
+    if told["tie_word_embeddings"] is True:
+        told["tie_word_embeddings"] = is_tied(tensors.get(UNEMBED), embedding_of(tensors))
     cfg = TransformerConfig(**(told | settings))
     require_gpt2(cfg)
     if cfg.tie_word_embeddings:
@@ -77,17 +81,23 @@ def _likeness(names: Iterable[str]) -> float:
     return likeness({name.removeprefix(PREFIX) for name in names} - {UNEMBED}, known)
 
 
-FAMILY = Family("a Hugging Face GPT-2 folder (config.json and safetensors)", recognises, read, _likeness)
+FAMILY = Family(
+    "a Hugging Face GPT-2 folder (config.json and safetensors)",
+    lambda path: model_type(path) == "gpt2",
+    read,
+    _likeness,
+)
 
 
 def pieces(cfg: TransformerConfig) -> Pieces:
     """Where GPT-2's parameters lie."""
-    return (
-        layers(cfg, lambda at: _layer(cfg, at), "h.{}.")
-        | {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
-        | norm("ln_final", "ln_f", cfg.d_model)
-        | embedding(cfg, "wte.weight")
-    )
+    return layers(cfg, lambda at: _layer(cfg, at), "h.{}.") | around(cfg)
+
+
+def around(cfg: TransformerConfig) -> Pieces:
+    """What is in no layer, also of GPT-2's kin: embeddings of tokens and positions, the final norm, the unembedding."""
+    positions = {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
+    return positions | outside(cfg, "ln_f", "wte.weight")
 
 
 def _layer(cfg: TransformerConfig, at: str) -> Pieces:

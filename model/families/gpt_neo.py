@@ -6,9 +6,10 @@ Source: transformers' GPTNeoConfig and modeling_gpt_neo.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
+from headlight.model.families import gpt2
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import embedding, heads, mlp, norm, sizes
-from headlight.model.families.pieces import Pieces, table
+from headlight.model.families.decoder import heads, mlp, norm, sizes
+from headlight.model.families.pieces import Pieces
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -26,12 +27,7 @@ def settings(config: Any) -> dict[str, Any]:
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where GPT-Neo's parameters lie."""
-    return (
-        layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.")
-        | {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
-        | norm("ln_final", "ln_f", cfg.d_model)
-        | embedding(cfg, "wte.weight")
-    )
+    return layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.") | gpt2.around(cfg)
 
 
 def _layer(cfg: TransformerConfig, at: str) -> Pieces:

@@ -7,31 +7,27 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import embedding, fused_heads, mlp, norm, sizes
+from headlight.model.families.decoder import fused_heads, mlp, norm, outside, sizes
 from headlight.model.families.pieces import Pieces
 from headlight.model.families.rope import rotary
 
 
 def settings(config: Any) -> dict[str, Any]:
     """GPT-NeoX's settings under the names of `TransformerConfig`."""
-    of_all = sizes(config)
-    return of_all | {
+    return sizes(config) | {
         "d_mlp": config.intermediate_size,
         "act_fn": activation(config.hidden_act),
         "eps": config.layer_norm_eps,
         "parallel_attn_mlp": config.use_parallel_residual,
         "parallel_norms": 2 if config.use_parallel_residual else 1,
-        **rotary(config, of_all["d_head"]),
+        **rotary(config),
     }
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where GPT-NeoX's parameters lie."""
-    return (
-        layers(cfg, lambda layer: _layer(cfg, config, layer))
-        | norm("ln_final", "final_layer_norm", cfg.d_model)
-        | embedding(cfg, "embed_in.weight")
-    )
+    found = layers(cfg, lambda layer: _layer(cfg, config, layer))
+    return found | outside(cfg, "final_layer_norm", "embed_in.weight")
 
 
 def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import biased_unembedding, embedding, heads, mlp, norm, sizes
+from headlight.model.families.decoder import biased_unembedding, heads, mlp, norm, outside, sizes
 from headlight.model.families.pieces import Pieces
 
 
@@ -28,12 +28,8 @@ def settings(config: Any) -> dict[str, Any]:
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where GPT-J's parameters lie."""
-    return (
-        layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.")
-        | norm("ln_final", "ln_f", cfg.d_model)
-        | embedding(cfg, "wte.weight")
-        | biased_unembedding(cfg)
-    )
+    found = layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.")
+    return found | outside(cfg, "ln_f", "wte.weight") | biased_unembedding(cfg)
 
 
 def _layer(cfg: TransformerConfig, at: str) -> Pieces:

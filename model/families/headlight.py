@@ -5,18 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
+from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
 from headlight.model.families.own import WEIGHTS, config_of, save
 from headlight.model.families.tensors import check_depth, model_type, read_safetensors, taken
 from headlight.model.files import read_json
 from headlight.model.transformer import Transformer
 
 MODEL_TYPE = "headlight"
-
-
-def recognises(path: Path) -> bool:
-    """Whether a path is a folder that `save_transformer` wrote."""
-    return model_type(path) == MODEL_TYPE
 
 
 def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
@@ -29,11 +24,10 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     cfg = config_of(TransformerConfig, read_json(folder / "config.json") | settings)
     tensors = read_safetensors(folder / WEIGHTS)
     check_depth(tensors, cfg.n_layers)
-    shapes = {name: tuple(tensor.shape) for name, tensor in skeleton(cfg).state_dict().items()}
-    return Checkpoint(cfg, taken(tensors, shapes, how), (folder / WEIGHTS,))
+    return Checkpoint(cfg, taken(tensors, shapes_of(skeleton(cfg)), how), (folder / WEIGHTS,))
 
 
-FAMILY = Family("a folder that save_transformer wrote", recognises, read)
+FAMILY = Family("a folder that save_transformer wrote", lambda path: model_type(path) == MODEL_TYPE, read)
 
 
 def save_transformer(model: Transformer, folder: str | Path) -> None:

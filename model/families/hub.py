@@ -85,14 +85,19 @@ def fetch(name: str, revision: str | None, check: Callable[[Path], object], host
 
 
 def _on_disk(repository: str, revision: str | None) -> Path | None:
+    folder = fetched_before(repository, FILES, revision)
+    return folder if folder is not None and _complete(folder) else None
+
+
+def fetched_before(repository: str, patterns: list[str], revision: str | None = None) -> Path | None:
+    """The folder of a repository as far as it is on this machine; None where nothing of it is."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        folder = Path(snapshot_download(repository, revision=revision, local_files_only=True, allow_patterns=FILES))
+        return Path(snapshot_download(repository, revision=revision, local_files_only=True, allow_patterns=patterns))
     except (LocalEntryNotFoundError, HFValidationError):
         return None
-    return folder if _complete(folder) else None
 
 
 def _complete(folder: Path) -> bool:
@@ -109,7 +114,7 @@ def _ask_once(repository: str, revision: str | None) -> None:
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     with explained(repository, revision):
-        get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=_endpoint()))
+        get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=endpoint()))
 
 
 def _check_room(repository: str, commit: str) -> None:
@@ -118,7 +123,7 @@ def _check_room(repository: str, commit: str) -> None:
 
     with explained(repository, commit):
         planned = snapshot_download(
-            repository, revision=commit, allow_patterns=FILES, endpoint=_endpoint(), dry_run=True
+            repository, revision=commit, allow_patterns=FILES, endpoint=endpoint(), dry_run=True
         )
     needed = sum(file.file_size or 0 for file in planned if file.will_download)
     cache = Path(constants.HF_HUB_CACHE)  # which is there: it holds config.json by now
@@ -138,7 +143,7 @@ def _files(repository: str, revision: str | None, patterns: list[str], host: Hos
     def download() -> str:
         bar = _bar(arriving)
         return snapshot_download(
-            repository, revision=revision, allow_patterns=patterns, endpoint=_endpoint(), tqdm_class=bar
+            repository, revision=revision, allow_patterns=patterns, endpoint=endpoint(), tqdm_class=bar
         )
 
     # The client counts in threads of its own; this one tells, for a host may need to hear it from where it was called.
@@ -186,7 +191,8 @@ def _bar(arriving: _Arriving) -> Any:
     return Bar
 
 
-def _endpoint() -> str | None:
+def endpoint() -> str | None:
+    """Where the hub is, if not where the client looks for it."""
     return os.environ.get("HF_ENDPOINT")  # the client itself reads it only once, when it is imported
 
 
@@ -232,5 +238,5 @@ def fetch_files(repository: str, names: list[str], kind: str = "model") -> Path:
     from huggingface_hub import hf_hub_download
 
     with explained(repository, None):
-        found = [hf_hub_download(repository, name, repo_type=kind, endpoint=_endpoint()) for name in names]
+        found = [hf_hub_download(repository, name, repo_type=kind, endpoint=endpoint()) for name in names]
     return Path(found[0].removesuffix(names[0]))

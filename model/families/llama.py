@@ -4,6 +4,7 @@ Source: transformers' LlamaConfig and modeling_llama.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,18 @@ from headlight.model.families.rope import rotary
 from headlight.model.transformer import Transformer
 
 EPS = 1e-5  # of the norms, where a config tells none, as OLMo's
+NAMES = ("gate_proj", "up_proj", "down_proj")  # of an MLP's linear layers
 
 
 def settings(config: Any, rope: dict[str, Any] | None = None) -> dict[str, Any]:
     """Llama's settings under the names of `TransformerConfig`, with the config's rotary positions or those given."""
-    of_all = sizes(config, config.num_key_value_heads)
-    return of_all | {
+    return sizes(config, config.num_key_value_heads) | {
         "d_mlp": config.intermediate_size,
         "act_fn": activation(getattr(config, "hidden_act", None) or config.hidden_activation),
         "gated_mlp": True,
         "normalization_type": "RMS",
         "eps": getattr(config, "rms_norm_eps", EPS),
-        **rotary(config, of_all["d_head"], rope),
+        **rotary(config, rope),
     }
 
 
@@ -44,24 +45,24 @@ def outside(cfg: TransformerConfig) -> Pieces:
 
 
 def attention(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
-    """A layer's attention, with the biases that the config asks for."""
+    """A layer's attention, with the biases that the config asks for; that of the output has a name in Seed-OSS's."""
     bias = getattr(config, "attention_bias", False)
-    return heads(cfg, f"{layer}self_attn.", "o_proj", bias, bias)
+    return heads(cfg, f"{layer}self_attn.", "o_proj", bias, getattr(config, "attention_out_bias", bias))
 
 
-def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, at: str = "mlp.") -> Pieces:
-    """A layer's MLP, with the biases that the config asks for."""
-    d_mlp = cfg.d_mlp_dense or 0
+def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, names: Sequence[str] = NAMES) -> Pieces:
+    """A layer's MLP, with the biases that the config asks for; the names are of gate, linear part and output."""
+    (gate, into, out), d_mlp = (f"{layer}mlp.{name}" for name in names), cfg.d_mlp_dense or 0
     found = {
-        "mlp.W_gate": linear(f"{layer}{at}gate_proj.weight", cfg.d_model, d_mlp),
-        "mlp.W_in": linear(f"{layer}{at}up_proj.weight", cfg.d_model, d_mlp),
-        "mlp.W_out": linear(f"{layer}{at}down_proj.weight", d_mlp, cfg.d_model),
+        "mlp.W_gate": linear(f"{gate}.weight", cfg.d_model, d_mlp),
+        "mlp.W_in": linear(f"{into}.weight", cfg.d_model, d_mlp),
+        "mlp.W_out": linear(f"{out}.weight", d_mlp, cfg.d_model),
     }
     if getattr(config, "mlp_bias", False):
         found |= {
-            "mlp.b_gate": vector(f"{layer}{at}gate_proj.bias", d_mlp),
-            "mlp.b_in": vector(f"{layer}{at}up_proj.bias", d_mlp),
-            "mlp.b_out": vector(f"{layer}{at}down_proj.bias", cfg.d_model),
+            "mlp.b_gate": vector(f"{gate}.bias", d_mlp),
+            "mlp.b_in": vector(f"{into}.bias", d_mlp),
+            "mlp.b_out": vector(f"{out}.bias", cfg.d_model),
         }
     return found
 

@@ -7,20 +7,10 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError
-from headlight.model.families import bert
+from headlight.model.families import bert, llama
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import sizes
-from headlight.model.families.pieces import (
-    Piece,
-    Pieces,
-    fused,
-    linear,
-    reading,
-    reading_bias,
-    table,
-    vector,
-    writing,
-)
+from headlight.model.families.decoder import heads, sizes
+from headlight.model.families.pieces import Piece, Pieces, fused, linear, table, vector
 from headlight.model.families.qwen2 import windows
 from headlight.model.families.rope import rotary
 
@@ -30,23 +20,27 @@ UNEMBED = "decoder"
 def settings(config: Any) -> dict[str, Any]:
     """ModernBERT's settings under the names of `TransformerConfig`."""
     bert.require_head(config, "MaskedLM")
-    of_all, rope = sizes(config), config.rope_parameters
+    rope = config.rope_parameters
     if rope["sliding_attention"]["rope_type"] != "default":
         raise ConfigError("config.json scales the rotary positions of layers with a window, which is not supported.")
-    found = of_all | rotary(config, of_all["d_head"], rope["full_attention"]) | windows(config)
-    return found | {
-        "rotary_base_local": rope["sliding_attention"]["rope_theta"],
-        "window_size": config.local_attention if "sliding_attention" in config.layer_types else None,
-        "d_mlp": config.intermediate_size,
-        "act_fn": activation(config.hidden_activation),
-        "gated_mlp": True,
-        "eps": config.norm_eps,
-        "attention_dir": "bidirectional",
-        "post_embedding_ln": True,
-        "no_ln1_layers": (0,),
-        "mlm_act_fn": activation(config.classifier_activation),
-        "output_bias": config.decoder_bias,
-    }
+    return (
+        sizes(config)
+        | rotary(config, rope["full_attention"])
+        | windows(config)
+        | {
+            "rotary_base_local": rope["sliding_attention"]["rope_theta"],
+            "window_size": config.local_attention if "sliding_attention" in config.layer_types else None,
+            "d_mlp": config.intermediate_size,
+            "act_fn": activation(config.hidden_activation),
+            "gated_mlp": True,
+            "eps": config.norm_eps,
+            "attention_dir": "bidirectional",
+            "post_embedding_ln": True,
+            "no_ln1_layers": (0,),
+            "mlm_act_fn": activation(config.classifier_activation),
+            "output_bias": config.decoder_bias,
+        }
+    )
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
@@ -69,29 +63,11 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
 
 
 def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
-    found = _attention(cfg, config, at) | _mlp(cfg, config, at)
+    """Queries, keys and values lie in one tensor, and so do the MLP's gate and what it multiplies."""
+    bias = config.attention_bias
+    attention = heads(cfg, f"{at}attn.", "Wo", bias, bias, read=["Wqkv"] * 3)
+    found = fused(attention | llama.gated_mlp(cfg, config, at, ("Wi", "Wi", "Wo")))
     return found | _norm("ln1", f"{at}attn_norm", config) | _norm("ln2", f"{at}mlp_norm", config)
-
-
-def _attention(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
-    heads, name = (cfg.n_heads, cfg.d_head), f"{at}attn.Wqkv"
-    found = fused({f"attn.W_{role}": reading(f"{name}.weight", cfg.d_model, *heads) for role in "QKV"})
-    found["attn.W_O"] = writing(f"{at}attn.Wo.weight", *heads, cfg.d_model)
-    if config.attention_bias:
-        found |= fused({f"attn.b_{role}": reading_bias(f"{name}.bias", *heads) for role in "QKV"})
-        found["attn.b_O"] = vector(f"{at}attn.Wo.bias", cfg.d_model)
-    return found
-
-
-def _mlp(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
-    """The gate's rows lie before those that it multiplies."""
-    name, d_mlp = f"{at}mlp.Wi", cfg.d_mlp or 0
-    found = fused({f"mlp.{ours}": linear(f"{name}.weight", cfg.d_model, d_mlp) for ours in ("W_gate", "W_in")})
-    found["mlp.W_out"] = linear(f"{at}mlp.Wo.weight", d_mlp, cfg.d_model)
-    if config.mlp_bias:
-        found |= fused({f"mlp.{ours}": vector(f"{name}.bias", d_mlp) for ours in ("b_gate", "b_in")})
-        found["mlp.b_out"] = vector(f"{at}mlp.Wo.bias", cfg.d_model)
-    return found
 
 
 def _norm(ours: str, theirs: str, config: Any) -> Pieces:

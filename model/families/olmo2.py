@@ -30,10 +30,9 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
 
 def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
     """What a layer holds."""
-    n_shared = cfg.n_key_value_heads or cfg.n_heads
     norms = {
         "attn.q_norm.w": vector(f"{layer}self_attn.q_norm.weight", cfg.n_heads * cfg.d_head),
-        "attn.k_norm.w": vector(f"{layer}self_attn.k_norm.weight", n_shared * cfg.d_head),
+        "attn.k_norm.w": vector(f"{layer}self_attn.k_norm.weight", cfg.n_shared * cfg.d_head),
         "ln1_post.w": vector(f"{layer}post_attention_layernorm.weight", cfg.d_model),
         "ln2_post.w": vector(f"{layer}post_feedforward_layernorm.weight", cfg.d_model),
     }

@@ -38,9 +38,8 @@ def settings(config: Any) -> dict[str, Any]:
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where OPT's parameters lie."""
-    positions = table("decoder.embed_positions.weight", cfg.n_ctx + FIRST, cfg.d_model)
     found = layers(cfg, lambda layer: _layer(cfg, config, layer), "decoder.layers.{}.")
-    found |= {"pos_embed.W_pos": positions.then(lambda tensor: tensor[FIRST:])}
+    found["pos_embed.W_pos"] = table("decoder.embed_positions.weight", cfg.n_ctx, cfg.d_model, FIRST)
     if not cfg.post_norm:
         found |= _norm(cfg, "ln_final", "decoder.final_layer_norm")
     if _is_narrow(config):

@@ -5,11 +5,11 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save_file
-
+from headlight.model.checks import check_names
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import ConfigError, nearest
+from headlight.model.errors import ConfigError
 from headlight.model.families.family import Config
+from headlight.model.families.tensors import write_folder
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.transformer import Transformer
@@ -28,10 +28,7 @@ def config_of(kind: type[Config], settings: dict[str, Any]) -> Config:
         for name, value in settings.items()
         if name != "model_type"
     }
-    allowed = [field.name for field in fields(kind)]
-    for name in given:
-        if name not in allowed:
-            raise ConfigError(f"There is no setting {name!r}.{nearest(name, allowed)} They are {', '.join(allowed)}.")
+    check_names(kind, given)
     try:
         return kind(**given)
     except TypeError as error:
@@ -46,12 +43,6 @@ def _told(cfg: TransformerConfig | Seq2SeqConfig) -> dict[str, Any]:
 
 def save(model: Transformer | Seq2SeqTransformer, model_type: str, folder: Path) -> None:
     """Write config.json and model.safetensors, each of which appears whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
-    weights, config = folder / "model.partial", folder / "config.partial"
     settings = {"model_type": model_type} | _told(model.cfg)
-    config.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
-    save_file(state, weights, metadata={"format": "pt"})
-    weights.chmod(config.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
-    weights.replace(folder / WEIGHTS)
-    config.replace(folder / "config.json")
+    write_folder(folder, state, json.dumps(settings, indent=2) + "\n")

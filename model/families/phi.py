@@ -7,33 +7,28 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import biased_unembedding, embedding, heads, mlp, norm, sizes
+from headlight.model.families.decoder import biased_unembedding, heads, mlp, norm, outside, sizes
 from headlight.model.families.pieces import Pieces
 from headlight.model.families.rope import rotary
 
 
 def settings(config: Any) -> dict[str, Any]:
     """Phi's settings under the names of `TransformerConfig`."""
-    of_all = sizes(config, config.num_key_value_heads)
-    return of_all | {
+    return sizes(config, config.num_key_value_heads) | {
         "d_mlp": config.intermediate_size,
         "act_fn": activation(config.hidden_act),
         "eps": config.layer_norm_eps,
         "use_qk_norm": config.qk_layernorm,
         "parallel_attn_mlp": True,
         "tie_word_embeddings": False,  # the unembedding has a bias, whether its matrix is the embedding or not
-        **rotary(config, of_all["d_head"]),
+        **rotary(config),
     }
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where Phi's parameters lie."""
-    return (
-        layers(cfg, lambda layer: _layer(cfg, layer))
-        | norm("ln_final", "final_layernorm", cfg.d_model)
-        | embedding(cfg, "embed_tokens.weight")
-        | biased_unembedding(cfg)
-    )
+    found = layers(cfg, lambda layer: _layer(cfg, layer))
+    return found | outside(cfg, "final_layernorm", "embed_tokens.weight") | biased_unembedding(cfg)
 
 
 def _layer(cfg: TransformerConfig, at: str) -> Pieces:

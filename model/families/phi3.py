@@ -8,29 +8,19 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families import llama, mistral
 from headlight.model.families.architecture import Architecture, layers
-from headlight.model.families.pieces import Pieces, fused, linear, reading, writing
+from headlight.model.families.decoder import heads
+from headlight.model.families.pieces import Pieces, fused
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where Phi-3's parameters lie."""
-    found = layers(cfg, lambda layer: attention(cfg, layer) | gated_mlp(cfg, layer) | llama.norms(cfg, layer))
-    return found | llama.outside(cfg)
+    return layers(cfg, lambda layer: _layer(cfg, config, layer)) | llama.outside(cfg)
 
 
-def attention(cfg: TransformerConfig, layer: str) -> Pieces:
-    """A layer's attention."""
-    at, mark = f"{layer}self_attn.", "_" if cfg.is_grouped else ""
-    n_shared = cfg.n_key_value_heads or cfg.n_heads
-    counts = {"attn.W_Q": cfg.n_heads, f"attn.{mark}W_K": n_shared, f"attn.{mark}W_V": n_shared}
-    read = {name: reading(f"{at}qkv_proj.weight", cfg.d_model, count, cfg.d_head) for name, count in counts.items()}
-    return fused(read) | {"attn.W_O": writing(f"{at}o_proj.weight", cfg.n_heads, cfg.d_head, cfg.d_model)}
-
-
-def gated_mlp(cfg: TransformerConfig, layer: str) -> Pieces:
-    """A layer's MLP."""
-    at, d_mlp = f"{layer}mlp.", cfg.d_mlp or 0
-    into = {name: linear(f"{at}gate_up_proj.weight", cfg.d_model, d_mlp) for name in ("mlp.W_gate", "mlp.W_in")}
-    return fused(into) | {"mlp.W_out": linear(f"{at}down_proj.weight", d_mlp, cfg.d_model)}
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
+    attention = heads(cfg, f"{at}self_attn.", "o_proj", read_bias=False, write_bias=False, read=["qkv_proj"] * 3)
+    mlp = llama.gated_mlp(cfg, config, at, ("gate_up_proj", "gate_up_proj", "down_proj"))
+    return fused(attention | mlp) | llama.norms(cfg, at)
 
 
 FAMILY = Architecture("phi3", mistral.settings, pieces).family

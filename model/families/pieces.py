@@ -3,6 +3,7 @@
 A torch.nn.Linear holds its matrix as [out, in]; the parameters here are [in, out], with the heads apart.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -44,9 +45,10 @@ def vector(name: str, width: int) -> Piece:
     return Piece(name, (width,))
 
 
-def table(name: str, n_rows: int, width: int) -> Piece:
-    """An embedding."""
-    return Piece(name, (n_rows, width))
+def table(name: str, n_rows: int, width: int, first: int = 0) -> Piece:
+    """An embedding, whose first row may stand behind others."""
+    whole = Piece(name, (first + n_rows, width))
+    return whole.then(lambda tensor: tensor[first:]) if first else whole
 
 
 def linear(name: str, d_in: int, d_out: int) -> Piece:
@@ -70,19 +72,18 @@ def writing(name: str, n_heads: int, d_head: int, d_model: int) -> Piece:
     return Piece(name, (d_model, n_heads * d_head), lambda tensor: tensor.T.unflatten(0, (n_heads, d_head)))
 
 
-def rows(piece: Piece, start: int, n_rows: int) -> Piece:
-    """A piece that is some of the rows of a longer tensor, whose shape `fused` knows."""
-    whole = piece.view
-    return replace(piece, view=lambda tensor: whole(tensor[start : start + n_rows]))
-
-
 def fused(parts: Pieces) -> Pieces:
-    """Pieces that lie one behind the other in the rows of one tensor, in this order."""
-    n_rows, start, found = sum(piece.shape[0] for piece in parts.values()), 0, {}
+    """Pieces of which those of one tensor lie one behind the other in its rows, in this order."""
+    found, n_rows = dict(parts), Counter[str]()
     for name, piece in parts.items():
-        found[name] = replace(rows(piece, start, piece.shape[0]), shape=(n_rows, *piece.shape[1:]))
-        start += piece.shape[0]
-    return found
+        start = n_rows[piece.name]
+        n_rows[piece.name] = end = start + piece.shape[0]
+        found[name] = replace(piece, view=_of_rows(piece.view, slice(start, end)))
+    return {name: replace(piece, shape=(n_rows[piece.name], *piece.shape[1:])) for name, piece in found.items()}
+
+
+def _of_rows(view: Callable[..., Tensor], rows: slice) -> Callable[..., Tensor]:
+    return lambda tensor: view(tensor[rows])
 
 
 def joined(first: Piece, *others: Piece, by: Callable[..., Tensor]) -> Piece:
@@ -95,7 +96,7 @@ def one_plus(piece: Piece) -> Piece:
     return piece.then(lambda tensor: 1 + tensor.float())
 
 
-def parameters(pieces: Pieces, tensors: dict[str, Tensor], shapes: dict[str, torch.Size]) -> dict[str, Tensor]:
+def parameters(pieces: Pieces, tensors: dict[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
     """The state dict of the shapes given: the pieces' views, and zeros for biases that the checkpoint has not."""
     state = {name: piece.of(tensors) for name, piece in pieces.items()}
     for name, shape in shapes.items():

@@ -8,9 +8,10 @@ from typing import Any, get_args
 
 from headlight.model.config import RotaryScaling, Scaling
 from headlight.model.errors import ConfigError
+from headlight.model.families.decoder import head_width
 
 
-def rotary(config: Any, d_head: int, told: dict[str, Any] | None = None) -> dict[str, Any]:
+def rotary(config: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
     """The settings of rotary positions, from a config's `rope_parameters` or those of one kind of its layers.
 
     Raises:
@@ -22,7 +23,7 @@ def rotary(config: Any, d_head: int, told: dict[str, Any] | None = None) -> dict
     return {
         "positional_embedding_type": "rotary",
         "rotary_base": told["rope_theta"],
-        "rotary_dim": int(d_head * told.get("partial_rotary_factor", 1.0)),
+        "rotary_dim": int(head_width(config) * told.get("partial_rotary_factor", 1.0)),
         "rotary_scaling": scaling,
         "n_ctx": int(n_ctx * scaling.factor) if scaling and scaling.kind == "dynamic" else n_ctx,
     }

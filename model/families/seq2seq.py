@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton
+from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton, shapes_of
 from headlight.model.families.own import WEIGHTS, config_of, save
 from headlight.model.families.tensors import check_depth, model_type, read_safetensors, taken
 from headlight.model.files import read_json
@@ -13,11 +13,6 @@ from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
 MODEL_TYPE = "headlight_seq2seq"
-
-
-def recognises(path: Path) -> bool:
-    """Whether a path is a folder that `save_seq2seq` wrote."""
-    return model_type(path) == MODEL_TYPE
 
 
 def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Seq2SeqConfig]:
@@ -30,13 +25,15 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Seq
     cfg = config_of(Seq2SeqConfig, read_json(folder / "config.json") | settings)
     tensors = read_safetensors(folder / WEIGHTS)
     check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
-    skeleton = seq2seq_skeleton(cfg).state_dict()
-    shapes = {name: tuple(tensor.shape) for name, tensor in skeleton.items()}
-    state = {name: laid_out(name, tensor) for name, tensor in taken(tensors, shapes, how).items()}
-    return Checkpoint(cfg, state, (folder / WEIGHTS,))
+    found = taken(tensors, shapes_of(seq2seq_skeleton(cfg)), how)
+    return Checkpoint(cfg, {name: laid_out(name, each) for name, each in found.items()}, (folder / WEIGHTS,))
 
 
-FAMILY = Family("an encoder-decoder that save_seq2seq wrote (config.json and safetensors)", recognises, read)
+FAMILY = Family(
+    "an encoder-decoder that save_seq2seq wrote (config.json and safetensors)",
+    lambda path: model_type(path) == MODEL_TYPE,
+    read,
+)
 
 
 def laid_out(name: str, tensor: Tensor) -> Tensor:

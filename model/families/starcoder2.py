@@ -7,30 +7,26 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import embedding, heads, mlp, norm, sizes
+from headlight.model.families.decoder import heads, mlp, norm, outside, sizes
 from headlight.model.families.pieces import Pieces
 from headlight.model.families.rope import rotary
 
 
 def settings(config: Any) -> dict[str, Any]:
     """StarCoder2's settings under the names of `TransformerConfig`."""
-    of_all = sizes(config, config.num_key_value_heads)
-    return of_all | {
+    return sizes(config, config.num_key_value_heads) | {
         "d_mlp": config.intermediate_size,
         "act_fn": activation(config.hidden_act),
         "eps": config.norm_epsilon,
         "window_size": config.sliding_window,
-        **rotary(config, of_all["d_head"]),
+        **rotary(config),
     }
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where StarCoder2's parameters lie."""
-    return (
-        layers(cfg, lambda layer: _layer(cfg, config.use_bias, layer))
-        | norm("ln_final", "norm", cfg.d_model)
-        | embedding(cfg, "embed_tokens.weight")
-    )
+    found = layers(cfg, lambda layer: _layer(cfg, config.use_bias, layer))
+    return found | outside(cfg, "norm", "embed_tokens.weight")
 
 
 def _layer(cfg: TransformerConfig, bias: bool, at: str) -> Pieces:

@@ -1,4 +1,4 @@
-"""Reading a checkpoint's tensors without copying them, and checking every one.
+"""Reading a checkpoint's tensors without copying them, checking every one, and writing them.
 
 A checkpoint is somebody else's file: nothing is allocated on its word, no file outside its folder is opened, but for
 the base of a LoRA, and no code in it is run.
@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
@@ -185,6 +186,17 @@ def vectors_in_float32(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         name: tensor if name.rpartition(".")[2].lstrip("_").startswith("W_") else tensor.float()
         for name, tensor in state.items()
     }
+
+
+def write_folder(folder: Path, tensors: dict[str, Tensor], config: str) -> None:
+    """Write model.safetensors and config.json, each of which appears whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights, told = folder / "model.partial", folder / "config.partial"
+    told.write_text(config, encoding="utf-8")
+    save_file(tensors, weights, metadata={"format": "pt"})
+    weights.chmod(told.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
+    weights.replace(folder / "model.safetensors")
+    told.replace(folder / "config.json")
 
 
 def _refuse(what: str, offenders: Iterable[str], next_step: str = "") -> None:

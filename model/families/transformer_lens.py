@@ -13,7 +13,7 @@ from torch import Tensor
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
-from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
+from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
 from headlight.model.families.tensors import listed, read_safetensors, taken
 
 PICKLES = (".pt", ".pth")
@@ -28,8 +28,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
     """A state dict's config, inferred and completed by the caller's settings, and its tensors as they are.
 
-    `eps` is 1e-5 and `attn_scale`
-    sqrt(d_head) unless the settings say otherwise.
+    `eps` is 1e-5 and `attn_scale` sqrt(d_head) unless the settings say otherwise.
 
     Raises:
         CheckpointError: a damaged file, or tensors that do not make up one of our models.
@@ -41,8 +40,7 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
     inferred = infer(tensors)
     _ask(path, inferred | settings)
     cfg = TransformerConfig(**(inferred | settings))
-    shapes = {name: tuple(tensor.shape) for name, tensor in skeleton(cfg).state_dict().items()}
-    return Checkpoint(cfg, taken(tensors, shapes, how), (path,))
+    return Checkpoint(cfg, taken(tensors, shapes_of(skeleton(cfg)), how), (path,))
 
 
 FAMILY = Family("a TransformerLens state dict (.safetensors or .pt)", recognises, read)

@@ -15,11 +15,10 @@ from headlight.model.analysis import ov
 from headlight.model.analysis.head_steps import Norm
 from headlight.model.blocks import Block, ParallelBlock
 from headlight.model.explain.parts import z_of
+from headlight.model.head import patterns
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import (
     attention_bias,
-    mlp_write_scales,
-    mlp_writes_at_unit_scale,
     norm_before,
     norm_bias,
     norm_of,
@@ -103,7 +102,7 @@ class Held:
         norm, positions = norm_before(run.model, layer), list(range(self.n_pos))
         looked = (f"blocks.{layer}.{name}" for name in ("attn.hook_z", "attn.hook_result", "hook_attn_out"))
         return Heads(
-            pattern=self._pattern(layer),
+            pattern=patterns(run, layer, list(range(len(run.tokens))))[:, : self.n_pos, : self.n_pos].double(),
             z=z_of(run, layer, positions).double(),
             W_V=ov.reading(widened(attn.W_V.detach()).double(), norm),
             W_O=writes_at_unit_scale(run.model, layer, widened(attn.W_O.detach()).double()),
@@ -113,20 +112,14 @@ class Held:
             constant=any(map(run.tap.look, looked)),
         )
 
-    def _pattern(self, layer: int) -> Float[Tensor, "head query key"]:
-        run = self.run
-        names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
-        rule = run.rule(layer)
-        scores = run.tap(names[0], rule.scores(run.queries(layer)[None], run.keys(layer)[None]))
-        return run.tap(names[1], rule.pattern(scores))[0, :, : self.n_pos, : self.n_pos].double()
-
     def mlp_scales(self, layer: int) -> Float[Tensor, " pos"]:
         """What a norm behind a layer's MLP divides by; ones where there is none."""
-        return self._or_ones(mlp_write_scales(self.run, layer))
+        return self._or_ones(write_scales(self.run, layer, "ln2_post"))
 
     def mlp_bias(self, layer: int, given: Float[Tensor, " d_model"]) -> Stream:
         """What a constant part of what an MLP gives, and the bias of a norm behind it, write."""
-        written = mlp_writes_at_unit_scale(self.run.model, layer, given.double()) / self.mlp_scales(layer)[:, None]
+        at_unit_scale = writes_at_unit_scale(self.run.model, layer, given.double(), "ln2_post")
+        written = at_unit_scale / self.mlp_scales(layer)[:, None]
         bias = norm_bias(self.run, layer, "ln2_post")
         return written if bias is None else written + bias.double()
 

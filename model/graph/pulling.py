@@ -60,10 +60,6 @@ class Pulled:
     units: dict[int, Float[Tensor, "*target pos unit"]] = field(default_factory=dict)
     values: dict[int, Float[Tensor, "*target head pos d_value"]] = field(default_factory=dict)
 
-    def stage(self, stage: int) -> Pull:
-        """The derivative for what is written at a stage."""
-        return self.at[stage]
-
 
 def pull(parts: Parts, direction: Pull, limit: int, followed: Followed) -> Pulled:
     """A target that reads this direction of the stream [pos, d_model], as it was before a stage, pulled to the start.

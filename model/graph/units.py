@@ -25,7 +25,7 @@ from headlight.model.explain.neurons import mlp_of
 from headlight.model.graph.held import Held, Stream, scales
 from headlight.model.hooks import Chain, Collect
 from headlight.model.layers.parameters import widened
-from headlight.model.linear import mlp_writes_at_unit_scale
+from headlight.model.linear import writes_at_unit_scale
 
 UnitKind = Literal["neuron", "feature"]
 
@@ -116,7 +116,7 @@ def _neurons(held: Held, layer: int) -> Mlp:
         gates=gates,
         reads=ov.reading(W_in, norm).T,
         read_scales=scales(stream, norm),
-        writes={layer: mlp_writes_at_unit_scale(held.run.model, layer, W_out)},
+        writes={layer: writes_at_unit_scale(held.run.model, layer, W_out, "ln2_post")},
         write_scales={layer: held.mlp_scales(layer)},
         limit=limit,
     )
@@ -130,10 +130,7 @@ def _activations(held: Held, layer: int) -> tuple[Stream, Stream, Stream]:
     assert isinstance(block, Block)  # one without has no neurons
     linear = "hook_pre_linear" if run.cfg.gated_mlp else "hook_pre"
     streams = list(run.streams())
-    mid = streams[layer] + run.cache["attn_out", layer]
-    name = f"blocks.{layer}.hook_resid_mid"
-    mid = run.cache[name] if run.tap.look(name) else mid
-    read = block.mlp_in(streams[layer][None], mid[None])
+    read = block.mlp_in(streams[layer][None], run.mid(layer, streams[layer])[None])
     names = [f"{prefix}.{name}" for name in (linear, "hook_post")]
     own, edited = Collect(names), Collect(names)
     block.mlp(read, own.within(prefix))

@@ -4,58 +4,8 @@ Parameters are per head: W_Q, W_K, W_V [head, d_model, d_head], W_O [head, d_hea
 so that the einsum over all heads is one plain matrix product without a copy; `product` is such an einsum.
 """
 
-from headlight.model.layers.attention import Attention, GroupedQueryAttention, attention_scale, build_attention
-from headlight.model.layers.biases import SharedBias
-from headlight.model.layers.dropout import Dropout
-from headlight.model.layers.embeddings import (
-    Embed,
-    EmbedProject,
-    PosEmbed,
-    SinusoidalPosEmbed,
-    TiedEmbed,
-    TokenTypeEmbed,
-)
-from headlight.model.layers.mlm_head import MLMHead, build_mlm_head
-from headlight.model.layers.mlp import ACTIVATIONS, MLP, GatedMLP, MoE, build_mlp
-from headlight.model.layers.norms import LayerNorm, LayerNormPre, NoNorm, RMSNorm, RMSNormPre, build_norm
-from headlight.model.layers.positions import Mask, Positions, place, place_beside
+from headlight.model.layers.embeddings import SinusoidalPosEmbed
+from headlight.model.layers.positions import place
 from headlight.model.layers.scores import ScoreRule
-from headlight.model.layers.unembeddings import BiasedTiedUnembed, Logits, TiedUnembed, Unembed, build_unembed
 
-__all__ = [
-    "ACTIVATIONS",
-    "MLP",
-    "Attention",
-    "BiasedTiedUnembed",
-    "Dropout",
-    "Embed",
-    "EmbedProject",
-    "GatedMLP",
-    "GroupedQueryAttention",
-    "LayerNorm",
-    "LayerNormPre",
-    "Logits",
-    "MLMHead",
-    "Mask",
-    "MoE",
-    "NoNorm",
-    "PosEmbed",
-    "Positions",
-    "RMSNorm",
-    "RMSNormPre",
-    "ScoreRule",
-    "SharedBias",
-    "SinusoidalPosEmbed",
-    "TiedEmbed",
-    "TiedUnembed",
-    "TokenTypeEmbed",
-    "Unembed",
-    "attention_scale",
-    "build_attention",
-    "build_mlm_head",
-    "build_mlp",
-    "build_norm",
-    "build_unembed",
-    "place",
-    "place_beside",
-]
+__all__ = ["ScoreRule", "SinusoidalPosEmbed", "place"]

@@ -39,7 +39,7 @@ class Attention(nn.Module):
     def __init__(self, cfg: TransformerConfig, layer: int) -> None:
         super().__init__()
         assert cfg.d_value is not None  # filled in by the config
-        n_heads, n_shared = cfg.n_heads, cfg.n_key_value_heads or cfg.n_heads
+        n_heads, n_shared = cfg.n_heads, cfg.n_shared
         self.W_Q = per_head(n_heads, cfg.d_model, cfg.d_head)
         self._store("W_K", per_head(n_shared, cfg.d_model, cfg.d_head))
         self._store("W_V", per_head(n_shared, cfg.d_model, cfg.d_value))
@@ -158,11 +158,6 @@ class GroupedQueryAttention(Attention):
     def n_in_group(self) -> int:
         """How many heads share keys and values."""
         return len(self.W_Q) // len(self._W_K)
-
-    @property
-    def compared(self) -> tuple[str, str]:
-        """The names of queries and keys as scores are made of them."""
-        return ("hook_q", "hook_k") if self.rotary is None else ("hook_rot_q", "hook_rot_k")
 
     def keys_and_values(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         return (self._W_K, self._W_V), (self._b_K, self._b_V)

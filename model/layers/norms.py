@@ -96,19 +96,7 @@ class HeadwiseLayerNorm(LayerNormPre):
 
 def build_norm(cfg: TransformerConfig, width: int | None = None) -> nn.Module:
     """The normalisation layer that the config asks for, of the stream or of vectors of another width."""
-    return _build(cfg, cfg.d_model if width is None else width)
-
-
-def build_head_norm(cfg: TransformerConfig, n_heads: int) -> nn.Module:
-    """The normalisation of the queries or keys of so many heads, where the config asks for one."""
-    if cfg.use_qk_norm and cfg.qk_norm_per_head:
-        return HeadwiseLayerNorm(n_heads, cfg.d_head, cfg.eps)
-    if cfg.use_qk_norm and cfg.qk_norm_across_heads:
-        return RMSNormAcrossHeads(n_heads * cfg.d_head, cfg.eps)
-    return _build(cfg, cfg.d_head) if cfg.use_qk_norm else NoNorm()
-
-
-def _build(cfg: TransformerConfig, width: int) -> nn.Module:
+    width = cfg.d_model if width is None else width
     match cfg.normalization_type:
         case "LN":
             return LayerNorm(width, cfg.eps)
@@ -119,3 +107,12 @@ def _build(cfg: TransformerConfig, width: int) -> nn.Module:
         case "RMSPre":
             return RMSNormPre(cfg.eps)
     return NoNorm()
+
+
+def build_head_norm(cfg: TransformerConfig, n_heads: int) -> nn.Module:
+    """The normalisation of the queries or keys of so many heads, where the config asks for one."""
+    if cfg.use_qk_norm and cfg.qk_norm_per_head:
+        return HeadwiseLayerNorm(n_heads, cfg.d_head, cfg.eps)
+    if cfg.use_qk_norm and cfg.qk_norm_across_heads:
+        return RMSNormAcrossHeads(n_heads * cfg.d_head, cfg.eps)
+    return build_norm(cfg, cfg.d_head) if cfg.use_qk_norm else NoNorm()

@@ -1,5 +1,1 @@
 """Lenses: what each layer's state says of the next token, read as it is, or carried to the end by a map made for it."""
-
-from headlight.model.lenses.lens import LOGIT, TITLES, Affine, Kind, Lens
-
-__all__ = ["LOGIT", "TITLES", "Affine", "Kind", "Lens"]

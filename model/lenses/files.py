@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
+from headlight.model.families.tensors import FLOATS
 from headlight.model.files import read_json, reason
 from headlight.model.lenses.fitting import unembedding_hash
 from headlight.model.lenses.lens import Affine, Kind, Lens
@@ -31,7 +32,6 @@ from headlight.model.transformer import Transformer
 CONFIG, PARAMS, JACOBIANS = "config.json", "params.pt", "lens.pt"
 LENS_TYPE = "linear_tuned_lens"
 MOST_LAYERS = 1000
-FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
 def read_lens(kind: Kind, path: Path) -> Lens:

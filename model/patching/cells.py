@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from jaxtyping import Float
 from torch import Tensor
@@ -17,13 +17,7 @@ from headlight.model.patching.runs import AT_ONCE, Patching
 
 PatchMap = Literal["z", "resid_pre", "attn_out", "mlp_out", "z_by_position", "path_q", "path_k", "path_v"]
 PATHS: dict[PatchMap, ReadAs] = {"path_q": "q", "path_k": "k", "path_v": "v"}
-KINDS: dict[PatchMap, Kind] = {
-    "resid_pre": "resid_pre",
-    "attn_out": "attn_out",
-    "mlp_out": "mlp_out",
-    "z": "z",
-    "z_by_position": "z_by_position",
-}
+KINDS: dict[PatchMap, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from headlight.model.analysis import Measure, detectors
 from headlight.model.analysis.detectors import Estimate, Kind, Verdict
 from headlight.model.analysis.difference import subtract
 from headlight.model.analysis.heads import next_token_loss
-from headlight.model.edits import Head
+from headlight.model.edits import Ablation, Head
 from headlight.model.edits.editing import tap
-from headlight.model.edits.interventions import Ablation, ablate_head, abreast
+from headlight.model.edits.interventions import ablate_head, abreast
 from headlight.model.hooks import NO_TAP, Chain, Tap
 from headlight.model.layers import place
 from headlight.model.roles import sequences

@@ -3,9 +3,10 @@
 import torch
 
 from headlight.model.analysis import Measure, ov
+from headlight.model.explain.circuits import value_and_output
 from headlight.model.host import HERE, Host
 from headlight.model.layers.parameters import widened
-from headlight.model.linear import embedded_tokens, norm_before, norm_of, writes_at_unit_scale
+from headlight.model.linear import embedded_tokens, norm_before, norm_of
 from headlight.model.transformer import Transformer
 
 
@@ -21,7 +22,7 @@ def copying(model: Transformer, host: Host = HERE) -> Measure:
         loop = ov.through_vocabulary(widened(model.unembed.W_U), embedded_tokens(model))
         layers = []
         for layer in range(cfg.n_layers):
-            W_V, W_O = (widened(each) for each in (model.block(layer).attn.W_V, model.block(layer).attn.W_O))
-            W_V, W_O = ov.reading(W_V, norm_before(model, layer)), writes_at_unit_scale(model, layer, W_O)
-            layers.append(ov.copying_scores(W_V, ov.writing(W_O, norm_of(model.ln_final)), loop).values)
+            W_V, W_O = value_and_output(model, layer)
+            W_V, W_O = ov.reading(W_V, norm_before(model, layer)), ov.writing(W_O, norm_of(model.ln_final))
+            layers.append(ov.copying_scores(W_V, W_O, loop).values)
     return Measure("copying score", "share", ("layer", "head"), torch.stack(layers))

@@ -13,7 +13,7 @@ from headlight.model import Transformer, load
 from headlight.model.decoding import greedy
 from headlight.model.hooks import Tap
 from headlight.model.kernels import attention, backend, weights
-from headlight.model.layers import LayerNorm, LayerNormPre
+from headlight.model.layers.norms import LayerNorm, LayerNormPre
 from tests.bench.bench import Bench
 from tests.bench.figures import Figure, Turns, ratio
 from tests.bench.prompt import prompt

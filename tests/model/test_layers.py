@@ -9,16 +9,11 @@ from torch.nn import functional as F
 from headlight.model import TransformerConfig
 from headlight.model.blocks import Block
 from headlight.model.hooks import NO_TAP
-from headlight.model.layers import (
-    ACTIVATIONS,
-    Attention,
-    LayerNorm,
-    LayerNormPre,
-    ScoreRule,
-    attention_scale,
-    build_norm,
-    place,
-)
+from headlight.model.layers.attention import Attention, attention_scale
+from headlight.model.layers.mlp import ACTIVATIONS
+from headlight.model.layers.norms import LayerNorm, LayerNormPre, build_norm
+from headlight.model.layers.positions import place
+from headlight.model.layers.scores import ScoreRule
 from tests.model.oracles import TINY, random_model
 
 CPU = torch.device("cpu")

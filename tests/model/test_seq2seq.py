@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from headlight.model import Seq2SeqConfig, Seq2SeqTransformer
 from headlight.model.errors import ConfigError, HookError, InputError
 from headlight.model.hooks import Collect
-from headlight.model.layers import Attention
+from headlight.model.layers.attention import Attention
 
 # Two float32 implementations of four layers; 1e-5 is what the issue of parity leaves to the order of summation.
 RTOL, ATOL = 0.0, 1e-5

@@ -18,8 +18,9 @@ from headlight.app.analyses.detection.ablating import (
 from headlight.app.analyses.detection.looking import detected, differences, look, looking_seconds, seen
 from headlight.app.analyses.detection.sequences import Input, Repeats, half_of, most_half, repeats
 from headlight.app.analyses.detection.weights import copying
-from headlight.model.roles import ABLATIONS, Detected, Effects, edits_anywhere
-from headlight.model.roles.ablating import verdict
+from headlight.model.roles.ablating import ABLATIONS, Effects, verdict
+from headlight.model.roles.looking import Detected
+from headlight.model.roles.sequences import edits_anywhere
 
 __all__ = [
     "ABLATIONS",

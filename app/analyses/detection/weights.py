@@ -2,7 +2,7 @@
 
 from headlight.app.runs import models, runs
 from headlight.model.analysis import Measure
-from headlight.model.roles import copying as copies
+from headlight.model.roles.copying import copying as copies
 
 
 def copying(model_name: str) -> Measure:

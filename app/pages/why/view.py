@@ -89,7 +89,7 @@ def _explain(shown: Comparison, pair: Pair, sides: Mapping[str, Explained], side
 def _are_measured(sides: Mapping[str, Explained]) -> bool:
     """Whether the model has been run without each cell and head, which is done now unless it was stopped."""
     said = "running the model without it"
-    subject = tuple((at.run.key, at.cell, at.question, at.given.key) for at in sides.values())
+    subject = tuple((at.run.key, at.cell, at.question, at.given.identity) for at in sides.values())
     found = progress.watched(said, "layers done", "measured", subject, lambda: [at.outcomes for at in sides.values()])
     return found is not None
 

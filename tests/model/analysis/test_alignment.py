@@ -14,7 +14,6 @@ from headlight.model.analysis.alignment import (
     align_tokens,
     match_positions,
     on_axis,
-    pattern_difference,
     pattern_divergence,
     presence,
 )
@@ -35,11 +34,6 @@ def common_length(a: Sequence[int], b: Sequence[int]) -> int:
 def causal_pattern(n: int, seed: int = 0) -> torch.Tensor:
     scores = torch.randn(2, n, n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     return scores.masked_fill(torch.ones(n, n, dtype=torch.bool).triu(diagonal=1), -torch.inf).softmax(dim=-1)
-
-
-def masked(pattern: torch.Tensor) -> torch.Tensor:
-    """The pattern with NaN for the keys after each query."""
-    return pattern.masked_fill(torch.ones(pattern.shape[-2:], dtype=torch.bool).triu(diagonal=1), torch.nan)
 
 
 @given(TOKENS, TOKENS)
@@ -87,40 +81,8 @@ def test_values_are_laid_on_the_axis_along_the_dimensions_asked_for() -> None:
     assert values.tolist() == [[1, 2], [3, 4]]
 
 
-def test_difference_by_hand() -> None:
-    a = torch.tensor([[1.0, torch.nan, torch.nan], [0.25, 0.75, torch.nan], [0.5, 0.25, 0.25]])
-    b = torch.tensor([[1.0, torch.nan], [0.75, 0.25]])
-    measure = pattern_difference(a, b, align_tokens([7, 8, 9], [7, 9]))
-    assert (measure.unit, measure.axes) == ("probability", ("query", "key"))
-    nan = torch.nan
-    # The second place is A's alone: no row, and the weight it took from 9 in A is lost.
-    expected = torch.tensor([[0, nan, nan], [nan, nan, nan], [0.25, -0.25, 0]])
-    torch.testing.assert_close(measure.values, expected, equal_nan=True, atol=0, rtol=0)
-
-
-@given(TOKENS.filter(len), TOKENS.filter(len))
-def test_difference_has_the_rows_of_both_and_they_sum_to_zero(a: list[int], b: list[int]) -> None:
-    for alignment in (align_tokens(a, b), align_positions(len(a), len(b))):
-        measure = pattern_difference(masked(causal_pattern(len(a))), masked(causal_pattern(len(b), 1)), alignment)
-        assert measure.axes == ("head", "query", "key")
-        n = len(alignment)
-        both = torch.tensor([None not in place for place in zip(alignment.a, alignment.b, strict=True)])
-        causal = torch.ones(n, n, dtype=torch.bool).tril()
-        assert torch.equal(measure.values.isfinite(), (both[:, None] & causal).expand(2, n, n))
-        # float64 rounding of two rows of at most 8 weights.
-        sums = measure.values[:, both].nansum(dim=-1)
-        torch.testing.assert_close(sums, torch.zeros_like(sums), atol=1e-14, rtol=0)
-
-
-def test_difference_of_b_and_a_is_minus_that_of_a_and_b() -> None:
-    a, b, alignment = causal_pattern(4), causal_pattern(5, 1), align_tokens([1, 2, 3, 4], [1, 3, 5, 4, 6])
-    swapped = pattern_difference(b, a, Alignment(alignment.b, alignment.a)).values
-    torch.testing.assert_close(pattern_difference(a, b, alignment).values, -swapped, equal_nan=True)
-
-
 def test_a_head_differs_from_itself_nowhere() -> None:
     pattern, alignment = causal_pattern(5), align_positions(5, 5)
-    assert pattern_difference(pattern, pattern, alignment).values.eq(0).all()
     assert pattern_divergence(pattern, pattern, alignment).values.eq(0).all()
 
 

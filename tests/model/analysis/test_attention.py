@@ -17,9 +17,7 @@ from headlight.model.analysis.attention import (
     max_pool,
     mean_distance,
     most_alike,
-    rollout,
     row_sum_error,
-    value_weighted,
     without_first_key,
     write_norms,
 )
@@ -58,26 +56,11 @@ def test_mean_distance_counts_tokens_to_both_sides() -> None:
     torch.testing.assert_close(measure.values, torch.tensor([[2.0, 1, 0, 0.75 * 3 + 0.25 * 1]]))
 
 
-def test_value_weighted_is_the_norm_of_what_each_key_writes() -> None:
-    pattern = random_pattern(3, 5, 7).double()
-    v, W_O = torch.randn(7, 3, 4).double(), torch.randn(3, 4, 6).double()
-    written = torch.einsum("hqk,khd,hdm->hqkm", pattern, v, W_O)
-    measure = value_weighted(pattern, v, W_O)
-    assert (measure.unit, measure.axes) == ("L2 norm", ("head", "query", "key"))
-    torch.testing.assert_close(measure.values, written.norm(dim=-1))
-
-
-def test_value_weighted_stays_a_norm_when_an_edit_made_a_weight_negative() -> None:
-    v, W_O = torch.tensor([[[1.0]]]), torch.tensor([[[3.0, 4.0]]])
-    assert value_weighted(torch.tensor([[[-2.0]]]), v, W_O).values.item() == 10
-
-
 def test_write_norms_are_what_a_query_with_all_its_weight_on_a_key_would_get() -> None:
     v, W_O = torch.randn(7, 3, 4).double(), torch.randn(3, 4, 6).double()
     measure = write_norms(v, W_O)
     assert (measure.unit, measure.axes) == ("L2 norm", ("head", "key"))
-    everything_on_one = value_weighted(torch.eye(7).double().expand(3, 7, 7), v, W_O).values
-    torch.testing.assert_close(measure.values, everything_on_one.diagonal(dim1=-2, dim2=-1))
+    torch.testing.assert_close(measure.values, torch.einsum("khd,hdm->hkm", v, W_O).norm(dim=-1))
     torch.testing.assert_close(measure.values[2, 5], (v[5, 2] @ W_O[2]).square().sum().sqrt())
 
 
@@ -109,27 +92,6 @@ def test_disagreement_is_nan_where_nothing_is_written() -> None:
     values = disagreement(torch.tensor([[1.0, 0], [0.5, 0.5]]), torch.tensor([0.0, 2])).values
     assert values[0].isnan().all()
     assert values[1].tolist() == [0.5, -0.5]
-
-
-def test_rollout_of_two_layers_by_hand() -> None:
-    first = torch.stack([pattern_to([0, 0, 2])[0], pattern_to([0, 1, 2])[0]])  # query 1 looks at 0 by half
-    second = pattern_to([0, 1, 1])
-    measure = rollout(pattern for pattern in (first, second))
-    assert (measure.unit, measure.axes) == ("probability", ("layer", "query", "key"))
-    after_first = [[1, 0, 0], [0.25, 0.75, 0], [0, 0, 1]]
-    # Query 2 then keeps half of itself and takes half of what query 1 had become.
-    after_second = [[1, 0, 0], [0.25, 0.75, 0], [0.125, 0.375, 0.5]]
-    assert measure.values.tolist() == [after_first, after_second]
-
-
-def test_rollout_rows_sum_to_one_and_a_masked_query_keeps_to_itself() -> None:
-    patterns = [random_pattern(2, 6, 6, causal=True) for _ in range(3)]
-    for pattern in patterns:
-        pattern[:, 0] = 0
-    flow = rollout(patterns).values
-    # A sum of 6 float32 products, three times over.
-    torch.testing.assert_close(flow.sum(dim=-1), torch.ones(3, 6), atol=1e-6, rtol=0)
-    assert flow[:, 0].tolist() == [[1, 0, 0, 0, 0, 0]] * 3
 
 
 def test_without_first_key_by_hand() -> None:

@@ -22,7 +22,7 @@ from headlight.model.analysis.head_steps import Norm
 from headlight.model.analysis.score_parts import ScoreParts, normalized, projected, score_parts
 from headlight.model.errors import HeadlightError
 from headlight.model.hooks import NO_TAP
-from headlight.model.layers import attention_scale
+from headlight.model.layers.attention import attention_scale
 from tests.model.lens_twin import lens_twin
 from tests.model.oracles import ATOL, RTOL, VARIANTS, random_model, random_tokens
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.model import Transformer, load
 from headlight.model.analysis.head_steps import HeadSteps, Norm, head_steps, normalize, terms
 from headlight.model.cache import ActivationCache
-from headlight.model.layers import attention_scale
+from headlight.model.layers.attention import attention_scale
 from tests.model.oracles import ATOL, RTOL, VARIANTS, random_gpt2, random_model, random_tokens
 
 QUERY = 4

@@ -5,10 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.model.analysis.residual import (
-    consecutive_cosine,
     decompose,
     decomposition_residual,
-    head_shares,
     layer_cosine,
     stream_change,
     stream_norms,
@@ -36,13 +34,6 @@ def test_stream_norms_of_a_list_and_of_a_stack() -> None:
     assert torch.equal(stream_norms(torch.stack(resid)).values, measure.values)
 
 
-def test_consecutive_cosine_of_known_angles() -> None:
-    resid = torch.tensor([[[1.0, 0], [1, 0]], [[2, 0], [0, 3]], [[-1, 0], [1, 1]]])
-    measure = consecutive_cosine(resid)
-    assert (measure.unit, measure.axes) == ("cosine", ("layer", "pos"))
-    torch.testing.assert_close(measure.values, torch.tensor([[1, 0], [-1, 0.5**0.5]]))
-
-
 def test_layer_cosine_is_the_mean_over_positions_of_every_pair() -> None:
     resid = random_streams(4, 131)  # more positions than one tile holds
     measure = layer_cosine(resid)
@@ -51,12 +42,6 @@ def test_layer_cosine_is_the_mean_over_positions_of_every_pair() -> None:
         for b in range(4):
             cosines = [x @ y / (x.norm() * y.norm()) for x, y in zip(resid[a], resid[b], strict=True)]
             torch.testing.assert_close(measure.values[a, b], torch.stack(cosines).mean())
-
-
-def test_consecutive_cosines_average_to_the_layer_cosines_beside_the_diagonal() -> None:
-    resid = random_streams(5, 7)
-    beside = layer_cosine(resid).values.diagonal(1)
-    torch.testing.assert_close(consecutive_cosine(resid).values.mean(dim=-1), beside)
 
 
 def test_a_stream_of_zeros_has_cosine_zero_not_nan() -> None:
@@ -92,21 +77,6 @@ def test_decomposition_residual_is_the_largest_entry_that_no_component_explains(
     assert measure.values == 0
     assert decomposition_residual(outputs, final + torch.tensor([[0.0, 0.5], [-2, 1]])).values == 2
     assert decomposition_residual(outputs[:1], final).values == 40
-
-
-def test_head_shares_and_the_bias_sum_to_the_share_of_attention() -> None:
-    generator = torch.Generator().manual_seed(1)
-    z, W_O, b_O, other = (
-        torch.randn(shape, generator=generator).double() for shape in [(5, 3, 4), (3, 4, 8), (8,), (5, 8)]
-    )
-    heads = torch.einsum("phd,hdm->hpm", z, W_O)
-    final = heads.sum(dim=0) + b_O + other
-    measure = head_shares(z, W_O, final)
-    assert (measure.unit, measure.axes) == ("share", ("head", "pos"))
-    whole = decompose({"attn_out": heads.sum(dim=0) + b_O, "b_O": b_O.expand(5, 8), "head 1": heads[1]}, final)
-    attn_out, bias, head_1 = whole.shares.values
-    torch.testing.assert_close(measure.values.sum(dim=0) + bias, attn_out)
-    torch.testing.assert_close(measure.values[1], head_1)
 
 
 def test_the_components_of_a_real_run_make_up_all_of_its_final_residual() -> None:

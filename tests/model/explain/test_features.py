@@ -112,7 +112,6 @@ def test_what_is_moved_adds_up_to_the_write(
     write = writes_of(run, (1, 2), 7).sum(0)
     torch.testing.assert_close(moved.vectors.sum(0).float(), write, **CLOSE)
     assert float(moved.residual.abs().max()) < 2e-5
-    torch.testing.assert_close(torch.stack([*moved.by_part().values()]).sum(0), moved.vectors.sum(0))
     assert (3 in moved.sources) != bool(edits)  # the cut edge brings nothing
 
 

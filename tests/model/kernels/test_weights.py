@@ -11,7 +11,7 @@ from headlight.model import load, save_gpt2
 from headlight.model.kernels import weights as taken
 from headlight.model.kernels.backend import force, measured
 from headlight.model.kernels.weights import FEW, product, products
-from headlight.model.layers import Attention
+from headlight.model.layers.attention import Attention
 from tests.model.families.architectures import Case
 from tests.model.families.architectures.gpt_neox import CONFIGS
 from tests.model.families.twins import noisy
