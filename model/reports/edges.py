@@ -23,14 +23,14 @@ def edge_tables(shown: Comparison, measured: LogitDifference, steps: int = STEPS
         InputError: there is no B, or the two runs have no circuit.
     """
     found = circuit_of(shown, measured, steps, least)
-    of, rows = found.circuit, edge_rows(found)
+    of = found.circuit
     runs = (
         ("A", of.a, 1.0),
         ("B", of.b, 0.0),
         (f"the circuit alone ({of.n_edges} of {found.wires.n_edges} edges)", of.alone, of.faithfulness),
         ("all but the circuit", of.without, of.completeness),
     )
-    return {"tokens": tokens_of(shown), "runs": columns(RUNS, list(runs)), "edges": columns(EDGES, rows)}
+    return {"tokens": tokens_of(shown), "runs": columns(RUNS, runs), "edges": columns(EDGES, edge_rows(found))}
 
 
 def edge_rows(found: Found) -> list[tuple[str, str, float]]:
