@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from headlight.model.corpus.documents import runs
 from headlight.model.training.recipes.grammar.template import in_held_out_share
 
 CHUNK_CHARACTERS = 2000
@@ -69,16 +70,7 @@ def docstrings(code: str) -> list[str]:
 
 def chunks(text: str, size: int = CHUNK_CHARACTERS) -> Iterator[str]:
     """Consecutive runs of whole lines, each of about `size` characters; together they are `text`."""
-    lines: list[str] = []
-    length = 0
-    for line in text.splitlines(keepends=True):
-        lines.append(line)
-        length += len(line)
-        if length >= size:
-            yield "".join(lines)
-            lines, length = [], 0
-    if lines:
-        yield "".join(lines)
+    return ("".join(run) for run in runs(text.splitlines(keepends=True), size))
 
 
 @cache
