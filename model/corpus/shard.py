@@ -153,7 +153,7 @@ def _measured(
     is_mark = partial(_is_mark, tokenizer)
     sums = {document: np.zeros_like(found.moments.totals) for document in cuts}
     for batch in batches(sequences, settings.n_at_once(model.cfg.n_ctx)):
-        measured = measure(model, batch, is_mark, gatherer.of(batch), UnitTap(units, batch, of_units.see))
+        measured = measure(model, batch, is_mark, partial(gatherer.take, batch), UnitTap(units, batch, of_units.see))
         for sequence, each in zip(batch.sequences, measured, strict=True):
             sums[sequence.document] += each
     gatherer.finish()
