@@ -83,7 +83,7 @@ class Units:
             largest=np.zeros(n_units, np.float32),
             reach=begun.reach,
             histogram=np.zeros((n_units, BINS), np.int64),
-            top_tokens=Heaviest.none(d_vocab, MOST_PEAKS),
+            top_tokens=Heaviest(d_vocab, MOST_PEAKS),
             slots=slots,
         )
 
@@ -104,10 +104,7 @@ class Units:
         smaller = later["lots"][:, :OTHERS] < self.slots["lots"][:, :OTHERS]
         weaker = np.arange(OTHERS) + SLOTS * smaller
         kept = np.concatenate([weaker, np.array(top)[order]], 1)
-        self.slots = {
-            name: np.take_along_axis(each, kept.reshape(*kept.shape, *[1] * (each.ndim - 2)), 1)
-            for name, each in both.items()
-        }
+        self.slots = in_order(both, kept)
 
     def arrays(self) -> Arrays:
         """All that is kept, to be packed."""
@@ -136,3 +133,11 @@ class Units:
             top_tokens=Heaviest(d_vocab, MOST_PEAKS, arrays["top_keys"], arrays["top_weights"]),
             slots={name: arrays[name] for name in EMPTY},
         )
+
+
+def in_order(slots: Slots, order: Int[np.ndarray, "unit kept"]) -> dict[str, Shaped[np.ndarray, "unit kept ..."]]:
+    """Of every unit these slots, in this order."""
+    return {
+        name: np.take_along_axis(each, order.reshape(*order.shape, *[1] * (each.ndim - 2)), 1)
+        for name, each in slots.items()
+    }
