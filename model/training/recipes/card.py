@@ -6,12 +6,12 @@
 card`) writes the card with them.
 """
 
+import platform
 from pathlib import Path
 
 from headlight.model.loading import load
 from headlight.model.training.cards import SEEDS, Card, command_line
 from headlight.model.training.log import TRAINING_LOG, read_rows
-from headlight.model.training.recipes import library
 from headlight.model.training.recipes.corpus import GRAMMAR_SHARE
 from headlight.model.training.recipes.figures import FIGURES, IS_INDUCTION, induction_heads, other_heads
 from headlight.model.training.recipes.grammar.agreement import HELD_OUT_NOUNS
@@ -43,7 +43,7 @@ def facts(model: Transformer, folder: Path) -> dict[str, object]:
     """What the card's text says besides its figures, of either model."""
     last = read_rows(folder / TRAINING_LOG)[-1]
     return {
-        "python": library.library_version(),
+        "python": platform.python_version(),
         "is_induction": IS_INDUCTION,
         "induction_heads": names(induction_heads(model, SEEDS[0])),
         "other_heads": names(other_heads(model, SEEDS[0])),

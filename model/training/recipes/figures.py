@@ -15,7 +15,7 @@ from headlight.model.edits import Head
 from headlight.model.families.reference import reference
 from headlight.model.roles.sequences import repeated_halves
 from headlight.model.training.cards import Figure, folder_of, megabytes
-from headlight.model.training.recipes import corpus
+from headlight.model.training.recipes import library
 from headlight.model.training.recipes.grammar import FAMILIES, Example, Split
 from headlight.model.training.recipes.repeat_scores import mean_ablation, repeat_scores
 from headlight.model.transformer import Transformer
@@ -78,7 +78,7 @@ def library_loss(model: Transformer, seed: int) -> float:
 
 
 def _library_windows(model: Transformer, offset: int) -> Iterator[Int[Tensor, "1 pos"]]:
-    for text in corpus.held_out_library():
+    for text in library.held_out_files().values():
         for window in model.to_tokens(text)[:, offset:].split(model.cfg.n_ctx, dim=1):
             if window.shape[1] > 1:
                 yield window

@@ -1,7 +1,6 @@
 """Text of CPython's standard library, which is on every machine that has Python: code files and their docstrings."""
 
 import ast
-import platform
 import sysconfig
 from collections.abc import Iterator
 from functools import cache
@@ -19,11 +18,6 @@ _SKIPPED = {
     *("site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo", "pydoc_data", "ensurepip"),
     *("encodings", "__pycache__"),
 }
-
-
-def library_version() -> str:
-    """The Python version whose library is read, for the model card."""
-    return platform.python_version()
 
 
 @cache
