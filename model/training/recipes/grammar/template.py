@@ -5,7 +5,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Literal
 
 Split = Literal["train", "held_out_templates", "held_out_fillers"]
@@ -77,7 +77,6 @@ def templates(lines: str) -> tuple[Template, ...]:
     return tuple(Template(line) for line in lines.splitlines() if line)
 
 
-@cache
 def in_held_out_share(percent: int, *parts: str) -> bool:
     """A coin that shows True for `percent` of all `parts`, and always the same for the same ones, on every machine."""
     digest = hashlib.sha256("\n".join(parts).encode()).digest()
