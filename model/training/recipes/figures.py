@@ -15,6 +15,7 @@ from headlight.model.edits import Head
 from headlight.model.families.reference import reference
 from headlight.model.roles.sequences import repeated_halves
 from headlight.model.training.cards import Figure, folder_of, megabytes
+from headlight.model.training.pairs import padded
 from headlight.model.training.recipes import library
 from headlight.model.training.recipes.grammar import FAMILIES, Example, Split
 from headlight.model.training.recipes.repeat_scores import mean_ablation, repeat_scores
@@ -59,11 +60,8 @@ def question_accuracy(family: str, split: Split, model: Transformer, seed: int) 
 
 @torch.inference_mode()
 def _right(model: Transformer, questions: list[Example]) -> Bool[Tensor, " question"]:
-    rows = [model.to_tokens(question.prompt)[0] for question in questions]
-    lengths = torch.tensor([len(row) for row in rows])
-    tokens = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-    real = (torch.arange(tokens.shape[1]) < lengths[:, None]).long()
-    logits = model(tokens, real)[torch.arange(len(rows)), lengths - 1]
+    tokens, real = padded([model.to_tokens(question.prompt)[0].tolist() for question in questions])
+    logits = model(tokens, real)[torch.arange(len(tokens)), real.sum(1) - 1]
     answers = torch.tensor([[model.to_single_token(question.answer)] for question in questions])
     distractors = torch.tensor([[model.to_single_token(question.distractor)] for question in questions])
     return (logits.gather(1, answers) > logits.gather(1, distractors))[:, 0]

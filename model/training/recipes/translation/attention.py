@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headlight.model.errors import InputError
 from headlight.model.seq2seq import Seq2SeqTransformer
-from headlight.model.training.pairs import PairBatch, pad_pairs
+from headlight.model.training.pairs import PairBatch, in_parts, pad_pairs
 from headlight.model.training.parallel_text import encode
 from headlight.model.training.recipes.translation.words import MARKS, Pair, tokens
 
@@ -34,8 +34,7 @@ def aligned(model: Seq2SeqTransformer, pairs: Sequence[Pair]) -> Float[Tensor, "
     The last column is the mean of a layer's heads. The attention is that from the token before the word, where it is
     foretold; the right translation is fed in. Marks are not counted.
     """
-    hits = [_hits(model, pairs[start : start + AT_ONCE]) for start in range(0, len(pairs), AT_ONCE)]
-    return torch.cat(hits).float().mean(0)
+    return torch.cat([_hits(model, part) for part in in_parts(pairs, AT_ONCE)]).float().mean(0)
 
 
 def _hits(model: Seq2SeqTransformer, pairs: Sequence[Pair]) -> Bool[Tensor, "word layer head"]:

@@ -6,12 +6,12 @@ from tokenizers import Regex, decoders, pre_tokenizers
 
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.training.loop import Settings
 from headlight.model.training.pairs import END_TOKEN, START_TOKEN
 from headlight.model.training.parallel_text import SPECIAL, Corpus, word_tokenizer
 from headlight.model.training.recipes.translation.sentences import different_sentences
 from headlight.model.training.recipes.translation.words import tokens
 from headlight.model.training.schedules import Cosine
-from headlight.model.training.train_seq2seq import Settings
 
 N_TRAIN, N_HELD_OUT = 160_000, 512
 BATCH_SIZE = 64
