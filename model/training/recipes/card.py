@@ -60,12 +60,14 @@ def names(heads: list[tuple[int, int]]) -> str:
     return ", ".join(f"L{layer}H{head}" for layer, head in heads)
 
 
-def facts_of_mini(model: Transformer, folder: Path) -> dict[str, object]:
-    """`facts`, and what is said of `mini` alone."""
-    return facts(model, folder) | OF_MINI
-
-
-CARD = Card("mini", "headlight.model.training.recipes.card", FIGURES, load, TEMPLATE, facts_of_mini)
+CARD = Card(
+    "mini",
+    "headlight.model.training.recipes.card",
+    FIGURES,
+    load,
+    TEMPLATE,
+    lambda model, folder: facts(model, folder) | OF_MINI,
+)
 
 if __name__ == "__main__":
     command_line(CARD)

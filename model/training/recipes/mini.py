@@ -24,7 +24,7 @@ from headlight.model.hooks import HookFunction, HookPoint, NamesFilter
 from headlight.model.roles.sequences import repeated_halves
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.log import LOG, TRAINING_LOG, Row
-from headlight.model.training.loop import Recipe, train
+from headlight.model.training.loop import Recipe, faster_products, train
 from headlight.model.training.recipes import bpe
 from headlight.model.training.recipes.prose import prose_tokens
 from headlight.model.training.recipes.repeat_scores import repeat_scores
@@ -187,8 +187,6 @@ def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], 
     arguments = parser.parse_args()
 
     torch.set_num_threads(arguments.threads)
-    # A faster kernel; training does not need every bit. torch makes the attribute when it is imported, unseen by mypy.
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16"  # type: ignore[attr-defined]
     arguments.run.mkdir(parents=True, exist_ok=True)
     if not (arguments.out / bpe.FILE).exists():  # a checkpoint is worth nothing with another tokenizer
         bpe.save(bpe.train(arguments.seed), arguments.out)
@@ -204,7 +202,8 @@ def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], 
             for path in arguments.out.glob("tokenizer*.json"):
                 shutil.copy(path, folder)
 
-    train(model, MiniRecipe(arguments.seed, prose), arguments.run, keep)
+    with faster_products():
+        train(model, MiniRecipe(arguments.seed, prose), arguments.run, keep)
     save_folded(model, arguments.out, save)
     shutil.copy(arguments.run / LOG, arguments.out / TRAINING_LOG)
 
