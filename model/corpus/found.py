@@ -25,6 +25,7 @@ BINS = 50  # of the histogram of strengths, from 0 to 1
 DISTANCES = (0, *(2**power for power in range(13)))  # HeadVis's edges, of which the last bin takes all beyond
 COUNTED = ("documents", "sequences", "tokens", "skipped")
 MOST_NAMED = 20  # skipped documents
+PLAIN = ("distances", "strengths", "strength_sums")  # what is kept as it is
 
 
 @dataclass(eq=False)
@@ -101,9 +102,7 @@ class Found:
             "totals": self.moments.totals,
             "products": self.moments.products,
             "document_counts": self.moments.counts,
-            "distances": self.distances,
-            "strengths": self.strengths,
-            "strength_sums": self.strength_sums,
+            **{name: getattr(self, name) for name in PLAIN},
             "token_keys": self.tokens.keys,
             "token_weights": self.tokens.weights,
             "pair_keys": self.pairs.keys,
@@ -125,15 +124,13 @@ class Found:
         nothing, texts = cls.nothing(cfg, settings), to_texts(arrays["skipped"])
         return cls(
             Moments(arrays["totals"], arrays["products"], arrays["document_counts"]),
-            arrays["distances"],
-            arrays["strengths"],
-            arrays["strength_sums"],
-            replace(nothing.tokens, keys=arrays["token_keys"], weights=arrays["token_weights"]),
-            replace(nothing.pairs, keys=arrays["pair_keys"], weights=arrays["pair_weights"]),
-            nothing.samples.fill(arrays),
-            nothing.effects.fill(arrays),
-            {key: Units.from_arrays(each, cfg.d_vocab) for key, each in by_prefix(arrays).items()},
-            dict(zip(arrays["named"].tolist(), to_texts(arrays["names"]), strict=True)),
-            dict(zip(COUNTED, arrays["counts"].tolist(), strict=True)),
-            list(zip(texts[::2], texts[1::2], strict=True)),
+            **{name: arrays[name] for name in PLAIN},
+            tokens=replace(nothing.tokens, keys=arrays["token_keys"], weights=arrays["token_weights"]),
+            pairs=replace(nothing.pairs, keys=arrays["pair_keys"], weights=arrays["pair_weights"]),
+            samples=nothing.samples.fill(arrays),
+            effects=nothing.effects.fill(arrays),
+            units={key: Units.from_arrays(each, cfg.d_vocab) for key, each in by_prefix(arrays).items()},
+            names=dict(zip(arrays["named"].tolist(), to_texts(arrays["names"]), strict=True)),
+            counts=dict(zip(COUNTED, arrays["counts"].tolist(), strict=True)),
+            skipped=list(zip(texts[::2], texts[1::2], strict=True)),
         )

@@ -34,6 +34,7 @@ EMPTY: Mapping[str, tuple[type, int, tuple[int, ...]]] = {
     "tokens": (np.int32, -1, (WIDTH,)),
     "values": (np.uint8, 0, (WIDTH,)),
 }
+PLAIN = ("active", "sums", "largest", "reach", "histogram")  # what is kept as it is
 
 Slots = dict[str, Shaped[np.ndarray, "unit slot ..."]]
 
@@ -110,11 +111,7 @@ class Units:
         """All that is kept, to be packed."""
         return {
             "n_tokens": np.array(self.n_tokens),
-            "active": self.active,
-            "sums": self.sums,
-            "largest": self.largest,
-            "reach": self.reach,
-            "histogram": self.histogram,
+            **{name: getattr(self, name) for name in PLAIN},
             "top_keys": self.top_tokens.keys,
             "top_weights": self.top_tokens.weights,
             **self.slots,
@@ -125,11 +122,7 @@ class Units:
         """What `arrays` gave."""
         return cls(
             int(arrays["n_tokens"]),
-            active=arrays["active"],
-            sums=arrays["sums"],
-            largest=arrays["largest"],
-            reach=arrays["reach"],
-            histogram=arrays["histogram"],
+            **{name: arrays[name] for name in PLAIN},
             top_tokens=Heaviest(d_vocab, MOST_PEAKS, arrays["top_keys"], arrays["top_weights"]),
             slots={name: arrays[name] for name in EMPTY},
         )

@@ -66,7 +66,7 @@ class WarmUp:
 
 
 def warm_up(
-    model: Transformer, sequences: Sequence[CutSequence], settings: ScanSettings, units: Sequence[Watched] = ()
+    model: Transformer, sequences: Sequence[CutSequence], settings: ScanSettings, units: Sequence[Watched]
 ) -> WarmUp:
     """What a shard's sequences give."""
     cfg = model.cfg
