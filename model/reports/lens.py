@@ -131,18 +131,18 @@ def patchscope_table(shown: Comparison, place: int, scope: Scope) -> Table:
 
 def measures_of(shown: Comparison, found: dict[str, Reading]) -> dict[str, dict[str, Measure]]:
     """Each of MEASURES [layer, place], of A, B and B - A."""
-    by_run = {id(reading.run): reading for reading in found.values()}
+    by_run = {id(reading.run): _measures(reading) for reading in found.values()}
 
     def compared(name: str) -> dict[str, Measure]:
-        return shown.measured_by_place(lambda run: _measure(by_run[id(run)], name))
+        return shown.measured_by_place(lambda run: by_run[id(run)][name])
 
     return {name: compared(name) for name in MEASURES}
 
 
-def _measure(reading: Reading, name: str) -> Measure:
+def _measures(reading: Reading) -> dict[str, Measure]:
     lens = reading.lens
     best = Measure("probability of the top token", "probability", ("layer", "pos"), lens.top_probs.values[..., 0])
-    return dict(zip(MEASURES, (best, lens.entropy, lens.kl_from_final, reading.followed), strict=True))[name]
+    return dict(zip(MEASURES, (best, lens.entropy, lens.kl_from_final, reading.followed), strict=True))
 
 
 def _lens(shown: Comparison, found: dict[str, Reading], measures: dict[str, dict[str, Measure]]) -> Table:

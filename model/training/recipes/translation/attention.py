@@ -47,18 +47,18 @@ def _hits(model: Seq2SeqTransformer, pairs: Sequence[Pair]) -> Bool[Tensor, "wor
         [
             torch.tensor([[at in links for at in row] for row in strongest[index, :, :, word].tolist()])
             for index, pair in enumerate(pairs)
-            for word, (text, links) in enumerate(zip(tokens(pair.english), pair.links, strict=True))
-            if text not in MARKS
+            for word, links in _words(pair)
         ]
     )
 
 
 def same_place(pairs: Sequence[Pair]) -> float:
     """Share of English words that stand in the place of a German word that they come from: without reordering, all."""
-    places = [
-        place in links
-        for pair in pairs
-        for place, (text, links) in enumerate(zip(tokens(pair.english), pair.links, strict=True))
-        if text not in MARKS
-    ]
+    places = [place in links for pair in pairs for place, links in _words(pair)]
     return sum(places) / len(places)
+
+
+def _words(pair: Pair) -> list[tuple[int, frozenset[int]]]:
+    """The places of the English words, marks left out, and for each those of the German words that it comes from."""
+    read = enumerate(zip(tokens(pair.english), pair.links, strict=True))
+    return [(place, links) for place, (text, links) in read if text not in MARKS]
