@@ -125,7 +125,7 @@ def _show(bar: tqdm, progress: Progress, warmup: int) -> None:
     if bar.n == 0:  # what was finished before says nothing about the rate
         bar.initial = bar.n = max(progress.documents - progress.fresh, 0)
     bar.update(progress.documents - bar.n)
-    scores = estimate(progress.found.moments, "induction_score").value
+    scores = estimate(progress.found.moments, "induction_score").values
     layer, head = divmod(int(scores.argmax()), scores.shape[1])
     found = f"{progress.found.counts['tokens']:,} tokens, induction L{layer}H{head} {scores[layer, head]:.2f}"
     skipped = progress.found.counts["skipped"]

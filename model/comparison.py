@@ -44,6 +44,11 @@ class Comparison:
             return tuple(range(len(run.tokens)))
         return self.alignment.a if run is self.a else self.alignment.b
 
+    def sides_at(self, place: int) -> dict[str, tuple[Run, int]]:
+        """The runs that have a place, by their names on the page, and its position there."""
+        found = {side: (run, self.positions(run)[place]) for side, run in self.sides.items()}
+        return {side: (run, at) for side, (run, at) in found.items() if at is not None}
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """What to call each place: the token, − before one that only A has, + before one of B, both if they differ."""

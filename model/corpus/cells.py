@@ -31,7 +31,6 @@ class Facts:
     among them. `marks` are the tokens that are punctuation. Queries count from each row's first real token.
     """
 
-    lengths: Int[Tensor, " batch"]
     copies: Cells
     after_copies: Cells
     n_repeats: Int[Tensor, " batch"]
@@ -42,9 +41,8 @@ class Facts:
 def facts(batch: Batch, is_mark: Callable[[int], bool], device: torch.device) -> Facts:
     """What figures need to know of a batch's tokens; the cells are where the patterns will be."""
     n_pos = batch.tokens.shape[1]
-    place = torch.arange(n_pos)
-    earlier, real = place < place[:, None], place < batch.lengths[:, None]
-    equal = (batch.tokens[:, :, None] == batch.tokens[:, None]) & earlier & real[:, :, None]
+    earlier = torch.ones(n_pos, n_pos, dtype=torch.bool).tril(-1)
+    equal = (batch.tokens[:, :, None] == batch.tokens[:, None]) & earlier & batch.real[:, :, None]
     row, query, key = (each.to(device) for each in equal.nonzero(as_tuple=True))
     counts = equal.sum((-2, -1)).to(device)
     marks = torch.zeros(batch.tokens.shape, dtype=torch.bool)
@@ -52,7 +50,6 @@ def facts(batch: Batch, is_mark: Callable[[int], bool], device: torch.device) ->
         each[: len(sequence.tokens)] = torch.tensor([is_mark(token) for token in sequence.tokens])
     first = torch.where(marks.any(-1), marks.int().argmax(-1), n_pos)
     return Facts(
-        batch.lengths,
         copies=Cells(row, query, key, counts),
         after_copies=Cells(row, query, key + 1, counts),
         n_repeats=equal.any(-1).sum(-1),

@@ -49,9 +49,14 @@ class Given:
 
     def number(self) -> float | None:
         """A number; None where there is none, or none that is finite."""
-        if self.value is None or (isinstance(self.value, int | float) and not isinstance(self.value, bool)):
-            return _finite(self.value)
-        raise self.wrong("a number or null")
+        if not self.is_number:
+            raise self.wrong("a number or null")
+        return _finite(self.value)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number, or none where one would stand."""
+        return self.value is None or (isinstance(self.value, int | float) and not isinstance(self.value, bool))
 
     def some_number(self) -> float:
         """A finite number."""

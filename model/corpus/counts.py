@@ -1,6 +1,6 @@
 """Which tokens, and which pairs of a query's and a key's, a head's weight lies on over a corpus."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,13 +19,8 @@ class Heaviest:
 
     size: int
     most: int
-    keys: Int[np.ndarray, " known"]
-    weights: Float[np.ndarray, " known"]
-
-    @classmethod
-    def none(cls, size: int, most: int) -> "Heaviest":
-        """No weight on anything."""
-        return cls(size, most, np.empty(0, np.int64), np.empty(0))
+    keys: Int[np.ndarray, " known"] = field(default_factory=lambda: np.empty(0, np.int64))
+    weights: Float[np.ndarray, " known"] = field(default_factory=lambda: np.empty(0))
 
     def add(self, keys: Int[np.ndarray, " more"], weights: Float[np.ndarray, " more"]) -> None:
         """Add weights of things, which may be there already, and forget the lightest of too many."""
@@ -57,13 +52,3 @@ class Heaviest:
         first = np.searchsorted(rows[order], rows[order])
         kept = np.sort(order[np.arange(len(order)) - first < self.most])
         self.keys, self.weights = self.keys[kept], self.weights[kept]
-
-
-def of_tokens(d_vocab: int) -> Heaviest:
-    """Weight by token; a head's row is its number for its queries, and beyond all heads' again for its keys."""
-    return Heaviest.none(d_vocab, MOST_TOKENS)
-
-
-def of_pairs(d_vocab: int) -> Heaviest:
-    """Weight by pair, which is query * d_vocab + key; a row is a head."""
-    return Heaviest.none(d_vocab**2, MOST_PAIRS)

@@ -8,18 +8,18 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from headlight.model.corpus import hugging_face
-from headlight.model.corpus.columns import check_column, text_of
-from headlight.model.errors import InputError
+from headlight.model.errors import InputError, nearest
+from headlight.model.families.hub import is_hub_name
 
 PIECE = 10_000  # characters of a text file that make a document, up to the end of a line
 LONGEST_LINE = 2**24  # characters of one row of a jsonl file
+SAVED = ("dataset_info.json", "dataset_dict.json")  # one of which the `save_to_disk` of `datasets` leaves
 
 Rows = Iterator[tuple[str, str | None, str]]  # a document's name, its text, and why it has none
 
@@ -63,8 +63,10 @@ class Corpus:
         """How many documents there are, up to a limit; None where only reading a data set to its end would tell."""
         if self.files:
             return sum(1 for _ in islice(self._rows(), most))
-        n_rows = hugging_face.count(self.given, self.split)
-        return n_rows if n_rows is None or most is None else min(most, n_rows)
+        if not Path(self.given).is_dir():
+            return None
+        n_rows = len(_data_set(self.given, self.split))
+        return n_rows if most is None else min(most, n_rows)
 
     def identity(self) -> dict[str, Any]:
         """What tells this corpus from another: files by name and size."""
@@ -74,7 +76,7 @@ class Corpus:
 
     def _rows(self) -> Rows:
         if not self.files:
-            yield from hugging_face.rows(self.given, self.column, self.split)
+            yield from _data_set_rows(self.given, self.column, self.split)
         for path in self.files:
             read = TABLES.get(path.suffix.lower())
             name = _name(Path(self.given), path)
@@ -91,13 +93,13 @@ def open_corpus(given: str, column: str = "text", split: str = "train") -> Corpu
     if path.is_file():
         return Corpus(str(path), (path,), column, split)
     if path.is_dir():
-        if hugging_face.is_saved(path):
+        if any((path / name).is_file() for name in SAVED):
             return Corpus(str(path), (), column, split)
         files = tuple(sorted(found for found in path.rglob("*") if found.is_file() and not _hidden(path, found)))
         if not files:
             raise InputError(f"The folder {given} holds no files. {ALLOWED}")
         return Corpus(str(path), files, column, split)
-    if hugging_face.is_name(given):
+    if is_hub_name(given) and "/" in given and not path.suffix and not path.parent.exists():
         return Corpus(given, (), column, split)
     raise InputError(f"There is no file or folder {given}. {ALLOWED}")
 
@@ -116,37 +118,33 @@ def _name(given: Path, path: Path) -> str:
     return path.name if given == path else path.relative_to(given).as_posix()
 
 
+def runs(lines: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Consecutive runs of lines, each of about so many characters, up to the end of a line."""
+    run: list[str] = []
+    length = 0
+    for line in lines:
+        run.append(line)
+        length += len(line)
+        if length >= size:
+            yield run
+            run, length = [], 0
+    if run:
+        yield run
+
+
 def _text_rows(path: Path, name: str) -> Rows:
     """A text file in pieces of whole lines, each with the line at which it begins."""
     with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-        lines: list[str] = []
-        length, first, number = 0, 1, 1
-        while line := file.readline(PIECE):
-            lines.append(line)
-            length += len(line)
-            number += line.endswith("\n")
-            if length >= PIECE:
-                yield _piece(name, first, "".join(lines))
-                lines, length, first = [], 0, number
-        if lines:
-            yield _piece(name, first, "".join(lines))
-
-
-def _piece(name: str, line: int, text: str) -> tuple[str, str | None, str]:
-    named = name if line == 1 else f"{name}:{line}"
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # where surrogateescape has put bytes that are no text
-        return named, None, "it is not UTF-8"
-    return named, text, ""
+        first = 1
+        for run in runs(iter(lambda: file.readline(PIECE), ""), PIECE):
+            yield name if first == 1 else f"{name}:{first}", *_text_of("".join(run))
+            first += sum(line.endswith("\n") for line in run)
 
 
 def _jsonl_rows(path: Path, name: str, column: str) -> Rows:
     known = False
     with path.open(encoding="utf-8", errors="surrogateescape") as file:
-        number = 0
-        while line := file.readline(LONGEST_LINE):
-            number += 1
+        for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), ""), 1):
             if not line.strip():
                 continue
             try:
@@ -155,9 +153,9 @@ def _jsonl_rows(path: Path, name: str, column: str) -> Rows:
                 yield f"{name}:{number}", None, "it is no line of JSON"
                 continue
             if not known and isinstance(row, dict):
-                check_column(name, column, list(row))
+                _check_column(name, column, list(row))
                 known = True
-            yield f"{name}:{number}", *text_of(row.get(column) if isinstance(row, dict) else row)
+            yield f"{name}:{number}", *_text_of(row.get(column) if isinstance(row, dict) else row)
 
 
 def _csv_rows(path: Path, name: str, column: str) -> Rows:
@@ -165,7 +163,7 @@ def _csv_rows(path: Path, name: str, column: str) -> Rows:
     with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
         reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
         header = next(reader, [])
-        check_column(name, column, header)
+        _check_column(name, column, header)
         place = header.index(column)
         while True:
             try:
@@ -176,7 +174,7 @@ def _csv_rows(path: Path, name: str, column: str) -> Rows:
                 yield f"{name}:{reader.line_num}", None, f"it is no row of a table ({error})"
                 continue
             if row:
-                yield f"{name}:{reader.line_num}", *text_of(row[place] if place < len(row) else None)
+                yield f"{name}:{reader.line_num}", *_text_of(row[place] if place < len(row) else None)
 
 
 def _parquet_rows(path: Path, name: str, column: str) -> Rows:
@@ -187,14 +185,53 @@ def _parquet_rows(path: Path, name: str, column: str) -> Rows:
         raise InputError("Reading .parquet needs pyarrow: pip install pyarrow.") from error
     try:
         file = ParquetFile(path)
-        check_column(name, column, file.schema_arrow.names)
-        number = 0
-        for batch in file.iter_batches(1024, columns=[column]):
-            for value in batch.column(0):
-                yield f"{name}:{number}", *text_of(value.as_py())
-                number += 1
+        _check_column(name, column, file.schema_arrow.names)
+        values = (value for batch in file.iter_batches(1024, columns=[column]) for value in batch.column(0))
+        for number, value in enumerate(values):
+            yield f"{name}:{number}", *_text_of(value.as_py())
     except (ArrowException, OSError) as error:
         raise InputError(f"{name} cannot be read as parquet ({error}). Copy it again, or leave it out.") from error
+
+
+def _data_set_rows(given: str, column: str, split: str) -> Rows:
+    for number, row in enumerate(_data_set(given, split)):
+        if number == 0:
+            _check_column(Path(given).name, column, list(row))
+        yield f"{split}:{number}", *_text_of(row.get(column))
+
+
+def _data_set(given: str, split: str) -> Any:
+    """A part of a data set that was saved in a folder, or is streamed from the hub."""
+    try:
+        import datasets
+    except ImportError as error:
+        raise InputError("Reading a data set of the hub needs its library: pip install datasets.") from error
+    try:
+        if Path(given).is_dir():
+            found = datasets.load_from_disk(given)
+            return found[split] if isinstance(found, datasets.DatasetDict) else found
+        return datasets.load_dataset(given, split=split, streaming=True)
+    except Exception as error:  # the library's own, and those of what it fetches with, have no parent of their own
+        raise InputError(f"The datasets library cannot open {given}, split {split!r} ({error}).") from error
+
+
+def _check_column(name: str, column: str, columns: list[str]) -> None:
+    if column not in columns:
+        raise InputError(
+            f"{name} has no column {column!r}.{nearest(column, columns)} Its columns are {', '.join(columns)}: name "
+            "the one with the text by --column."
+        )
+
+
+def _text_of(value: object) -> tuple[str | None, str]:
+    """A document's text, or why it has none."""
+    if not isinstance(value, str):
+        return None, "it holds no text" if value is None else f"it holds {type(value).__name__} in place of text"
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # where surrogateescape has put bytes that are no text
+        return None, "it is not UTF-8"
+    return value, ""
 
 
 TABLES: dict[str, Callable[[Path, str, str], Rows]] = {

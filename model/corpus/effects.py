@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from headlight.model.corpus.figures import Moments, ratio
 from headlight.model.corpus.packing import Arrays
-from headlight.model.corpus.tree import Effect
+from headlight.model.corpus.titles import Estimates
 
 # Sums over a sequence's predicted tokens: how many there are, the loss, and by how much it rises without the head, on
 # all tokens, where the head is active and where it is not; and the head's direct effect on the right token's logit.
@@ -22,6 +22,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
 }
 
 Record = Float[np.ndarray, "layer head sum"]
+Matters = Mapping[str, tuple[Estimates, Float[np.ndarray, "layer head"]]]
 
 
 @dataclass(eq=False)
@@ -74,17 +75,9 @@ class Effects:
         return self
 
 
-def estimates(moments: Moments, name: str) -> Float[np.ndarray, "end layer head"]:
-    """One of `FIGURES`: its mean over tokens, and the ends of its interval over documents."""
-    above, below = (AT[each] for each in FIGURES[name])
-    found = ratio(moments, above, below)
-    return np.stack([found.value, found.low, found.high])
-
-
-def effect(moments: Moments, name: str, layer: int, head: int) -> Effect | None:
-    """One head's figure as the tree has it; None where there is no such token."""
-    value, low, high = estimates(moments, name)[:, layer, head].tolist()
-    n = int(moments.totals[layer, head, AT[FIGURES[name][1]]])
-    if not np.isfinite(value):
-        return None
-    return Effect(value, (low, high) if np.isfinite(low) else None, n)
+def matters_by(moments: Moments) -> Matters:
+    """Each of `FIGURES`: its mean over tokens with its interval over documents, and how many tokens there are."""
+    return {
+        name: (ratio(moments, AT[above], AT[below]), moments.totals[..., AT[below]])
+        for name, (above, below) in FIGURES.items()
+    }

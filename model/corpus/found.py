@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from headlight.model.config import TransformerConfig
-from headlight.model.corpus.counts import Heaviest, of_pairs, of_tokens
+from headlight.model.corpus.counts import MOST_PAIRS, MOST_TOKENS, Heaviest
 from headlight.model.corpus.effects import Effects
 from headlight.model.corpus.figures import Moments
 from headlight.model.corpus.measures import QUANTITIES
-from headlight.model.corpus.packing import Arrays, by_prefix, of_texts, packed, to_texts, unpacked
+from headlight.model.corpus.packing import Arrays, by_prefix, of_texts, packed, to_texts
 from headlight.model.corpus.samples import Samples
 from headlight.model.corpus.sequences import MOST_CUT
 from headlight.model.corpus.settings import ScanSettings
@@ -25,6 +25,7 @@ BINS = 50  # of the histogram of strengths, from 0 to 1
 DISTANCES = (0, *(2**power for power in range(13)))  # HeadVis's edges, of which the last bin takes all beyond
 COUNTED = ("documents", "sequences", "tokens", "skipped")
 MOST_NAMED = 20  # skipped documents
+PLAIN = ("distances", "strengths", "strength_sums")  # what is kept as it is
 
 
 @dataclass(eq=False)
@@ -32,6 +33,8 @@ class Found:
     """Figures, histograms, tokens, pairs, samples and effects of some documents, and how many there were.
 
     `strengths` counts sequences by their largest weight, `distances` adds up weight by how far apart query and key are.
+    A head's row of `tokens` is its number for its queries, and beyond all heads' again for its keys; a pair is query *
+    d_vocab + key.
     `units` is by what and of which layer, as "neurons.0"; `names` are those of the documents that units were kept of.
     """
 
@@ -57,8 +60,8 @@ class Found:
             distances=np.zeros((*heads, len(DISTANCES) - 1)),
             strengths=np.zeros((*heads, BINS), np.int64),
             strength_sums=np.zeros(heads),
-            tokens=of_tokens(cfg.d_vocab),
-            pairs=of_pairs(cfg.d_vocab),
+            tokens=Heaviest(cfg.d_vocab, MOST_TOKENS),
+            pairs=Heaviest(cfg.d_vocab**2, MOST_PAIRS),
             samples=Samples(*heads, settings.intervals, settings.top, settings.others),
             effects=Effects(settings.ablate),
         )
@@ -99,9 +102,7 @@ class Found:
             "totals": self.moments.totals,
             "products": self.moments.products,
             "document_counts": self.moments.counts,
-            "distances": self.distances,
-            "strengths": self.strengths,
-            "strength_sums": self.strength_sums,
+            **{name: getattr(self, name) for name in PLAIN},
             "token_keys": self.tokens.keys,
             "token_weights": self.tokens.weights,
             "pair_keys": self.pairs.keys,
@@ -118,25 +119,18 @@ class Found:
         return packed(arrays)
 
     @classmethod
-    def from_bytes(cls, data: bytes, name: str, cfg: TransformerConfig, settings: ScanSettings) -> "Found":
-        """What `to_bytes` gave."""
-        return cls.from_arrays(unpacked(data, name), cfg, settings)
-
-    @classmethod
     def from_arrays(cls, arrays: Arrays, cfg: TransformerConfig, settings: ScanSettings) -> "Found":
-        """What was unpacked of it."""
+        """What was unpacked of what `to_bytes` gave."""
         nothing, texts = cls.nothing(cfg, settings), to_texts(arrays["skipped"])
         return cls(
             Moments(arrays["totals"], arrays["products"], arrays["document_counts"]),
-            arrays["distances"],
-            arrays["strengths"],
-            arrays["strength_sums"],
-            replace(nothing.tokens, keys=arrays["token_keys"], weights=arrays["token_weights"]),
-            replace(nothing.pairs, keys=arrays["pair_keys"], weights=arrays["pair_weights"]),
-            nothing.samples.fill(arrays),
-            nothing.effects.fill(arrays),
-            {key: Units.from_arrays(each, cfg.d_vocab) for key, each in by_prefix(arrays).items()},
-            dict(zip(arrays["named"].tolist(), to_texts(arrays["names"]), strict=True)),
-            dict(zip(COUNTED, arrays["counts"].tolist(), strict=True)),
-            list(zip(texts[::2], texts[1::2], strict=True)),
+            **{name: arrays[name] for name in PLAIN},
+            tokens=replace(nothing.tokens, keys=arrays["token_keys"], weights=arrays["token_weights"]),
+            pairs=replace(nothing.pairs, keys=arrays["pair_keys"], weights=arrays["pair_weights"]),
+            samples=nothing.samples.fill(arrays),
+            effects=nothing.effects.fill(arrays),
+            units={key: Units.from_arrays(each, cfg.d_vocab) for key, each in by_prefix(arrays).items()},
+            names=dict(zip(arrays["named"].tolist(), to_texts(arrays["names"]), strict=True)),
+            counts=dict(zip(COUNTED, arrays["counts"].tolist(), strict=True)),
+            skipped=list(zip(texts[::2], texts[1::2], strict=True)),
         )

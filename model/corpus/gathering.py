@@ -29,9 +29,14 @@ class Gatherer:
         self._tokens = np.zeros((2, n_layers, self._n_heads, len(self._ids)))
         self._pairs: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, " _"]]] = []
 
-    def of(self, batch: Batch) -> "_OfBatch":
-        """What takes the patterns of one batch."""
-        return _OfBatch(self, batch)
+    def take(self, batch: Batch, seen: Attended) -> None:
+        """Take a layer's patterns on a batch."""
+        strengths = seen.strongest.amax(-1).cpu().numpy()
+        self._add_distances(seen)
+        self._add_strengths(seen.layer, strengths)
+        self._add_tokens(seen, batch)
+        self._add_pairs(seen, batch)
+        self._add_samples(seen, batch, strengths)
 
     def finish(self) -> None:
         """Put together what was collected apart."""
@@ -43,20 +48,20 @@ class Gatherer:
             self._found.pairs.add(keys, weights)
         self._found.samples.forget()
 
-    def distances(self, seen: Attended) -> None:
+    def _add_distances(self, seen: Attended) -> None:
         """Weight by distance."""
         sums = seen.by_distance.double().sum(0).cpu().numpy()
         begins = [place for place in DISTANCES[:-1] if place < sums.shape[-1]]
         self._found.distances[seen.layer, :, : len(begins)] += np.add.reduceat(sums, begins, axis=-1)
 
-    def strengths(self, layer: int, strengths: Float[np.ndarray, "batch head"]) -> None:
+    def _add_strengths(self, layer: int, strengths: Float[np.ndarray, "batch head"]) -> None:
         """How strong the batch's sequences are."""
         bins = (strengths * BINS).astype(np.int64).clip(0, BINS - 1)
         for head in range(self._n_heads):
             self._found.strengths[layer, head] += np.bincount(bins[:, head], minlength=BINS)
         self._found.strength_sums[layer] += strengths.astype(np.float64).sum(0)
 
-    def tokens(self, seen: Attended, batch: Batch) -> None:
+    def _add_tokens(self, seen: Attended, batch: Batch) -> None:
         """Weight by the query's and by the key's token, the first row and column left out."""
         place = np.searchsorted(self._ids, batch.tokens.numpy()[:, 1:]).clip(max=len(self._ids) - 1)
         from_query = seen.pattern[:, :, 1:, 1:].sum(-1)
@@ -66,7 +71,7 @@ class Gatherer:
                 sums = np.bincount(place.ravel(), of_heads[:, head].ravel(), len(self._ids))
                 self._tokens[side, seen.layer, head] += sums
 
-    def pairs(self, seen: Attended, batch: Batch) -> None:
+    def _add_pairs(self, seen: Attended, batch: Batch) -> None:
         """The pair of each query and the key with its largest weight."""
         row, head, query = (seen.strongest >= LEAST_IN_PAIR).nonzero(as_tuple=True)
         weights, keys = seen.strongest[row, head, query], seen.strongest_key[row, head, query]
@@ -76,7 +81,7 @@ class Gatherer:
         numbers = self._found.pairs.key(seen.layer * self._n_heads + head.numpy(), pair)
         self._pairs.append((numbers, weights.double().numpy()))
 
-    def samples(self, seen: Attended, batch: Batch, strengths: Float[np.ndarray, "batch head"]) -> None:
+    def _add_samples(self, seen: Attended, batch: Batch, strengths: Float[np.ndarray, "batch head"]) -> None:
         """Sequences that the head's bucket has room for, as far as is known."""
         layer, bars = seen.layer, self._bars
         for row, sequence in enumerate(batch.sequences):
@@ -101,16 +106,3 @@ class Gatherer:
         kept = values >= self._settings.least
         indices, order = places[kept].cpu().sort()
         return indices.numpy(), (values[kept].cpu()[order] * DIGITS).round().numpy().astype(np.uint16)
-
-
-class _OfBatch:
-    def __init__(self, gatherer: Gatherer, batch: Batch) -> None:
-        self._gatherer, self._batch = gatherer, batch
-
-    def __call__(self, seen: Attended) -> None:
-        strengths = seen.strongest.amax(-1).cpu().numpy()
-        self._gatherer.distances(seen)
-        self._gatherer.strengths(seen.layer, strengths)
-        self._gatherer.tokens(seen, self._batch)
-        self._gatherer.pairs(seen, self._batch)
-        self._gatherer.samples(seen, self._batch, strengths)

@@ -1,6 +1,7 @@
 """What a scan is of: while it goes on, and when it is taken up again, none of it may change."""
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -44,12 +45,12 @@ def _ends(path: Path) -> str:
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
-    """Refuse to go on with something else.
+    """Refuse to go on with something else; `before` was read from a file.
 
     Raises:
         ScanError: it says what has changed.
     """
-    if changed := list(_changes(before, now, "")):
+    if changed := list(_changes(before, json.loads(json.dumps(now)), "")):
         raise ScanError(
             f"The scan in {folder} is of something else: {'; '.join(changed)}. Give what it began with to go on, "
             "another folder by --out, or --restart to begin anew there."

@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.corpus.cells import by_distance, entropy_sums, facts, strongest, sums_over
-from headlight.model.corpus.sequences import Batch
-from headlight.model.hooks import NO_TAP, Chain, Look, Tap
+from headlight.model.corpus.sequences import Batch, show
+from headlight.model.hooks import NO_TAP, Look, Tap
 from headlight.model.layers.parameters import widened
 from headlight.model.linear import writes_at_unit_scale
 from headlight.model.transformer import Transformer
@@ -77,7 +77,7 @@ class Measuring(Tap):
         self._device, self._causal = model.embed.W_E.device, cfg.attention_dir == "causal"
         self._facts = facts(batch, is_mark, self._device)
         self.sums = np.zeros((len(batch.tokens), cfg.n_layers, cfg.n_heads, len(QUANTITIES)))
-        self._real = (torch.arange(batch.tokens.shape[1]) < batch.lengths[:, None]).to(self._device)
+        self._real = batch.real.to(self._device)
         self._stream = self._values = self._writes = torch.empty(0)
         self._scale: Tensor | None = None
 
@@ -137,7 +137,7 @@ class Measuring(Tap):
         marked = known.marks.to(pattern)[:, None]
         return {
             "self": apart[..., 0],
-            "previous": self._previous(pattern, apart),
+            "previous": apart[..., 1] if self._causal else pattern.diagonal(-1, -2, -1).sum(-1),
             "entropy": entropy_sums(pattern, self._causal),
             "distance": apart @ place,
             "squared_distance": apart @ place**2,
@@ -148,9 +148,6 @@ class Measuring(Tap):
             "written": (seen.to_key * self._values).sum(-1),
             "written_distance": (distance * self._values).sum(-1),
         }
-
-    def _previous(self, pattern: Tensor, apart: Tensor) -> Tensor:
-        return apart[..., 1] if self._causal else pattern.diagonal(-1, -2, -1).sum(-1)
 
     def _before(self, pattern: Tensor, to_key: Tensor) -> Float[Tensor, "batch head pos"]:
         """What each key gets from the queries behind it."""
@@ -166,12 +163,11 @@ class Measuring(Tap):
         self._add(layer, self._counts(shares[..., 0]))
 
     def _counts(self, like: Float[Tensor, "batch head"]) -> dict[Quantity, Tensor]:
-        known = self._facts
         counts: dict[Quantity, Tensor] = {
-            "queries": known.lengths,
-            "later_queries": known.lengths - 1,
-            "repeats": known.n_repeats,
-            "after_marks": known.n_after_marks,
+            "queries": self._batch.lengths,
+            "later_queries": self._batch.lengths - 1,
+            "repeats": self._facts.n_repeats,
+            "after_marks": self._facts.n_after_marks,
         }
         return {name: count.to(like.device)[:, None].expand_as(like) for name, count in counts.items()}
 
@@ -189,8 +185,5 @@ def measure(
 ) -> Float[np.ndarray, "batch layer head quantity"]:
     """Every head's quantities on each sequence of a batch; `also` looks on."""
     tap = Measuring(model, batch, is_mark, gather)
-    device = model.embed.W_E.device
-    mask = None if batch.mask is None else batch.mask.to(device)
-    with torch.inference_mode():
-        model(batch.tokens.to(device), mask, tap=Chain(tap, also), stop_at_layer=model.cfg.n_layers)
+    show(model, batch, tap, also)
     return tap.sums

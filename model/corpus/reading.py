@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 
 from headlight.model.corpus.checked import Given, read
@@ -83,7 +84,7 @@ def read_tree(source: str | Path) -> Tree:
         dataset_name=config.get("dataset_name").text("a corpus"),
         n_layers=n_layers,
         n_heads=n_heads,
-        n_intervals=config.get("n_intervals").whole(1, 1000) if config.get("n_intervals").value is not None else 1,
+        n_intervals=config.get("n_intervals").if_any(lambda each: each.whole(1, 1000)) or 1,
         metrics=tuple(name for name in dict.fromkeys((*listed, *found)) if name in found),
         descriptions={name: each.text("") for name, each in config.get("metric_descriptions").named()},
         rows=rows,
@@ -131,19 +132,9 @@ def _rows(given: Given, n_layers: int, n_heads: int) -> Mapping[Head, HeadRow]:
 
 def _row(given: Given, n_layers: int, n_heads: int) -> HeadRow:
     layer, head = given.get("layer").whole(0, n_layers - 1), given.get("head").whole(0, n_heads - 1)
-    figures = {
-        name: each.number() for name, each in given.named() if name not in ("layer", "head") and _is_figure(each.value)
-    }
-    return HeadRow(layer, head, figures, dict(_interval_of(*each) for each in given.get("intervals").named()))
-
-
-def _is_figure(value: object) -> bool:
-    """Whether a row's entry is a head's figure: others may stand there too, such as coordinates of a map."""
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-
-
-def _interval_of(name: str, given: Given) -> tuple[str, Interval]:
-    return name, _interval(given)
+    # What is no number is no figure: others may stand there too, such as coordinates of a map.
+    figures = {name: each.number() for name, each in given.named() if name not in ("layer", "head") and each.is_number}
+    return HeadRow(layer, head, figures, {name: _interval(each) for name, each in given.get("intervals").named()})
 
 
 def _interval(given: Given) -> Interval:
@@ -184,7 +175,7 @@ def _sequence(given: Given, interval: int) -> SampledSequence:
         attention_values=values,
         max_activation=given.get("max_activation").number(),
         document=given.get("document").text(""),
-        start=given.get("start").if_any(lambda each: each.whole(0, WHOLE)),
+        start=_count(given.get("start")),
         token_ids=ids,
     )
 
@@ -205,36 +196,33 @@ def _pair(given: Given) -> TokenPair:
 
 
 def _matters(given: Given) -> Matters:
-    return Matters(
-        **{name: given.get(name).if_any(_effect) for name in ("loss_change", "when_active", "when_not", "direct")}
-    )
+    return Matters(**{each.name: given.get(each.name).if_any(_effect) for each in fields(Matters)})
 
 
 def _effect(given: Given) -> Effect | None:
     mean = given.get("mean").number()
     if mean is None:
         return None
-    return Effect(
-        mean, given.get("interval").if_any(_interval), given.get("n").if_any(lambda each: each.whole(0, WHOLE))
-    )
+    return Effect(mean, given.get("interval").if_any(_interval), _count(given.get("n")))
 
 
 def _provenance(given: Given) -> Provenance:
-    def count(name: str) -> int | None:
-        return given.get(name).if_any(lambda each: each.whole(0, WHOLE))
-
     return Provenance(
-        version=count("version") or 1,
+        version=_count(given.get("version")) or 1,
         model=given.get("model").text(""),
         revision=given.get("revision").if_any(lambda each: each.text()),
         corpus=given.get("corpus").text(""),
-        step=count("step"),
+        step=_count(given.get("step")),
         settings=given.get("settings").object(),
         complete=given.get("complete").value is not False,
-        n_documents=count("n_documents"),
-        n_sequences=count("n_sequences"),
-        n_tokens=count("n_tokens"),
-        n_skipped=count("n_skipped"),
+        n_documents=_count(given.get("n_documents")),
+        n_sequences=_count(given.get("n_sequences")),
+        n_tokens=_count(given.get("n_tokens")),
+        n_skipped=_count(given.get("n_skipped")),
         skipped=tuple(each.object() for each in given.get("skipped").entries()),
         loss=given.get("loss").number(),
     )
+
+
+def _count(given: Given) -> int | None:
+    return given.if_any(lambda each: each.whole(0, WHOLE))

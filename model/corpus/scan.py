@@ -4,7 +4,7 @@ import heapq
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice, takewhile
 from pathlib import Path
 from time import monotonic
 
@@ -48,7 +48,7 @@ class Scan:
     def __init__(self, model: Transformer, corpus: Corpus, settings: ScanSettings, folder: Path) -> None:
         self._model, self._corpus, self._settings, self._folder = model, corpus, settings, folder
         self._identity = identity(model, corpus, settings)
-        self._state, self._before = State(folder, model.cfg, settings), 0
+        self._state = State(folder, model.cfg, settings)
 
     @property
     def is_complete(self) -> bool:
@@ -65,7 +65,7 @@ class Scan:
             raise ScanError(
                 f"{self._folder} holds a tree that is no scan of ours. Give another folder by --out."
             ) from error
-        check_same(told, json.loads(json.dumps(self._identity)), self._folder)
+        check_same(told, self._identity, self._folder)
         return True
 
     def run(self, engine: Engine, watch: Watch = lambda progress: None) -> Found:
@@ -75,12 +75,12 @@ class Scan:
             ScanError: the folder is another scan's, the disk is full, or there is nothing in the corpus to scan.
         """
         self._state.begin(self._identity)
-        self._before = self._state.documents
+        before = self._state.documents
         warm = self._state.warm or self._warmed(engine, watch)
         saved = written = monotonic()
         for number, data in engine.run(self._jobs(warm)):
             self._state.keep(number, data)
-            watch(self._progress())
+            watch(Progress(self._state.documents, self._state.documents - before, self._state.found))
             if monotonic() - saved > SAVE_EVERY:
                 self._state.save()
                 saved = monotonic()
@@ -91,9 +91,6 @@ class Scan:
         self._write(complete=True)
         self._state.end()
         return self._state.found
-
-    def _progress(self) -> Progress:
-        return Progress(self._state.documents, self._state.documents - self._before, self._state.found)
 
     def _write(self, complete: bool) -> None:
         write_tree(self._folder, self._model, self._state.found, self._settings, self._identity, complete)
@@ -116,23 +113,17 @@ class Scan:
 
     def _enough(self, parts: dict[int, WarmUp]) -> dict[int, WarmUp] | None:
         """The first shards that together hold as many sequences as are asked for, whichever came first."""
-        in_order, n_sequences = dict[int, WarmUp](), 0
-        for number in range(len(parts)):
-            if number not in parts:
-                return None
-            in_order[number] = parts[number]
+        n_sequences = 0
+        for number in takewhile(parts.__contains__, count()):
             n_sequences += len(parts[number].strengths)
             if n_sequences >= self._settings.warmup:
-                return in_order
+                return {each: parts[each] for each in range(number + 1)}
         return None
 
     def _shards(self) -> Iterator[tuple[int, tuple[Document, ...]]]:
         """The corpus in shards of so many documents."""
         documents = islice(self._corpus.documents(), self._settings.documents or None)
-        number = 0
-        while shard := tuple(islice(documents, self._settings.shard)):
-            yield number, shard
-            number += 1
+        return enumerate(iter(lambda: tuple(islice(documents, self._settings.shard)), ()))
 
     def _jobs(self, warm: Warm) -> Iterator[Job]:
         """The shards that are not finished yet, each with what is known when it is taken."""

@@ -5,8 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
+
+from headlight.model.hooks import Chain, Tap
+from headlight.model.transformer import Transformer
 
 LEAST_FILLED, LEAST_BATCH = 3 / 4, 1 / 8  # of a batch's width, and of its tokens: measured on documents of all lengths
 SHORTEST = 2  # tokens, of which the second has something to look at
@@ -55,12 +58,17 @@ def cut(document: int, name: str, tokens: Sequence[int], length: int, bos: int |
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sequences side by side, padded on the right; `mask` is 1 for real tokens, None where all are."""
+    """Sequences side by side, padded on the right; `real` are the tokens that are no padding."""
 
     sequences: Sequence[CutSequence]
     tokens: Int[Tensor, "batch pos"]
     lengths: Int[Tensor, " batch"]
-    mask: Int[Tensor, "batch pos"] | None
+    real: Bool[Tensor, "batch pos"]
+
+    @property
+    def mask(self) -> Int[Tensor, "batch pos"] | None:
+        """1 for real tokens; None where all are."""
+        return None if self.real.all() else self.real.long()
 
 
 def batches(sequences: Sequence[CutSequence], n_tokens: int) -> Iterator[Batch]:
@@ -87,5 +95,12 @@ def batch(sequences: Sequence[CutSequence]) -> Batch:
     tokens = torch.zeros(len(sequences), int(lengths.max()), dtype=torch.long)
     for row, sequence in zip(tokens, sequences, strict=True):
         row[: len(sequence.tokens)] = torch.tensor(sequence.tokens)
-    real = torch.arange(tokens.shape[1]) < lengths[:, None]
-    return Batch(sequences, tokens, lengths, None if real.all() else real.long())
+    return Batch(sequences, tokens, lengths, torch.arange(tokens.shape[1]) < lengths[:, None])
+
+
+def show(model: Transformer, batch: Batch, *taps: Tap) -> None:
+    """A pass of the model over a batch, as far as to its last layer, for what looks on."""
+    device, mask = model.embed.W_E.device, batch.mask
+    mask = None if mask is None else mask.to(device)
+    with torch.inference_mode():
+        model(batch.tokens.to(device), mask, tap=Chain(*taps), stop_at_layer=model.cfg.n_layers)

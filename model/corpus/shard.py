@@ -68,10 +68,71 @@ class Worker:
         """What a shard gives, as a file."""
         with _same_bits():
             if job.warm is None or job.bars is None:
-                texts = _read(self.model, job.documents, self._settings)[0]
-                sequences = [each for cuts in texts.values() for each in cuts]
+                sequences = [each for cuts in self._read(job.documents)[0].values() for each in cuts]
                 return warm_up(self.model, sequences, self._settings, self.units).to_bytes()
-            return scan_shard(self.model, job, job.warm, job.bars, self._settings, self.units).to_bytes()
+            return self._scanned(job, job.warm, job.bars).to_bytes()
+
+    def _scanned(self, job: Job, warm: Warm, bars: Bars) -> Found:
+        """All that is found in a shard's documents."""
+        cuts, skipped = self._read(job.documents)
+        while True:
+            found, sums = self._measured(cuts, warm, bars)
+            bad = [document for document, each in sums.items() if not np.isfinite(each).all()]
+            if not bad:
+                break
+            for document in bad:
+                skipped[document] = "the model's numbers are not finite"
+                del cuts[document]
+        found.moments = found.moments if not sums else Moments.of(np.stack(list(sums.values())))
+        names = {document.index: document.name for document in job.documents}
+        found.name_documents(names)
+        for document in sorted(skipped):
+            found.skip(names[document], skipped[document])
+        for document in sorted(job.ablated & cuts.keys()):
+            drawn = lot(self._settings.seed, document)
+            sequence = cuts[document][drawn % len(cuts[document])]
+            found.effects.add(document, drawn, effects_on(self.model, sequence.tokens, warm.means))
+        return found
+
+    def _read(self, documents: Sequence[Document]) -> tuple[dict[int, list[CutSequence]], dict[int, str]]:
+        """The documents' sequences, and why others have none."""
+        tokenizer, length = tokenizer_of(self.model), min(self._settings.length, self.model.cfg.n_ctx)
+        bos = tokenizer.bos_token_id if self._settings.bos else None
+        cuts: dict[int, list[CutSequence]] = {}
+        skipped: dict[int, str] = {}
+        for document in documents:
+            try:
+                if document.text is None:
+                    raise InputError(document.reason)
+                tokens = tokenizer.to_tokens(document.text)[0].tolist()
+                if found := cut(document.index, document.name, tokens, length, bos):
+                    cuts[document.index] = found
+                else:
+                    skipped[document.index] = "it has fewer than 2 tokens"
+            except InputError as error:
+                skipped[document.index] = str(error)
+        return cuts, skipped
+
+    def _measured(
+        self, cuts: dict[int, list[CutSequence]], warm: Warm, bars: Bars
+    ) -> tuple[Found, dict[int, Float[np.ndarray, "layer head quantity"]]]:
+        """What is found in some documents' sequences, and each document's sums."""
+        model, settings, sequences = self.model, self._settings, [each for rows in cuts.values() for each in rows]
+        found = Found.nothing(model.cfg, settings)
+        gatherer = Gatherer(found, settings, warm, bars, sequences)
+        of_units = UnitGatherer(found.units, warm.units, settings.seed, model.cfg.d_vocab)
+        is_mark = partial(_is_mark, tokenizer_of(model))
+        sums = {document: np.zeros_like(found.moments.totals) for document in cuts}
+        for batch in batches(sequences, settings.n_at_once(model.cfg.n_ctx)):
+            also = UnitTap(self.units, batch, of_units.see)
+            measured = measure(model, batch, is_mark, partial(gatherer.take, batch), also)
+            for sequence, each in zip(batch.sequences, measured, strict=True):
+                sums[sequence.document] += each
+        gatherer.finish()
+        of_units.finish()
+        n_tokens = sum(len(sequence.tokens) for sequence in sequences)
+        found.counts = {"documents": len(cuts), "sequences": len(sequences), "tokens": n_tokens, "skipped": 0}
+        return found, sums
 
 
 @contextmanager
@@ -86,78 +147,6 @@ def _same_bits() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def scan_shard(
-    model: Transformer, job: Job, warm: Warm, bars: Bars, settings: ScanSettings, units: Sequence[Watched] = ()
-) -> Found:
-    """All that is found in a shard's documents."""
-    cuts, skipped = _read(model, job.documents, settings)
-    while True:
-        found, sums = _measured(model, cuts, warm, bars, settings, units)
-        bad = [document for document, each in sums.items() if not np.isfinite(each).all()]
-        if not bad:
-            break
-        for document in bad:
-            skipped[document] = "the model's numbers are not finite"
-            del cuts[document]
-    found.moments = found.moments if not sums else Moments.of(np.stack(list(sums.values())))
-    names = {document.index: document.name for document in job.documents}
-    found.name_documents(names)
-    for document in sorted(skipped):
-        found.skip(names[document], skipped[document])
-    for document in sorted(job.ablated & cuts.keys()):
-        drawn = lot(settings.seed, document)
-        sequence = cuts[document][drawn % len(cuts[document])]
-        found.effects.add(document, drawn, effects_on(model, sequence.tokens, warm.means))
-    return found
-
-
-def _read(
-    model: Transformer, documents: Sequence[Document], settings: ScanSettings
-) -> tuple[dict[int, list[CutSequence]], dict[int, str]]:
-    """The documents' sequences, and why others have none."""
-    tokenizer, length = tokenizer_of(model), min(settings.length, model.cfg.n_ctx)
-    bos = tokenizer.bos_token_id if settings.bos else None
-    cuts: dict[int, list[CutSequence]] = {}
-    skipped: dict[int, str] = {}
-    for document in documents:
-        try:
-            if document.text is None:
-                raise InputError(document.reason)
-            tokens = tokenizer.to_tokens(document.text)[0].tolist()
-            if found := cut(document.index, document.name, tokens, length, bos):
-                cuts[document.index] = found
-            else:
-                skipped[document.index] = "it has fewer than 2 tokens"
-        except InputError as error:
-            skipped[document.index] = str(error)
-    return cuts, skipped
-
-
 @lru_cache(2**18)  # the tokens of a vocabulary, from one shard to the next
 def _is_mark(tokenizer: Tokenizer, token: int) -> bool:
     return is_punctuation(tokenizer.to_string(token))
-
-
-def _measured(
-    model: Transformer,
-    cuts: dict[int, list[CutSequence]],
-    warm: Warm,
-    bars: Bars,
-    settings: ScanSettings,
-    units: Sequence[Watched],
-) -> tuple[Found, dict[int, Float[np.ndarray, "layer head quantity"]]]:
-    """What is found in some documents' sequences, and each document's sums."""
-    found, sequences = Found.nothing(model.cfg, settings), [each for rows in cuts.values() for each in rows]
-    gatherer, tokenizer = Gatherer(found, settings, warm, bars, sequences), tokenizer_of(model)
-    of_units = UnitGatherer(found.units, warm.units, settings.seed, model.cfg.d_vocab)
-    is_mark = partial(_is_mark, tokenizer)
-    sums = {document: np.zeros_like(found.moments.totals) for document in cuts}
-    for batch in batches(sequences, settings.n_at_once(model.cfg.n_ctx)):
-        measured = measure(model, batch, is_mark, gatherer.of(batch), UnitTap(units, batch, of_units.see))
-        for sequence, each in zip(batch.sequences, measured, strict=True):
-            sums[sequence.document] += each
-    gatherer.finish()
-    of_units.finish()
-    n_tokens = sum(len(sequence.tokens) for sequence in sequences)
-    found.counts = {"documents": len(cuts), "sequences": len(sequences), "tokens": n_tokens, "skipped": 0}
-    return found, sums

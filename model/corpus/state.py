@@ -38,9 +38,7 @@ class State:
         """
         known = self._folder / "identity.json"
         if known.is_file():
-            check_same(
-                json.loads(known.read_text(encoding="utf-8")), json.loads(json.dumps(identity)), known.parents[1]
-            )
+            check_same(json.loads(known.read_text(encoding="utf-8")), identity, known.parents[1])
         else:
             write_whole(known, json.dumps(identity).encode())
         path = self._folder / "state.npz"
@@ -79,7 +77,8 @@ class State:
     def fold(self) -> None:
         """Add the finished shards that are next to what was found."""
         while (path := self._shard(self.next)).is_file():
-            self.found.merge(Found.from_bytes(path.read_bytes(), path.name, self._cfg, self._settings))
+            arrays = unpacked(path.read_bytes(), path.name)
+            self.found.merge(Found.from_arrays(arrays, self._cfg, self._settings))
             self.next += 1
 
     def save(self) -> None:

@@ -1,7 +1,4 @@
-"""What a head's figures over a corpus are called, their units, and how one changes between two scans.
-
-HeadVis's own six come first, by its names.
-"""
+"""A head's figures over a corpus: what each is called and means, its unit, and how it changes between two scans."""
 
 from dataclasses import dataclass
 
@@ -13,10 +10,11 @@ from headlight.model.corpus.tree import Tree
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure's title and unit; one that is `signed` can be below zero."""
+    """A figure's title and unit, and what our own scans say that it means; one that is `signed` can be below zero."""
 
     title: str
     unit: str = ""
+    meaning: str = ""
     signed: bool = False
 
     @property
@@ -26,21 +24,62 @@ class Figure:
 
 
 WEIGHT = "attention weight"
+# The names of HeadVis, in its order; then ours.
 FIGURES = {
-    "self_attention_score": Figure("Current token", WEIGHT),
-    "prev_token_score": Figure("Previous token", WEIGHT),
-    "pattern_entropy": Figure("Entropy", "nats"),
-    "qk_distance": Figure("Distance", "tokens"),
-    "qk_distance_variance": Figure("Variance of the distance", "tokens²"),
-    "induction_score": Figure("Induction", WEIGHT),
-    "duplicate_token_score": Figure("Same token", WEIGHT),
-    "first_token_score": Figure("First token", WEIGHT),
-    "punctuation_score": Figure("Punctuation", WEIGHT),
-    "value_weighted_distance": Figure("Value-weighted distance", "tokens"),
-    "write_share": Figure("Share of the stream's norm", "share"),
-    "loss_change": Figure("Loss change, mean-ablated", "nats", signed=True),
-    "loss_change_active": Figure("Loss change where active", "nats", signed=True),
-    "direct_effect": Figure("Direct effect on the right token", "logits", signed=True),
+    "self_attention_score": Figure("Current token", WEIGHT, "Mean attention of a query to its own position."),
+    "prev_token_score": Figure("Previous token", WEIGHT, "Mean attention of a query to the token before it."),
+    "pattern_entropy": Figure(
+        "Entropy", "nats", "Mean entropy of a query's weights, in nats: high is spread out, 0 is all on one key."
+    ),
+    "qk_distance": Figure("Distance", "tokens", "Mean distance in tokens between query and key, by weight."),
+    "qk_distance_variance": Figure(
+        "Variance of the distance", "tokens²", "Variance of that distance, over all queries."
+    ),
+    "induction_score": Figure(
+        "Induction",
+        WEIGHT,
+        "Mean attention to the tokens behind earlier copies of the query's token, over queries that have a copy; "
+        "weights below 0.01 count for nothing.",
+    ),
+    "duplicate_token_score": Figure(
+        "Same token",
+        WEIGHT,
+        "Mean attention to earlier copies of the query's token, over queries that have a copy.",
+    ),
+    "first_token_score": Figure(
+        "First token", WEIGHT, "Mean attention to the sequence's first token, over later queries."
+    ),
+    "punctuation_score": Figure(
+        "Punctuation", WEIGHT, "Mean attention to earlier punctuation, over queries that have some before them."
+    ),
+    "value_weighted_distance": Figure(
+        "Value-weighted distance",
+        "tokens",
+        "Mean distance in tokens, each weight counted by the length of what it writes: the value through W_O.",
+    ),
+    "write_share": Figure(
+        "Share of the stream's norm",
+        "share",
+        "Mean length of what the head writes, as a share of the stream that its layer reads.",
+    ),
+    "loss_change": Figure(
+        "Loss change, mean-ablated",
+        "nats",
+        "By how much the next token's loss rises (nats) when the head gives its mean output everywhere.",
+        signed=True,
+    ),
+    "loss_change_active": Figure(
+        "Loss change where active",
+        "nats",
+        "The same, at queries where more than half of the head's weight lies beyond the first token.",
+        signed=True,
+    ),
+    "direct_effect": Figure(
+        "Direct effect on the right token",
+        "logits",
+        "What the head adds to the right token's logit, less the mean logit, beyond what its mean output adds.",
+        signed=True,
+    ),
 }
 
 
@@ -60,7 +99,11 @@ class Estimates:
 
 def estimates(tree: Tree, metric: str) -> Estimates:
     """One figure of every head of a scan."""
-    return Estimates(tree.values(metric), *tree.ends(metric))
+    found = np.full((3, tree.n_layers, tree.n_heads), np.nan)
+    for (layer, head), row in tree.rows.items():
+        value = row.values.get(metric)
+        found[:, layer, head] = (np.nan if value is None else value, *row.intervals.get(metric, (np.nan, np.nan)))
+    return Estimates(*found)
 
 
 def change(a: Tree, b: Tree, metric: str) -> Estimates:

@@ -197,18 +197,3 @@ class Tree:
     rows: Mapping[Head, HeadRow]
     pattern: str = PATTERN
     told: Provenance | None = None
-
-    def values(self, metric: str) -> Float[np.ndarray, "layer head"]:
-        """One figure of every head; NaN where it has none."""
-        found = np.full((self.n_layers, self.n_heads), np.nan)
-        for head, row in self.rows.items():
-            value = row.values.get(metric)
-            found[head] = np.nan if value is None else value
-        return found
-
-    def ends(self, metric: str) -> tuple[Float[np.ndarray, "layer head"], Float[np.ndarray, "layer head"]]:
-        """The ends of the intervals of one figure; NaN where there is none."""
-        low, high = (np.full((self.n_layers, self.n_heads), np.nan) for _ in range(2))
-        for head, row in self.rows.items():
-            low[head], high[head] = row.intervals.get(metric, (np.nan, np.nan))
-        return low, high

@@ -16,7 +16,7 @@ from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.packing import of_texts, to_texts
 from headlight.model.corpus.sequences import MOST_CUT
 from headlight.model.corpus.tree import Histogram, Tree, UnitDashboard, Window
-from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units
+from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units, in_order
 from headlight.model.errors import ScanError
 
 UNITS = "units"
@@ -38,7 +38,7 @@ def write_units(folder: Path, units: Mapping[str, Units], names: Mapping[int, st
 
 def _arrays(units: Units, names: Mapping[int, str]) -> dict[str, Shaped[np.ndarray, "..."]]:
     order = np.lexsort((units.slots["sequences"], -units.slots["strengths"]), axis=-1)
-    slots = {name: np.take_along_axis(each, _wide(order, each), 1) for name, each in units.slots.items()}
+    slots = in_order(units.slots, order)
     used = np.unique(slots["sequences"] // MOST_CUT)
     used = used[used >= 0]
     tokens, weights = _top(units)
@@ -59,10 +59,6 @@ def _arrays(units: Units, names: Mapping[int, str]) -> dict[str, Shaped[np.ndarr
     }
 
 
-def _wide(order: Int[np.ndarray, "unit slot"], like: Shaped[np.ndarray, "unit slot ..."]) -> Shaped[np.ndarray, "..."]:
-    return order.reshape(*order.shape, *[1] * (like.ndim - 2))
-
-
 def _top(units: Units) -> tuple[Int[np.ndarray, "unit _"], Float[np.ndarray, "unit _"]]:
     n_units = len(units.active)
     tokens, weights = np.full((n_units, MOST_PEAKS), -1, np.int32), np.zeros((n_units, MOST_PEAKS), np.float32)
@@ -70,12 +66,6 @@ def _top(units: Units) -> tuple[Int[np.ndarray, "unit _"], Float[np.ndarray, "un
         for place, (token, weight) in enumerate(units.top_tokens.top(unit, MOST_PEAKS)):
             tokens[unit, place], weights[unit, place] = token, weight
     return tokens, weights
-
-
-def watched_layers(tree: Tree, kind: str) -> tuple[int, ...]:
-    """The layers whose "neurons" or "features" a scan has watched."""
-    found = (path.stem[1:] for path in (tree.folder / UNITS / kind).glob("L*.safetensors"))
-    return tuple(sorted(int(layer) for layer in found if layer.isdigit()))
 
 
 def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | None:

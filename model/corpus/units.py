@@ -34,6 +34,7 @@ EMPTY: Mapping[str, tuple[type, int, tuple[int, ...]]] = {
     "tokens": (np.int32, -1, (WIDTH,)),
     "values": (np.uint8, 0, (WIDTH,)),
 }
+PLAIN = ("active", "sums", "largest", "reach", "histogram")  # what is kept as it is
 
 Slots = dict[str, Shaped[np.ndarray, "unit slot ..."]]
 
@@ -83,7 +84,7 @@ class Units:
             largest=np.zeros(n_units, np.float32),
             reach=begun.reach,
             histogram=np.zeros((n_units, BINS), np.int64),
-            top_tokens=Heaviest.none(d_vocab, MOST_PEAKS),
+            top_tokens=Heaviest(d_vocab, MOST_PEAKS),
             slots=slots,
         )
 
@@ -104,20 +105,13 @@ class Units:
         smaller = later["lots"][:, :OTHERS] < self.slots["lots"][:, :OTHERS]
         weaker = np.arange(OTHERS) + SLOTS * smaller
         kept = np.concatenate([weaker, np.array(top)[order]], 1)
-        self.slots = {
-            name: np.take_along_axis(each, kept.reshape(*kept.shape, *[1] * (each.ndim - 2)), 1)
-            for name, each in both.items()
-        }
+        self.slots = in_order(both, kept)
 
     def arrays(self) -> Arrays:
         """All that is kept, to be packed."""
         return {
             "n_tokens": np.array(self.n_tokens),
-            "active": self.active,
-            "sums": self.sums,
-            "largest": self.largest,
-            "reach": self.reach,
-            "histogram": self.histogram,
+            **{name: getattr(self, name) for name in PLAIN},
             "top_keys": self.top_tokens.keys,
             "top_weights": self.top_tokens.weights,
             **self.slots,
@@ -128,11 +122,15 @@ class Units:
         """What `arrays` gave."""
         return cls(
             int(arrays["n_tokens"]),
-            active=arrays["active"],
-            sums=arrays["sums"],
-            largest=arrays["largest"],
-            reach=arrays["reach"],
-            histogram=arrays["histogram"],
+            **{name: arrays[name] for name in PLAIN},
             top_tokens=Heaviest(d_vocab, MOST_PEAKS, arrays["top_keys"], arrays["top_weights"]),
             slots={name: arrays[name] for name in EMPTY},
         )
+
+
+def in_order(slots: Slots, order: Int[np.ndarray, "unit kept"]) -> dict[str, Shaped[np.ndarray, "unit kept ..."]]:
+    """Of every unit these slots, in this order."""
+    return {
+        name: np.take_along_axis(each, order.reshape(*order.shape, *[1] * (each.ndim - 2)), 1)
+        for name, each in slots.items()
+    }

@@ -3,21 +3,21 @@
 Where the buckets of strength begin, and what each head gives on average, which takes its place when it is ablated.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.corpus.packing import by_prefix, packed, unpacked
 from headlight.model.corpus.samples import boundaries
-from headlight.model.corpus.sequences import Batch, CutSequence, batches
+from headlight.model.corpus.sequences import Batch, CutSequence, batches, show
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.units import BUCKETS, Begun
-from headlight.model.corpus.watching import Key, UnitTap, UnitWarming, Watched
-from headlight.model.hooks import Chain, Look, Tap
+from headlight.model.corpus.watching import Key, UnitTap, Watched
+from headlight.model.hooks import Look, Tap
 from headlight.model.transformer import Transformer
 
 
@@ -66,46 +66,41 @@ class WarmUp:
 
 
 def warm_up(
-    model: Transformer, sequences: Sequence[CutSequence], settings: ScanSettings, units: Sequence[Watched] = ()
+    model: Transformer, sequences: Sequence[CutSequence], settings: ScanSettings, units: Sequence[Watched]
 ) -> WarmUp:
     """What a shard's sequences give."""
     cfg = model.cfg
     strengths, sums = np.zeros((0, cfg.n_layers, cfg.n_heads)), np.zeros((cfg.n_layers, cfg.n_heads, cfg.d_value or 0))
-    device, n_positions, of_units = model.embed.W_E.device, 0, UnitWarming()
+    n_positions, of_units = 0, defaultdict[Key, list[Float[np.ndarray, " unit"]]](list)
+
+    def see(key: Key, sequence: CutSequence, acts: Float[Tensor, "pos unit"]) -> None:
+        of_units[key].append(acts.amax(0).numpy())
+
     for batch in batches(sequences, settings.n_at_once(cfg.n_ctx)):
-        tap, also = _Warming(model, batch), UnitTap(units, batch, of_units.see)
-        mask = None if batch.mask is None else batch.mask.to(device)
-        with torch.inference_mode():
-            model(batch.tokens.to(device), mask, tap=Chain(tap, also), stop_at_layer=cfg.n_layers)
+        tap = _Warming(model, batch)
+        show(model, batch, tap, UnitTap(units, batch, see))
         if np.isfinite(tap.sums).all():  # else the shard finds out which document it is
             strengths, sums = np.concatenate([strengths, tap.strengths]), sums + tap.sums
             n_positions += int(batch.lengths.sum())
-    return WarmUp(strengths, sums, n_positions, {key: np.stack(each) for key, each in of_units.strengths.items()})
+    return WarmUp(strengths, sums, n_positions, {key: np.stack(each) for key, each in of_units.items()})
 
 
 def settled(parts: Sequence[WarmUp], n_intervals: int) -> Warm:
     """What the warm-up of several shards says; at least one sequence was in them."""
     sums, n_positions = sum(part.sums for part in parts), sum(part.n_positions for part in parts)
     strengths = np.concatenate([part.strengths for part in parts])
-    units = {key: _begun([part.units[key] for part in parts if key in part.units]) for key in _keys(parts)}
+    units = {}
+    for key in sorted({key for part in parts for key in part.units}):
+        together = np.concatenate([part.units[key] for part in parts if key in part.units]).clip(min=0)
+        units[key] = Begun(boundaries(together, BUCKETS), together.max(0))
     return Warm(boundaries(strengths, n_intervals), np.asarray(sums / n_positions), units)
-
-
-def _keys(parts: Sequence[WarmUp]) -> list[Key]:
-    return sorted({key for part in parts for key in part.units})
-
-
-def _begun(strengths: Sequence[Float[np.ndarray, "_ unit"]]) -> Begun:
-    together = np.concatenate(strengths).clip(min=0)
-    return Begun(boundaries(together, BUCKETS), together.max(0))
 
 
 class _Warming(Tap):
     def __init__(self, model: Transformer, batch: Batch) -> None:
         heads = (model.cfg.n_layers, model.cfg.n_heads)
         self.strengths, self.sums = np.zeros((len(batch.tokens), *heads)), np.zeros((*heads, model.cfg.d_value or 0))
-        n_pos = batch.tokens.shape[1]
-        self._real = (torch.arange(n_pos) < batch.lengths[:, None]).to(model.embed.W_E.device)
+        self._real = batch.real.to(model.embed.W_E.device)
 
     def look(self, name: str) -> Look:
         return Look.WHOLE if name.endswith(("attn.hook_pattern", "attn.hook_z")) else Look.NEVER

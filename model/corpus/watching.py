@@ -90,17 +90,6 @@ class UnitTap(Tap):
         return activation
 
 
-class UnitWarming:
-    """The strengths of the warm-up's sequences."""
-
-    def __init__(self) -> None:
-        self.strengths: dict[Key, list[Float[np.ndarray, " unit"]]] = {}
-
-    def see(self, key: Key, sequence: CutSequence, acts: Float[Tensor, "pos unit"]) -> None:
-        """Take one sequence's activations."""
-        self.strengths.setdefault(key, []).append(acts.amax(0).numpy())
-
-
 class UnitGatherer:
     """Adds what one sequence after the other shows to `found`."""
 

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from headlight.model.corpus import effects
 from headlight.model.corpus.disk import write_whole
-from headlight.model.corpus.figures import FIGURES, Estimated, Moments, estimate
+from headlight.model.corpus.effects import Matters, matters_by
+from headlight.model.corpus.figures import RATIOS, estimate
 from headlight.model.corpus.found import BINS, DISTANCES, Found
 from headlight.model.corpus.samples import DIGITS, Sample
 from headlight.model.corpus.settings import ScanSettings
+from headlight.model.corpus.titles import FIGURES, Estimates
 from headlight.model.corpus.tree import CONFIG, HEADS, PATTERN, SCATTER
 from headlight.model.corpus.unit_files import write_units
 from headlight.model.run import tokenizer_of
@@ -26,20 +27,7 @@ from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.transformer import Transformer
 
 VERSION = 1
-EFFECTS: Mapping[str, tuple[str, str]] = {
-    "loss_change": (
-        "loss_change",
-        "By how much the next token's loss rises (nats) when the head gives its mean output everywhere.",
-    ),
-    "loss_change_active": (
-        "when_active",
-        "The same, at queries where more than half of the head's weight lies beyond the first token.",
-    ),
-    "direct_effect": (
-        "direct",
-        "What the head adds to the right token's logit, less the mean logit, beyond what its mean output adds.",
-    ),
-}
+EFFECTS = {"loss_change": "loss_change", "loss_change_active": "when_active", "direct_effect": "direct"}
 PLOTS = {"qk_distance_histogram": "Q-K distance", "histogram": "Activation distribution"}
 TABLES = {"top_query_tokens": "Top query tokens", "top_key_tokens": "Top key tokens", "top_pairs": "Top token pairs"}
 STATISTICS = {"n_samples": "Samples kept", "mean_max_activation": "Mean max activation"}
@@ -59,13 +47,14 @@ def write_tree(
         ScanError: the disk is full, or the folder cannot be written to.
     """
     tokenizer, moments = tokenizer_of(model), found.effects.moments
+    matters = {} if moments is None else matters_by(moments)
     for layer, head in np.ndindex(*found.strength_sums.shape):
         name = PATTERN.format(layer=layer, head=head)
-        _write(folder / HEADS / name, _head(found, moments, tokenizer, settings, layer, head))
+        _write(folder / HEADS / name, _head(found, matters, tokenizer, settings, layer, head))
     write_units(folder, found.units, found.names)
     _write(folder / "server_config.json", {})  # nobody to ask: the files are all there is
     _write(folder / "attributions" / "manifest.json", {})
-    _write(folder / SCATTER, _rows(found, moments))
+    _write(folder / SCATTER, _rows(found, matters))
     _write(folder / CONFIG, _config(found, settings, identity, complete))
 
 
@@ -77,8 +66,7 @@ def _write(path: Path, content: object) -> None:
 def _config(found: Found, settings: ScanSettings, identity: Mapping[str, Any], complete: bool) -> dict[str, Any]:
     n_layers, n_heads = found.strength_sums.shape
     model, corpus, loss = identity["model"], identity["corpus"], found.effects.loss
-    descriptions = {name: figure.meaning for name, figure in FIGURES.items()}
-    descriptions |= {name: meaning for name, (_, meaning) in EFFECTS.items()} if loss is not None else {}
+    descriptions = {name: FIGURES[name].meaning for name in (*RATIOS, *(EFFECTS if loss is not None else ()))}
     return {
         "model_name": model["name"],
         "dataset_name": corpus["corpus"],
@@ -134,18 +122,15 @@ def _pipeline(found: Found, settings: ScanSettings, identity: Mapping[str, Any])
     }
 
 
-def _rows(found: Found, moments: Moments | None) -> list[dict[str, Any]]:
-    known = {name: estimate(found.moments, name) for name in FIGURES}
-    figures: dict[str, tuple[Estimated, Callable[[float], float | None]]]
-    figures = {name: (each, _rounded) for name, each in known.items()}
-    if moments is not None:
-        for name, (effect, _) in EFFECTS.items():
-            figures[name] = (Estimated(*effects.estimates(moments, effect)), _four)
+def _rows(found: Found, matters: Matters) -> list[dict[str, Any]]:
+    figures: dict[str, tuple[Estimates, Callable[[float], float | None]]]
+    figures = {name: (estimate(found.moments, name), _rounded) for name in RATIOS}
+    figures |= {name: (matters[effect][0], _four) for name, effect in EFFECTS.items() if matters}
     return [
         {
             "layer": layer,
             "head": head,
-            **{name: short(float(each.value[layer, head])) for name, (each, short) in figures.items()},
+            **{name: short(float(each.values[layer, head])) for name, (each, short) in figures.items()},
             "intervals": dict(_intervals(figures, layer, head)),
         }
         for layer, head in np.ndindex(*found.strength_sums.shape)
@@ -160,20 +145,14 @@ def _intervals(figures: Mapping[str, Any], layer: int, head: int) -> Iterator[tu
 
 
 def _head(
-    found: Found, moments: Moments | None, tokenizer: Tokenizer, settings: ScanSettings, layer: int, head: int
+    found: Found, matters: Matters, tokenizer: Tokenizer, settings: ScanSettings, layer: int, head: int
 ) -> dict[str, Any]:
     samples = list(found.samples.of_head(layer, head))
     strengths, n_top = found.strengths[layer, head], settings.top_tokens
     n_sequences, n_heads = int(strengths.sum()), found.strength_sums.size
     number = layer * found.strength_sums.shape[1] + head
     mean = float(found.strength_sums[layer, head] / n_sequences) if n_sequences else math.nan
-    query, key = (
-        [
-            {"token": text, "weight": _rounded(weight)}
-            for text, weight in _texts(tokenizer, found.tokens.top(side * n_heads + number, n_top))
-        ]
-        for side in range(2)
-    )
+    query, key = (_tokens(tokenizer, found.tokens.top(side * n_heads + number, n_top)) for side in range(2))
     return {
         "sequences": [_sequence(found, sample, tokenizer) for sample in samples],
         "qk_distance_histogram": {
@@ -188,7 +167,7 @@ def _head(
             "bin_values": strengths.tolist(),
         },
         "statistics": {"n_samples": len(samples), "mean_max_activation": _rounded(mean)},
-        "matters": _matters(moments, layer, head),
+        "matters": _matters(matters, layer, head),
     }
 
 
@@ -208,8 +187,9 @@ def _sequence(found: Found, sample: Sample, tokenizer: Tokenizer) -> dict[str, A
     }
 
 
-def _texts(tokenizer: Tokenizer, top: list[tuple[int, float]]) -> Iterator[tuple[str, float]]:
-    return zip(tokenizer.to_str_tokens([token for token, _ in top]), (weight for _, weight in top), strict=True)
+def _tokens(tokenizer: Tokenizer, top: list[tuple[int, float]]) -> list[dict[str, Any]]:
+    texts = tokenizer.to_str_tokens([token for token, _ in top])
+    return [{"token": text, "weight": _rounded(weight)} for text, (_, weight) in zip(texts, top, strict=True)]
 
 
 def _pairs(found: Found, tokenizer: Tokenizer, head: int, count: int) -> list[dict[str, Any]]:
@@ -222,15 +202,14 @@ def _pairs(found: Found, tokenizer: Tokenizer, head: int, count: int) -> list[di
     ]
 
 
-def _matters(moments: Moments | None, layer: int, head: int) -> dict[str, Any] | None:
-    if moments is None:
-        return None
-    told = {}
-    for name in effects.FIGURES:
-        each = effects.effect(moments, name, layer, head)
-        interval = each and each.interval and [_four(end) for end in each.interval]
-        told[name] = each and {"mean": _four(each.mean), "interval": interval, "n": each.n}
-    return told
+def _matters(matters: Matters, layer: int, head: int) -> dict[str, Any] | None:
+    """What ablating a head changes; None of a figure that is over no token."""
+    told: dict[str, Any] = {}
+    for name, (each, n_tokens) in matters.items():
+        mean, low, high = (_four(float(of[layer, head])) for of in (each.values, each.low, each.high))
+        interval = None if low is None else [low, high]
+        told[name] = None if mean is None else {"mean": mean, "interval": interval, "n": int(n_tokens[layer, head])}
+    return told or None
 
 
 def _rounded(number: float | None) -> float | None:

@@ -13,7 +13,7 @@ from headlight.model.axis import Axis, Unit, axis_of
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 from headlight.model.fields import How, Show, Sink
-from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, number, tokens_table
+from headlight.model.reports.tables import Row, Rows, Table, Tables, columns, finite, number, tokens_table
 from headlight.model.run import Run
 
 UNITS: dict[Show, MeasureUnit] = {"weight": "probability", "score": "nats", "write": "L2 norm", "disagreement": "share"}
@@ -110,11 +110,11 @@ def _scores(run: Run) -> Measure:
 
 
 def _scores_table(scores: Mapping[str, Measure]) -> Table:
-    rows = [row for side, measure in scores.items() for row in _score_rows(side, measure)]
+    rows = (row for side, measure in scores.items() for row in _score_rows(side, measure))
     return columns(["run", "head", *SCORES.values()], rows)
 
 
-def _score_rows(side: str, measure: Measure) -> Iterator[tuple[Cell, ...]]:
+def _score_rows(side: str, measure: Measure) -> Iterator[Row]:
     for layer, by_head in enumerate(measure.values.permute(1, 2, 0).tolist()):
         for head, values in enumerate(by_head):
             yield side, head_name((layer, head)), *map(number, values)
@@ -130,7 +130,7 @@ def _cells(heads: Sequence[Head], cells: Mapping[str, Measure]) -> Table:
     return columns(["head", "run", "query", "key", next(iter(cells.values())).name], rows)
 
 
-def _sinks(shown: Comparison, heads: Sequence[Head]) -> list[tuple[Cell, ...]]:
+def _sinks(shown: Comparison, heads: Sequence[Head]) -> Rows:
     """What of each query's weight goes to no key; nothing where heads have no sinks."""
     return [
         (head_name(head), side, position, share)

@@ -11,7 +11,7 @@ from headlight.model.edits import Head, head_name
 from headlight.model.errors import InputError
 from headlight.model.explain.circuits import THROUGH, CircuitKind, Composed, HeadCircuit, compositions
 from headlight.model.host import HERE, Host
-from headlight.model.reports.tables import Cell, Table, Tables, columns, number
+from headlight.model.reports.tables import Rows, Table, Tables, columns, number
 from headlight.model.run import tokenizer_of
 from headlight.model.transformer import Transformer
 
@@ -21,8 +21,6 @@ PARTNERS = ("looked up as", "end", "partner's token id", "partner")
 DIRECTIONS = ("direction", "strength", "share", "side", "end", "token id", "token", "load")
 STRENGTHS = ("of", "direction", "strength")
 COMPOSITION = ("read by", "earlier head")
-
-Rows = list[tuple[Cell, ...]]
 
 
 def circuit_tables(

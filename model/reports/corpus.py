@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.corpus.reading import read_dashboard
 from headlight.model.corpus.titles import Estimates, change, estimates, figure
 from headlight.model.corpus.tree import Dashboard, Effect, Head, Tree
 from headlight.model.edits import head_name
-from headlight.model.reports.tables import Cell, Table, Tables, columns, number
+from headlight.model.reports.tables import Row, Rows, Table, Tables, columns, number
 
-DIFFERENCE = "B - A"
 FIGURES = ("run", "head", "figure", "unit", "value", "95% from", "95% to")
 STEPS = ("step", "head", "figure", "unit", "value", "95% from", "95% to")
 SEQUENCES = ("head", "bucket", "sequence", "document", "from token", "weight", "query", "key", "text")
@@ -21,9 +21,6 @@ MATTERS = {
     "when_not": ("loss change where it is not", "nats"),
     "direct": ("direct effect on the right token", "logits"),
 }
-
-Row = tuple[Cell, ...]
-Rows = list[Row]
 
 
 def corpus_tables(
@@ -54,7 +51,7 @@ def shared(a: Tree, b: Tree | None) -> tuple[str, ...]:
 
 def steps(series: Sequence[Tree], heads: Sequence[Head], metric: str) -> Rows:
     """One figure of some heads at each training step."""
-    found: Rows = []
+    found = Rows()
     for tree in series:
         step = tree.told.step if tree.told else None
         there = [head for head in heads if head in tree.rows]
@@ -64,17 +61,17 @@ def steps(series: Sequence[Tree], heads: Sequence[Head], metric: str) -> Rows:
 
 def _figures(a: Tree, b: Tree | None) -> Rows:
     sides = {"A": a} if b is None else {"A": a, "B": b}
-    found = [(side, *row) for side, tree in sides.items() for row in _all(tree)]
+    found = [
+        (side, *row)
+        for side, tree in sides.items()
+        for metric in tree.metrics
+        for row in _rows(estimates(tree, metric), metric, list(tree.rows))
+    ]
     if b is not None:
         both = [head for head in a.rows if head in b.rows]
         for metric in shared(a, b):
             found += [(DIFFERENCE, *row) for row in _rows(change(a, b, metric), metric, both)]
     return found
-
-
-def _all(tree: Tree) -> Iterator[Row]:
-    for metric in tree.metrics:
-        yield from _rows(estimates(tree, metric), metric, list(tree.rows))
 
 
 def _rows(found: Estimates, metric: str, heads: Sequence[Head]) -> Iterator[Row]:
@@ -84,7 +81,7 @@ def _rows(found: Estimates, metric: str, heads: Sequence[Head]) -> Iterator[Row]
 
 
 def _of(heading: Sequence[str], shown: Sequence[Dashboard], rows: Callable[[Dashboard], Iterator[Row]]) -> Table:
-    return columns(heading, [(head_name((each.layer, each.head)), *row) for each in shown for row in rows(each)])
+    return columns(heading, ((head_name((each.layer, each.head)), *row) for each in shown for row in rows(each)))
 
 
 def _sequences(shown: Dashboard) -> Iterator[Row]:

@@ -30,14 +30,14 @@ def edge_tables(
         InputError: there is no B to be held against, or the runs have no circuit.
     """
     found = circuit_of(shown, measured, steps, least, against)
-    of, rows = found.circuit, edge_rows(found)
+    of = found.circuit
     runs = (
         ("A", of.a, 1.0),
         ("B" if against == "b" else "every edge at its mean", of.b, 0.0),
         (f"the circuit alone ({of.n_edges} of {found.wires.n_edges} edges)", of.alone, of.faithfulness),
         ("all but the circuit", of.without, of.completeness),
     )
-    return {"tokens": tokens_of(shown), "runs": columns(RUNS, list(runs)), "edges": columns(EDGES, rows)}
+    return {"tokens": tokens_of(shown), "runs": columns(RUNS, runs), "edges": columns(EDGES, edge_rows(found))}
 
 
 def edge_rows(found: Found) -> list[tuple[str, str, float]]:

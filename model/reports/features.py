@@ -1,6 +1,6 @@
 """What a dictionary finds in a prompt: the active features, what it misses, and one feature in full."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,14 +15,12 @@ from headlight.model.explain.feature import made_by, nearest, read_by, tokens_of
 from headlight.model.explain.logits import Question
 from headlight.model.explain.parts import Part
 from headlight.model.linear import no_reading, no_split
-from headlight.model.reports.tables import Cell, Tables, columns, finite, number
+from headlight.model.reports.tables import Row, Tables, columns, finite, known, number, promoted_rows
 from headlight.model.reports.tables import tokens_of as tokens_shown
 from headlight.model.run import Run
 
 MOST_FEATURES = {1: 24, 2: 12}  # that are listed of one run, and of each of two side by side
 MISSED = "share of the length that the dictionary misses"
-
-Row = tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -56,17 +54,17 @@ def feature_tables(
     listed = first_features(shown, opened, layer, feature, order)
     return {
         "tokens": tokens_shown(shown),
-        "dictionary": columns(["run", "quantity", "unit", "value"], [*_told(shown, opened, layer)]),
-        "features": columns(["run", "feature", "place", "activation"], [*_active(shown, opened, layer, listed)]),
-        "missed": columns(["run", "place", *PLACES], [*_by_place(shown, opened, layer)]),
-        "made by": columns(["run", "part", "activation"], [*_made_by(shown, opened, layer, feature, place)]),
+        "dictionary": columns(["run", "quantity", "unit", "value"], _told(shown, opened, layer)),
+        "features": columns(["run", "feature", "place", "activation"], _active(shown, opened, layer, listed)),
+        "missed": columns(["run", "place", *PLACES], _by_place(shown, opened, layer)),
+        "made by": columns(["run", "part", "activation"], _made_by(shown, opened, layer, feature, place)),
         "promoted": columns(
             ["run", "rank", "promotes", "by (logits)", "suppresses", "by how much (logits)"],
-            [*_promoted(shown, opened, layer, feature, place)],
+            _promoted(shown, opened, layer, feature, place),
         ),
-        "nearest": columns(["rank", "feature", "cosine"], [*_nearest(opened, layer, feature)]),
-        "carried": columns(["run", "carries", "logits"], [*_carried(shown, opened, layer, order)]),
-        "read by": columns(["run", "head", "query", "key", "value"], [*_readers(shown, opened, layer, feature)]),
+        "nearest": columns(["rank", "feature", "cosine"], _nearest(opened, layer, feature)),
+        "carried": columns(["run", "carries", "logits"], _carried(shown, opened, layer, order)),
+        "read by": columns(["run", "head", "query", "key", "value"], _readers(shown, opened, layer, feature)),
     }
 
 
@@ -74,7 +72,7 @@ def default_feature(shown: Comparison, opened: Dictionaries, layer: int, order: 
     """The first feature at a place, in the first run that has one there; or of any place, or feature 0."""
     for run in shown.runs:
         read, position = read_features(run, opened, layer), shown.positions(run)[order.place]
-        carried = None if position is None else carried_by(run, opened, layer, order.question(position))
+        carried = _carried_at(shown, run, opened, layer, order)
         here = [] if position is None else read.strongest(1, position)
         if found := (carried.strongest(1) if carried else []) or here or read.strongest(1):
             return found[0]
@@ -96,9 +94,9 @@ def _sizes(
     shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: Order, count: int
 ) -> Iterator[tuple[int, float]]:
     """A run's first features with what they are listed by."""
-    read, position = read_features(run, opened, layer), shown.positions(run)[order.place]
-    carried = None if position is None else carried_by(run, opened, layer, order.question(position))
+    carried = _carried_at(shown, run, opened, layer, order)
     if carried is None:
+        read = read_features(run, opened, layer)
         yield from ((each, float(read.of(each).values.max())) for each in read.strongest(count))
         return
     sizes = {part.feature: abs(value) for part, value in _effects(carried)}
@@ -110,14 +108,19 @@ def carried_by(run: Run, opened: Dictionaries, layer: int, question: Question | 
     return None if question is None or no_reading(run.model) else carried(run, opened[layer], question)
 
 
+def _carried_at(shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: Order) -> Carried | None:
+    """The same at the place by which features are listed; None where the run lacks it, too."""
+    position = shown.positions(run)[order.place]
+    return None if position is None else carried_by(run, opened, layer, order.question(position))
+
+
 def _effects(found: Carried) -> Iterator[tuple[Part, float]]:
     yield from zip(found.parts, found.values.values.tolist(), strict=True)
 
 
 def _carried(shown: Comparison, opened: Dictionaries, layer: int, order: Order) -> Iterator[Row]:
     for side, run in shown.sides.items():
-        position = shown.positions(run)[order.place]
-        found = None if position is None else carried_by(run, opened, layer, order.question(position))
+        found = _carried_at(shown, run, opened, layer, order)
         yield from ((side, part.name, value) for part, value in (_effects(found) if found else ()))
 
 
@@ -194,45 +197,28 @@ def _active(shown: Comparison, opened: Dictionaries, layer: int, features: Seque
 def _by_place(shown: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
     found = [of(shown, opened, layer) for of in PLACES.values()]
     for side in found[0]:
-        for place, row in enumerate(zip(*(each[side].values.tolist() for each in found), strict=True)):
-            if not all(value != value for value in row):
-                yield side, place, *map(number, row)
+        yield from ((side, *at, *row) for at, row in known(each[side].values for each in found))
 
 
 def _made_by(shown: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
-    for side, run in shown.sides.items():
-        position = shown.positions(run)[place]
-        if position is not None and not no_split(run.model):
-            made = made_by(run, opened[layer], feature, position)
-            if made is not None:
-                values = made.values.values.tolist()
-                yield from ((side, part.name, value) for part, value in zip(made.parts, values, strict=True))
+    for side, (run, position) in shown.sides_at(place).items():
+        made = None if no_split(run.model) else made_by(run, opened[layer], feature, position)
+        if made is not None:
+            values = made.values.values.tolist()
+            yield from ((side, part.name, value) for part, value in zip(made.parts, values, strict=True))
 
 
 def _promoted(shown: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
-    for side, run in shown.sides.items():
-        position = shown.positions(run)[place]
-        if (
-            position is None
-            or no_reading(run.model)
-            or (tokens := tokens_of(run, opened[layer], feature, position)) is None
-        ):
-            continue
-        label = run.tokenizer.labels
-        lists: tuple[Sequence[Cell], ...] = (
-            label(tokens.raised.values.tolist()),
-            tokens.raised_by.values.tolist(),
-            label(tokens.lowered.values.tolist()),
-            tokens.lowered_by.values.tolist(),
-        )
-        for rank, row in enumerate(zip(*lists, strict=True), 1):
-            yield side, rank, *row
+    for side, (run, position) in shown.sides_at(place).items():
+        tokens = None if no_reading(run.model) else tokens_of(run, opened[layer], feature, position)
+        if tokens is not None:
+            yield from ((side, *row) for row in promoted_rows(tokens, run.tokenizer))
 
 
 def _nearest(opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:
     found = nearest(opened[layer], feature)
-    pairs: Mapping[int, float] = dict(zip(found.features.tolist(), found.cosines.tolist(), strict=True))
-    yield from ((rank, each, cosine) for rank, (each, cosine) in enumerate(pairs.items(), 1))
+    pairs = zip(found.features.tolist(), found.cosines.tolist(), strict=True)
+    yield from ((rank, *pair) for rank, pair in enumerate(pairs, 1))
 
 
 def _readers(shown: Comparison, opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from headlight.model.analysis.flow import Flow, state_names
 from headlight.model.analysis.flow_change import FlowChange
 from headlight.model.comparison import Comparison
 from headlight.model.explain.flow import flow_change_of, flows_of
-from headlight.model.reports.tables import Cell, Tables, columns, tokens_of
+from headlight.model.reports.tables import Rows, Tables, columns, tokens_of
 
 NODES = ("run", "state", "place", "share of the start", "from the bias", "from edits")
 EDGES = ("run", "into", "at place", "by", "from place", "share of the node")
@@ -15,8 +15,6 @@ HEADS = ("run", "into", "at place", "from place", "head", "share of the node")
 CHANGED_NODES = ("state", "place", *(f"share of the start, {side}" for side in SIDES))
 CHANGED_EDGES = ("into", "at place", "by", "from place", *(f"share of the node, {side}" for side in SIDES))
 CHANGED_HEADS = ("into", "at place", "from place", "head", *(f"share of the node, {side}" for side in SIDES))
-
-Rows = list[tuple[Cell, ...]]
 
 
 def flow_tables(shown: Comparison, place: int | None = None, threshold: float = 0.04) -> Tables:

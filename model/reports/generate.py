@@ -12,7 +12,7 @@ from headlight.model.decoding.continued import Writing
 from headlight.model.decoding.distributions import Sampling
 from headlight.model.edits import Head, head_name
 from headlight.model.fields import How, on_axis
-from headlight.model.reports.tables import Cell, Tables, columns, finite, tokens_of
+from headlight.model.reports.tables import Rows, Tables, columns, finite, tokens_of
 
 STEPS = [
     "run",
@@ -27,8 +27,6 @@ CHOICES = ["run", "rank", "token", "probability", "drawn with"]
 WEIGHTS = ["head", "run", "place", "attention weight"]
 OWN = ["step", "token B writes by itself", "its log-probability (nats)"]
 APART = ["step", "A and B apart (nats)", "what they draw from apart (nats)"]
-
-Rows = list[tuple[Cell, ...]]
 
 
 def generate_tables(
@@ -67,8 +65,8 @@ def step_tables(found: Continuations, step: int, heads: Sequence[Head]) -> Table
     }
     if found.own is not None:
         own = zip(found.own.labels, found.own.log_probs.tolist(), strict=True)
-        tables["own"] = columns(OWN, [(place, *each) for place, each in enumerate(own)])
-        tables["apart"] = columns(APART, [(place, *each) for place, each in enumerate(found.divergence().T.tolist())])
+        tables["own"] = columns(OWN, ((place, *each) for place, each in enumerate(own)))
+        tables["apart"] = columns(APART, ((place, *each) for place, each in enumerate(found.divergence().T.tolist())))
     return tables
 
 

@@ -10,7 +10,7 @@ from headlight.model.graph.checking import CORRELATION, FACTOR, REST, Check, Way
 from headlight.model.graph.graph import Graph
 from headlight.model.graph.influence import EDGES, NODES, Pruned, graph_scores, prune
 from headlight.model.graph.writing import node_id
-from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
+from headlight.model.reports.tables import Row, Rows, Table, Tables, columns, number, tokens_of
 from headlight.model.run import Run
 
 TARGET = (
@@ -21,8 +21,6 @@ NODE = ("run", "id", "node", "layer", "position", "token", "activation", "effect
 EDGE = ("run", "from", "to", "weight", "effect on the target (logits)")
 CHANGES = ("node", "position", "effect in A (logits)", "effect in B (logits)", "B − A (logits)")
 CHECKED = ("run", "ablated", "predicted (logits)", "held (logits)", "measured (logits)")
-
-Rows = list[tuple[Cell, ...]]
 
 
 @dataclass(frozen=True)
@@ -67,10 +65,7 @@ def graph_tables(
     token = first[0] if target is None else target
     other = None if demeaned else distractor if distractor is not None else next(t for t in first if t != token)
     found = {name: Rows() for name in ("target", "nodes", "edges", "check")}
-    for side, run in shown.sides.items():
-        position = shown.positions(run)[at]
-        if position is None:
-            continue
+    for side, (run, position) in shown.sides_at(at).items():
         graph = graph_of(run, Aim(token, other, position), opened, settings.most, settings.folded)
         pruned = prune(graph, settings.nodes, settings.edges)
         found["target"].append((side, *target_row(run, graph, pruned)))
@@ -82,7 +77,7 @@ def graph_tables(
     return {"tokens": tokens_of(shown)} | {name: columns(headings[name], rows) for name, rows in found.items()}
 
 
-def target_row(run: Run, graph: Graph, pruned: Pruned) -> tuple[Cell, ...]:
+def target_row(run: Run, graph: Graph, pruned: Pruned) -> Row:
     """What is explained, and how much of it the graph has."""
     aim, scores = graph.target, graph_scores(graph)
     token, *less = run.tokenizer.labels([aim.token] if aim.distractor is None else [aim.token, aim.distractor])
@@ -97,7 +92,7 @@ def node_rows(graph: Graph, pruned: Pruned, n_layers: int) -> Rows:
     return [(node_id(graph.nodes[place], n_layers), *_node(graph, pruned, place)) for place in order]
 
 
-def _node(graph: Graph, pruned: Pruned, place: int) -> tuple[Cell, ...]:
+def _node(graph: Graph, pruned: Pruned, place: int) -> Row:
     node = graph.nodes[place]
     activation = float(graph.activations[place]) if node.is_followed else None
     at = node.layer, node.position, graph.tokens[node.position]

@@ -13,7 +13,7 @@ from headlight.model.analysis.detectors import KINDS, Estimate, Kind, ranks
 from headlight.model.analysis.difference import DIFFERENCE, subtract, with_difference
 from headlight.model.edits import Edit, Head, head_name
 from headlight.model.errors import InputError
-from headlight.model.reports.tables import Cell, Tables, columns, number
+from headlight.model.reports.tables import Row, Tables, columns, number
 from headlight.model.roles import ablating, looking, sequences
 from headlight.model.roles.ablating import ABLATIONS, Effects, Losses
 from headlight.model.roles.copying import copying
@@ -35,7 +35,6 @@ TITLES: dict[Kind, str] = {
 }
 COPYING = "Copying (OV)"
 
-Rows = list[tuple[Cell, ...]]
 Ends = tuple[Float[Tensor, "layer head"], Float[Tensor, "layer head"], Float[Tensor, "layer head"]]
 
 
@@ -117,20 +116,20 @@ def head_tables(
 
 def role_tables(sides: Mapping[str, Roles]) -> Tables:
     """The tables of what is known of A's heads, or of A's and B's."""
-    labels: Rows = [
+    labels = (
         (side, head_name(head), TITLES[kind], ablating.verdict(kind, roles.effects.get(head, {})))
         for side, roles in sides.items()
         for head, kinds in roles.detected.labels.items()
         for kind in kinds
-    ]
+    )
     return {
-        "scores": columns(HEADING, list(_scores(sides))),
+        "scores": columns(HEADING, _scores(sides)),
         "labels": columns(LABELS, labels),
-        "ablations": columns(ABLATED, list(_ablations(sides))),
+        "ablations": columns(ABLATED, _ablations(sides)),
     }
 
 
-def _scores(sides: Mapping[str, Roles]) -> Iterator[tuple[Cell, ...]]:
+def _scores(sides: Mapping[str, Roles]) -> Iterator[Row]:
     """Every head that has a score, with its interval and rank; changes are ranked by their size."""
     for kind in KINDS:
         found = {side: _ends(roles.detected.scores[kind]) for side, roles in sides.items()}
@@ -160,7 +159,7 @@ def _change(a: Roles, b: Roles, kind: Kind) -> Ends:
     return _without_interval(subtract(a.detected.scores[kind].mean, b.detected.scores[kind].mean))
 
 
-def _score_rows(side: str, title: str, ends: Ends) -> Iterator[tuple[Cell, ...]]:
+def _score_rows(side: str, title: str, ends: Ends) -> Iterator[Row]:
     mean = ends[0]
     order = ranks(Measure(title, "share", ("layer", "head"), mean.abs() if side == DIFFERENCE else mean)).values
     for layer, head in mean.isfinite().nonzero().tolist():
@@ -168,7 +167,7 @@ def _score_rows(side: str, title: str, ends: Ends) -> Iterator[tuple[Cell, ...]]
         yield (side, title, head_name((layer, head)), *values, int(order[layer, head]))
 
 
-def _ablations(sides: Mapping[str, Roles]) -> Iterator[tuple[Cell, ...]]:
+def _ablations(sides: Mapping[str, Roles]) -> Iterator[Row]:
     by_side = {side: roles.effects for side, roles in sides.items()}
     if "B" in sides:
         a, b = (sides[side].losses for side in "AB")
@@ -178,9 +177,5 @@ def _ablations(sides: Mapping[str, Roles]) -> Iterator[tuple[Cell, ...]]:
         for head, by_mode in effects.items():
             for mode in ABLATIONS:
                 each = by_mode[mode]
-                yield (
-                    side,
-                    head_name(head),
-                    mode,
-                    *(number(float(end.values)) for end in (each.mean, each.low, each.high)),
-                )
+                values = (number(float(end.values)) for end in (each.mean, each.low, each.high))
+                yield side, head_name(head), mode, *values

@@ -14,7 +14,7 @@ from headlight.model.analysis.head_steps import HeadSteps
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
 from headlight.model.head import inside
-from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
+from headlight.model.reports.tables import Table, Tables, columns, known, tokens_of
 from headlight.model.run import Run
 
 Columns = dict[str, Float[Tensor, "_"]]
@@ -123,10 +123,6 @@ def _compared(sides: dict[str, Columns]) -> dict[str, Columns]:
 
 def _table(index: str, sides: Mapping[str, Columns]) -> Table:
     """One row an index and run, those of B - A last; a row of which nothing is known is left out."""
-    names = list(next(iter(sides.values()), {}))
-    rows: list[tuple[Cell, ...]] = []
-    for side, by_name in sides.items():
-        for place, values in enumerate(torch.stack(list(by_name.values()), -1).tolist()):
-            if any(value == value for value in values):
-                rows.append((side, place, *map(number, values)))
+    names = next(iter(sides.values()), {})
+    rows = ((side, *at, *row) for side, by_name in sides.items() for at, row in known(by_name.values()))
     return columns(["run", index, *names], rows)

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-import torch
-
 from headlight.model.analysis import Measure
 from headlight.model.analysis.alignment import on_axis
 from headlight.model.analysis.difference import DIFFERENCE
@@ -20,7 +18,7 @@ from headlight.model.explain.lens import followed_probabilities, followed_ranks,
 from headlight.model.lenses.lens import LOGIT, TITLES, Kind, Lens
 from headlight.model.lenses.opening import beside, lens_of
 from headlight.model.patching.patchscope import Scope, patchscopes
-from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
+from headlight.model.reports.tables import Rows, Table, Tables, columns, known, number, tokens_of
 from headlight.model.run import Run
 
 MEASURES = ("probability", "entropy (nats)", "KL(final || layer) (nats)", "probability of the followed token")
@@ -105,7 +103,7 @@ def readings(shown: Comparison, token: int, lenses: Mapping[str, Lens] | None = 
 
 def divergence_table(shown: Comparison, lenses: Mapping[str, tuple[Lens, ...]]) -> Table:
     """Of each run and lens the mean of KL(final || layer) over the run's positions; empty where it reads nothing."""
-    rows: list[tuple[Cell, ...]] = []
+    rows = Rows()
     for side, run in shown.sides.items():
         for lens in lenses[side]:
             values = mean_divergences(run, lens).values.tolist()
@@ -120,11 +118,8 @@ def patchscope_table(shown: Comparison, place: int, scope: Scope) -> Table:
 
     The likeliest next token with its probability, and the tokens that are written behind it, each the likeliest.
     """
-    rows: list[tuple[Cell, ...]] = []
-    for side, run in shown.sides.items():
-        position = shown.positions(run)[place]
-        if position is None:
-            continue
+    rows = Rows()
+    for side, (run, position) in shown.sides_at(place).items():
         found = patchscopes(run, position, scope)
         probabilities, best = found.logits.softmax(-1).max(-1)
         labels = run.tokenizer.labels(best)
@@ -136,30 +131,27 @@ def patchscope_table(shown: Comparison, place: int, scope: Scope) -> Table:
 
 def measures_of(shown: Comparison, found: dict[str, Reading]) -> dict[str, dict[str, Measure]]:
     """Each of MEASURES [layer, place], of A, B and B - A."""
-    by_run = {id(reading.run): reading for reading in found.values()}
+    by_run = {id(reading.run): _measures(reading) for reading in found.values()}
 
     def compared(name: str) -> dict[str, Measure]:
-        return shown.measured_by_place(lambda run: _measure(by_run[id(run)], name))
+        return shown.measured_by_place(lambda run: by_run[id(run)][name])
 
     return {name: compared(name) for name in MEASURES}
 
 
-def _measure(reading: Reading, name: str) -> Measure:
+def _measures(reading: Reading) -> dict[str, Measure]:
     lens = reading.lens
     best = Measure("probability of the top token", "probability", ("layer", "pos"), lens.top_probs.values[..., 0])
-    return dict(zip(MEASURES, (best, lens.entropy, lens.kl_from_final, reading.followed), strict=True))[name]
+    return dict(zip(MEASURES, (best, lens.entropy, lens.kl_from_final, reading.followed), strict=True))
 
 
 def _lens(shown: Comparison, found: dict[str, Reading], measures: dict[str, dict[str, Measure]]) -> Table:
-    layers, rows = shown.layer_labels, list[tuple[Cell, ...]]()
+    layers, rows = shown.layer_labels, Rows()
     for side in measures[MEASURES[0]]:
-        values = torch.stack([measures[name][side].values for name in MEASURES], -1)
         texts = [] if side == DIFFERENCE else _top_labels(shown, found[side])
-        for layer, by_place in enumerate(values.tolist()):
-            for place, numbers in enumerate(by_place):
-                if not all(value != value for value in numbers):
-                    text = texts[layer][place] if texts else None
-                    rows.append((side, layers[layer], place, text, *map(number, numbers)))
+        for (layer, place), numbers in known(measures[name][side].values for name in MEASURES):
+            text = texts[layer][place] if texts else None
+            rows.append((side, layers[layer], place, text, *numbers))
     return columns(["run", "after layer", "place", "top token", *MEASURES], rows)
 
 
@@ -169,28 +161,24 @@ def _top_labels(shown: Comparison, reading: Reading) -> list[list[str]]:
 
 
 def _best(shown: Comparison, found: dict[str, Reading], layer: int, place: int) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for side, reading in found.items():
-        position = shown.positions(reading.run)[place]
-        if position is not None and layer < len(reading.run.layer_labels):
-            tokens = reading.lens.top_tokens.values[layer, position]
-            labels = ["" if token < 0 else reading.run.tokenizer.labels([token])[0] for token in tokens.tolist()]
-            probabilities = reading.lens.top_probs.values[layer, position].tolist()
-            rows += [
-                (side, rank + 1, *row) for rank, row in enumerate(zip(labels, probabilities, strict=True)) if row[0]
-            ]
+    rows = Rows()
+    for side, (run, position) in shown.sides_at(place).items():
+        if layer < len(run.layer_labels):
+            lens = found[side].lens
+            tokens, probabilities = (
+                each.values[layer, position].tolist() for each in (lens.top_tokens, lens.top_probs)
+            )
+            labels = ["" if token < 0 else run.tokenizer.labels([token])[0] for token in tokens]
+            best = enumerate(zip(labels, probabilities, strict=True), 1)
+            rows += [(side, rank, *row) for rank, row in best if row[0]]
     return columns(["run", "rank", "token", "probability"], rows)
 
 
 def _followed(shown: Comparison, found: dict[str, Reading], token: int, place: int) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for side, reading in found.items():
-        position = shown.positions(reading.run)[place]
-        if position is not None:
-            ranks = followed_ranks(reading.run, token, position, reading.by).values[:, 0].tolist()
-            way = reading.followed.values[:, position].tolist()
-            read = (
-                (number(probability), rank if rank > 0 else None) for probability, rank in zip(way, ranks, strict=True)
-            )
-            rows += [(side, name, *row) for name, row in zip(reading.run.layer_labels, read, strict=True)]
+    rows = Rows()
+    for side, (run, position) in shown.sides_at(place).items():
+        ranks = followed_ranks(run, token, position, found[side].by).values[:, 0].tolist()
+        way = found[side].followed.values[:, position].tolist()
+        for name, probability, rank in zip(run.layer_labels, way, ranks, strict=True):
+            rows.append((side, name, number(probability), rank if rank > 0 else None))
     return columns(["run", "after layer", "probability", "rank"], rows)

@@ -13,11 +13,10 @@ from headlight.model.explain.neuron_effects import direct_effects, gradient_effe
 from headlight.model.explain.neuron_weights import neuron_composition, neuron_tokens
 from headlight.model.explain.neurons import activations_at, over_prompt
 from headlight.model.linear import no_reading
-from headlight.model.reports.tables import Cell, Tables, columns, finite, number, tokens_of
+from headlight.model.reports.tables import Row, Rows, Table, Tables, columns, finite, number, promoted_rows, tokens_of
 from headlight.model.run import Run
 
 Ranking = Literal["direct", "gradient", "activation"]
-Row = tuple[Cell, ...]
 Values = Mapping[str, Measure]
 
 MEASURES: dict[Ranking, str] = {
@@ -58,12 +57,12 @@ def mlp_tables(shown: Comparison, asked: Asked) -> Tables:
     return {
         "tokens": tokens_of(shown),
         "neurons": _neurons(shown, asked),
-        "sums": columns(["run", "layer", "what", "direct effect"], [*_sums(shown, asked)]),
-        "over the prompt": columns(["run", "place", "what", "value"], [*_over_prompt(shown, neuron)]),
+        "sums": columns(["run", "layer", "what", "direct effect"], _sums(shown, asked)),
+        "over the prompt": columns(["run", "place", "what", "value"], _over_prompt(shown, neuron)),
         "weights": columns(
-            ["run", "matrix", "rank", "raised", "by", "lowered", "by how much"], [*_weights(shown, asked, neuron)]
+            ["run", "matrix", "rank", "raised", "by", "lowered", "by how much"], _weights(shown, asked, neuron)
         ),
-        "heads": columns(["run", "head", "how", "composition"], [*_heads(shown, neuron)]),
+        "heads": columns(["run", "head", "how", "composition"], _heads(shown, neuron)),
     }
 
 
@@ -72,20 +71,14 @@ def reads_logits(shown: Comparison) -> bool:
     return not any(no_reading(run.model) for run in shown.runs)
 
 
-def sides_at(shown: Comparison, place: int) -> dict[str, tuple[Run, int]]:
-    """The runs that have a place, and its position there."""
-    found = {side: (run, shown.positions(run)[place]) for side, run in shown.sides.items()}
-    return {side: (run, at) for side, (run, at) in found.items() if at is not None}
-
-
 def values_of(shown: Comparison, asked: Asked) -> dict[str, Values]:
     """What is known of every neuron at the place [layer, neuron], by its name: of A, B and B - A."""
-    key = "neurons at", asked.target, asked.distractor, asked.place
-    return shown.keep(key, lambda: with_difference(_of_sides(shown, asked)))
 
+    def values() -> dict[str, Values]:
+        sides = shown.sides_at(asked.place).items()
+        return with_difference({side: _values(run, at, asked) for side, (run, at) in sides})
 
-def _of_sides(shown: Comparison, asked: Asked) -> dict[str, Values]:
-    return {side: _values(run, at, asked) for side, (run, at) in sides_at(shown, asked.place).items()}
+    return shown.keep(("neurons at", asked.target, asked.distractor, asked.place), values)
 
 
 def _values(run: Run, position: int, asked: Asked) -> Values:
@@ -118,7 +111,7 @@ def chosen(shown: Comparison, asked: Asked) -> Neuron:
 def measured_of(shown: Comparison, asked: Asked, neurons: Sequence[Neuron]) -> dict[str, Measure]:
     """What the difference loses without each neuron at the place [neuron], of A, B and B - A."""
     found = {}
-    for side, (run, at) in sides_at(shown, asked.place).items():
+    for side, (run, at) in shown.sides_at(asked.place).items():
         found[side] = measured_effects(run, neurons, Question(asked.target, asked.distractor, at), at)
     return with_difference(found)
 
@@ -128,7 +121,7 @@ def sums_of(shown: Comparison, asked: Asked) -> dict[str, dict[str, Measure]]:
     if not reads_logits(shown):
         return {}
     found = {}
-    for side, (run, at) in sides_at(shown, asked.place).items():
+    for side, (run, at) in shown.sides_at(asked.place).items():
         of = direct_effects(run, Question(asked.target, asked.distractor, at))
         neurons = Measure("direct effect of the neurons", "logits", ("layer",), of.values.values.sum(-1))
         found[side] = {NEURONS: neurons, BIASES: of.bias, EDITS: of.edited, WRITTEN: of.written}
@@ -151,17 +144,17 @@ def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], fl
     return sorted(rows, key=lambda row: -row[2])
 
 
-def _neurons(shown: Comparison, asked: Asked) -> dict[str, list[Cell]]:
+def _neurons(shown: Comparison, asked: Asked) -> Table:
     neurons, sides = ranked(shown, asked), values_of(shown, asked)
     measured = measured_of(shown, asked, neurons) if asked.measured else {}
     names = list(next(iter(sides.values())))
-    rows: list[Row] = []
+    rows = Rows()
     for side, values in sides.items():
         for place, neuron in enumerate(neurons):
             known = [number(float(values[name].values[neuron])) for name in names]
             effect = [number(float(measured[side].values[place]))] if measured else []
             rows.append((side, neuron_name(neuron), *known, *effect))
-    return dict(columns(["run", "neuron", *names, *([MEASURED] if measured else [])], rows))  # type: ignore[arg-type]
+    return columns(["run", "neuron", *names, *([MEASURED] if measured else [])], rows)
 
 
 def _sums(shown: Comparison, asked: Asked) -> Iterator[Row]:
@@ -179,14 +172,11 @@ def _over_prompt(shown: Comparison, neuron: Neuron) -> Iterator[Row]:
 
 
 def _weights(shown: Comparison, asked: Asked, neuron: Neuron) -> Iterator[Row]:
-    for side, (run, at) in sides_at(shown, asked.place).items():
-        found, label = neuron_tokens(run, neuron, at), run.tokenizer.labels
+    for side, (run, at) in shown.sides_at(asked.place).items():
+        found = neuron_tokens(run, neuron, at)
         matrices = ({} if found.written is None else {"output (logits)": found.written}) | dict(found.read)
         for name, tokens in matrices.items():
-            raised, lowered = (label(each.values.tolist()) for each in (tokens.raised, tokens.lowered))
-            by = tokens.raised_by.values.tolist(), tokens.lowered_by.values.tolist()
-            for rank, row in enumerate(zip(raised, by[0], lowered, by[1], strict=True), 1):
-                yield side, name, rank, *row
+            yield from ((side, name, *row) for row in promoted_rows(tokens, run.tokenizer))
 
 
 def _heads(shown: Comparison, neuron: Neuron) -> Iterator[Row]:

@@ -6,7 +6,7 @@ from headlight.model.errors import InputError
 from headlight.model.patching import EVERY_HEAD, Cells, LogitDifference, Parts, patch_runs
 from headlight.model.patching.of_runs import position_labels
 from headlight.model.patching.runs import Into
-from headlight.model.reports.tables import Cell, Table, Tables, columns, number, tokens_of
+from headlight.model.reports.tables import Table, Tables, columns, number, tokens_of
 from headlight.model.run import Run
 
 MEASURED = ("run", "target less distractor (logits)")
@@ -77,9 +77,9 @@ def _cells(
 ) -> Table:
     maps = {"share": exact} if estimate is None else {"share": exact, "estimate": estimate}
     shares = [each.values.tolist() for each in maps.values()]
-    rows: list[tuple[Cell, ...]] = [
+    rows = (
         (row, column, *(number(each[i][j]) for each in shares))
         for i, row in enumerate(names[0])
         for j, column in enumerate(names[1])
-    ]
+    )
     return columns((*axes, *maps), rows)

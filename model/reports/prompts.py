@@ -6,7 +6,7 @@ from headlight.model.analysis.spread import Spread, spread
 from headlight.model.edits import Head, head_name
 from headlight.model.explain.statistics import head_statistics
 from headlight.model.reports.attention import SCORES
-from headlight.model.reports.tables import Cell, Table, Tables, columns, number
+from headlight.model.reports.tables import Table, Tables, columns, number
 from headlight.model.text.chat import Begin
 from headlight.model.transformer import Transformer
 
@@ -25,10 +25,10 @@ def prompt_tables(
         prompt: head_statistics(model, model.to_tokens(prompt, prepend_bos)[0].cpu())
         for prompt in dict.fromkeys(prompts)
     }
-    rows = [
+    rows = (
         (prompt, number(float(found[prompt].scores[statistic].values[head])), found[prompt].n_tokens)
         for prompt in prompts
-    ]
+    )
     return {
         "prompts": columns(["prompt", f"{head_name(head)} {SCORES[statistic]}", "tokens"], rows),
         "heads": heads_table(spread([each.scores[statistic] for each in found.values()])),
@@ -37,9 +37,10 @@ def prompt_tables(
 
 def heads_table(over: Spread) -> Table:
     """Every head's mean and standard deviation, and over how many prompts they are."""
-    rows: list[tuple[Cell, ...]] = []
     n_heads = over.count.shape[1]
     values = (each.flatten().tolist() for each in (over.mean.values, over.sd.values, over.count))
-    for place, (mean, sd, count) in enumerate(zip(*values, strict=True)):
-        rows.append((head_name(divmod(place, n_heads)), number(mean), number(sd), count))
+    rows = (
+        (head_name(divmod(place, n_heads)), number(mean), number(sd), count)
+        for place, (mean, sd, count) in enumerate(zip(*values, strict=True))
+    )
     return columns(HEADS, rows)

@@ -8,7 +8,7 @@ import torch
 from headlight.model.analysis import Measure, residual
 from headlight.model.comparison import Comparison
 from headlight.model.linear import no_split
-from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, number, tokens_of
+from headlight.model.reports.tables import Rows, Table, Tables, columns, finite, number, tokens_of
 from headlight.model.run import Run
 
 
@@ -84,7 +84,7 @@ def _cosines(shown: Comparison, cosines: Mapping[str, Measure]) -> Table:
 
 def _components(shown: Comparison, norms: Mapping[str, Measure], shares: Mapping[str, Measure], place: int) -> Table:
     names = component_names(shown)
-    rows: list[tuple[Cell, ...]] = []
+    rows = Rows()
     for side, measure in norms.items():
         pairs = torch.stack([measure.values[:, place], shares[side].values[:, place]], -1).tolist()
         rows += [(side, name, number(norm), number(share)) for name, (norm, share) in zip(names, pairs, strict=False)]

@@ -2,14 +2,19 @@
 
 import csv
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from jaxtyping import Shaped
+import torch
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from headlight.model.analysis.attribution import Promoted
 from headlight.model.comparison import Comparison
+from headlight.model.text.tokenizer import Tokenizer
 
 Cell = str | int | float | None
+Row = tuple[Cell, ...]
+Rows = list[Row]
 Table = Mapping[str, Sequence[Cell]]
 Tables = dict[str, Table]
 
@@ -26,9 +31,10 @@ def print_tables(tables: Mapping[str, Table]) -> None:
         print()
 
 
-def columns(heading: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Table:
+def columns(heading: Sequence[str], rows: Iterable[Row]) -> Table:
     """Rows as the columns of a table."""
-    return {name: [row[slot] for row in rows] for slot, name in enumerate(heading)}
+    listed = list(rows)
+    return {name: [row[slot] for row in listed] for slot, name in enumerate(heading)}
 
 
 def finite(values: Shaped[Tensor, "..."]) -> Iterator[tuple[tuple[int, ...], float]]:
@@ -42,15 +48,31 @@ def number(value: float) -> float | None:
     return None if value != value else value
 
 
-def tokens_table(
-    labels: Mapping[str, Sequence[str]], positions: Mapping[str, Sequence[int | None]]
-) -> dict[str, list[Cell]]:
+def known(values: Iterable[Float[Tensor, "..."]]) -> Iterator[tuple[tuple[int, ...], list[float | None]]]:
+    """The indices of entries of tensors of one shape, and the number in each; without entries that all lack."""
+    stacked = torch.stack(list(values), -1)
+    there = ~stacked.isnan().all(-1)
+    for index, row in zip(there.nonzero().tolist(), stacked[there].tolist(), strict=True):
+        yield tuple(index), [number(value) for value in row]
+
+
+def promoted_rows(found: Promoted, tokenizer: Tokenizer) -> Iterator[Row]:
+    """Rank by rank the token that is raised, by how much, the one that is lowered, and by how much."""
+    lists: tuple[Sequence[Cell], ...] = (
+        tokenizer.labels(found.raised.values.tolist()),
+        found.raised_by.values.tolist(),
+        tokenizer.labels(found.lowered.values.tolist()),
+        found.lowered_by.values.tolist(),
+    )
+    yield from ((rank, *row) for rank, row in enumerate(zip(*lists, strict=True), 1))
+
+
+def tokens_table(labels: Mapping[str, Sequence[str]], positions: Mapping[str, Sequence[int | None]]) -> Table:
     """Which token of each run stands at each place; empty where it has none."""
-    places = range(len(next(iter(positions.values()))))
-    by_run: dict[str, list[Cell]] = {
+    by_run = {
         side: [None if position is None else labels[side][position] for position in positions[side]] for side in labels
     }
-    return {"place": list(places), **by_run}
+    return {"place": list(range(len(next(iter(positions.values()))))), **by_run}
 
 
 def tokens_of(shown: Comparison) -> Table:

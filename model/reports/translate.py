@@ -9,15 +9,13 @@ from headlight.model.axis import Axis
 from headlight.model.decoding.translation import Attends, labels
 from headlight.model.decoding.translations import Rows, Translations
 from headlight.model.edits import Head
-from headlight.model.reports.tables import Cell, Tables, columns, finite
+from headlight.model.reports.tables import Row, Tables, columns, finite
 
 SOURCE = ["run", "place", "position", "token read"]
 TARGET = ["run", "place", "position", "token read", "token written", "its log-probability (nats)"]
 HEADS = ["layer", "head", "run", "row", "column", "attention weight"]
 BEAMS = ["run", "node", "step", "token", "follows", "log-probability (nats)", "score", "fate"]
 APART = ["layer", "head", "A and B apart (nats)"]
-
-Table = list[tuple[Cell, ...]]
 
 
 def translate_tables(
@@ -42,7 +40,7 @@ def translate_tables(
     return tables
 
 
-def _source(found: Translations) -> Table:
+def _source(found: Translations) -> list[Row]:
     axis = found.axes("encoder", "read")[0]
     return [
         (side, place, position, each.source_labels[position])
@@ -52,17 +50,17 @@ def _source(found: Translations) -> Table:
     ]
 
 
-def _target(found: Translations) -> Table:
+def _target(found: Translations) -> list[Row]:
     """Each written token at its place on the axis; and how much likelier it is in B, where both wrote the same."""
     axis = found.axes("cross", "written")[0]
-    rows: Table = []
+    rows: list[Row] = []
     for (side, each), positions in zip(found.sides.items(), axis.positions, strict=True):
         tokens = list(zip(each.read_labels, each.written_labels, each.log_probs.tolist(), strict=True))
         rows += [(side, place, at, *tokens[at]) for place, at in enumerate(positions) if at is not None]
     return rows + (_change(found, axis) if found.b is not None else [])
 
 
-def _change(found: Translations, axis: Axis) -> Table:
+def _change(found: Translations, axis: Axis) -> list[Row]:
     a, b = (each.log_probs.tolist() for each in found.sides.values())
     pairs = enumerate(zip(*axis.positions, strict=True))
     return [
@@ -72,7 +70,7 @@ def _change(found: Translations, axis: Axis) -> Table:
     ]
 
 
-def _cells(cells: Mapping[str, torch.Tensor], heads: Sequence[Head]) -> Table:
+def _cells(cells: Mapping[str, torch.Tensor], heads: Sequence[Head]) -> list[Row]:
     return [
         (*head, side, row, column, value)
         for head in heads
@@ -81,8 +79,8 @@ def _cells(cells: Mapping[str, torch.Tensor], heads: Sequence[Head]) -> Table:
     ]
 
 
-def _beams(found: Translations) -> Table:
-    rows: Table = []
+def _beams(found: Translations) -> list[Row]:
+    rows: list[Row] = []
     for side, each in found.sides.items():
         tree = each.search.tree if each.search else ()
         named = labels(each.model, "target", [node.token for node in tree])

@@ -1,7 +1,7 @@
 """Why a head looks where it does: a cell's score, its write, what ablating changes, and who made the prediction."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import torch
 from jaxtyping import Float
@@ -18,9 +18,7 @@ from headlight.model.explain.explained import Asked, Explained, explain
 from headlight.model.explain.features import explain_cell_by_features, moved_by_features, moved_effects
 from headlight.model.explain.score import Why
 from headlight.model.explain.write import written_apart
-from headlight.model.reports.tables import Cell, Table, Tables, columns, finite, tokens_of
-
-Row = tuple[Cell, ...]
+from headlight.model.reports.tables import Row, Table, Tables, columns, finite, promoted_rows, tokens_of
 
 SCORE = ("run", "query's part", "key's part", "nats")
 EFFECTS = ("run", "part", "logits")
@@ -79,11 +77,15 @@ def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Table
     return {
         "tokens": tokens_of(shown),
         "cell": _table(CELL, {side: summary(at).items() for side, at in sides.items()}),
-        "score": _table(SCORE, {side: _score(at) for side, at in sides.items()}),
+        "score": _table(SCORE, {side: _pairs(at.why) for side, at in sides.items()}),
         "promoted": _table(
-            PROMOTED, {side: _promoted(shown, found) for side, found in promoted_of(sides).items()}, False
+            PROMOTED,
+            {side: promoted_rows(found, shown.a.tokenizer) for side, found in promoted_of(sides).items()},
+            differs=False,
         ),
-        "outcomes": _table(OUTCOMES, {side: _outcomes(found) for side, found in changes_of(sides).items()}, False),
+        "outcomes": _table(
+            OUTCOMES, {side: map(astuple, found) for side, found in changes_of(sides).items()}, differs=False
+        ),
         "effects": _table(EFFECTS, {side: effect_by_name(at).items() for side, at in sides.items()}),
         "layers": _table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
         "sources": _table(SOURCES, {side: _sources(shown, at) for side, at in sides.items()}),
@@ -174,10 +176,6 @@ def _key(row: Row) -> Row:
     return tuple(cell for cell in row if not isinstance(cell, float))
 
 
-def _score(at: Explained) -> Iterator[Row]:
-    yield from _pairs(at.why)
-
-
 def _pairs(why: Why) -> Iterator[Row]:
     for query_name, row in zip(why.query_names, why.found.matrix.values.tolist(), strict=True):
         for key_name, value in zip(why.key_names, row, strict=True):
@@ -191,22 +189,6 @@ def _moved(shown: Comparison, at: Explained, dictionary: Dictionary) -> Iterator
         if value != 0:
             yield names[row], place, value
     yield from ((name, None, value) for name, value in zip(names, constant.tolist(), strict=True) if value != 0)
-
-
-def _promoted(shown: Comparison, tokens: Promoted) -> Iterator[Row]:
-    label = shown.a.tokenizer.labels
-    lists = (
-        label(tokens.raised.values.tolist()),
-        tokens.raised_by.values.tolist(),
-        label(tokens.lowered.values.tolist()),
-        tokens.lowered_by.values.tolist(),
-    )
-    for rank, row in enumerate(zip(*lists, strict=True), 1):
-        yield rank, *row
-
-
-def _outcomes(changes: Sequence[Change]) -> Iterator[Row]:
-    yield from ((each.name, each.direct, each.total, each.kl, each.top) for each in changes)
 
 
 def _layers(at: Explained) -> Iterator[Row]:

@@ -9,10 +9,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from headlight.model.training.pairs import Data, Pair, PairBatch, pad_pairs
+from headlight.model.training.pairs import Data, Pair, PairBatch, in_parts, pad_pairs
 
 Lengths = tuple[int, int]  # of source and target
-Indices = list[int]
+Indices = Sequence[int]
 
 # A pool is sorted, then cut into batches. Pools are drawn anew each epoch, so that batches differ from epoch to epoch.
 BATCHES_PER_POOL = 100
@@ -20,8 +20,7 @@ BATCHES_PER_POOL = 100
 
 def random_batches(n_pairs: int, batch_size: int, rng: np.random.Generator) -> list[Indices]:
     """Every pair once, in random order."""
-    order = rng.permutation(n_pairs).tolist()
-    return [order[start : start + batch_size] for start in range(0, n_pairs, batch_size)]
+    return in_parts(rng.permutation(n_pairs).tolist(), batch_size)
 
 
 def bucketed_batches(lengths: Sequence[Lengths], batch_size: int, rng: np.random.Generator) -> list[Indices]:
@@ -35,8 +34,7 @@ def bucketed_batches(lengths: Sequence[Lengths], batch_size: int, rng: np.random
         return source, target if source % 2 else -target
 
     pools = random_batches(len(lengths), BATCHES_PER_POOL * batch_size, rng)
-    ordered = [sorted(pool, key=key) for pool in pools]
-    batches = [pool[start : start + batch_size] for pool in ordered for start in range(0, len(pool), batch_size)]
+    batches = [batch for pool in pools for batch in in_parts(sorted(pool, key=key), batch_size)]
     return [batches[index] for index in rng.permutation(len(batches))]
 
 
@@ -69,7 +67,7 @@ class Bucketed(Data):
     def held_out(self) -> list[PairBatch]:
         """In the order of their lengths."""
         pairs = sorted(self._held_out, key=lambda pair: len(pair[0]))
-        return [pad_pairs(pairs[start : start + self._batch_size]) for start in range(0, len(pairs), self._batch_size)]
+        return [pad_pairs(part) for part in in_parts(pairs, self._batch_size)]
 
     def indices(self, step: int) -> Indices:
         """Which pairs a step takes."""

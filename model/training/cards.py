@@ -75,8 +75,13 @@ class Card(Generic[Model]):
             "seeds": ", ".join(map(str, SEEDS)),
             **self.facts(model, folder),
         }
-        card = Template(self.template.read_text(encoding="utf-8")).substitute(facts, table="\n".join(rows))
-        (folder / "README.md").write_text(card, encoding="utf-8")
+        fill(self.template, folder, facts | {"table": "\n".join(rows)})
+
+
+def fill(template: Path, folder: Path, facts: Mapping[str, object]) -> None:
+    """Write a folder's card: a template with facts in it."""
+    card = Template(template.read_text(encoding="utf-8")).substitute(facts)
+    (folder / "README.md").write_text(card, encoding="utf-8")
 
 
 def folder_of(model: Transformer | Seq2SeqTransformer) -> Path:

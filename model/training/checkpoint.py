@@ -1,6 +1,8 @@
 """A run on the disk: everything that its next step depends on, written so that a kill loses nothing."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -16,7 +18,7 @@ CHECKPOINT = "checkpoint.pt"
 def save_checkpoint(
     folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, Any], identity: str
 ) -> None:
-    """Write the checkpoint beside the old one, then put it in its place: there is always a whole one."""
+    """Write the checkpoint; there is always a whole one."""
     saved = {
         "step": step,
         "model": model.state_dict(),
@@ -26,12 +28,7 @@ def save_checkpoint(
         "random": torch.get_rng_state(),
         "cuda_random": torch.cuda.get_rng_state_all(),  # an empty list without a GPU
     }
-    partial = folder / f"{CHECKPOINT}.new"
-    with partial.open("wb") as file:
-        torch.save(saved, file)
-        file.flush()
-        os.fsync(file.fileno())  # on the disk before its name is: a power cut, too, finds the old or the new one
-    os.replace(partial, folder / CHECKPOINT)
+    save_whole(folder / CHECKPOINT, saved)
 
 
 def resume(
@@ -45,17 +42,39 @@ def resume(
     path = folder / CHECKPOINT
     if not path.exists():
         return 0
-    start_over = f"Give another run folder, or delete {path} to start over."
-    try:
-        saved = torch.load(path, weights_only=True, map_location="cpu")
-        if saved["identity"] != identity:
-            raise TrainingError(f"{path} belongs to a run on another model, other data or another seed. {start_over}")
+    another, damaged = "a run on another model, other data or another seed", "damaged, or no checkpoint of this model"
+    with saved_whole(path, identity, another, damaged) as saved:
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
-    except (OSError, RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
-        raise TrainingError(f"{path} is damaged, or no checkpoint of this model. {start_over}") from error
     state.update(saved["recipe"])
     torch.set_rng_state(saved["random"])
     if len(saved["cuda_random"]) == torch.cuda.device_count():
         torch.cuda.set_rng_state_all(saved["cuda_random"])
     return saved["step"]
+
+
+def save_whole(path: Path, saved: dict[str, Any]) -> None:
+    """Write a file beside the old one, then put it in its place."""
+    partial = path.with_name(f"{path.name}.new")
+    with partial.open("wb") as file:
+        torch.save(saved, file)
+        file.flush()
+        os.fsync(file.fileno())  # on the disk before its name is: a power cut, too, finds the old or the new one
+    os.replace(partial, path)
+
+
+@contextmanager
+def saved_whole(path: Path, identity: str, another: str, damaged: str) -> Iterator[dict[str, Any]]:
+    """What `save_whole` was given, to be taken up within.
+
+    Raises:
+        TrainingError: it belongs to `another`, by its identity, or is `damaged`: it cannot be read or taken up.
+    """
+    start_over = f"Give another run folder, or delete {path} to start over."
+    try:
+        saved = torch.load(path, weights_only=True, map_location="cpu")
+        if saved["identity"] != identity:
+            raise TrainingError(f"{path} belongs to {another}. {start_over}")
+        yield saved
+    except (OSError, RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
+        raise TrainingError(f"{path} is {damaged}. {start_over}") from error

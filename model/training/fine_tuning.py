@@ -4,13 +4,11 @@ The classifier is a `Transformer` whose unembedding gives a logit a class instea
 shows a transformer shows it too. It is read at a text's last token, which has seen all others.
 """
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -27,9 +25,8 @@ from headlight.model.source import Source
 from headlight.model.training.buckets import Indices, random_batches
 from headlight.model.training.labelled import Example
 from headlight.model.training.log import Row
-from headlight.model.training.loop import Recipe
-from headlight.model.training.loop import train as train_loop
-from headlight.model.training.train_seq2seq import Settings
+from headlight.model.training.loop import SetRecipe, Settings, train_as_set
+from headlight.model.training.pairs import in_parts, padded
 from headlight.model.transformer import Transformer
 
 BATCH_SIZE = 64
@@ -91,9 +88,7 @@ class TextBatch:
 
 def pad(encoded: Sequence[EncodedText], device: torch.device) -> TextBatch:
     """Encoded texts as one batch."""
-    rows = [torch.tensor(ids) for ids, _ in encoded]
-    tokens = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-    mask = (torch.arange(tokens.shape[1]) < torch.tensor([len(row) for row in rows])[:, None]).long()
+    tokens, mask = padded([ids for ids, _ in encoded])
     labels = torch.tensor([label for _, label in encoded])
     return TextBatch(tokens.to(device), mask.to(device), labels.to(device))
 
@@ -130,8 +125,7 @@ def _share_right(classifier: Transformer, encoded: Sequence[EncodedText]) -> flo
 
 @torch.inference_mode()
 def _likeliest(classifier: Transformer, encoded: Sequence[EncodedText]) -> list[int]:
-    parts = [encoded[start : start + TEXTS_AT_ONCE] for start in range(0, len(encoded), TEXTS_AT_ONCE)]
-    batches = (pad(part, classifier.embed.W_E.device) for part in parts)
+    batches = (pad(part, classifier.embed.W_E.device) for part in in_parts(encoded, TEXTS_AT_ONCE))
     return [index for batch in batches for index in class_logits(classifier, batch).argmax(1).tolist()]
 
 
@@ -150,31 +144,18 @@ def fine_tune(classifier: Transformer, task: Task, settings: Settings, run: Path
     Raises:
         InputError, TrainingError: as `encode`; or the loss became NaN, or the checkpoint is of another run.
     """
-    recipe = ClassifierRecipe(classifier, task, settings)
-    torch.manual_seed(settings.seed)  # for dropout
-    classifier.train()
-    train_loop(classifier, recipe, run)
-    classifier.eval()
+    train_as_set(classifier, ClassifierRecipe(classifier, task, settings), run)
 
 
-class ClassifierRecipe(Recipe[Transformer, TextBatch]):
+class ClassifierRecipe(SetRecipe[Transformer, TextBatch]):
     """Labelled texts, epoch after epoch in a new order."""
 
     def __init__(self, classifier: Transformer, task: Task, settings: Settings) -> None:
-        self.settings = settings
+        trained = [name for name, parameter in classifier.named_parameters() if parameter.requires_grad]
+        super().__init__(settings, classifier.cfg, _began_as(classifier), trained, task)
         self.train, self.held_out = (encode(classifier, part, task.classes) for part in (task.train, task.held_out))
         self.device = classifier.embed.W_E.device
-        self.steps, self.measure_every = settings.steps, settings.measure_every
-        self.weight_decay = settings.weight_decay
-        self.state: dict[str, Any] = {}
-        trained = [name for name, parameter in classifier.named_parameters() if parameter.requires_grad]
-        told = repr((classifier.cfg, _began_as(classifier), trained, task, settings.seed))
-        self.identity = hashlib.sha256(told.encode()).hexdigest()
         self._epoch = lru_cache(maxsize=1)(self._draw_epoch)
-
-    def learning_rate(self, step: int) -> float:
-        """The schedule's."""
-        return self.settings.schedule(step)
 
     def batch(self, step: int) -> TextBatch:
         """The next texts of the epoch."""
@@ -193,12 +174,9 @@ class ClassifierRecipe(Recipe[Transformer, TextBatch]):
         """Real tokens."""
         return {"tokens_per_step": int(batch.mask.sum())}
 
-    def measure(self, model: Transformer, step: int) -> Row:
+    def figures(self, model: Transformer) -> Row:
         """Share of the held-out texts that are right."""
-        model.eval()
-        share = _share_right(model, self.held_out)
-        model.train()
-        return {"learning_rate": self.learning_rate(step - 1), "held_out_accuracy": share}
+        return {"held_out_accuracy": _share_right(model, self.held_out)}
 
 
 def save_classifier(classifier: Transformer, classes: Sequence[str], folder: Path) -> None:

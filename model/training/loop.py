@@ -4,8 +4,11 @@ A batch depends on the step and the recipe's state alone, so a run that was kill
 would have seen.
 """
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +20,7 @@ from tqdm import tqdm
 from headlight.model.errors import TrainingError
 from headlight.model.training.checkpoint import resume, save_checkpoint
 from headlight.model.training.log import Interval, Row, append_row, drop_rows_after
+from headlight.model.training.schedules import Schedule
 
 Model = TypeVar("Model", bound=nn.Module)
 Batch = TypeVar("Batch")
@@ -56,6 +60,63 @@ class Recipe(ABC, Generic[Model, Batch]):
     @abstractmethod
     def measure(self, model: Model, step: int) -> Row:
         """Figures for the log; may move `state` on (a curriculum)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a run goes, whatever its data."""
+
+    steps: int
+    schedule: Schedule
+    label_smoothing: float = 0.0
+    weight_decay: float = 0.01
+    measure_every: int = 100
+    seed: int = 0
+
+
+class SetRecipe(Recipe[Model, Batch]):
+    """A recipe that goes as settings say; `told` is what tells its runs apart beside the seed."""
+
+    def __init__(self, settings: Settings, *told: object) -> None:
+        self.settings, self.state = settings, {}
+        self.steps, self.measure_every = settings.steps, settings.measure_every
+        self.weight_decay = settings.weight_decay
+        self.identity = hashlib.sha256(repr((*told, settings.seed)).encode()).hexdigest()
+
+    def learning_rate(self, step: int) -> float:
+        """The schedule's."""
+        return self.settings.schedule(step)
+
+    def measure(self, model: Model, step: int) -> Row:
+        """The last step's rate, and `figures`."""
+        model.eval()
+        figures = self.figures(model)
+        model.train()
+        return {"learning_rate": self.learning_rate(step - 1), **figures}
+
+    @abstractmethod
+    def figures(self, model: Model) -> Row:
+        """What is measured for the log, without dropout."""
+
+
+def train_as_set(model: Model, recipe: SetRecipe[Model, Batch], folder: Path) -> None:
+    """`train` with the dropout that the settings' seed draws, and none afterwards."""
+    torch.manual_seed(recipe.settings.seed)
+    model.train()
+    train(model, recipe, folder)
+    model.eval()
+
+
+@contextmanager
+def faster_products() -> Iterator[None]:
+    """A faster kernel for products on the processor: training does not need every bit."""
+    # torch makes the attribute when it is imported, unseen by mypy.
+    kernel: Any = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
+    exact, kernel.fp32_precision = kernel.fp32_precision, "bf16"
+    try:
+        yield
+    finally:
+        kernel.fp32_precision = exact
 
 
 def train(

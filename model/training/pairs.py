@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from jaxtyping import Int
@@ -11,6 +12,8 @@ from torch import Tensor
 # Token ids of a source and of its target. Both end with the end token; the target's start token is put before by
 # `pad_pairs`.
 Pair = tuple[list[int], list[int]]
+
+Item = TypeVar("Item")
 
 # The first ids of every vocabulary that is trained here.
 START, END = "<s>", "</s>"
@@ -65,12 +68,17 @@ class Data(ABC):
 
 def pad_pairs(pairs: Sequence[Pair]) -> PairBatch:
     """Pairs as one batch, as long as the longest of each side."""
-    source, source_mask = _pad([source for source, _ in pairs])
-    target, target_mask = _pad([[START_TOKEN, *target] for _, target in pairs])
-    return PairBatch(source, source_mask, target, target_mask)
+    sides = [source for source, _ in pairs], [[START_TOKEN, *target] for _, target in pairs]
+    return PairBatch(*padded(sides[0]), *padded(sides[1]))
 
 
-def _pad(rows: Sequence[list[int]]) -> tuple[Int[Tensor, "batch pos"], Int[Tensor, "batch pos"]]:
+def padded(rows: Sequence[list[int]]) -> tuple[Int[Tensor, "batch pos"], Int[Tensor, "batch pos"]]:
+    """Rows of token ids as one batch, padded on the right, and its mask, 1 for real tokens."""
     tokens = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
     lengths = torch.tensor([len(row) for row in rows])
     return tokens, (torch.arange(tokens.shape[1]) < lengths[:, None]).long()
+
+
+def in_parts(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    """Items so many at a time, in the last part as many as are left."""
+    return [items[start : start + size] for start in range(0, len(items), size)]

@@ -1,6 +1,6 @@
 """Parallel text: two files, one sentence a line, made into token ids with a tokenizer learned from it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.pairs import END, END_TOKEN, START, Pair
 
 UNKNOWN = "<unk>"
+SPECIAL = (START, END, UNKNOWN)  # the first tokens where each word is one
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.05, 1000
 
@@ -104,24 +105,36 @@ def _ids(text: str, tokenizer: Tokenizer, n_ctx: int) -> list[int]:
 
 def bpe_tokenizer(texts: Sequence[str], most_tokens: int) -> Tokenizer:
     """Byte-level BPE learned from texts: no word is unknown to it. START and END have ids 0 and 1."""
+    return Tokenizer(learned_bpe(texts, pre_tokenizers.ByteLevel(add_prefix_space=False), most_tokens, [START, END]))
+
+
+def learned_bpe(
+    texts: Iterable[str], splitting: pre_tokenizers.PreTokenizer, most_tokens: int, special: list[str]
+) -> tokenizers.Tokenizer:
+    """Byte-level BPE of texts, whose pieces are found by `splitting`; the special tokens have the first ids."""
     backend = tokenizers.Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.pre_tokenizer = splitting
     backend.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=most_tokens,
-        special_tokens=[START, END],
+        special_tokens=special,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     backend.train_from_iterator(texts, trainer)
-    return Tokenizer(backend)
+    return backend
 
 
-def word_tokenizer(words: Sequence[str]) -> Tokenizer:
+def word_tokenizer(
+    words: Sequence[str],
+    splitting: pre_tokenizers.PreTokenizer | None = None,
+    joining: decoders.Decoder | None = None,
+) -> Tokenizer:
     """One token a word, text split at spaces. START, END and the unknown word have ids 0 to 2, then come the words."""
-    special = [START, END, UNKNOWN]
-    ids = {word: token for token, word in enumerate([*special, *words])}
+    ids = {word: token for token, word in enumerate([*SPECIAL, *words])}
     backend = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=UNKNOWN))
-    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    backend.add_special_tokens(special)
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if splitting is None else splitting
+    if joining is not None:
+        backend.decoder = joining
+    backend.add_special_tokens(list(SPECIAL))
     return Tokenizer(backend)

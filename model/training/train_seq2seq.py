@@ -1,11 +1,8 @@
 """Training an encoder-decoder: teacher forcing, label smoothing and a measurement on held-out pairs."""
 
-import hashlib
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -16,26 +13,12 @@ from headlight.model.families.seq2seq import save_seq2seq
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.training.log import LOG, TRAINING_LOG, Row
-from headlight.model.training.loop import Recipe
-from headlight.model.training.loop import train as train_loop
+from headlight.model.training.loop import SetRecipe, Settings, train_as_set
 from headlight.model.training.pairs import Data, PairBatch
-from headlight.model.training.schedules import Schedule
 
 IGNORED = -100  # a label that is none: padding
 
 Figures = Callable[[Seq2SeqTransformer], Row]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How a run goes, whatever its data."""
-
-    steps: int
-    schedule: Schedule
-    label_smoothing: float = 0.0
-    weight_decay: float = 0.01
-    measure_every: int = 100
-    seed: int = 0
 
 
 def new_model(cfg: Seq2SeqConfig, seed: int) -> Seq2SeqTransformer:
@@ -51,23 +34,17 @@ def new_model(cfg: Seq2SeqConfig, seed: int) -> Seq2SeqTransformer:
     return model
 
 
-def no_figures(model: Seq2SeqTransformer) -> Row:
-    """None besides those of every run."""
-    return {}
-
-
-def train(model: Seq2SeqTransformer, data: Data, settings: Settings, run: Path, figures: Figures = no_figures) -> None:
+def train(
+    model: Seq2SeqTransformer, data: Data, settings: Settings, run: Path, also: Figures = lambda model: {}
+) -> None:
     """Train the model in place, from the checkpoint in `run` if there is one; checkpoints and log.csv are kept there.
 
-    `figures` are measured for the log besides loss and accuracy on the held-out pairs.
+    `also` is measured for the log besides loss and accuracy on the held-out pairs.
 
     Raises:
         TrainingError: the loss became NaN or infinite, or the checkpoint is of another run.
     """
-    torch.manual_seed(settings.seed)  # for dropout
-    model.train()
-    train_loop(model, Seq2SeqRecipe(model.cfg, data, settings, figures), run)
-    model.eval()
+    train_as_set(model, Seq2SeqRecipe(model.cfg, data, settings, also), run)
 
 
 def finish(model: Seq2SeqTransformer, run: Path, out: Path) -> None:
@@ -76,19 +53,12 @@ def finish(model: Seq2SeqTransformer, run: Path, out: Path) -> None:
     shutil.copy(run / LOG, out / TRAINING_LOG)
 
 
-class Seq2SeqRecipe(Recipe[Seq2SeqTransformer, PairBatch]):
+class Seq2SeqRecipe(SetRecipe[Seq2SeqTransformer, PairBatch]):
     """Pairs of token ids, learned by teacher forcing."""
 
-    def __init__(self, cfg: Seq2SeqConfig, data: Data, settings: Settings, figures: Figures = no_figures) -> None:
-        self.data, self.settings, self.figures = data, settings, figures
-        self.steps, self.measure_every = settings.steps, settings.measure_every
-        self.weight_decay = settings.weight_decay
-        self.state: dict[str, Any] = {}
-        self.identity = hashlib.sha256(repr((cfg, data.identity, settings.seed)).encode()).hexdigest()
-
-    def learning_rate(self, step: int) -> float:
-        """The schedule's."""
-        return self.settings.schedule(step)
+    def __init__(self, cfg: Seq2SeqConfig, data: Data, settings: Settings, also: Figures = lambda model: {}) -> None:
+        super().__init__(settings, cfg, data.identity)
+        self.data, self.also = data, also
 
     def batch(self, step: int) -> PairBatch:
         """The data's."""
@@ -105,14 +75,10 @@ class Seq2SeqRecipe(Recipe[Seq2SeqTransformer, PairBatch]):
         padded = batch.n_positions - batch.n_tokens
         return {"tokens_per_step": batch.n_tokens, "padding_per_sentence": padded / (2 * len(batch.source))}
 
-    def measure(self, model: Seq2SeqTransformer, step: int) -> Row:
-        """The last step's rate, loss (nats, not smoothed) and share of right tokens on held-out pairs, `figures`."""
-        model.eval()
+    def figures(self, model: Seq2SeqTransformer) -> Row:
+        """Loss (nats, not smoothed) and share of right tokens on held-out pairs, and what is measured `also`."""
         loss, accuracy = held_out_scores(model, self.data)
-        figures = self.figures(model)
-        model.train()
-        rate = self.learning_rate(step - 1)
-        return {"learning_rate": rate, "held_out_loss": loss, "held_out_accuracy": accuracy, **figures}
+        return {"held_out_loss": loss, "held_out_accuracy": accuracy, **self.also(model)}
 
 
 def teacher_forced(model: Seq2SeqTransformer, batch: PairBatch) -> tuple[Float[Tensor, "token d_vocab_out"], Tensor]:

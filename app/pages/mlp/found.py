@@ -52,7 +52,7 @@ class Found:
     @property
     def at(self) -> tuple[Run, int]:
         """The run that the chosen neuron's weights are read in, and the position: the side's own, or A's."""
-        sides = mlp.sides_at(self.shown, self.asked.place)
+        sides = self.shown.sides_at(self.asked.place)
         return sides.get(self.side, next(iter(sides.values())))
 
     @property

@@ -17,7 +17,7 @@ from headlight.model.training.dictionaries.saving import save
 from headlight.model.training.dictionaries.sparse import Kind, Shape, Sparse
 from headlight.model.training.dictionaries.text import training_rows
 from headlight.model.training.log import LOG, TRAINING_LOG
-from headlight.model.training.loop import train
+from headlight.model.training.loop import faster_products, train
 from headlight.model.transformer import Transformer
 
 
@@ -73,16 +73,15 @@ def main() -> None:
     """Train, or go on, and write every dictionary with the log of the run."""
     given = arguments()
     torch.set_num_threads(given.threads)
-    # A faster kernel; training does not need every bit. torch makes the attribute when it is imported, unseen by mypy.
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16"  # type: ignore[attr-defined]
     model, places = load(given.model), [place_of(hook) for hook in given.hooks]
     shapes = shapes_of(model, places, given)
     given.run.mkdir(parents=True, exist_ok=True)
     rows = training_rows(model, given.text, given.run)
     bundle = Bundle([Sparse(shape, given.seed) for shape in shapes])
     recipe = DictionaryRecipe(model, places, rows, steps=given.steps, rate=given.rate, seed=given.seed)
-    recipe.begin(bundle)
-    train(bundle, recipe, given.run)
+    with faster_products():
+        recipe.begin(bundle)
+        train(bundle, recipe, given.run)
     out = given.out or given.run / "dictionaries"
     for sparse, place in zip(bundle.each, places, strict=True):
         assert isinstance(sparse, Sparse)

@@ -9,7 +9,6 @@ import argparse
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 
 import torch
 from jaxtyping import Int
@@ -19,6 +18,7 @@ from headlight.model.dictionaries.dictionary import Dictionaries
 from headlight.model.dictionaries.opening import open_dictionary, shipped_dictionaries
 from headlight.model.dictionaries.standing import StandIn
 from headlight.model.loading import load
+from headlight.model.training.cards import fill
 from headlight.model.training.dictionaries.measures import N_POS, N_ROWS, agreement, figures, loss_of, tokens_of
 from headlight.model.training.dictionaries.recipe import TOKENS_PER_STEP
 from headlight.model.training.dictionaries.text import held_out_rows
@@ -107,9 +107,7 @@ def write(name: str, folder: Path, opened: Dictionaries, lines: list[str]) -> No
         "positions": N_POS,
         "table": "\n".join(lines),
     }
-    (folder / "README.md").write_text(
-        Template(TEMPLATE.read_text(encoding="utf-8")).substitute(facts), encoding="utf-8"
-    )
+    fill(TEMPLATE, folder, facts)
 
 
 def main() -> None:

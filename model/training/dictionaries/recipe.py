@@ -90,12 +90,10 @@ class DictionaryRecipe(Recipe[Bundle, dict[str, Tensor]]):
         steps: int,
         rate: float,
         seed: int,
-        sparsity: float = 1.0,
         measure_every: int = 100,
     ) -> None:
         self.model, self.places, self.rows = model, places, rows
-        self.steps, self.rate, self.seed, self.sparsity = steps, rate, seed, sparsity
-        self.measure_every = measure_every
+        self.steps, self.rate, self.seed, self.measure_every = steps, rate, seed, measure_every
         self.state: dict[str, float] = {}
         self.identity = f"{model.source and model.source.name} {places} {seed} {rate} {steps}"
         self._hooks = frozenset(hook for place in places for hook in (place.hook_in, place.hook_out))
@@ -125,8 +123,7 @@ class DictionaryRecipe(Recipe[Bundle, dict[str, Tensor]]):
         for sparse, place in zip(model.each, self.places, strict=True):
             assert isinstance(sparse, Sparse)
             found = sparse.losses(batch[place.hook_in], batch[place.hook_out])
-            total = total + found["unexplained"]
-            total = total + self.sparsity * found.get("too_many", 0.0) + DEAD_SHARE * found.get("revival", 0.0)
+            total = total + found["unexplained"] + found.get("too_many", 0.0) + DEAD_SHARE * found.get("revival", 0.0)
             self._last |= {f"{name}_{place.hook_out}": found[name].item() for name in ("unexplained", "l0", "dead")}
         return total
 

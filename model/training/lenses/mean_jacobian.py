@@ -1,16 +1,14 @@
 """Fitting a Jacobian lens: the mean over prompts of each one's Jacobians, resumed where it was stopped."""
 
-import os
 from pathlib import Path
-from pickle import UnpicklingError
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from tqdm import tqdm
 
-from headlight.model.errors import TrainingError
 from headlight.model.lenses.jacobian import prompt_jacobians
+from headlight.model.training.checkpoint import save_whole, saved_whole
 from headlight.model.training.log import append_row, drop_rows_after
 from headlight.model.transformer import Transformer
 
@@ -41,26 +39,15 @@ def fit_jacobian(model: Transformer, rows: Int[Tensor, "row pos"], folder: Path)
             mean = {state: each / (number + 1) for state, each in sums.items()}
             moved = {f"moved_L{s - 1}": ((mean[s] - before[s]).norm() / mean[s].norm()).item() for s in states}
             append_row(folder, {"prompts": number + 1, **moved})
-            _save(folder, number + 1, sums, identity)
+            save_whole(folder / SUMS, {"done": number + 1, "sums": sums, "identity": identity})
             before = mean
     return {state: each / len(rows) for state, each in sums.items()}
-
-
-def _save(folder: Path, done: int, sums: Jacobians, identity: str) -> None:
-    partial = folder / f"{SUMS}.new"
-    torch.save({"done": done, "sums": sums, "identity": identity}, partial)
-    os.replace(partial, folder / SUMS)
 
 
 def _resume(folder: Path, states: range, d_model: int, identity: str) -> tuple[int, Jacobians]:
     path = folder / SUMS
     if not path.exists():
         return 0, {state: torch.zeros(d_model, d_model) for state in states}
-    start_over = f"Give another run folder, or delete {path} to start over."
-    try:
-        saved = torch.load(path, weights_only=True, map_location="cpu")
-        if saved["identity"] != identity:
-            raise TrainingError(f"{path} belongs to another model or other prompts. {start_over}")
-        return saved["done"], saved["sums"]
-    except (OSError, RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
-        raise TrainingError(f"{path} is damaged. {start_over}") from error
+    with saved_whole(path, identity, "another model or other prompts", "damaged") as saved:
+        done, sums = saved["done"], saved["sums"]
+    return done, sums

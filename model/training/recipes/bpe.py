@@ -8,9 +8,11 @@ import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from string import ascii_uppercase
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, pre_tokenizers
 
+from headlight.model.training.parallel_text import learned_bpe
 from headlight.model.training.recipes.corpus import grammar_documents
 from headlight.model.training.recipes.grammar.words import single_tokens
 from headlight.model.training.recipes.library import training_files
@@ -30,9 +32,8 @@ WORD_REPEATS = 2000
 def required_tokens() -> list[str]:
     """What must be one token: the grammar's words after a space, one- and two-digit numbers, capital letters."""
     numbers = [*map(str, range(10)), *(f"{number:02}" for number in range(100))]
-    capitals = [chr(code) for code in range(ord("A"), ord("Z") + 1)]
     words = [f" {word}" for word in single_tokens()]
-    return words + [space + text for text in numbers + capitals for space in ("", " ")]
+    return words + [space + text for text in (*numbers, *ascii_uppercase) for space in ("", " ")]
 
 
 def training_text(seed: int) -> Iterator[str]:
@@ -46,22 +47,9 @@ def training_text(seed: int) -> Iterator[str]:
 
 def train(seed: int) -> Tokenizer:
     """A tokenizer of exactly 4096 tokens; the same seed and library give the same one."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(SPLIT), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY,
-        special_tokens=[END_OF_TEXT],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(training_text(seed), trainer)
-    return tokenizer
+    isolated = pre_tokenizers.Split(Regex(SPLIT), "isolated")
+    splitting = pre_tokenizers.Sequence([isolated, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    return learned_bpe(training_text(seed), splitting, VOCABULARY, [END_OF_TEXT])
 
 
 def save(tokenizer: Tokenizer, folder: Path) -> None:

@@ -6,12 +6,12 @@
 card`) writes the card with them.
 """
 
+import platform
 from pathlib import Path
 
 from headlight.model.loading import load
 from headlight.model.training.cards import SEEDS, Card, command_line
 from headlight.model.training.log import TRAINING_LOG, read_rows
-from headlight.model.training.recipes import library
 from headlight.model.training.recipes.corpus import GRAMMAR_SHARE
 from headlight.model.training.recipes.figures import FIGURES, IS_INDUCTION, induction_heads, other_heads
 from headlight.model.training.recipes.grammar.agreement import HELD_OUT_NOUNS
@@ -43,7 +43,7 @@ def facts(model: Transformer, folder: Path) -> dict[str, object]:
     """What the card's text says besides its figures, of either model."""
     last = read_rows(folder / TRAINING_LOG)[-1]
     return {
-        "python": library.library_version(),
+        "python": platform.python_version(),
         "is_induction": IS_INDUCTION,
         "induction_heads": names(induction_heads(model, SEEDS[0])),
         "other_heads": names(other_heads(model, SEEDS[0])),
@@ -60,12 +60,14 @@ def names(heads: list[tuple[int, int]]) -> str:
     return ", ".join(f"L{layer}H{head}" for layer, head in heads)
 
 
-def facts_of_mini(model: Transformer, folder: Path) -> dict[str, object]:
-    """`facts`, and what is said of `mini` alone."""
-    return facts(model, folder) | OF_MINI
-
-
-CARD = Card("mini", "headlight.model.training.recipes.card", FIGURES, load, TEMPLATE, facts_of_mini)
+CARD = Card(
+    "mini",
+    "headlight.model.training.recipes.card",
+    FIGURES,
+    load,
+    TEMPLATE,
+    lambda model, folder: facts(model, folder) | OF_MINI,
+)
 
 if __name__ == "__main__":
     command_line(CARD)

@@ -19,9 +19,9 @@ from headlight.model.training.bag_of_words import bag_of_words_accuracy, majorit
 from headlight.model.training.fine_tuning import Task, accuracy, classifier_from, fine_tune, save_classifier
 from headlight.model.training.labelled import read_labelled, split
 from headlight.model.training.log import LOG, TRAINING_LOG
+from headlight.model.training.loop import Settings
 from headlight.model.training.recipes.subject_number import CLASSES, examples
 from headlight.model.training.schedules import Cosine
-from headlight.model.training.train_seq2seq import Settings
 from headlight.model.transformer import Transformer
 
 NAME, BODY = "subject-number", "mini"

@@ -33,24 +33,17 @@ def library_documents(seed: int) -> Iterator[str]:
         yield from chunks
 
 
-def documents(seed: int, split: Split = "train", grammar_share: float = GRAMMAR_SHARE) -> Iterator[str]:
-    """Endless documents; about `grammar_share` of their tokens come from the grammar.
+def documents(seed: int) -> Iterator[str]:
+    """Endless documents of what is trained on; about `GRAMMAR_SHARE` of their tokens come from the grammar.
 
-    The next document is taken from the source that is behind its share. `split` is the grammar's; the library's part is
-    always of its training files (`held_out_library` is apart).
+    The next document is taken from the source that is behind its share.
     """
-    sources = {"grammar": grammar_documents(seed, split), "library": library_documents(seed)}
-    shares = {"grammar": grammar_share, "library": 1 - grammar_share}
+    sources = {"grammar": grammar_documents(seed), "library": library_documents(seed)}
+    shares = {"grammar": GRAMMAR_SHARE, "library": 1 - GRAMMAR_SHARE}
     characters_per_share = {name: shares[name] * CHARACTERS_PER_TOKEN[name] for name in sources}
     seen = dict.fromkeys(sources, 0.0)
-    active = [name for name in sources if shares[name] > 0]
     while True:
-        behind = min(active, key=seen.__getitem__)
+        behind = min(seen, key=seen.__getitem__)
         document = next(sources[behind])
         seen[behind] += len(document) / characters_per_share[behind]
         yield document
-
-
-def held_out_library() -> list[str]:
-    """The library's held-out files, whole, in the order of their paths."""
-    return list(library.held_out_files().values())

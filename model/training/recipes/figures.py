@@ -15,7 +15,8 @@ from headlight.model.edits import Head
 from headlight.model.families.reference import reference
 from headlight.model.roles.sequences import repeated_halves
 from headlight.model.training.cards import Figure, folder_of, megabytes
-from headlight.model.training.recipes import corpus
+from headlight.model.training.pairs import padded
+from headlight.model.training.recipes import library
 from headlight.model.training.recipes.grammar import FAMILIES, Example, Split
 from headlight.model.training.recipes.repeat_scores import mean_ablation, repeat_scores
 from headlight.model.transformer import Transformer
@@ -59,11 +60,8 @@ def question_accuracy(family: str, split: Split, model: Transformer, seed: int) 
 
 @torch.inference_mode()
 def _right(model: Transformer, questions: list[Example]) -> Bool[Tensor, " question"]:
-    rows = [model.to_tokens(question.prompt)[0] for question in questions]
-    lengths = torch.tensor([len(row) for row in rows])
-    tokens = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-    real = (torch.arange(tokens.shape[1]) < lengths[:, None]).long()
-    logits = model(tokens, real)[torch.arange(len(rows)), lengths - 1]
+    tokens, real = padded([model.to_tokens(question.prompt)[0].tolist() for question in questions])
+    logits = model(tokens, real)[torch.arange(len(tokens)), real.sum(1) - 1]
     answers = torch.tensor([[model.to_single_token(question.answer)] for question in questions])
     distractors = torch.tensor([[model.to_single_token(question.distractor)] for question in questions])
     return (logits.gather(1, answers) > logits.gather(1, distractors))[:, 0]
@@ -78,7 +76,7 @@ def library_loss(model: Transformer, seed: int) -> float:
 
 
 def _library_windows(model: Transformer, offset: int) -> Iterator[Int[Tensor, "1 pos"]]:
-    for text in corpus.held_out_library():
+    for text in library.held_out_files().values():
         for window in model.to_tokens(text)[:, offset:].split(model.cfg.n_ctx, dim=1):
             if window.shape[1] > 1:
                 yield window

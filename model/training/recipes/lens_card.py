@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from string import Template
 
 from headlight.model.lenses.files import read_lens
 from headlight.model.lenses.held_out import Figures, HeldOut
 from headlight.model.lenses.lens import TITLES
+from headlight.model.training.cards import fill
 from headlight.model.training.lenses.rows import LENGTH
-from headlight.model.training.log import read_rows
+from headlight.model.training.log import TRAINING_LOG, read_rows
 from headlight.model.transformer import Transformer
 
 TEMPLATE = Path(__file__).with_name("lens_card.md")
@@ -18,16 +18,15 @@ def write_card(folder: Path, name: str, model: Transformer, found: HeldOut) -> s
     """Write the card beside the lenses, and give its tables."""
     layers = ["embedding", *(f"L{layer}" for layer in range(model.cfg.n_layers))]
     tables = {"kl": _table(layers, found.kl), "agreement": _table(layers, found.agreement)}
-    text = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        name=Path(name).name,
-        text=found.text,
-        n_tokens=f"{found.n_tokens:,}",
-        length=min(LENGTH, model.cfg.n_ctx),
-        n_steps=f"{read_rows(folder / 'tuned' / 'training_log.csv')[-1]['step']:,.0f}",
-        n_prompts=f"{read_lens('jacobian', folder / 'jacobian').told['n_prompts']:,}",
-        **tables,
-    )
-    (folder / "README.md").write_text(text, encoding="utf-8")
+    facts = {
+        "name": Path(name).name,
+        "text": found.text,
+        "n_tokens": f"{found.n_tokens:,}",
+        "length": min(LENGTH, model.cfg.n_ctx),
+        "n_steps": f"{read_rows(folder / 'tuned' / TRAINING_LOG)[-1]['step']:,.0f}",
+        "n_prompts": f"{read_lens('jacobian', folder / 'jacobian').told['n_prompts']:,}",
+    }
+    fill(TEMPLATE, folder, facts | tables)
     return "\n\n".join(tables.values())
 
 

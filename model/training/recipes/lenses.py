@@ -8,9 +8,7 @@ import argparse
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import torch
 from jaxtyping import Int
 from torch import Tensor
 
@@ -24,7 +22,8 @@ from headlight.model.loading import load
 from headlight.model.training.lenses.mean_jacobian import fit_jacobian
 from headlight.model.training.lenses.rows import token_rows
 from headlight.model.training.lenses.tuned import TunedRecipe, fit_tuned
-from headlight.model.training.log import LOG
+from headlight.model.training.log import LOG, TRAINING_LOG
+from headlight.model.training.loop import faster_products
 from headlight.model.training.recipes import corpus
 from headlight.model.training.recipes.lens_card import write_card
 from headlight.model.training.recipes.scans import held_out as held_out_documents
@@ -54,16 +53,13 @@ def fit(model: Transformer, name: str, given: argparse.Namespace, out: Path) -> 
     rows = token_rows(model, documents(given.corpus, False, given.seed), given.rows)
     logged = token_rows(model, documents(given.corpus, True, given.seed), LOGGED_ROWS)
     recipe = TunedRecipe(model, rows, logged, given.steps, ROWS_A_STEP, given.seed)
-    # A faster kernel; training does not need every bit. torch makes the attribute when it is imported, unseen by mypy.
-    kernel: Any = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
-    exact, kernel.fp32_precision = kernel.fp32_precision, "bf16"
-    translators = fit_tuned(model, recipe, given.run / "tuned")
-    kernel.fp32_precision = exact
+    with faster_products():
+        translators = fit_tuned(model, recipe, given.run / "tuned")
     write_tuned(out / "tuned", model, translators.state_dict(), name)
     jacobians = fit_jacobian(model, rows[: given.prompts], given.run / "jacobian")
     write_jacobian(out / "jacobian", jacobians, min(given.prompts, len(rows)), model.cfg.d_model)
     for kind in ("tuned", "jacobian"):
-        shutil.copy(given.run / kind / LOG, out / kind / "training_log.csv")
+        shutil.copy(given.run / kind / LOG, out / kind / TRAINING_LOG)
 
 
 def measured(model: Transformer, folder: Path, path: str, n_rows: int) -> held_out.HeldOut:

@@ -1,12 +1,12 @@
 """Text of CPython's standard library, which is on every machine that has Python: code files and their docstrings."""
 
 import ast
-import platform
 import sysconfig
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from headlight.model.corpus.documents import runs
 from headlight.model.training.recipes.grammar.template import in_held_out_share
 
 CHUNK_CHARACTERS = 2000
@@ -18,11 +18,6 @@ _SKIPPED = {
     *("site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo", "pydoc_data", "ensurepip"),
     *("encodings", "__pycache__"),
 }
-
-
-def library_version() -> str:
-    """The Python version whose library is read, for the model card."""
-    return platform.python_version()
 
 
 @cache
@@ -69,16 +64,7 @@ def docstrings(code: str) -> list[str]:
 
 def chunks(text: str, size: int = CHUNK_CHARACTERS) -> Iterator[str]:
     """Consecutive runs of whole lines, each of about `size` characters; together they are `text`."""
-    lines: list[str] = []
-    length = 0
-    for line in text.splitlines(keepends=True):
-        lines.append(line)
-        length += len(line)
-        if length >= size:
-            yield "".join(lines)
-            lines, length = [], 0
-    if lines:
-        yield "".join(lines)
+    return ("".join(run) for run in runs(text.splitlines(keepends=True), size))
 
 
 @cache

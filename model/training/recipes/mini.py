@@ -24,11 +24,11 @@ from headlight.model.hooks import HookFunction, HookPoint, NamesFilter
 from headlight.model.roles.sequences import repeated_halves
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.log import LOG, TRAINING_LOG, Row
-from headlight.model.training.loop import Recipe, train
+from headlight.model.training.loop import Recipe, faster_products, train
 from headlight.model.training.recipes import bpe
 from headlight.model.training.recipes.prose import prose_tokens
 from headlight.model.training.recipes.repeat_scores import repeat_scores
-from headlight.model.training.recipes.repeats import Batch, Repeats, targets_loss
+from headlight.model.training.recipes.repeats import Batch, draw_repeats, targets_loss
 from headlight.model.transformer import Transformer
 
 CONFIG = TransformerConfig(
@@ -93,11 +93,11 @@ class MiniRecipe(Recipe[Transformer, Batch]):
         rng = np.random.default_rng((self.seed, step))
         if step < REPEATS_UNTIL:
             n_pos, symbols = self.state["n_pos"], self.symbols[: self.state["n_symbols"]]
-            return Repeats(longest=3 * n_pos // 8).batch(TOKENS_PER_STEP // n_pos, n_pos, symbols, rng)
+            return draw_repeats(TOKENS_PER_STEP // n_pos, n_pos, symbols, rng)
         kinds = next(kinds for until, kinds in STAGES.items() if step < until)
         rows = kinds[step % len(kinds)]
         n_rows = TOKENS_PER_STEP // rows.n_pos
-        repeats = Repeats(longest=3 * rows.n_pos // 8).batch(n_rows // 4, rows.n_pos, self.symbols, rng)
+        repeats = draw_repeats(n_rows // 4, rows.n_pos, self.symbols, rng)
         prose = self._prose(rows, n_rows - n_rows // 4, rng)
         return Batch(torch.cat([repeats.tokens, prose.tokens]), torch.cat([repeats.targets, prose.targets]))
 
@@ -187,8 +187,6 @@ def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], 
     arguments = parser.parse_args()
 
     torch.set_num_threads(arguments.threads)
-    # A faster kernel; training does not need every bit. torch makes the attribute when it is imported, unseen by mypy.
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16"  # type: ignore[attr-defined]
     arguments.run.mkdir(parents=True, exist_ok=True)
     if not (arguments.out / bpe.FILE).exists():  # a checkpoint is worth nothing with another tokenizer
         bpe.save(bpe.train(arguments.seed), arguments.out)
@@ -204,7 +202,8 @@ def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], 
             for path in arguments.out.glob("tokenizer*.json"):
                 shutil.copy(path, folder)
 
-    train(model, MiniRecipe(arguments.seed, prose), arguments.run, keep)
+    with faster_products():
+        train(model, MiniRecipe(arguments.seed, prose), arguments.run, keep)
     save_folded(model, arguments.out, save)
     shutil.copy(arguments.run / LOG, arguments.out / TRAINING_LOG)
 

@@ -14,6 +14,8 @@ from torch.nn import functional as F
 from headlight.model.hooks import NO_TAP, Tap
 from headlight.model.transformer import Transformer
 
+SHORTEST = 4  # tokens of a segment
+LONGEST_GAP = 8  # fresh tokens before each copy
 IGNORED = -100  # a target that is none
 
 
@@ -25,38 +27,30 @@ class Batch:
     targets: Bool[Tensor, "batch pos"]
 
 
-@dataclass(frozen=True)
-class Repeats:
-    """How segments are drawn: their length in tokens and the gap of fresh tokens before each copy, both inclusive."""
+def draw_repeats(n_rows: int, n_pos: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator) -> Batch:
+    """Rows in which a segment returns until the row is full; a target is a token that its earlier copy foretells.
 
-    shortest: int = 4
-    longest: int = 24
-    longest_gap: int = 8
+    A segment is at most three eighths of a row. The first token of each copy is no target: after a gap nothing says
+    that the segment begins again.
+    """
+    rows = [_row(n_pos, symbols, rng) for _ in range(n_rows)]
+    tokens, targets = (torch.from_numpy(np.stack(part)) for part in zip(*rows, strict=True))
+    return Batch(tokens, targets)
 
-    def batch(self, n_rows: int, n_pos: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator) -> Batch:
-        """Rows in which a segment returns until the row is full; a target is a token that its earlier copy foretells.
 
-        The first token of each copy is no target: after a gap nothing says that the segment begins again.
-        """
-        rows = [self._row(n_pos, symbols, rng) for _ in range(n_rows)]
-        tokens, targets = (torch.from_numpy(np.stack(part)) for part in zip(*rows, strict=True))
-        return Batch(tokens, targets)
-
-    def _row(
-        self, n_pos: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        tokens = rng.choice(symbols, size=n_pos)
-        targets = np.zeros(n_pos, dtype=bool)
-        segment = rng.choice(symbols, size=rng.integers(self.shortest, self.longest + 1))
-        start = int(rng.integers(0, self.longest_gap + 1))
-        for copy in range(n_pos):  # at most as many copies as positions
-            stop = min(start + len(segment), n_pos)
-            tokens[start:stop] = segment[: stop - start]
-            targets[start + 1 : stop] = copy > 0
-            start = stop + int(rng.integers(0, self.longest_gap + 1))
-            if start >= n_pos:
-                break
-        return tokens, targets
+def _row(n_pos: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    tokens = rng.choice(symbols, size=n_pos)
+    targets = np.zeros(n_pos, dtype=bool)
+    segment = rng.choice(symbols, size=rng.integers(SHORTEST, 3 * n_pos // 8 + 1))
+    start = int(rng.integers(0, LONGEST_GAP + 1))
+    for copy in range(n_pos):  # at most as many copies as positions
+        stop = min(start + len(segment), n_pos)
+        tokens[start:stop] = segment[: stop - start]
+        targets[start + 1 : stop] = copy > 0
+        start = stop + int(rng.integers(0, LONGEST_GAP + 1))
+        if start >= n_pos:
+            break
+    return tokens, targets
 
 
 def targets_loss(model: Transformer, batch: Batch, logit_scale: float, tap: Tap = NO_TAP) -> Float[Tensor, ""]:

@@ -16,10 +16,11 @@ from torch import Tensor
 from headlight.model.loading import EMBEDDED
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
+from headlight.model.training.loop import Settings
 from headlight.model.training.pairs import END_TOKEN, START_TOKEN, Data, Pair, PairBatch, pad_pairs
 from headlight.model.training.parallel_text import word_tokenizer
 from headlight.model.training.schedules import Cosine
-from headlight.model.training.train_seq2seq import Settings, finish, new_model, train
+from headlight.model.training.train_seq2seq import finish, new_model, train
 
 # Syllables of a consonant and a vowel: all equally wide, and no two look alike.
 SYMBOLS = tuple(consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou")[:97]

@@ -14,7 +14,7 @@ from headlight.model.decoding import greedy
 from headlight.model.loading import load_seq2seq
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.training.cards import Card, Figure, command_line, megabytes
-from headlight.model.training.pairs import Pair, pad_pairs
+from headlight.model.training.pairs import Pair, in_parts, pad_pairs
 from headlight.model.training.recipes.reverse import (
     BATCH_SIZE,
     LONGEST,
@@ -36,14 +36,10 @@ def unseen(seed: int) -> list[Pair]:
     return reversals(N_SEQUENCES, np.random.default_rng((seed, STEPS)))
 
 
-def _batches(seed: int) -> list[list[Pair]]:
-    return [unseen(seed)[start : start + AT_ONCE] for start in range(0, N_SEQUENCES, AT_ONCE)]
-
-
 def exact(model: Seq2SeqTransformer, seed: int) -> float:
     """Share of unseen sequences that greedy decoding reverses without a mistake, its end included."""
     right = 0
-    for pairs in _batches(seed):
+    for pairs in in_parts(unseen(seed), AT_ONCE):
         batch = pad_pairs(pairs)
         written = greedy(model, batch.source, batch.source_mask)
         right += sum(each.tokens.tolist() == target for each, (_, target) in zip(written, pairs, strict=True))
@@ -52,7 +48,8 @@ def exact(model: Seq2SeqTransformer, seed: int) -> float:
 
 def strongest_mirrored(model: Seq2SeqTransformer, seed: int) -> float:
     """Share of the symbols of unseen targets whose strongest source is the mirrored position."""
-    return torch.cat([mirrored(model, pad_pairs(pairs)) for pairs in _batches(seed)]).float().mean().item()
+    hits = [mirrored(model, pad_pairs(pairs)) for pairs in in_parts(unseen(seed), AT_ONCE)]
+    return torch.cat(hits).float().mean().item()
 
 
 @cache

@@ -18,13 +18,8 @@ from headlight.model.corpus.scan import Scan
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
 from headlight.model.loading import load
-from headlight.model.training.recipes.corpus import (
-    CHARACTERS_PER_TOKEN,
-    GRAMMAR_SHARE,
-    grammar_documents,
-    held_out_library,
-)
-from headlight.model.training.recipes.library import chunks
+from headlight.model.training.recipes.corpus import CHARACTERS_PER_TOKEN, GRAMMAR_SHARE, grammar_documents
+from headlight.model.training.recipes.library import chunks, held_out_files
 
 SCANS = Path("assets/scans")
 CORPUS = "held-out.jsonl"
@@ -36,7 +31,7 @@ OF_MODEL = {"mini": replace(SETTINGS, neurons=True, features="mini/streams")}
 def held_out(seed: int = 0) -> Iterator[str]:
     """Documents in the shares of training: the library's held-out files in chunks, grammar of held-out names."""
     grammar, seen = grammar_documents(seed, "held_out_fillers"), dict.fromkeys(CHARACTERS_PER_TOKEN, 0.0)
-    for text in held_out_library():
+    for text in held_out_files().values():
         for chunk in chunks(text):
             seen["library"] += len(chunk) / CHARACTERS_PER_TOKEN["library"] / (1 - GRAMMAR_SHARE)
             yield chunk

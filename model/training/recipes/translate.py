@@ -17,11 +17,12 @@ from headlight.model.loading import EMBEDDED
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.training.buckets import Bucketed
+from headlight.model.training.loop import Settings
 from headlight.model.training.pairs import END, END_TOKEN, START, START_TOKEN
 from headlight.model.training.parallel_text import bpe_tokenizer, encode, read_parallel, split
 from headlight.model.training.recipes.translation import recipe
 from headlight.model.training.schedules import InverseSqrt
-from headlight.model.training.train_seq2seq import Settings, finish, new_model, train
+from headlight.model.training.train_seq2seq import finish, new_model, train
 
 MOST_TOKENS = 8000  # of the vocabulary that both languages share
 BATCH_SIZE = 64

@@ -12,7 +12,7 @@ from headlight.model.decoding import greedy
 from headlight.model.loading import load_seq2seq
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.training.cards import Card, Figure, command_line, megabytes
-from headlight.model.training.pairs import END
+from headlight.model.training.pairs import END, in_parts
 from headlight.model.training.recipes.translation import recipe
 from headlight.model.training.recipes.translation.attention import aligned, same_place, to_batch
 from headlight.model.training.recipes.translation.sentences import (
@@ -36,7 +36,7 @@ def unseen(seed: int) -> dict[Split, list[Pair]]:
 
 def translated(model: Seq2SeqTransformer, pairs: Sequence[Pair]) -> list[str]:
     """What greedy decoding writes for each sentence, up to its end token."""
-    batches = [to_batch(model, pairs[start : start + AT_ONCE]) for start in range(0, len(pairs), AT_ONCE)]
+    batches = [to_batch(model, part) for part in in_parts(pairs, AT_ONCE)]
     written = [each for batch in batches for each in greedy(model, batch.source, batch.source_mask)]
     assert model.target_tokenizer is not None  # `to_batch` asked for it
     return [model.target_tokenizer.to_string(each.tokens) for each in written]

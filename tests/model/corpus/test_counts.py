@@ -7,7 +7,7 @@ from headlight.model.corpus.counts import Heaviest
 
 def test_sums_are_those_of_a_dictionary_and_the_heaviest_stay() -> None:
     rng, size, most = np.random.default_rng(0), 50, 10
-    kept, all_of_them = Heaviest.none(size, most), Heaviest.none(size, size)
+    kept, all_of_them = Heaviest(size, most), Heaviest(size, size)
     plain: dict[tuple[int, int], float] = {}
     for _ in range(30):
         rows, things = rng.integers(0, 3, 40), rng.geometric(0.2, 40).clip(max=size - 1)

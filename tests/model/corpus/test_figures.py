@@ -9,7 +9,7 @@ import torch
 
 from headlight.model import Transformer, load
 from headlight.model.analysis.detectors import students_t
-from headlight.model.corpus.figures import FIGURES, Moments, estimate
+from headlight.model.corpus.figures import RATIOS, Moments, estimate
 from headlight.model.corpus.measures import AT, QUANTITIES, measure
 from headlight.model.corpus.sequences import CutSequence, batch
 from headlight.model.families.reference import reference
@@ -58,8 +58,8 @@ def _expected(patterns: list[np.ndarray], name: str, layer: int, head: int) -> f
 def _check(model: Transformer, patterns: list[np.ndarray]) -> None:
     sums = measure(model, batch(_cut(ROWS)), MARKS.__contains__)
     moments = Moments.of(sums)
-    for name in list(FIGURES)[:9]:
-        found = estimate(moments, name).value
+    for name in list(RATIOS)[:9]:
+        found = estimate(moments, name).values
         wanted = np.array([_expected(patterns, name, *at) for at in np.ndindex(*found.shape)]).reshape(found.shape)
         np.testing.assert_allclose(found, wanted, atol=NEAR, err_msg=name)
 
@@ -124,13 +124,13 @@ def test_the_interval_is_that_of_the_jackknife() -> None:
     made = _documents(200, lambda rng: float(rng.gamma(2.0)))
     for name in ("qk_distance", "qk_distance_variance"):
         found = estimate(Moments.of(made), name)
-        left_out = [estimate(Moments.of(np.delete(made, each, 0)), name).value[0, 0] for each in range(200)]
+        left_out = [estimate(Moments.of(np.delete(made, each, 0)), name).values[0, 0] for each in range(200)]
         width = students_t(199) * math.sqrt(199 / 200 * np.square(left_out - np.mean(left_out)).sum())
-        assert found.high[0, 0] - found.value[0, 0] == pytest.approx(width, rel=0.05)
+        assert found.high[0, 0] - found.values[0, 0] == pytest.approx(width, rel=0.05)
 
 
 def test_one_document_has_no_interval_and_no_copies_no_score() -> None:
     found = estimate(Moments.of(_documents(1, lambda rng: 3.0)), "qk_distance")
-    assert found.value[0, 0] == pytest.approx(3.0)
+    assert found.values[0, 0] == pytest.approx(3.0)
     assert math.isnan(found.low[0, 0])
-    assert math.isnan(estimate(Moments.of(_documents(3, lambda rng: 3.0)), "induction_score").value[0, 0])
+    assert math.isnan(estimate(Moments.of(_documents(3, lambda rng: 3.0)), "induction_score").values[0, 0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from headlight.model.corpus.reading import is_tree, read_dashboard, read_tree
+from headlight.model.corpus.titles import estimates
 from headlight.model.errors import ScanError
 from tests.headvis_tree import METRICS, figures, head_file, write, write_tree
 
@@ -25,8 +26,8 @@ def test_an_export_has_every_heads_figures_and_sequences(folder: Path) -> None:
     assert (tree.model_name, tree.n_layers, tree.n_heads, tree.n_intervals) == ("mini", 2, 3, 5)
     assert tree.metrics == METRICS
     assert tree.told is None
-    assert tree.values("induction_score")[1, 2] == figures(1, 2)["induction_score"]
-    assert np.isnan(tree.ends("induction_score")[0]).all()
+    assert estimates(tree, "induction_score").values[1, 2] == figures(1, 2)["induction_score"]
+    assert np.isnan(estimates(tree, "induction_score").low).all()
     shown = read_dashboard(tree, (1, 2))
     assert [(each.interval, each.sequence_id) for each in shown.sequences] == [(5, 2), (5, 3), (1, 7)]
     assert [each.strongest for each in shown.sequences] == [(4, 2), (5, 3), (2, 1)]  # (0, 0) and (5, 0) do not count
@@ -40,8 +41,8 @@ def test_a_scan_of_ours_says_more(tmp_path: Path) -> None:
     tree = read_tree(write_tree(tmp_path, shape=(2, 3), told=TOLD))
     assert tree.told is not None
     assert (tree.told.step, tree.told.corpus, tree.told.loss, tree.told.revision) == (400, "held-out.txt", 2.5, None)
-    low, high = tree.ends("qk_distance")
-    assert (low[1, 2], high[1, 2]) == (5.5 - 0.01, 5.5 + 0.02)
+    found = estimates(tree, "qk_distance")
+    assert (found.low[1, 2], found.high[1, 2]) == (5.5 - 0.01, 5.5 + 0.02)
     shown = read_dashboard(tree, (0, 1))
     assert shown.matters is not None
     assert shown.matters.when_active is not None

@@ -18,7 +18,7 @@ from headlight.model.corpus.sequences import lot
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
 from headlight.model.corpus.tree import Tree
-from headlight.model.corpus.unit_files import UNITS, read_unit, watched_layers
+from headlight.model.corpus.unit_files import UNITS, read_unit
 from headlight.model.dictionaries import Dictionary
 from headlight.model.dictionaries.opening import open_dictionary
 from headlight.model.errors import HeadlightError, ScanError
@@ -137,7 +137,7 @@ def test_windows_are_the_strongest_and_what_they_say(folder: Path, kind: str, la
 
 def test_what_is_not_watched_is_none_and_what_is_damaged_is_said(folder: Path, tmp_path: Path) -> None:
     tree = read_tree(folder / "scan")
-    assert watched_layers(tree, "features") == (1,)
+    assert [path.name for path in (tree.folder / UNITS / "features").iterdir()] == ["L1.safetensors"]
     assert read_unit(tree, "features", 0, 0) is None
     assert read_unit(tree, "features", 1, FEATURES) is None
     damaged = tmp_path / UNITS / "neurons" / "L0.safetensors"

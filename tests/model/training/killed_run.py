@@ -9,9 +9,10 @@ import torch
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.training.buckets import Bucketed
+from headlight.model.training.loop import Settings
 from headlight.model.training.pairs import Pair, PairBatch
 from headlight.model.training.schedules import InverseSqrt
-from headlight.model.training.train_seq2seq import Settings, new_model, train
+from headlight.model.training.train_seq2seq import new_model, train
 
 CFG = Seq2SeqConfig(
     n_encoder_layers=1, n_decoder_layers=1, d_model=16, n_ctx=12, n_heads=2, d_head=8, d_vocab=20, start_token=0,

@@ -28,9 +28,9 @@ from headlight.model.training.fine_tuning import (
     save_classifier,
 )
 from headlight.model.training.labelled import Example
+from headlight.model.training.loop import Settings
 from headlight.model.training.parallel_text import word_tokenizer
 from headlight.model.training.schedules import Cosine, InverseSqrt
-from headlight.model.training.train_seq2seq import Settings
 
 WORDS = tuple("abcdefgh")
 CLASSES = ("no", "yes")

@@ -15,7 +15,7 @@ from headlight.model.errors import TrainingError
 from headlight.model.training import loop
 from headlight.model.training.log import Row
 from headlight.model.training.loop import Recipe, optimizer_for, train
-from headlight.model.training.recipes.repeats import Batch, Repeats, targets_loss
+from headlight.model.training.recipes.repeats import Batch, draw_repeats, targets_loss
 from headlight.model.transformer import Transformer
 
 CFG = TransformerConfig(n_layers=1, d_model=16, n_ctx=16, n_heads=2, d_head=8, d_vocab=20, tie_word_embeddings=True)
@@ -35,7 +35,7 @@ class TinyRecipe(Recipe[Transformer, Batch]):
         return self.rate / (step + 1)
 
     def batch(self, step: int) -> Batch:
-        return Repeats(longest=6).batch(4, 16, np.arange(self.state["n_symbols"]), np.random.default_rng(step))
+        return draw_repeats(4, 16, np.arange(self.state["n_symbols"]), np.random.default_rng(step))
 
     def loss(self, model: Transformer, batch: Batch, step: int) -> Float[Tensor, ""]:
         return targets_loss(model, batch, logit_scale=0.5)

@@ -58,7 +58,8 @@ He told us that the {key} opposite the {cabinets} <{is}/{are}> {old}.
 In the morning the {key} near the {cabinets} of the {farmers} <{looks}/{look}> {old}.
 """)
 
-HELD_OUT_NOUNS = frozenset(noun for noun in NOUNS if in_held_out_share(15, "agreement", noun))
+NAME, PERCENT = "agreement", 15
+HELD_OUT_NOUNS = frozenset(noun for noun in NOUNS if in_held_out_share(PERCENT, NAME, noun))
 
 _NOUNS = list(NOUNS.items())
 _ATTRACTORS = [pair for pair in NOUNS.items() if pair[0] not in HELD_OUT_NOUNS]
@@ -85,8 +86,8 @@ def _fill(rng: random.Random) -> Slots:
     }
 
 
-def _is_held_out(slots: Slots, template: str) -> bool:
-    return slots["subject"] in HELD_OUT_NOUNS
+def _told_by(slots: Slots, template: str) -> tuple[str]:
+    return (slots["subject"],)
 
 
-FAMILY = Family("agreement", TEMPLATES, HELD_OUT_TEMPLATES, _fill, _is_held_out)
+FAMILY = Family(NAME, TEMPLATES, HELD_OUT_TEMPLATES, _fill, _told_by, PERCENT)

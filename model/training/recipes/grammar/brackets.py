@@ -6,7 +6,7 @@ inside, or of name and noun where the brackets are fixed.
 
 import random
 
-from headlight.model.training.recipes.grammar.template import Family, Slots, in_held_out_share, templates
+from headlight.model.training.recipes.grammar.template import Family, Slots, templates
 from headlight.model.training.recipes.grammar.words import NAMES, NOUNS, PLACES
 
 TEMPLATES = templates("""
@@ -101,9 +101,10 @@ def _fill(rng: random.Random) -> Slots:
     }
 
 
-def _is_held_out(slots: Slots, template: str) -> bool:
-    pair = ("opened", "inside") if "{before}" in template else ("name", "noun")
-    return in_held_out_share(10, "brackets", *(slots[slot] for slot in pair))
+def _told_by(slots: Slots, template: str) -> tuple[str, str]:
+    if "{before}" in template:
+        return slots["opened"], slots["inside"]
+    return slots["name"], slots["noun"]
 
 
-FAMILY = Family("brackets", TEMPLATES, HELD_OUT_TEMPLATES, _fill, _is_held_out)
+FAMILY = Family("brackets", TEMPLATES, HELD_OUT_TEMPLATES, _fill, _told_by)

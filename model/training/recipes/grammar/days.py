@@ -5,7 +5,7 @@ Held-out fillers: one in ten days or months in a template (the order itself is l
 
 import random
 
-from headlight.model.training.recipes.grammar.template import Family, Slots, in_held_out_share, templates
+from headlight.model.training.recipes.grammar.template import Family, Slots, templates
 from headlight.model.training.recipes.grammar.words import DAYS, MONTHS, NAMES, PLACES
 
 TEMPLATES = templates("""
@@ -76,8 +76,8 @@ def _fill(rng: random.Random) -> Slots:
     }
 
 
-def _is_held_out(slots: Slots, template: str) -> bool:
-    return in_held_out_share(10, "days", slots["day" if "{day" in template else "month"], template)
+def _told_by(slots: Slots, template: str) -> tuple[str, str]:
+    return slots["day" if "{day" in template else "month"], template
 
 
-FAMILY = Family("days", TEMPLATES, HELD_OUT_TEMPLATES, _fill, _is_held_out)
+FAMILY = Family("days", TEMPLATES, HELD_OUT_TEMPLATES, _fill, _told_by)

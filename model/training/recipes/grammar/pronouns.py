@@ -6,7 +6,7 @@ the person and `{man}` somebody of the other gender. Held-out fillers: one in te
 
 import random
 
-from headlight.model.training.recipes.grammar.template import Family, Slots, in_held_out_share, templates
+from headlight.model.training.recipes.grammar.template import Family, Slots, templates
 from headlight.model.training.recipes.grammar.words import MEN, PEOPLE, PLACES, THINGS, WOMEN
 
 TEMPLATES = templates("""
@@ -56,16 +56,8 @@ Today {woman} left <{her}/{his}> {thing} at the {place}.
 
 _THINGS = list(THINGS.items())
 _PEOPLE = list(PEOPLE.values())
-_WOMAN = {
-    "she": "she",
-    "her": "her",
-    "herself": "herself",
-    "he": "he",
-    "his": "his",
-    "him": "him",
-    "himself": "himself",
-}
 _MAN = {"she": "he", "her": "his", "herself": "himself", "he": "she", "his": "her", "him": "her", "himself": "herself"}
+_WOMAN = {form: form for form in _MAN}
 
 
 def _fill(rng: random.Random) -> Slots:
@@ -83,8 +75,8 @@ def _fill(rng: random.Random) -> Slots:
     }
 
 
-def _is_held_out(slots: Slots, template: str) -> bool:
-    return in_held_out_share(10, "pronouns", slots["people" if "{people}" in template else "woman"], template)
+def _told_by(slots: Slots, template: str) -> tuple[str, str]:
+    return slots["people" if "{people}" in template else "woman"], template
 
 
-FAMILY = Family("pronouns", TEMPLATES, HELD_OUT_TEMPLATES, _fill, _is_held_out)
+FAMILY = Family("pronouns", TEMPLATES, HELD_OUT_TEMPLATES, _fill, _told_by)

@@ -3,9 +3,9 @@
 import hashlib
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Literal
 
 Split = Literal["train", "held_out_templates", "held_out_fillers"]
@@ -50,15 +50,16 @@ class Template:
 class Family:
     """Templates over one set of slots.
 
-    `fill` draws the slots. `is_held_out(slots, template source)` says whether training must never see these slots in
-    this template.
+    `fill` draws the slots. `told_by(slots, template source)` are the words by which they are held out: `percent` of all
+    such words are those that training must never see.
     """
 
     name: str
     templates: tuple[Template, ...]
     held_out_templates: tuple[Template, ...]
     fill: Callable[[random.Random], Slots]
-    is_held_out: Callable[[Slots, str], bool]
+    told_by: Callable[[Slots, str], Iterable[str]]
+    percent: int = 10
 
     def examples(self, rng: random.Random, split: Split = "train") -> Iterator[Example]:
         """Endless examples: `train`, its fillers in held-out templates, or held-out fillers in its templates."""
@@ -66,7 +67,8 @@ class Family:
         wanted = split == "held_out_fillers"
         while True:
             template, slots = rng.choice(templates), self.fill(rng)
-            if self.is_held_out(slots, template.source) == wanted:
+            told_by = self.told_by(slots, template.source)
+            if in_held_out_share(self.percent, self.name, *told_by) == wanted:
                 yield template.example(slots)
 
 
@@ -75,7 +77,6 @@ def templates(lines: str) -> tuple[Template, ...]:
     return tuple(Template(line) for line in lines.splitlines() if line)
 
 
-@cache
 def in_held_out_share(percent: int, *parts: str) -> bool:
     """A coin that shows True for `percent` of all `parts`, and always the same for the same ones, on every machine."""
     digest = hashlib.sha256("\n".join(parts).encode()).digest()

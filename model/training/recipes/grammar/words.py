@@ -76,21 +76,8 @@ ADJECTIVES = _words("""
 old new big small clean dirty heavy light strange pretty famous tiny huge quiet lovely wet dry warm cold plain
 """)
 
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+DAYS = _words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+MONTHS = _words("January February March April May June July August September October November December")
 
 NUMBERS = _words("""
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen

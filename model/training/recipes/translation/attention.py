@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headlight.model.errors import InputError
 from headlight.model.seq2seq import Seq2SeqTransformer
-from headlight.model.training.pairs import PairBatch, pad_pairs
+from headlight.model.training.pairs import PairBatch, in_parts, pad_pairs
 from headlight.model.training.parallel_text import encode
 from headlight.model.training.recipes.translation.words import MARKS, Pair, tokens
 
@@ -34,8 +34,7 @@ def aligned(model: Seq2SeqTransformer, pairs: Sequence[Pair]) -> Float[Tensor, "
     The last column is the mean of a layer's heads. The attention is that from the token before the word, where it is
     foretold; the right translation is fed in. Marks are not counted.
     """
-    hits = [_hits(model, pairs[start : start + AT_ONCE]) for start in range(0, len(pairs), AT_ONCE)]
-    return torch.cat(hits).float().mean(0)
+    return torch.cat([_hits(model, part) for part in in_parts(pairs, AT_ONCE)]).float().mean(0)
 
 
 def _hits(model: Seq2SeqTransformer, pairs: Sequence[Pair]) -> Bool[Tensor, "word layer head"]:
@@ -48,18 +47,18 @@ def _hits(model: Seq2SeqTransformer, pairs: Sequence[Pair]) -> Bool[Tensor, "wor
         [
             torch.tensor([[at in links for at in row] for row in strongest[index, :, :, word].tolist()])
             for index, pair in enumerate(pairs)
-            for word, (text, links) in enumerate(zip(tokens(pair.english), pair.links, strict=True))
-            if text not in MARKS
+            for word, links in _words(pair)
         ]
     )
 
 
 def same_place(pairs: Sequence[Pair]) -> float:
     """Share of English words that stand in the place of a German word that they come from: without reordering, all."""
-    places = [
-        place in links
-        for pair in pairs
-        for place, (text, links) in enumerate(zip(tokens(pair.english), pair.links, strict=True))
-        if text not in MARKS
-    ]
+    places = [place in links for pair in pairs for place, links in _words(pair)]
     return sum(places) / len(places)
+
+
+def _words(pair: Pair) -> list[tuple[int, frozenset[int]]]:
+    """The places of the English words, marks left out, and for each those of the German words that it comes from."""
+    read = enumerate(zip(tokens(pair.english), pair.links, strict=True))
+    return [(place, links) for place, (text, links) in read if text not in MARKS]

@@ -2,23 +2,21 @@
 
 from collections.abc import Iterable
 
-import tokenizers
-from tokenizers import Regex, decoders, models, pre_tokenizers
+from tokenizers import Regex, decoders, pre_tokenizers
 
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.training.pairs import END, END_TOKEN, START, START_TOKEN
-from headlight.model.training.parallel_text import UNKNOWN, Corpus
+from headlight.model.training.loop import Settings
+from headlight.model.training.pairs import END_TOKEN, START_TOKEN
+from headlight.model.training.parallel_text import SPECIAL, Corpus, word_tokenizer
 from headlight.model.training.recipes.translation.sentences import different_sentences
 from headlight.model.training.recipes.translation.words import tokens
 from headlight.model.training.schedules import Cosine
-from headlight.model.training.train_seq2seq import Settings
 
 N_TRAIN, N_HELD_OUT = 160_000, 512
 BATCH_SIZE = 64
 STEPS = 8_000
 SETTINGS = Settings(steps=STEPS, schedule=Cosine(peak=2e-3, warmup=300, steps=STEPS), measure_every=200)
-SPECIAL = (START, END, UNKNOWN)
 
 
 def corpus(seed: int) -> Corpus:
@@ -31,14 +29,10 @@ def corpus(seed: int) -> Corpus:
 def sentence_tokenizer(texts: Iterable[str]) -> Tokenizer:
     """One token for each word and mark of the texts as it is written: "Der" and "der" are two."""
     words = sorted({word for text in texts for word in tokens(text)})
-    ids = {word: token for token, word in enumerate([*SPECIAL, *words])}
-    backend = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=UNKNOWN))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
     no_space_before_marks = decoders.Replace(Regex(" (?=[.,?])"), "")
     spaced = decoders.WordPiece(prefix="##", cleanup=False)  # no word has that prefix: all are set apart
-    backend.decoder = decoders.Sequence([spaced, decoders.Fuse(), no_space_before_marks])
-    backend.add_special_tokens(list(SPECIAL))
-    return Tokenizer(backend)
+    joining = decoders.Sequence([spaced, decoders.Fuse(), no_space_before_marks])
+    return word_tokenizer(words, pre_tokenizers.Whitespace(), joining)
 
 
 def config(source: Tokenizer, target: Tokenizer) -> Seq2SeqConfig:

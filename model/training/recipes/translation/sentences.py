@@ -1,11 +1,11 @@
 """The kinds of sentences, and which of them are held out of training."""
 
-import hashlib
 import random
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
+from headlight.model.training.recipes.grammar.template import in_held_out_share
 from headlight.model.training.recipes.translation import actions, nouns
 from headlight.model.training.recipes.translation.actions import Verb
 from headlight.model.training.recipes.translation.clauses import (
@@ -67,15 +67,9 @@ def different_sentences(seed: int, counts: dict[Split, int]) -> dict[Split, list
 
 def split_of(pair: Pair, verb_objects: set[VerbObject]) -> Split:
     """The one split that a sentence belongs to, whatever the seed."""
-    if any(_coin(HELD_OUT_VERB_OBJECTS_PERCENT, *each) for each in verb_objects):
+    if any(in_held_out_share(HELD_OUT_VERB_OBJECTS_PERCENT, *each) for each in verb_objects):
         return "held_out_verb_objects"
-    return "held_out" if _coin(HELD_OUT_PERCENT, pair.german) else "train"
-
-
-def _coin(percent: int, *parts: str) -> bool:
-    """True for `percent` of all parts, and always the same for the same ones."""
-    digest = hashlib.sha256("\n".join(parts).encode()).digest()
-    return int.from_bytes(digest[:4], "big") % 100 < percent
+    return "held_out" if in_held_out_share(HELD_OUT_PERCENT, pair.german) else "train"
 
 
 def sentence(speaker: Speaker) -> Pair:

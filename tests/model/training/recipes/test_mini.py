@@ -110,14 +110,16 @@ def test_the_models_of_some_steps_are_kept_as_the_last_one_is(tmp_path: Path, mo
     out.mkdir()
     for path in MINI.glob("tokenizer*.json"):
         shutil.copy(path, out)
-    # What the command sets for its whole process it does not get: other tests are in this one.
-    monkeypatch.setattr(torch.backends.mkldnn, "matmul", SimpleNamespace())
+    # What the command sets it does not get: other tests are in this process.
+    kernel = SimpleNamespace(fp32_precision="exact")
+    monkeypatch.setattr(torch.backends.mkldnn, "matmul", kernel)
     monkeypatch.setattr(torch, "set_num_threads", lambda count: None)
     monkeypatch.setattr(mini, "prose_tokens", lambda *given: PROSE)
     monkeypatch.setattr(MiniRecipe, "steps", 5)
     monkeypatch.setattr(MiniRecipe, "measure_every", 1)
     monkeypatch.setattr(sys, "argv", ["mini", "--out", str(out), "--run", str(run), "--keep", "2", "--threads", "1"])
     mini.main("mini", replace(CONFIG, n_layers=1), save_gpt2)
+    assert kernel.fp32_precision == "exact"  # again: the faster one is for training alone
     assert sorted(path.name for path in (run / mini.STEPS).iterdir()) == ["2", "4"]
     logits = []
     for folder in (run / mini.STEPS / "2", run / mini.STEPS / "4", out):
