@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ Sink = Literal["keep", "hide", "renormalise"]
 Scale = Literal["sqrt", "linear"]
 Kind = Literal["measured", "differences"]
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ are the browser's own controls, and all of a row are one component.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -14,7 +13,7 @@ from headlight.app.components.options.kinds import Option
 from headlight.app.components.shared.mount import mount, register, reported
 from headlight.app.components.shared.packing import json_array
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> None:
@@ -51,7 +50,6 @@ def _row(options: Sequence[Option], key: str, epoch: int, look: Mapping[str, Any
     mount(
         _render,
         key=key,
-        group=key,
         props={"values": {option.name: option.shown for option in options}, "heard": _heard(key), **look},
         arrays={"looks": json_array([option.look() for option in options])},
         epoch=epoch,
