@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
-from headlight.app.components.shared.coding import WEIGHT_ABSENT, Weights
+from headlight.app.components.shared.coding import WEIGHT_ABSENT, Weights, encode_weights
 from headlight.app.components.shared.fetchable import Content, Fetchable
 from headlight.app.components.shared.mount import mount, register
 
@@ -50,7 +50,7 @@ class HeadPattern:
         columns = positions if columns is None else columns
         return replace(
             self,
-            weights=Weights.of(
+            weights=encode_weights(
                 _placed(_placed(self.weights.cells, positions, 0, WEIGHT_ABSENT), columns, 1, WEIGHT_ABSENT)
             ),
             logsumexp=_placed(self.logsumexp, positions, 0, np.nan),

@@ -13,7 +13,6 @@ from headlight.app import components
 from headlight.app.components import HeadPanel, encode_weights
 from headlight.app.components.heads import panel_arrays, panel_props
 from headlight.app.components.shared import mount
-from headlight.app.components.shared.coding import Weights
 from headlight.app.components.shared.packing import pack
 from headlight.app.runs import thumbnails
 from headlight.model import fields
@@ -65,7 +64,7 @@ def test_the_browser_reads_the_weights_that_python_sent(scripts: Page, n_keys: i
     cells[3] = -1
     causal = np.triu(np.ones_like(cells, bool), 1)
     cells[causal if masks == "causal" else random.random(cells.shape) < np.linspace(0, 1, n_keys)] = np.nan
-    sent = Weights.of(cells)
+    sent = encode_weights(cells)
     script = """([visible, masked, size]) =>
       Array.from(allCells(Float32Array.from(visible), Uint8Array.from(masked), size, size))"""
     read = scripts.evaluate(script, [sent.visible.tolist(), sent.masked.ravel().tolist(), n_keys])
