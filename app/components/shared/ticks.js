@@ -1,6 +1,6 @@
 // Round numbers along an axis or a colour bar: 1, 2 or 5 times a power of ten.
-/** @type {(value: number) => string} */
-const plainNumber = (value) => withMinus(String(Number(value.toPrecision(4))));
+/** @type {(value: number, digits?: number) => string} */
+const plainNumber = (value, digits = 4) => withMinus(String(Number(value.toPrecision(digits))));
 
 /** @param {number} size */
 function roundStep(size) {
