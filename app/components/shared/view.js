@@ -1,7 +1,8 @@
 // The life of a component. Streamlit calls the script again after each run and change of theme; the view stays with its
 // element. When the element goes, with the page, the view is put by, with all that it has drawn, for when it comes back.
 const SCROLL_BAR = 20; // CSS pixels, at most
-const AT_REST = 100; // milliseconds
+const AT_REST = 100; // milliseconds, as is the next
+const HELD_KEY_DELAY = 250; // until the server hears of what a held key, or a button of a number, goes through
 /** @typedef {ReturnType<typeof setTimeout> | undefined} Timer */
 
 // What stands around an element's shadow tree.
