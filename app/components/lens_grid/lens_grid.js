@@ -131,7 +131,7 @@ class LensGrid {
   legend() {
     const { ends: [low, high], measureName } = this.props;
     /** @type {Tick[]} */
-    const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => [share, plainNumber(low + share * (high - low), 3)]);
+    const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => [share, inDigits(low + share * (high - low), 3)]);
     const legend = element("div", "legend");
     legend.append(legendBar({ title: this.named(measureName), ticks, map: this.theme.map }));
     if (this.runs.some(({ top }) => top.includes(NO_TOKEN))) legend.append(legendSwatch("absent"));

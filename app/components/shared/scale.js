@@ -112,7 +112,7 @@ class ColourScale {
 
   /** @param {number} value */
   tickText(value) {
-    return `${this.signed && !this.centre && value > 0 ? "+" : ""}${plainNumber(value, 2)}`;
+    return `${this.signed && !this.centre && value > 0 ? "+" : ""}${inDigits(value, 2)}`;
   }
 
   // A colour bar; without the values where they differ from head to head.
