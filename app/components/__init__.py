@@ -12,17 +12,17 @@ bench-parts`: medians in ms, ours → theirs, in turns on a busy machine, where 
 several pages that which changes most). Ours stay for 100 ms of a page change or a first load, or for what is lacking:
 
     part         lines   page change     first load   what the library's part lacks
-    heading         54     362 → 407    1721 → 1564   shows -> in a token's name as an arrow, makes www.… a link;
+    heading         50     362 → 407    1721 → 1564   shows -> in a token's name as an arrow, makes www.… a link;
                                                       calls each question mark “Help”, not by what it explains
-    nav_bar        248     156 → 215    1233 → 1295   links that keep prompt and heads when opened elsewhere;
+    nav_bar        239     156 → 215    1233 → 1295   links that keep prompt and heads when opened elsewhere;
                                                       a live region that stays; theirs is made anew at each text
-    tour           206                  1721 → 1694   frames the part that it speaks of, and lets it be used;
+    tour           191                  1721 → 1694   frames the part that it speaks of, and lets it be used;
                                                       is shown once a browser
-    options       1107     101 → 162    1263 → 1515   names beside the controls; a button for what has no room
-    row_table      592    413 → 1009    4613 → 5383   nothing
-    cell_map       517     288 → 715    2438 → 3422   a cell that is walked to, read aloud and chosen by key
-    token_bars    1048     756 → 922    2906 → 3072   a token put in another's place by key; linked heads
-    signed_bars    275                   345 → 1582   in a page's file, which has 0.1 MB instead of 4.8
+    options       1070     101 → 162    1263 → 1515   names beside the controls; a button for what has no room
+    row_table      595    413 → 1009    4613 → 5383   nothing
+    cell_map       494     288 → 715    2438 → 3422   a cell that is walked to, read aloud and chosen by key
+    token_bars     970     756 → 922    2906 → 3072   a token put in another's place by key; linked heads
+    signed_bars    266                   345 → 1582   in a page's file, which has 0.1 MB instead of 4.8
 """
 
 from headlight.app.components.beam_tree import BeamNode, beam_tree

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from headlight.app.components.shared.mount import mount, register
 
 BeamState = Literal["kept", "finished", "dropped"]
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,6 @@ def beam_tree(nodes: Sequence[BeamNode], *, selected: int | None, epoch: int, ke
     chosen = mount(
         _render,
         key=key,
-        group=key,
         props={
             "labels": [node.label for node in nodes],
             "parents": [node.parent for node in nodes],

@@ -7,26 +7,17 @@
 const STATES = ["kept", "finished", "dropped"];
 const FINISHED_MARK = "✓";
 
-/** @type {(text: string) => string} */
-const minus = (text) => text.replace("-", "−").replace("Infinity", "∞");
 /** @type {(value: number) => string} */
-const short = (value) => minus(value.toFixed(2)).replace(/^−0\.00$/, "0.00");
-/** @type {(value: number) => string} */
-const exact = (value) => minus(significant(value));
+const short = (value) => withMinus(value.toFixed(2)).replace(/^−0\.00$/, "0.00");
 
 /** @implements {Component} */
 class BeamTree {
-  listeners = {};
   /** @type {BeamIndex} */
   chosen = null;
-  /** @type {string[]} */
-  labels = [];
-  /** @type {BeamIndex[]} */
-  parents = [];
-  /** @type {number[]} */
-  steps = [];
-  /** @type {BeamState[]} */
-  states = [];
+  /** @type {TreeProps} */
+  props;
+  /** @type {TreeArrays} */
+  arrays;
   /** @type {number[][]} */
   children = [];
   /** @type {number[]} */
@@ -39,35 +30,25 @@ class BeamTree {
   layout;
   /** @type {Theme | null} */
   theme = null;
-  /** @type {Float32Array} */
-  logProbs;
-  /** @type {Float32Array} */
-  totals;
-  /** @type {Float32Array} */
-  scores;
 
   /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
-    this.box = element("div", "tree");
-    this.box.tabIndex = 0;
-    this.box.setAttribute("role", "tree");
+    this.box = widget("tree", "tree");
     view.root.append(this.legend, this.box);
     this.keys = new TreeKeys(this);
-    this.box.onpointerover = (event) => this.hover(event);
-    this.box.onpointermove = (event) => view.tooltip.move(event.clientX, event.clientY);
-    this.box.onpointerleave = () => view.tooltip.hide();
-    this.box.onscroll = () => view.tooltip.hide();
+    this.hover = view.tooltip.follow(this.box, () => this.chips, (index) => this.told(index));
+    this.box.onscroll = view.tooltip.hide;
     this.box.onclick = (event) => this.click(event);
   }
 
   /** @param {TreeProps} props @param {TreeArrays} arrays */
-  update({ labels, parents, steps, states }, { logProbs, totals, scores }) {
-    Object.assign(this, { labels, parents, steps, states });
-    Object.assign(this, { logProbs: logProbs.values, totals: totals.values, scores: scores.values });
+  update(props, arrays) {
+    const { labels, parents } = props;
+    Object.assign(this, { props, arrays });
     this.theme = null;
-    this.layout = new TreeLayout({ parents, steps });
+    this.layout = new TreeLayout(props);
     this.children = labels.map(() => []);
     this.first = [];
     parents.forEach((parent, index) => (parent === null ? this.first : this.children[parent]).push(index));
@@ -82,7 +63,7 @@ class BeamTree {
 
   /** @param {BeamIndex} chosen */
   setValue(chosen) {
-    this.chosen = chosen !== null && chosen < this.labels.length ? chosen : null;
+    this.chosen = chosen !== null && chosen < this.props.labels.length ? chosen : null;
     this.mark();
     if (this.chosen !== null) this.reveal(this.chosen);
   }
@@ -94,8 +75,9 @@ class BeamTree {
   }
 
   drawLines() {
-    const { layout, parents, states, theme } = this;
+    const { layout, theme } = this;
     if (!theme) return;
+    const { parents, states } = this.props;
     const branch = new Set(this.branch(this.chosen));
     /** @type {(index: number) => TreeLine} */
     const line = (index) => {
@@ -107,12 +89,13 @@ class BeamTree {
 
   /** @param {number} index */
   chip(index) {
-    const { layout, states } = this;
+    const { layout } = this;
+    const { labels, steps, states } = this.props;
     const siblings = this.siblings(index);
     const chip = element("div", `node ${states[index]}`);
     chip.id = `node-${index}`;
     chip.setAttribute("role", "treeitem");
-    chip.ariaLevel = String(this.steps[index]);
+    chip.ariaLevel = String(steps[index]);
     chip.ariaPosInSet = String(siblings.indexOf(index) + 1);
     chip.ariaSetSize = String(siblings.length);
     chip.ariaLabel = this.sentence(index);
@@ -120,8 +103,9 @@ class BeamTree {
     chip.style.top = `${layout.top(index)}px`;
     chip.style.width = `${NODE_WIDTH}px`;
     chip.style.height = `${NODE_HEIGHT}px`;
-    const token = element("div", "token", this.labels[index]);
-    const numbers = element("div", "numbers", `${short(this.logProbs[index])} | ${short(this.scores[index])}`);
+    const token = element("div", "token", labels[index]);
+    const { logProb, score } = this.numbers(index);
+    const numbers = element("div", "numbers", `${short(logProb)} | ${short(score)}`);
     chip.append(token, numbers);
     if (states[index] === "finished") chip.append(element("span", "mark", FINISHED_MARK));
     return chip;
@@ -129,7 +113,7 @@ class BeamTree {
 
   /** @param {number} index */
   siblings(index) {
-    const parent = this.parents[index];
+    const parent = this.props.parents[index];
     return parent === null ? this.first : this.children[parent];
   }
 
@@ -159,7 +143,7 @@ class BeamTree {
   }
 
   drawLegend() {
-    const states = STATES.filter((state) => this.states.includes(state));
+    const states = STATES.filter((state) => this.props.states.includes(state));
     const name = (/** @type {BeamState} */ state) => (state === "finished" ? `${FINISHED_MARK} finished` : state);
     this.legend.replaceChildren(
       ...states.map((state) => legendSwatch(name(state), `state ${state}`)),
@@ -173,7 +157,7 @@ class BeamTree {
   branch(index) {
     /** @type {number[]} */
     const nodes = [];
-    for (let node = index; node !== null; node = this.parents[node]) nodes.push(node);
+    for (let node = index; node !== null; node = this.props.parents[node]) nodes.push(node);
     return nodes;
   }
 
@@ -194,38 +178,37 @@ class BeamTree {
     this.view.report(this.chosen);
   }
 
-  /** @type {(index: number) => TooltipRow[]} */
-  rows(index) {
-    return [
-      ["log-probability", `${exact(this.logProbs[index])} nats`],
-      ["total", `${exact(this.totals[index])} nats`],
-      ["score", exact(this.scores[index])],
-      ["step", String(this.steps[index])],
-      ["state", [this.states[index], ...(index === this.chosen ? ["chosen"] : [])].join(", ")],
+  /** @param {number} index */
+  numbers(index) {
+    const { logProbs, totals, scores } = this.arrays;
+    return { logProb: logProbs.values[index], total: totals.values[index], score: scores.values[index] };
+  }
+
+  /** @type {(index: number) => TooltipText} */
+  told(index) {
+    const { labels, steps, states } = this.props;
+    const { logProb, total, score } = this.numbers(index);
+    /** @type {TooltipRow[]} */
+    const rows = [
+      ["log-probability", `${significant(logProb)} nats`],
+      ["total", `${significant(total)} nats`],
+      ["score", significant(score)],
+      ["step", String(steps[index])],
+      ["state", [states[index], ...(index === this.chosen ? ["chosen"] : [])].join(", ")],
     ];
+    return [labels[index], rows];
   }
 
   /** @param {number} index */
   sentence(index) {
-    const numbers = `log-probability ${short(this.logProbs[index])}, score ${short(this.scores[index])}`;
-    return `${this.labels[index]}, ${numbers}, ${this.states[index]}`;
-  }
-
-  /** @param {Event} event */
-  indexOf(event) {
-    return this.chips.findIndex((chip) => chip.contains(targetOf(event)));
-  }
-
-  /** @param {MouseEvent} event */
-  hover(event) {
-    const index = this.indexOf(event);
-    if (index < 0) return this.view.tooltip.hide();
-    this.view.tooltip.show(event.clientX, event.clientY, this.labels[index], this.rows(index));
+    const { logProb, score } = this.numbers(index);
+    const { labels, states } = this.props;
+    return `${labels[index]}, log-probability ${short(logProb)}, score ${short(score)}, ${states[index]}`;
   }
 
   /** @param {MouseEvent} event */
   click(event) {
-    const index = this.indexOf(event);
+    const index = placeOf(this.chips, event);
     if (index < 0) return;
     this.choose(index);
     this.keys.put(index);

@@ -3,27 +3,6 @@ const TREE_HELP =
   "Arrow keys move to the token before, the best one after, and those of the same step; Home and End go to the ends of " +
   "the branch; Enter chooses; Escape chooses nothing.";
 
-// Each gives the next node from the present one, or undefined where there is none.
-/** @type {Record<string, (tree: BeamTree, node: number) => number | undefined>} */
-const TREE_MOVES = {
-  ArrowLeft: (tree, node) => tree.parents[node] ?? undefined,
-  ArrowRight: (tree, node) => tree.children[node][0],
-  ArrowUp: (tree, node) => beside(tree, node, -1),
-  ArrowDown: (tree, node) => beside(tree, node, 1),
-  Home: (tree, node) => tree.branch(node).at(-1),
-  End: (tree, node) => {
-    let leaf = node;
-    while (tree.children[leaf].length > 0) [leaf] = tree.children[leaf];
-    return leaf;
-  },
-};
-
-/** @type {(tree: BeamTree, node: number, direction: number) => number | undefined} */
-function beside(tree, node, direction) {
-  const column = tree.layout.columns[tree.steps[node] - 1];
-  return column[column.indexOf(node) + direction];
-}
-
 class TreeKeys {
   /** @type {BeamIndex} */
   cursor = null;
@@ -31,26 +10,39 @@ class TreeKeys {
   /** @param {BeamTree} tree */
   constructor(tree) {
     this.tree = tree;
-    tree.box.onkeydown = (event) => this.press(event);
-    tree.box.onblur = () => tree.view.tooltip.hide();
+    const give = () => this.cursor !== null && this.give(this.cursor);
+    onKeys(tree.box, {
+      ArrowLeft: () => this.move((node) => tree.props.parents[node]),
+      ArrowRight: () => this.move((node) => tree.children[node][0]),
+      ArrowUp: () => this.move((node) => this.beside(node, -1)),
+      ArrowDown: () => this.move((node) => this.beside(node, 1)),
+      Home: () => this.move((node) => tree.branch(node).at(-1)),
+      End: () => this.move((node) => this.leaf(node)),
+      Enter: give,
+      " ": give,
+      Escape: () => this.give(null),
+    });
   }
 
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    const { cursor } = this;
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key in TREE_MOVES) this.move(TREE_MOVES[event.key]);
-    else if (event.key === "Escape") this.give(null);
-    else if ((event.key === "Enter" || event.key === " ") && cursor !== null) this.give(cursor);
-    else return;
-    event.preventDefault();
+  // In the column of a node's step.
+  /** @param {number} node @param {number} direction */
+  beside(node, direction) {
+    const column = this.tree.layout.columns[this.tree.props.steps[node] - 1];
+    return column[column.indexOf(node) + direction];
+  }
+
+  // The end of the best branch from a node.
+  /** @param {number} node @returns {number} */
+  leaf(node) {
+    const [best] = this.tree.children[node];
+    return best === undefined ? node : this.leaf(best);
   }
 
   // The first key goes to the chosen node, or to the best of the first step.
-  /** @param {(tree: BeamTree, node: number) => number | undefined} next */
+  /** @param {(node: number) => number | null | undefined} next */
   move(next) {
     const { tree, cursor } = this;
-    const node = cursor === null ? (tree.chosen ?? tree.first[0]) : (next(tree, cursor) ?? cursor);
+    const node = cursor === null ? (tree.chosen ?? tree.first[0]) : (next(cursor) ?? cursor);
     if (node === undefined) return;
     this.put(node);
     tree.reveal(node);
@@ -63,14 +55,12 @@ class TreeKeys {
     this.cursor = node;
     tree.box.setAttribute("aria-activedescendant", tree.chips[node].id);
     tree.chips.forEach((chip, index) => chip.classList.toggle("cursor", index === node));
-    tree.view.announce([tree.labels[node], ...tree.rows(node).flat()].join(" "));
+    tree.view.announce(...tree.told(node));
   }
 
   /** @param {number} node */
   show(node) {
-    const { tree } = this;
-    const { right, bottom } = tree.chips[node].getBoundingClientRect();
-    tree.view.tooltip.show(right, bottom, tree.labels[node], tree.rows(node));
+    this.tree.view.tooltip.showBeside(this.tree.chips[node], ...this.tree.told(node));
   }
 
   // Chooses a node; null gives up the one that is chosen.

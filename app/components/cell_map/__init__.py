@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from jaxtyping import Float, Shaped
 
 from headlight.app.components.shared.mount import held, mount, register
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 class MapCell(NamedTuple):
@@ -69,7 +68,7 @@ def cell_map(
     value = mount(
         _render,
         key=key,
-        group=group or key,
+        group=group,
         props={
             "rows": vars(rows) | {"labels": list(rows.labels)},
             "columns": vars(columns) | {"labels": list(columns.labels)},

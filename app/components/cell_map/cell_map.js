@@ -2,9 +2,6 @@
 // their frames, so that the matrix is drawn once.
 /** @typedef {[row: number, column: number]} MapCell */
 /** @typedef {[row: string, column: number]} NamedCell as the other maps of the group hear of it, whose rows may be others */
-/** @type {Record<string, MapCell>} */
-const MAP_STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-
 /** @implements {Component} */
 class CellMap {
   /** @type {Listeners} */
@@ -27,7 +24,7 @@ class CellMap {
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
-    this.stage = element("div", "stage");
+    this.stage = widget("stage", "application", "map of numbers");
     this.canvas = element("canvas");
     this.marks = element("canvas", "marks");
     this.stage.append(this.canvas, this.marks);
@@ -36,10 +33,11 @@ class CellMap {
   }
 
   listen() {
-    this.stage.tabIndex = 0;
-    this.stage.setAttribute("role", "application");
-    this.stage.setAttribute("aria-roledescription", "map of numbers");
-    this.stage.onkeydown = (event) => this.press(event);
+    onKeys(this.stage, {
+      ...arrowKeys((down, right) => this.move(down, right)),
+      Enter: () => this.choose(this.cursor),
+      Escape: () => this.leave(),
+    });
     this.stage.onblur = () => this.leave();
     this.canvas.onpointermove = (event) => this.point(this.under(event), event.clientX, event.clientY);
     this.canvas.onpointerleave = () => this.leave();
@@ -142,16 +140,6 @@ class CellMap {
     return [...places, ["value", scale === "signed" ? withSign(value) : plainNumber(value)], ...more];
   }
 
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key in MAP_STEPS) this.move(...MAP_STEPS[event.key]);
-    else if (event.key === "Enter" && this.cursor) this.choose(this.cursor);
-    else if (event.key === "Escape") this.leave();
-    else return;
-    event.preventDefault();
-  }
-
   /** @param {number} down @param {number} right */
   move(down, right) {
     const [row, column] = this.cursor ?? this.chosen ?? [-down, -right];
@@ -160,6 +148,6 @@ class CellMap {
     const [x, y] = this.picture.corner([cell[0] + 1, cell[1] + 1]);
     const frame = this.canvas.getBoundingClientRect();
     this.point(cell, frame.left + x, frame.top + y);
-    this.view.announce(this.describe(cell).flat().join(" "));
+    this.view.announce(this.describe(cell));
   }
 }

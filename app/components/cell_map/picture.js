@@ -75,8 +75,7 @@ class MapPicture {
     const wide = crispSize(this.across, Math.floor(room)) / devicePixelRatio;
     const [top, height] = [AXIS_NAME_ROOM, this.down * ROW];
     this.pitch = wide / this.across;
-    const longest = Math.max(...this.columns.labels.map((label) => context.measureText(label).width));
-    this.isLevel = longest <= this.pitch - 6;
+    this.isLevel = textWidth(context, this.columns.labels) <= this.pitch - 6;
     const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.columns.labels) + 2 * LABEL_GAP;
     this.box = { left, top, width: wide, height, shown: { query: [0, this.down], key: [0, this.across] }, longestLabel };
     this.levelLabels = top + height + LEVEL_LABELS_ROOM / 2 + 1;
@@ -100,12 +99,8 @@ class MapPicture {
   /** @param {CanvasRenderingContext2D} context @param {Uint16Array} levels */
   paintCells(context, levels) {
     const { left, top, width, height } = this.box;
-    const [x, y, wide, high] = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
     const matrix = { codes: levels, rows: this.down, columns: this.across, colours: this.scale.palette(this.theme), hatch: NO_HATCH };
-    context.save();
-    context.resetTransform();
-    paintMatrix(context, matrix, x, y, wide, high);
-    context.restore();
+    paintMatrixIn(context, matrix, this.box);
     for (let row = 1; row <= this.down; row++) context.fillRect(left, top + row * ROW - 1, width, 1);
     if (this.pitch < GAPS_FROM) return;
     for (let column = 1; column <= this.across; column++) context.fillRect(left + column * this.pitch - 1, top, 1, height);
@@ -140,8 +135,7 @@ class MapPicture {
     drawAxis(context, theme, box, "query", everywhere(this.rows));
     if (this.isLevel) upTo(this.across).forEach((column) => this.paintLevelLabel(context, column));
     else drawAxis(context, theme, box, "key", everywhere(this.columns));
-    context.font = labelFont(theme);
-    context.fillStyle = cssColour(theme.faded);
+    setLabelLook(context, theme);
     [context.textAlign, context.textBaseline] = ["left", "middle"];
     context.fillText(this.rows.name, 0, AXIS_NAME_ROOM / 2 - 1);
     context.textAlign = "right";
@@ -149,10 +143,9 @@ class MapPicture {
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} column */
-  paintLevelLabel(context, column, weight = 400, colour = this.theme.faded) {
+  paintLevelLabel(context, column, isMarked = false) {
     [context.textAlign, context.textBaseline] = ["center", "middle"];
-    context.font = labelFont(this.theme, weight);
-    context.fillStyle = cssColour(colour);
+    setLabelLook(context, this.theme, isMarked);
     context.fillText(this.columns.labels[column], this.corner([0, column + 0.5])[0], this.levelLabels);
   }
 
@@ -184,7 +177,7 @@ class MapPicture {
     const { theme, box } = this;
     drawAxisMark(context, theme, box, "query", this.rows.labels, row, theme.text);
     if (!this.isLevel) drawAxisMark(context, theme, box, "key", this.columns.labels, column, theme.text);
-    else this.paintLevelLabel(context, column, 700, theme.text);
+    else this.paintLevelLabel(context, column, true);
     drawCrosshair(context, theme, box, { queries: [row], keys: [column], colour });
   }
 }

@@ -20,8 +20,7 @@ class LogScale extends ColourScale {
 
   /** @param {number} value */
   share(value) {
-    const share = (Math.log(value) - this.low) / (this.high - this.low || 1);
-    return Math.min(1, Math.max(0, share));
+    return clamp((Math.log(value) - this.low) / (this.high - this.low || 1), 0, 1);
   }
 
   /** @param {number} value */

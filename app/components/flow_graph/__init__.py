@@ -5,7 +5,6 @@ It is one run's graph, or the change from A to B: then shares are signed, and wh
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from headlight.app.components.shared.mount import held, mount, register
 Sides = tuple[float | None, float | None]  # in A and in B; None where one lacks it
 NO_SIDES: Sides = (None, None)
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,6 @@ def flow_graph(
     value = mount(
         _render,
         key=key,
-        group=key,
         props={
             "labels": list(labels),
             "states": list(states),

@@ -14,15 +14,10 @@ const THICKEST = 7;
 const BEND = 13; // of the two edges that stay at their position, to the left of and to the right of the residual's
 const NEAR = 7;
 
-/** @type {{ title: string, ticks: Tick[] }} */
-const SHARES = {
-  title: "share of its node (edge), of the start (node)",
-  ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((share) => [Math.sqrt(share), String(share)]),
-};
+const SHARES = "share of its node (edge), of the start (node)";
 
 /** @implements {Component} */
 class FlowGraph {
-  listeners = {};
   /** @type {Flowing | null} */
   pointed = null; // under the pointer or the keys
   /** @type {FlowNode | FlowEdge | null} */
@@ -32,17 +27,10 @@ class FlowGraph {
   revealed; // the start that was brought into sight
   /** @type {Graph} */
   data;
-  /** @type {FlowProps["labels"]} */
-  labels = [];
-  /** @type {FlowProps["states"]} */
-  states = [];
-  /** @type {FlowProps["presence"]} */
-  presence = [];
-  /** @type {FlowProps["limit"]} */
-  limit = null;
-  title = "";
-  startable = false;
-  threshold = 0;
+  /** @type {FlowProps} */
+  props;
+  /** @type {number | null} */
+  limit = null; // of changes, rounded up
   /** @type {Theme} */
   theme;
   /** @type {Rgb[]} */
@@ -53,23 +41,19 @@ class FlowGraph {
   bottom = 0;
   height = 0;
   turned = false; // whether the tokens are
-  /** @type {number | null} */
-  frame = null;
 
   /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
-    this.scroller = element("div", "scroller wide");
+    this.scroller = widget("scroller wide", "application", "graph");
     this.sheet = element("div", "sheet");
     this.canvas = element("canvas");
     this.sheet.append(this.canvas);
     this.scroller.append(this.sheet);
     view.root.append(this.legend, this.scroller);
-    this.scroller.tabIndex = 0;
-    this.scroller.setAttribute("role", "application");
-    this.scroller.setAttribute("aria-roledescription", "graph");
-    this.scroller.onscroll = () => this.paintSoon();
+    this.paintSoon = atNextFrame(() => this.theme && this.painter.paint());
+    this.scroller.onscroll = this.paintSoon;
     this.keys = new FlowKeys(this);
     this.words = new FlowWords(this);
     this.painter = new FlowPainter(this);
@@ -84,19 +68,20 @@ class FlowGraph {
 
   /** @param {FlowProps} props @param {FlowArrays} arrays */
   update(props, arrays) {
-    Object.assign(this, props);
+    this.props = props;
     this.limit = props.limit && roundLimitUp(props.limit);
     this.data = new Graph(props, arrays);
     this.pointed = null;
     this.view.tooltip.hide();
+    const { title, threshold } = props;
     const counted = this.limit ? "edges changed by at least" : "edges of at least";
-    const size = `${this.data.nodes.length} nodes, ${this.data.edges.length} ${counted} ${this.threshold}`;
-    this.scroller.ariaLabel = `${this.title ? `${this.title}: ` : ""}information flow, ${size}. ${FLOW_HELP}`;
+    const size = `${this.data.nodes.length} nodes, ${this.data.edges.length} ${counted} ${threshold}`;
+    this.scroller.ariaLabel = `${title ? `${title}: ` : ""}information flow, ${size}. ${FLOW_HELP}`;
   }
 
   /** @param {number[]} value */
   setValue([start, ...place]) {
-    this.start = Math.min(start, this.labels.length - 1);
+    this.start = Math.min(start, this.props.labels.length - 1);
     this.chosen = this.found(place);
     if (this.theme) this.revealStart();
     this.paintSoon();
@@ -117,15 +102,14 @@ class FlowGraph {
     this.map = shown.map((_, step) => colourAt(shown, this.visible(step / (MAP_SIZE - 1))));
     const context = contextOf(this.canvas);
     context.font = labelFont(theme);
-    const widest = (/** @type {string[]} */ labels) => Math.ceil(Math.max(...labels.map((text) => context.measureText(text).width)));
-    this.left = widest(this.states) + 2 * LABEL_GAP;
-    const room = (width - this.left - FLOW_MARGIN) / this.labels.length;
-    this.pitch = Math.floor(Math.min(WIDEST_COLUMN, Math.max(NARROWEST_COLUMN, room)));
-    const longest = Math.min(LONGEST_LABEL, widest(this.labels));
+    this.left = Math.ceil(textWidth(context, this.props.states)) + 2 * LABEL_GAP;
+    const room = (width - this.left - FLOW_MARGIN) / this.props.labels.length;
+    this.pitch = Math.floor(clamp(room, NARROWEST_COLUMN, WIDEST_COLUMN));
+    const longest = Math.min(LONGEST_LABEL, Math.ceil(textWidth(context, this.props.labels)));
     this.turned = longest > this.pitch - 4;
     this.bottom = this.data.top * STATE_HEIGHT + 2 * FLOW_MARGIN;
     this.height = this.bottom + (this.turned ? longest : LABEL_FONT_SIZE) + 2 * LABEL_GAP;
-    this.sheet.style.width = `${this.left + this.labels.length * this.pitch + FLOW_MARGIN}px`;
+    this.sheet.style.width = `${this.left + this.props.labels.length * this.pitch + FLOW_MARGIN}px`;
     this.drawLegend();
     this.revealStart();
     this.painter.paint();
@@ -148,32 +132,18 @@ class FlowGraph {
   }
 
   drawLegend() {
-    this.legend.replaceChildren(legendBar({ ...(this.limit ? this.changes(this.limit) : SHARES), map: this.map }));
+    const scale = new ColourScale({ signed: Boolean(this.limit), root: "sqrt", limit: this.limit || 1 });
+    this.legend.replaceChildren(legendBar({ title: SHARES, ticks: scale.ticks(), map: this.map }));
     /** @type {Presence[]} */
     const kinds = ["a", "b"];
-    for (const kind of kinds.filter((each) => this.presence.includes(each))) {
+    for (const kind of kinds.filter((each) => this.props.presence.includes(each))) {
       this.legend.append(legendSwatch(`◆ ${PRESENCE_NAMES[kind]}`, `presence ${kind}`));
     }
     const rings = !this.limit && this.data.edges.some(({ kind }) => kind === "mlp");
     if (rings) this.legend.append(legendSwatch("ring: MLP's share", "ring"));
     if (this.limit) this.legend.append(legendEntry(element("span", "title", "dashed: MLP")));
-    if (this.title) this.legend.prepend(legendEntry(element("strong", "", this.title)));
-  }
-
-  // The colour bar of changes: as far to the one side as to the other.
-  /** @type {(limit: number) => { title: string, ticks: Tick[] }} */
-  changes(limit) {
-    const ticks = SAID.ticks.sqrt.signed.map((share) => [0.5 + (Math.sign(share) * Math.sqrt(Math.abs(share))) / 2, share]);
-    const size = (/** @type {number} */ share) => Number(Math.abs(share * limit).toPrecision(2));
-    const named = (/** @type {number} */ share) => `${share > 0 ? "+" : ""}${share < 0 ? "−" : ""}${size(share)}`;
-    return { title: SHARES.title, ticks: ticks.map(([at, share]) => [at, named(share)]) };
-  }
-
-  paintSoon() {
-    this.frame ??= requestAnimationFrame(() => {
-      this.frame = null;
-      if (this.theme) this.painter.paint();
-    });
+    const { title } = this.props;
+    if (title) this.legend.prepend(legendEntry(element("strong", "", title)));
   }
 
   /** @param {number} position */
@@ -238,7 +208,7 @@ class FlowGraph {
   reveal(position) {
     const at = this.left + position * this.pitch;
     const { scrollLeft } = this.scroller;
-    this.scroller.scrollLeft = Math.min(at - this.left, Math.max(scrollLeft, at + this.pitch + FLOW_MARGIN - this.width));
+    this.scroller.scrollLeft = clamp(scrollLeft, at + this.pitch + FLOW_MARGIN - this.width, at - this.left);
   }
 
   /** @param {Flowing | null} what */
@@ -256,8 +226,7 @@ class FlowGraph {
 
   /** @param {Flowing} what */
   say(what) {
-    const [title, rows] = this.words.of(what);
-    this.view.announce([title, ...rows.map((row) => row.slice(0, 2)).flat()].filter(Boolean).join(" "));
+    this.view.announce(...this.words.of(what));
   }
 
   /** @param {Flowing} what */
@@ -267,7 +236,7 @@ class FlowGraph {
       return this.choose(kind === "attention" ? [depth, target, source] : [depth, target]);
     }
     if (what.depth === this.data.top && what.position !== this.start) {
-      if (!this.startable) return;
+      if (!this.props.startable) return;
       this.start = what.position;
       return this.choose([]);
     }

@@ -7,28 +7,16 @@ class FlowKeys {
   /** @param {FlowGraph} graph */
   constructor(graph) {
     this.graph = graph;
-    graph.scroller.onkeydown = (event) => this.press(event);
-    graph.scroller.onblur = () => graph.leave();
-  }
-
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    /** @type {Record<string, () => void>} */
-    const moves = {
-      ArrowUp: () => this.vertical(1),
-      ArrowDown: () => this.vertical(-1),
-      ArrowLeft: () => this.sideways(-1),
-      ArrowRight: () => this.sideways(1),
+    const enter = () => graph.pointed && graph.click(graph.pointed);
+    onKeys(graph.scroller, {
+      ...arrowKeys((down, right) => (down ? this.vertical(-down) : this.sideways(right))),
       PageDown: () => this.through(1),
       PageUp: () => this.through(-1),
-      Enter: () => this.enter(),
-      " ": () => this.enter(),
-      Escape: () => this.graph.choose([]),
-    };
-    if (!(event.key in moves)) return;
-    event.preventDefault();
-    moves[event.key]();
+      Enter: enter,
+      " ": enter,
+      Escape: () => graph.choose([]),
+    });
+    graph.scroller.onblur = () => graph.leave();
   }
 
   // Where the next key goes from: what is pointed at, what is chosen, or the start.
@@ -59,10 +47,6 @@ class FlowKeys {
     const place = edges.findIndex((edge) => sameEdge(edge, pointed ?? chosen));
     const next = place < 0 ? (step > 0 ? 0 : edges.length - 1) : place + step;
     this.go(edges[next] ?? this.node);
-  }
-
-  enter() {
-    if (this.graph.pointed) this.graph.click(this.graph.pointed);
   }
 
   // A place on the way is told as the node that stands there.

@@ -37,14 +37,15 @@ class FlowPainter {
   paintRows(context) {
     context.textAlign = "right";
     context.textBaseline = "middle";
-    const at = this.graph.pointed ?? this.graph.chosen;
-    this.graph.states.forEach((name, depth) => {
+    const { theme, left, width, pointed, chosen, props } = this.graph;
+    const at = pointed ?? chosen;
+    props.states.forEach((name, depth) => {
+      const y = this.graph.y(depth);
       const marked = at?.depth === depth;
-      context.font = labelFont(this.graph.theme, marked ? 700 : 400);
-      context.fillStyle = cssColour(marked ? this.graph.theme.text : this.graph.theme.faded);
-      context.fillText(name, this.graph.left - LABEL_GAP, this.graph.y(depth));
-      context.fillStyle = cssColour(mixColours(this.graph.theme.background, this.graph.theme.text, 0.09));
-      context.fillRect(this.graph.left, this.graph.y(depth) - 0.5, this.graph.width, 1);
+      setLabelLook(context, theme, marked);
+      context.fillText(name, left - LABEL_GAP, y);
+      context.fillStyle = cssColour(mixColours(theme.background, theme.text, 0.09));
+      context.fillRect(left, y - 0.5, width, 1);
     });
   }
 
@@ -64,11 +65,12 @@ class FlowPainter {
   // Where else one could start.
   /** @param {CanvasRenderingContext2D} context */
   paintTop(context) {
-    context.fillStyle = cssColour(this.graph.theme.faded);
-    for (let position = 0; position < this.graph.data.positions; position++) {
-      if (!this.graph.data.node(this.graph.data.top, position)) this.disc(context, this.graph.data.top, position, FAINT);
-      const place = { depth: this.graph.data.top, position };
-      if (samePlace(place, this.graph.pointed)) this.frameNode(context, place);
+    const { theme, data, pointed } = this.graph;
+    const depth = data.top;
+    context.fillStyle = cssColour(theme.faded);
+    for (const position of upTo(data.positions)) {
+      if (!data.node(depth, position)) this.disc(context, depth, position, FAINT);
+      if (samePlace({ depth, position }, pointed)) this.frameNode(context, { depth, position });
     }
   }
 
@@ -131,20 +133,20 @@ class FlowPainter {
 
   /** @param {CanvasRenderingContext2D} context */
   paintTokens(context) {
-    const at = this.graph.pointed ?? this.graph.chosen;
+    const { theme, pitch, turned, bottom, start, pointed, chosen, props } = this.graph;
+    const at = pointed ?? chosen;
     const ends = at && (isEdge(at) ? [at.target, at.source] : [at.position]);
-    const step = this.graph.turned ? labelStep(this.graph.pitch, LABEL_ROOM) : 1;
-    this.graph.labels.forEach((label, position) => {
-      const marked = ends?.includes(position);
-      if (position % step && !marked && position !== this.graph.start) return;
-      context.font = labelFont(this.graph.theme, marked || position === this.graph.start ? 700 : 400);
-      context.fillStyle = cssColour(marked || position === this.graph.start ? this.graph.theme.text : this.graph.theme.faded);
-      context.textBaseline = "middle";
-      context.textAlign = this.graph.turned ? "right" : "center";
+    const step = turned ? labelStep(pitch, LABEL_ROOM) : 1;
+    context.textBaseline = "middle";
+    context.textAlign = turned ? "right" : "center";
+    props.labels.forEach((label, position) => {
+      const marked = position === start || ends?.includes(position);
+      if (position % step && !marked) return;
+      setLabelLook(context, theme, marked);
       context.save();
-      context.translate(this.graph.x(position), this.graph.bottom + (this.graph.turned ? 0 : LABEL_GAP));
-      if (this.graph.turned) context.rotate(-Math.PI / 2);
-      context.fillText(fitText(context, label, this.graph.turned ? LONGEST_LABEL : this.graph.pitch - 4), 0, 0);
+      context.translate(this.graph.x(position), bottom + (turned ? 0 : LABEL_GAP));
+      if (turned) context.rotate(-Math.PI / 2);
+      context.fillText(fitText(context, label, turned ? LONGEST_LABEL : pitch - 4), 0, 0);
       context.restore();
     });
   }
@@ -152,10 +154,11 @@ class FlowPainter {
   // Under the lowest state: an empty bar for what A alone has, a full one for B.
   /** @param {CanvasRenderingContext2D} context */
   paintPresence(context) {
-    const [y, width] = [this.graph.bottom - MARK_WIDTH - 1, this.graph.pitch - 4];
-    this.graph.presence.forEach((kind, position) => {
+    const { theme, pitch, bottom, props } = this.graph;
+    const [y, width] = [bottom - MARK_WIDTH - 1, pitch - 4];
+    props.presence.forEach((kind, position) => {
       const x = this.graph.x(position) - width / 2;
-      context.fillStyle = context.strokeStyle = cssColour(kind === "a" ? this.graph.theme.onlyA : this.graph.theme.onlyB);
+      context.fillStyle = context.strokeStyle = cssColour(kind === "a" ? theme.onlyA : theme.onlyB);
       context.lineWidth = 1;
       if (kind === "a") context.strokeRect(x + 0.5, y + 0.5, width - 1, MARK_WIDTH - 1);
       else if (kind === "b") context.fillRect(x, y, width, MARK_WIDTH);

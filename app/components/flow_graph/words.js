@@ -1,6 +1,4 @@
 // What is told of a node or an edge, at the pointer and to a screen reader.
-/** @typedef {[title: string, rows: TooltipRow[]]} Told */
-
 class FlowWords {
   /** @param {FlowGraph} graph */
   constructor(graph) {
@@ -9,23 +7,23 @@ class FlowWords {
 
   /** @param {number} position */
   token(position) {
-    return `${position} ${this.graph.labels[position]}`;
+    return `${position} ${this.graph.props.labels[position]}`;
   }
 
-  /** @type {(what: Flowing) => Told} */
+  /** @type {(what: Flowing) => TooltipText} */
   of(what) {
     if (isEdge(what)) return this.edge(what);
     return "flow" in what ? this.node(what) : this.place(what);
   }
 
-  /** @type {(edge: FlowEdge) => Told} */
+  /** @type {(edge: FlowEdge) => TooltipText} */
   edge({ depth, source, target, kind, share, carried, sides }) {
     const names = { residual: "residual stream", attention: "attention", mlp: "MLP" };
     /** @type {TooltipRow[]} */
-    const rows = [["from", `${this.token(source)}, ${this.graph.states[depth - 1]}`], ["to", this.token(target)]];
+    const rows = [["from", `${this.token(source)}, ${this.graph.props.states[depth - 1]}`], ["to", this.token(target)]];
     rows.push(...this.share("share of the node", share, sides));
     if (carried) rows.push(["by", carried]);
-    return [`${names[kind]} into ${this.graph.states[depth]}`, rows];
+    return [`${names[kind]} into ${this.graph.props.states[depth]}`, rows];
   }
 
   // A share, or what it is in A and in B and how it changes.
@@ -38,22 +36,21 @@ class FlowWords {
   }
 
   // Where no node is.
-  /** @type {(place: FlowPlace) => Told} */
+  /** @type {(place: FlowPlace) => TooltipText} */
   place({ depth, position }) {
-    const hint = this.graph.startable ? "Choose it to start from here." : "Nothing of this passes here.";
-    return [this.graph.states[depth], [["token", this.token(position)], ["", hint]]];
+    const hint = this.graph.props.startable ? "Choose it to start from here." : "Nothing of this passes here.";
+    return [this.graph.props.states[depth], [["token", this.token(position)], ["", hint]]];
   }
 
-  /** @type {(node: FlowNode) => Told} */
+  /** @type {(node: FlowNode) => TooltipText} */
   node({ depth, position, flow, bias, rest, mlp, sides }) {
     /** @type {TooltipRow[]} */
     const rows = [["token", this.token(position)]];
     rows.push(...this.share("of the start", flow, sides));
-    if (this.graph.limit) return [this.graph.states[depth], [...rows, ...this.sources({ depth, position })]];
-    if (mlp) rows.push(["from the MLP", significant(mlp)]);
-    if (bias) rows.push(["from the bias b_O", significant(bias)]);
-    if (rest) rows.push(["from edits", significant(rest)]);
-    return [this.graph.states[depth], [...rows, ...this.sources({ depth, position })]];
+    /** @type {[name: string, part: number][]} */
+    const parts = [["from the MLP", mlp], ["from the bias b_O", bias], ["from edits", rest]];
+    for (const [name, part] of parts) if (part && !this.graph.limit) rows.push([name, significant(part)]);
+    return [this.graph.props.states[depth], [...rows, ...this.sources({ depth, position })]];
   }
 
   /** @type {(node: FlowPlace) => TooltipRow[]} */

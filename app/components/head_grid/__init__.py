@@ -1,7 +1,6 @@
 """Heads as thumbnails on one canvas, as a table of layers or in any order; a click selects a head."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from headlight.app.components.shared.mount import mount, register
 
 HeadIndex = tuple[int, int]
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 def head_grid(

@@ -39,7 +39,7 @@ class HeadGrid {
     this.sheet = element("div", "sheet");
     this.heads = element("div", "heads");
     this.layers = element("div", "layers");
-    this.board = element("div", "board");
+    this.board = widget("board", "application", "grid of attention heads");
     this.canvas = element("canvas");
     this.marksLayer = element("div", "marks");
     this.frames = element("div", "frames");
@@ -51,9 +51,6 @@ class HeadGrid {
     const scroller = element("div", "scroller");
     scroller.append(this.sheet);
     view.root.append(scroller, this.legend);
-    this.board.tabIndex = 0;
-    this.board.setAttribute("role", "application");
-    this.board.setAttribute("aria-roledescription", "grid of attention heads");
     this.listen();
   }
 
@@ -61,8 +58,11 @@ class HeadGrid {
     this.board.onpointermove = (event) => this.hover(this.headUnder(event), event.clientX, event.clientY);
     this.board.onpointerleave = () => this.leave();
     this.board.onclick = (event) => this.click(this.headUnder(event), event.clientX, event.clientY);
-    this.board.onkeydown = (event) => this.press(event);
     this.board.onblur = () => this.leave();
+    const go = (/** @type {string} */ key) => this.move(this.layout.step(this.cursor, key));
+    const toggle = () => this.layout.heads.length > 0 && this.toggle(this.layout.heads[this.cursor]);
+    const steps = Object.fromEntries(GRID_KEYS.map((key) => [key, go]));
+    onKeys(this.board, { ...steps, Enter: toggle, " ": toggle, Escape: () => this.leave() });
   }
 
   /** @param {HeadGridProps} props @param {{ thumbnails: Bytes }} arrays */
@@ -85,14 +85,15 @@ class HeadGrid {
 
   /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
-    const { order, figures, largest, kind, legendTitle: title, legendLimit: limit, lacks } = this.props;
+    const { order, figures, largest, kind, legendTitle, legendLimit: limit, lacks } = this.props;
     const { shape, masked } = this.thumbnails;
     this.layout = order ? flowLayout(order, shape, width, figures ? 2 : 1) : tableLayout(shape, width, largest ?? LARGEST_PITCH);
     this.cursor = Math.min(this.cursor, Math.max(0, this.layout.heads.length - 1));
     this.sheet.classList.toggle("flow", Boolean(order));
     this.board.classList.toggle("small", this.layout.pitch < SMALL_PITCH);
     this.thumbnails.colour(kind, theme);
-    drawThumbnailLegend(this.legend, theme, { kind, title, limit, lacks: masked && lacks });
+    const scale = new ColourScale({ signed: kind === "signed", root: "sqrt", limit });
+    this.legend.replaceChildren(scale.bar(theme, legendTitle), ...(masked && lacks ? [legendSwatch(lacks, "masked")] : []));
     this.drawLabels();
     this.drawThumbnails(theme);
     this.drawMarks();
@@ -102,7 +103,7 @@ class HeadGrid {
   drawLabels() {
     /** @type {(letter: string, side: "left" | "top", length: number) => HTMLElement[]} */
     const labels = (letter, side, length) =>
-      Array.from({ length }, (_, index) => {
+      upTo(length).map((index) => {
         const label = element("span", "", `${letter}${index}`);
         label.style[side] = `${(index + 0.5) * this.layout.pitch}px`;
         return label;
@@ -266,26 +267,15 @@ class HeadGrid {
     this.view.report(this.selected);
   }
 
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    const head = this.layout.heads[this.cursor];
-    const next = this.layout.step(this.cursor, event);
-    if (!head) return;
-    if (event.key === "Enter" || event.key === " ") this.toggle(head);
-    else if (event.key === "Escape") this.leave();
-    else if (next !== undefined) this.move(next);
-    else return;
-    event.preventDefault();
-  }
-
   /** @param {number} index */
   move(index) {
-    this.cursor = index;
     const head = this.layout.heads[index];
+    if (!head) return;
+    this.cursor = index;
     this.place(this.hoverFrame, head);
     this.hoverFrame.scrollIntoView({ block: "nearest", inline: "nearest" });
     const { right: x, top: y } = this.hoverFrame.getBoundingClientRect();
     this.hover(head, x, y);
-    this.view.announce([headName(head), this.figureOf(head), ...this.describe(head).flat()].filter(Boolean).join(" "));
+    this.view.announce(headName(head), this.figureOf(head), this.describe(head));
   }
 }

@@ -5,15 +5,13 @@ const SMALLEST_PITCH = 24;
 const TALLEST = 2600;
 const ROW_LABEL_WIDTH = 34;
 const CAPTION_LINE = 13;
+const GRID_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "Control+Home", "Control+End"];
 
 // A line a layer; as large as the width allows, and no larger than asked for.
 /** @param {number[]} shape @param {number} width @param {number} largest */
 function tableLayout([layerCount, headCount, ...matrix], width, largest) {
   /** @type {HeadIndex[]} */
-  const heads = Array.from({ length: layerCount * headCount }, (_, index) => [
-    Math.floor(index / headCount),
-    index % headCount,
-  ]);
+  const heads = upTo(layerCount * headCount).map((index) => [Math.floor(index / headCount), index % headCount]);
   return new GridLayout(heads, headCount, tablePitch(layerCount, headCount, width, largest), matrix, 0);
 }
 
@@ -39,7 +37,7 @@ class GridLayout {
     this.heads = heads;
     this.columns = Math.min(columns, Math.max(1, heads.length));
     this.lines = Math.ceil(heads.length / this.columns);
-    this.gap = 2 * Math.round((Math.min(10, Math.max(4, 0.09 * room)) * devicePixelRatio) / 2);
+    this.gap = 2 * Math.round((clamp(0.09 * room, 4, 10) * devicePixelRatio) / 2);
     const side = Math.floor(room * devicePixelRatio) - this.gap;
     this.width = crispSize(cells, side);
     this.height = crispSize(rows, side);
@@ -68,21 +66,23 @@ class GridLayout {
     return column >= 0 && column < this.columns && line >= 0 && index < this.heads.length ? index : -1;
   }
 
-  // The index that a key leads to from another; undefined for keys that lead nowhere.
-  /** @param {number} index @param {KeyboardEvent} event */
-  step(index, { key, ctrlKey }) {
+  // The index that one of GRID_KEYS leads to from another.
+  /** @param {number} index @param {string} key */
+  step(index, key) {
     const { columns } = this;
     const end = this.heads.length - 1;
     const first = index - (index % columns);
     const last = Math.min(first + columns - 1, end);
-    /** @type {Record<string, number | undefined>} */
+    /** @type {Record<string, number>} */
     const steps = {
       ArrowLeft: Math.max(first, index - 1),
       ArrowRight: Math.min(last, index + 1),
       ArrowUp: index < columns ? index : index - columns,
       ArrowDown: last === end ? index : Math.min(index + columns, end),
-      Home: ctrlKey ? 0 : first,
-      End: ctrlKey ? end : last,
+      Home: first,
+      End: last,
+      "Control+Home": 0,
+      "Control+End": end,
     };
     return steps[key];
   }

@@ -1,12 +1,21 @@
 // All heads' pictures, in codes of a byte a cell, and what they are painted with.
 const MAGNIFIED = 168; // CSS pixels
+const STEPS = 254;
+
+// The places on the colour map of coding.py's codes; of 0, which is masked, there is none. An increase has an even code, a
+// decrease of the same size the next odd one.
+/** @typedef {"positive" | "signed"} ThumbnailKind */
+/** @type {Record<ThumbnailKind, (code: number) => number>} */
+const CODE_SHARES = {
+  positive: (code) => (code - 1) / STEPS,
+  signed: (code) => 0.5 + ((code % 2 ? -1 : 1) * (code >> 1)) / STEPS,
+};
 
 class Thumbnails {
   /** @type {Uint32Array} */
   colours;
   /** @type {Uint32Array} */
   hatch;
-
   /** @type {Uint8Array} */
   codes;
   /** @type {number[]} */
@@ -22,7 +31,8 @@ class Thumbnails {
 
   /** @param {ThumbnailKind} kind @param {Theme} theme */
   colour(kind, theme) {
-    this.colours = thumbnailColours(THUMBNAIL_KINDS[kind], theme);
+    const packed = (kind === "signed" ? theme.diverging : theme.map).map(packedColour);
+    this.colours = Uint32Array.from({ length: 256 }, (_, code) => colourAt(packed, CODE_SHARES[kind](code)));
     this.hatch = hatching(theme);
   }
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from jaxtyping import Float
 
 from headlight.app.components.shared.mount import held, mount, register
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 Axis = Literal["one", "query", "key", "d_model", "d_head", "d_value"]
 
@@ -97,7 +96,6 @@ def head_steps(
     mount(
         _render,
         key=key,
-        group=key,
         props={
             "title": title,
             "steps": [_props(step, keys, arrays) for step in steps],

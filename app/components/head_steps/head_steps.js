@@ -21,7 +21,6 @@ const CHOSEN_BY = { key: "key", d_head: "component", d_value: "component" };
 
 /** @implements {Component} */
 class HeadSteps {
-  listeners = {};
   /** @type {HeadStepsProps} */
   props;
   /** @type {Record<string, Floats>} */
@@ -135,7 +134,7 @@ class HeadSteps {
     table.ariaLabel = name;
     if (across === "key") {
       const head = element("tr");
-      head.append(...Array.from({ length: columns }, (_, slot) => this.keyName(slot)));
+      head.append(...upTo(columns).map((slot) => this.keyName(slot)));
       table.append(head);
     }
     const [row, column] = [this.marked(down, rows), this.marked(across, columns)];
@@ -158,10 +157,9 @@ class HeadSteps {
   keyName(slot) {
     const [place, label] = [this.props.places[slot], this.props.labels[slot]];
     const cell = element("th");
-    const button = element("button", "", label);
+    const button = buttonOf(label, () => this.follow({ key: place }));
     button.ariaLabel = `follow key ${place}, ${label}`;
     button.ariaPressed = String(place === this.key);
-    button.onclick = () => this.follow({ key: place });
     cell.append(button);
     return cell;
   }
@@ -170,11 +168,7 @@ class HeadSteps {
   /** @param {number} value @param {ColourScale | null} scale */
   cell(value, scale) {
     const cell = element("td", Number.isFinite(value) ? "" : "masked", numberOf(value));
-    if (scale && Number.isFinite(value)) {
-      const colour = scale.colour(this.theme, value);
-      cell.style.background = cssColour(colour);
-      cell.style.color = inkOn(colour);
-    }
+    if (scale && Number.isFinite(value)) tint(cell, scale.colour(this.theme, value));
     return cell;
   }
 
@@ -186,19 +180,15 @@ class HeadSteps {
     canvas.role = "img";
     canvas.ariaLabel = `${matrix.name}, ${matrix.shape} numbers`;
     const context = sizedContext(canvas, width, height);
-    const levels = new Uint16Array(matrix.values.length);
-    for (let at = 0; at < levels.length; at++) levels[at] = matrix.scale.level(matrix.values[at]);
-    const painted = { codes: levels, rows, columns, colours: matrix.scale.palette(this.theme), hatch: hatching(this.theme) };
-    context.save();
-    context.resetTransform();
-    paintMatrix(context, painted, 0, 0, canvas.width, canvas.height);
-    context.restore();
+    const codes = Uint16Array.from(matrix.values, (value) => matrix.scale.level(value));
+    const painted = { codes, rows, columns, colours: matrix.scale.palette(this.theme), hatch: hatching(this.theme) };
+    paintMatrixIn(context, painted, { left: 0, top: 0, width, height });
     this.frame(context, matrix, width, height);
     /** @type {(event: MouseEvent) => [row: number, column: number]} */
     const under = (event) => {
       const box = canvas.getBoundingClientRect();
       /** @type {(from: number, length: number, count: number) => number} */
-      const at = (from, length, count) => Math.min(count - 1, Math.max(0, Math.floor((from * count) / length)));
+      const at = (from, length, count) => clamp(Math.floor((from * count) / length), 0, count - 1);
       return [at(event.clientY - box.top, height, rows), at(event.clientX - box.left, width, columns)];
     };
     canvas.onpointermove = (event) => this.tell(event, matrix, ...under(event));

@@ -4,8 +4,7 @@ const CELL = 17; // CSS pixels of a key or of a vector's one row
 const LONGEST = { d_model: [260, 230], d_head: [150, 150], d_value: [150, 150], key: [400, 400] };
 
 /** @type {(value: number) => string} */
-const numberOf = (value) =>
-  value === -Infinity ? "−∞" : Number.isNaN(value) ? "–" : significant(value);
+const numberOf = (value) => (Number.isNaN(value) ? "–" : significant(value));
 
 // How long an axis is drawn: a few pixels an index, up to its longest.
 /** @param {StepAxis} axis @param {number} count @param {0 | 1} direction */

@@ -1,7 +1,5 @@
 /** @implements {Component} */
 class Heading {
-  listeners = {};
-
   /** @param {View} view */
   constructor(view) {
     this.heading = element("h2");
@@ -16,8 +14,4 @@ class Heading {
     this.heading.textContent = text;
     this.explanation.tell(text, help);
   }
-
-  setValue() {}
-
-  draw() {}
 }

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float32
 
-from headlight.app.components.shared.coding import WEIGHT_ABSENT, Weights
+from headlight.app.components.shared.coding import WEIGHT_ABSENT, Weights, encode_weights
 from headlight.app.components.shared.fetchable import Content, Fetchable
 from headlight.app.components.shared.mount import mount, register
 
@@ -18,7 +17,7 @@ Sink = Literal["keep", "hide", "renormalise"]
 Scale = Literal["sqrt", "linear"]
 Kind = Literal["measured", "differences"]
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class HeadPattern:
         columns = positions if columns is None else columns
         return replace(
             self,
-            weights=Weights.of(
+            weights=encode_weights(
                 _placed(_placed(self.weights.cells, positions, 0, WEIGHT_ABSENT), columns, 1, WEIGHT_ABSENT)
             ),
             logsumexp=_placed(self.logsumexp, positions, 0, np.nan),

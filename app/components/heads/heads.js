@@ -1,7 +1,6 @@
 // The chosen heads side by side: the same axes, one crosshair over all of them, one pin, one zoom. Those out of sight
 // are not drawn.
 const SMALL_CELL = 12; // CSS pixels; below it there are buttons to zoom
-const HELD_KEY_DELAY = 250; // milliseconds
 const DRAWN_AHEAD = "600px"; // of what the page scrolls to next
 
 /** @typedef {[queries: number[], keys: number[]]} PinValue */
@@ -55,10 +54,7 @@ class Heads {
     this.explanation = new Explanation(view.tooltip);
     const bars = element("div", "bars");
     bars.append(this.title, this.explanation.mark, this.legend, this.zoomBar.box);
-    this.grid = element("div", "panels");
-    this.grid.tabIndex = 0;
-    this.grid.setAttribute("role", "application");
-    this.grid.setAttribute("aria-roledescription", "attention heatmaps");
+    this.grid = widget("panels", "application", "attention heatmaps");
     this.keys = new HeadKeys(this);
     this.more = element("div", "more");
     view.root.append(bars, this.grid, this.more);
@@ -101,8 +97,7 @@ class Heads {
         (_, index) => drawn.find((panel) => panel.isOf(comparison, slot, index)) ?? new Panel(this, comparison, slot, index),
       ),
     );
-    const boxes = this.panels.map(({ box }) => box);
-    setChildren(this.grid, boxes);
+    setChildren(this.grid, this.panels.map(({ box }) => box));
     const names = this.comparisons.map(({ name }) => name).join(", ");
     this.grid.ariaLabel = `${SAID.titles[props.show]} of ${names}. ${KEY_HELP}`;
     this.activate(Math.min(this.active, Math.max(0, this.panels.length - 1)), false);
@@ -254,7 +249,7 @@ class Heads {
   speak() {
     const panel = this.panels[this.active];
     if (!panel || !this.cursor) return this.view.announce("nothing pinned");
-    this.view.announce([panel.title, ...panel.describe(this.cursor).flat()].join(" "));
+    this.view.announce(panel.title, panel.describe(this.cursor));
   }
 
   /** @param {(zoom: Zoom) => void} change */
@@ -267,19 +262,13 @@ class Heads {
 
   /** @param {number} direction */
   zoomStep(direction) {
-    const { cursor, zoom } = this;
-    /** @type {(cell: Cell, side: Side) => boolean} */
-    const seen = (cell, side) => cell[side] >= zoom.shown[side][0] && cell[side] < zoom.shown[side][1];
-    const about = cursor && seen(cursor, "query") && seen(cursor, "key") ? cursor : zoom.middle;
-    this.zoomTo(() => zoom.step(direction, about));
+    const { cursor } = this;
+    this.zoomTo((zoom) => zoom.step(direction, cursor && zoom.has(cursor) ? cursor : zoom.middle));
   }
 
   // Moves what is zoomed until it holds the cell.
   /** @param {Cell} cell */
-  show({ query, key }) {
-    const { shown } = this.zoom;
-    /** @type {(place: number, range: Extent) => boolean} */
-    const outside = (place, [start, end]) => place < start || place >= end;
-    if (outside(query, shown.query) || outside(key, shown.key)) this.zoomTo((zoom) => zoom.include({ query, key }));
+  show(cell) {
+    if (!this.zoom.has(cell)) this.zoomTo((zoom) => zoom.include(cell));
   }
 }

@@ -3,45 +3,30 @@ const KEY_HELP =
   "Arrow keys, Home and End move the pinned cell, Page up and Page down go from panel to panel, plus and minus zoom, " +
   "0 shows everything, Escape shows everything or unpins.";
 
-// Each gives the next cell from the present one and the last one.
-/** @typedef {(cell: Cell, last: Cell) => Cell} CellMove */
-/** @type {Record<string, CellMove>} */
-const CELL_MOVES = {
-  ArrowUp: ({ query, key }) => ({ query: query - 1, key }),
-  ArrowDown: ({ query, key }) => ({ query: query + 1, key }),
-  ArrowLeft: ({ query, key }) => ({ query, key: key - 1 }),
-  ArrowRight: ({ query, key }) => ({ query, key: key + 1 }),
-  Home: ({ query }) => ({ query, key: 0 }),
-  End: ({ query }, last) => ({ query, key: last.key }),
-};
-/** @type {Record<string, CellMove>} */
-const CORNERS = { Home: () => ({ query: 0, key: 0 }), End: (_, last) => last };
-
 class HeadKeys {
   /** @param {Heads} heads */
   constructor(heads) {
     this.heads = heads;
-    heads.grid.onkeydown = (event) => this.press(event);
+    const showAll = () => heads.zoomTo((zoom) => zoom.reset());
+    onKeys(heads.grid, {
+      ...arrowKeys((down, right) => this.move(({ query, key }) => ({ query: query + down, key: key + right }))),
+      Home: () => this.move(({ query }) => ({ query, key: 0 })),
+      End: () => this.move(({ query }, last) => ({ query, key: last.key })),
+      "Control+Home": () => this.move(() => ({ query: 0, key: 0 })),
+      "Control+End": () => this.move((_, last) => last),
+      PageUp: () => this.turn(-1),
+      PageDown: () => this.turn(1),
+      "+": () => heads.zoomStep(1),
+      "=": () => heads.zoomStep(1),
+      "-": () => heads.zoomStep(-1),
+      0: showAll,
+      Escape: () => (heads.zoom.isWhole ? this.unpin() : showAll()),
+    });
     heads.grid.onblur = () => heads.view.tooltip.hide();
   }
 
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    const { heads } = this;
-    const { key } = event;
-    const moves = event.ctrlKey && key in CORNERS ? CORNERS : CELL_MOVES;
-    if (key in moves) this.move(moves[key]);
-    else if (event.ctrlKey || event.metaKey) return;
-    else if (key === "PageUp" || key === "PageDown") this.turn(key === "PageUp" ? -1 : 1);
-    else if (key === "+" || key === "=") heads.zoomStep(1);
-    else if (key === "-") heads.zoomStep(-1);
-    else if (key === "0" || (key === "Escape" && !heads.zoom.isWhole)) heads.zoomTo((zoom) => zoom.reset());
-    else if (key === "Escape") this.unpin();
-    else return;
-    event.preventDefault();
-  }
-
-  /** @param {CellMove} next */
+  // `next` gives the next cell from the present one and the last one.
+  /** @param {(cell: Cell, last: Cell) => Cell} next */
   move(next) {
     const { heads } = this;
     const last = { query: heads.sizes.query - 1, key: heads.sizes.key - 1 };

@@ -66,7 +66,7 @@ class Panel {
   // Gives the pixels and the levels back.
   forget() {
     this.head.seen = null;
-    for (const canvas of [this.canvas, this.marks]) canvas.width = canvas.height = 0;
+    for (const canvas of [this.canvas, this.marks]) clearCanvas(canvas);
   }
 
   paint() {
@@ -75,13 +75,12 @@ class Panel {
     for (const canvas of [this.canvas, this.marks]) {
       canvas.width = Math.round(layout.width * devicePixelRatio);
       canvas.height = Math.round(layout.height * devicePixelRatio);
+      contextOf(canvas).scale(devicePixelRatio, devicePixelRatio);
     }
     const context = contextOf(this.canvas);
     const { left, top, width, height } = layout.matrix;
-    const [x, y, across, down] = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
     const matrix = { ...this.croppedTo(zoom.shown), colours: this.colours.palette(theme), hatch: hatching(theme) };
-    paintMatrix(context, matrix, x, y, across, down);
-    context.scale(devicePixelRatio, devicePixelRatio);
+    paintMatrixIn(context, matrix, layout.matrix);
     context.strokeStyle = cssColour(theme.border);
     context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
     drawAxis(context, theme, this.matrix, "query", axes.query);
@@ -111,13 +110,11 @@ class Panel {
 
   // A pinned cell stays marked while another is hovered, whose number is above.
   drawMarks() {
-    const { theme, axes, pinned, hovered } = this.owner;
+    const { theme, layout, axes, pinned, hovered } = this.owner;
     if (!this.visible || !theme) return;
     this.readout.textContent = this.readoutText();
     const context = contextOf(this.marks);
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, this.marks.width, this.marks.height);
-    context.scale(devicePixelRatio, devicePixelRatio);
+    context.clearRect(0, 0, layout.width, layout.height);
     /** @type {(Partial<Marks> & { colour: Rgb })[]} */
     const marks = [
       { ...pinned, colour: theme.pin },

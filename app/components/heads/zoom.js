@@ -29,6 +29,11 @@ class Zoom {
     return BOTH_SIDES.every((side) => this.shown[side][1] - this.shown[side][0] === this.sizes[side]);
   }
 
+  /** @param {Cell} cell */
+  has(cell) {
+    return BOTH_SIDES.every((side) => cell[side] >= this.shown[side][0] && cell[side] < this.shown[side][1]);
+  }
+
   // From one cell to another, both included, in any order.
   /** @param {Cell} one @param {Cell} other */
   between(one, other) {
@@ -54,14 +59,14 @@ class Zoom {
   include(cell) {
     for (const side of BOTH_SIDES) {
       const [start, end] = this.shown[side];
-      this.place(side, Math.min(cell[side], Math.max(start, cell[side] + 1 - (end - start))), end - start);
+      this.place(side, clamp(start, cell[side] + 1 - (end - start), cell[side]), end - start);
     }
   }
 
   /** @param {Side} side @param {number} start @param {number} wanted */
   place(side, start, wanted) {
     const length = Math.min(this.sizes[side], wanted);
-    const first = Math.min(this.sizes[side] - length, Math.max(0, start));
+    const first = clamp(start, 0, this.sizes[side] - length);
     this.shown[side] = [first, first + length];
   }
 

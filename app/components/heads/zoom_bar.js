@@ -5,20 +5,12 @@ class ZoomBar {
   constructor(heads) {
     this.heads = heads;
     this.box = element("div", "zoom-bar");
-    this.into = this.button("+", () => heads.zoomStep(1));
+    this.into = buttonOf("+", () => heads.zoomStep(1));
     this.into.ariaLabel = this.into.title = "zoom in";
-    this.out = this.button("−", () => heads.zoomStep(-1));
+    this.out = buttonOf("−", () => heads.zoomStep(-1));
     this.out.ariaLabel = this.out.title = "zoom out";
-    this.reset = this.button("", () => heads.zoomTo((zoom) => zoom.reset()));
+    this.reset = buttonOf("", () => heads.zoomTo((zoom) => zoom.reset()));
     this.box.append(this.out, this.into, this.reset);
-  }
-
-  /** @param {string} text @param {() => void} press */
-  button(text, press) {
-    const button = element("button", "", text);
-    button.type = "button";
-    button.onclick = press;
-    return button;
   }
 
   // Only where cells are small or something is zoomed already.
@@ -27,8 +19,7 @@ class ZoomBar {
     const small = panels.length > 0 && layout.matrix.width / zoom.sizes.key < SMALL_CELL;
     this.box.style.visibility = zoom.isWhole && !small ? "hidden" : "";
     this.reset.style.width = `${this.told(zoom.longestText).length}ch`;
-    this.out.disabled = zoom.isWhole;
-    this.reset.disabled = zoom.isWhole;
+    this.out.disabled = this.reset.disabled = zoom.isWhole;
     this.reset.textContent = zoom.isWhole ? "drag a rectangle to zoom" : this.told(zoom.text);
   }
 

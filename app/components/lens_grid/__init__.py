@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from jaxtyping import Float32, Int32
 
 from headlight.app.components.shared.mount import mount, register
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,6 @@ def lens_grid(
     value = mount(
         _render,
         key=key,
-        group=key,
         props={
             "layerLabels": [each.layer_labels for each in cells],
             "labels": labels,

@@ -2,9 +2,6 @@
 const NARROWEST_CELL = 52; // CSS pixels
 const NARROWEST_PAIR = 76; // where the difference has two tokens to show
 const WIDEST_CELL = 112;
-const HELD_KEY_DELAY = 250; // milliseconds
-/** @type {Record<string, [up: number, right: number]>} */
-const MOVES = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
  * @typedef {{ layerLabels: string[][], labels: string[], vocabulary: string[], lensName: string, measureName: string,
@@ -13,7 +10,6 @@ const MOVES = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRi
 
 /** @implements {Component} */
 class LensGrid {
-  listeners = {};
   /** @type {LensCell | null} */
   hovered = null;
   /** @type {LensCell | null} */
@@ -40,21 +36,22 @@ class LensGrid {
   width = 0; // from here on CSS pixels
   left = 0;
   cellWidth = 0;
-  /** @type {number | null} */
-  frame = null;
 
   /** @param {View} view */
   constructor(view) {
     this.view = view;
-    this.scroller = element("div", "scroller wide");
+    this.scroller = widget("scroller wide", "application", "table of predictions");
     this.sheet = element("div", "sheet");
     this.scroller.append(this.sheet);
     view.root.append(this.scroller);
-    this.scroller.tabIndex = 0;
-    this.scroller.setAttribute("role", "application");
-    this.scroller.setAttribute("aria-roledescription", "table of predictions");
-    this.scroller.onscroll = () => this.paintSoon();
-    this.scroller.onkeydown = (event) => this.press(event);
+    this.paintSoon = atNextFrame(() => this.theme && this.paint());
+    this.scroller.onscroll = this.paintSoon;
+    onKeys(this.scroller, {
+      ...arrowKeys((down, right) => this.move(-down, right)),
+      Home: () => this.goTo({ layer: this.pinned?.layer ?? this.layers - 1, position: 0 }),
+      End: () => this.goTo({ layer: this.pinned?.layer ?? this.layers - 1, position: this.positions - 1 }),
+      Escape: () => this.pin(null),
+    });
   }
 
   /** @param {LensProps} props @param {Arrays} arrays */
@@ -105,7 +102,7 @@ class LensGrid {
     this.left = widestLabel(context, theme, this.allLabels) + 2 * LABEL_GAP;
     const room = (width - this.left) / this.positions;
     const narrowest = this.difference ? NARROWEST_PAIR : NARROWEST_CELL;
-    this.cellWidth = Math.floor(Math.min(WIDEST_CELL, Math.max(narrowest, room)));
+    this.cellWidth = Math.floor(clamp(room, narrowest, WIDEST_CELL));
     const seen = width - this.left;
     const overhang = this.positions * this.cellWidth > seen ? seen % this.cellWidth : 0; // the last columns are whole too
     this.sheet.style.width = `${this.left + this.positions * this.cellWidth + overhang}px`;
@@ -119,37 +116,33 @@ class LensGrid {
     this.paint();
   }
 
+  // Of a run beside another, and of their difference, which has a colour bar of its own.
   /** @param {Reading | Difference} reading */
   headings(reading) {
     if (!this.difference) return [];
     const heading = element("h3", "title", reading.title);
-    return reading instanceof Difference ? [heading, this.differenceLegend(reading)] : [heading];
+    if (reading instanceof Reading) return [heading];
+    const scale = new ColourScale({ signed: true, root: "linear", limit: reading.limit });
+    const legend = element("div", "legend");
+    legend.append(scale.bar(this.theme, this.named(`change of ${this.props.measureName}`)));
+    return [heading, legend];
   }
 
   legend() {
-    const [low, high] = this.props.ends;
-    const value = (/** @type {number} */ share) => String(Number((low + share * (high - low)).toPrecision(3)));
-    const legend = this.legendOf(this.props.measureName, value, this.theme.map);
+    const { ends: [low, high], measureName } = this.props;
+    /** @type {Tick[]} */
+    const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => [share, inDigits(low + share * (high - low), 3)]);
+    const legend = element("div", "legend");
+    legend.append(legendBar({ title: this.named(measureName), ticks, map: this.theme.map }));
     if (this.runs.some(({ top }) => top.includes(NO_TOKEN))) legend.append(legendSwatch("absent"));
     return legend;
   }
 
-  /** @param {Difference} difference */
-  differenceLegend({ limit }) {
-    const value = (/** @type {number} */ share) => Number(((2 * share - 1) * limit).toPrecision(2));
-    const text = (/** @type {number} */ number) => `${number > 0 ? "+" : ""}${number}`.replace("-", "−");
-    return this.legendOf(`change of ${this.props.measureName}`, (share) => text(value(share)), this.theme.diverging);
-  }
-
-  /** @param {string} title @param {(share: number) => string} text @param {Rgb[]} map */
-  legendOf(title, text, map) {
-    const legend = element("div", "legend");
-    /** @type {Tick[]} */
-    const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => [share, text(share)]);
+  // With the unit.
+  /** @param {string} title */
+  named(title) {
     const { measureUnit } = this.props;
-    const unit = measureUnit && ` (${measureUnit})`;
-    drawLegend(legend, this.theme, { title: `${title}${unit}`, ticks, map });
-    return legend;
+    return measureUnit ? `${title} (${measureUnit})` : title;
   }
 
   /** @param {Reading | Difference} reading @param {LensCell} cell */
@@ -163,13 +156,6 @@ class LensGrid {
 
   get scrollLeft() {
     return this.scroller.scrollLeft;
-  }
-
-  paintSoon() {
-    this.frame ??= requestAnimationFrame(() => {
-      this.frame = null;
-      if (this.theme) this.paint();
-    });
   }
 
   paint() {
@@ -247,32 +233,21 @@ class LensGrid {
     this.pinned = cell;
     this.paintSoon();
     this.view.report(cell && [cell.layer, cell.position], delay);
-    this.view.announce(cell ? this.spoken(cell) : "nothing pinned");
+    this.view.announce(...(cell ? this.spoken(cell) : ["nothing pinned"]));
   }
 
-  /** @param {LensCell} cell */
+  // Of each run the measure and its best token.
+  /** @param {LensCell} cell @returns {(string | TooltipRow[])[]} */
   spoken(cell) {
-    const texts = this.runs.flatMap((run) => [run.title, ...this.describe(run, cell).slice(1, 3).flat().slice(0, 4)]);
-    return [this.allLabels[cell.layer], "input token", this.labels[cell.position], ...texts].filter(Boolean).join(" ");
-  }
-
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    const from = this.pinned;
-    if (event.key === "Escape") this.pin(null);
-    else if (event.key in MOVES) this.move(...MOVES[event.key]);
-    else if (event.key === "Home") this.goTo({ layer: from?.layer ?? this.layers - 1, position: 0 });
-    else if (event.key === "End") this.goTo({ layer: from?.layer ?? this.layers - 1, position: this.positions - 1 });
-    else return;
-    event.preventDefault();
+    const told = this.runs.flatMap((run) => [run.title, this.describe(run, cell).slice(1, 3)]);
+    return [this.allLabels[cell.layer], "input token", this.labels[cell.position], ...told];
   }
 
   /** @param {number} up @param {number} right */
   move(up, right) {
-    /** @type {(value: number, count: number) => number} */
-    const clamp = (value, count) => Math.min(count - 1, Math.max(0, value));
-    const from = this.pinned ?? { layer: this.layers - 1 - up, position: -right };
-    this.goTo({ layer: clamp(from.layer + up, this.layers), position: clamp(from.position + right, this.positions) });
+    const { layer, position } = this.pinned ?? { layer: this.layers - 1 - up, position: -right };
+    const last = this.positions - 1;
+    this.goTo({ layer: clamp(layer + up, 0, this.layers - 1), position: clamp(position + right, 0, last) });
   }
 
   /** @param {LensCell} cell */
@@ -292,6 +267,6 @@ class LensGrid {
     const start = (this.pinned?.position ?? this.defaultPosition) * this.cellWidth;
     const shown = this.width - this.left - this.cellWidth;
     const wholeColumns = Math.ceil((start - shown) / this.cellWidth) * this.cellWidth; // none is cut at the left
-    this.scroller.scrollLeft = Math.min(start, Math.max(this.scroller.scrollLeft, wholeColumns));
+    this.scroller.scrollLeft = clamp(this.scroller.scrollLeft, wholeColumns, start);
   }
 }

@@ -97,9 +97,7 @@ class LensPanel {
     context.textAlign = "right";
     context.textBaseline = "middle";
     for (let layer = -1; layer < this.reading.layers; layer++) {
-      const marked = this.grid.isMarked({ layer });
-      context.font = labelFont(theme, marked ? 700 : 400);
-      context.fillStyle = cssColour(marked ? theme.text : theme.faded);
+      setLabelLook(context, theme, this.grid.isMarked({ layer }));
       const label = layer < 0 ? "input" : this.reading.layerLabels[layer];
       context.fillText(label, left - LABEL_GAP - 2, this.corner({ layer, position: 0 })[1] + CELL_HEIGHT / 2);
     }

@@ -5,11 +5,10 @@ Streamlit's own navigation has the whole page drawn again at a change of page, t
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from headlight.app.components.shared.mount import held, mount, register
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 def nav_bar(
@@ -27,4 +26,4 @@ def nav_bar(
             turn_to(slug)
 
     props = {"groups": [[name, list(pages.items())] for name, pages in groups.items()], "shown": shown, "said": said}
-    mount(_render, key=key, group=key, props=props, arrays={}, changed=turn)
+    mount(_render, key=key, props=props, changed=turn)

@@ -1,13 +1,11 @@
 // Links that open a page here at once, and that the browser can open elsewhere. Where they do not fit beside each other
 // each group is a list; where these do not fit, all are one.
-const LIST_WIDTH = 220; // CSS pixels
 
 /** @typedef {[slug: string, title: string][]} Pages */
 /** @typedef {{ groups: [name: string, pages: Pages][], shown: string, said: string }} NavProps of nav_bar/__init__.py */
 
 /** @implements {Component} */
 class NavBar {
-  listeners = {};
   /** @type {NavProps["groups"]} */
   groups = [];
   /** @type {Map<string, string>} */
@@ -39,8 +37,6 @@ class NavBar {
     if (JSON.stringify(groups) !== JSON.stringify(this.groups)) this.width = null;
     Object.assign(this, { groups, titles, shown, said });
   }
-
-  setValue() {}
 
   /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
@@ -80,22 +76,14 @@ class NavBar {
     });
   }
 
-  // A button and the list that it opens; Escape or a click elsewhere closes it.
+  // A button and the list that it opens.
   /** @param {string} name @param {Pages} pages */
   list(name, pages) {
     const button = element("button", "page");
     button.append(element("span", "", name));
     const list = element("div", "list");
     list.append(...this.links(pages));
-    list.style.width = `${LIST_WIDTH}px`;
-    list.popover = "auto";
-    list.onbeforetoggle = ({ newState }) => {
-      const { left, bottom } = button.getBoundingClientRect();
-      list.style.translate = `${Math.min(left, innerWidth - LIST_WIDTH - 20)}px ${bottom + 4}px`;
-      button.ariaExpanded = String(newState === "open");
-    };
-    button.popoverTargetElement = list;
-    button.ariaExpanded = "false";
+    opens(button, list);
     const group = element("div", "group");
     group.append(button, list);
     return group;

@@ -4,8 +4,7 @@ Streamlit has a widget for each, but with six of them a browser needs half as lo
 are the browser's own controls, and all of a row are one component.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -14,7 +13,7 @@ from headlight.app.components.options.kinds import Option
 from headlight.app.components.shared.mount import mount, register, reported
 from headlight.app.components.shared.packing import json_array
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> None:
@@ -25,7 +24,7 @@ def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> N
     The browser shows a change at once, and goes on showing it until the server has heard of it. So it reports all that
     it is not sure of, each with its time (ms), and is told up to which time the server has heard.
     """
-    _row(options, key, 0, {"whole": whole})
+    _row(options, key, whole=whole)
 
 
 def form_row(options: Sequence[Option], *, key: str, epoch: int) -> Callable[[], None]:
@@ -34,10 +33,12 @@ def form_row(options: Sequence[Option], *, key: str, epoch: int) -> Callable[[],
     What is chosen and not submitted gives way when another epoch begins. Returns what has the options hear at once: the
     form's own callback may be called before the row's.
     """
-    return _row(options, key, epoch, {"whole": True, "inForm": True})
+    return _row(options, key, whole=True, epoch=epoch, in_form=True)
 
 
-def _row(options: Sequence[Option], key: str, epoch: int, look: Mapping[str, Any]) -> Callable[[], None]:
+def _row(
+    options: Sequence[Option], key: str, *, whole: bool, epoch: int = 0, in_form: bool = False
+) -> Callable[[], None]:
     known = {option.name: option for option in options}
 
     def note() -> None:
@@ -51,12 +52,16 @@ def _row(options: Sequence[Option], key: str, epoch: int, look: Mapping[str, Any
     mount(
         _render,
         key=key,
-        group=key,
-        props={"values": {option.name: option.shown for option in options}, "heard": _heard(key), **look},
+        props={
+            "values": {option.name: option.shown for option in options},
+            "heard": _heard(key),
+            "whole": whole,
+            "inForm": in_form,
+        },
         arrays={"looks": json_array([option.look() for option in options])},
         epoch=epoch,
         changed=note,
-        in_form=bool(look.get("inForm")),
+        in_form=in_form,
     )
     return note
 

@@ -5,13 +5,12 @@ const PHONE = 640; // CSS pixels; up to this width of the window all options are
 /** @typedef {Look & { help: string, folded: boolean }} ToldLook */
 /** @typedef {Record<string, [value: OptionValue, time: number]>} Unheard by name: a value and when (ms) it was chosen */
 /**
- * @typedef {{ values: Record<string, OptionValue>, heard: number, whole: boolean, inForm?: boolean }} OptionsProps
+ * @typedef {{ values: Record<string, OptionValue>, heard: number, whole: boolean, inForm: boolean }} OptionsProps
  * of options/__init__.py
  */
 
 /** @implements {Component} */
 class Options {
-  listeners = {};
   /** @type {Map<string, Control<any>>} */
   controls = new Map(); // by name
   /** @type {Unheard} */
@@ -32,29 +31,11 @@ class Options {
     this.view = view;
     this.row = element("div", "options");
     this.more = element("div", "more");
-    this.opener = this.openerOf(this.more);
+    this.opener = buttonOf("More options", () => {});
+    this.opener.className = "opener";
+    opens(this.opener, this.more);
     view.root.append(this.row, this.more);
     this.row.onkeydown = (event) => this.press(event);
-  }
-
-  // The button that opens what does not stand in the row; Escape or a click elsewhere closes it.
-  /** @param {HTMLElement} more */
-  openerOf(more) {
-    const opener = element("button", "opener", "More options");
-    opener.type = "button";
-    more.popover = "auto";
-    more.onbeforetoggle = ({ newState }) => {
-      opener.ariaExpanded = String(newState === "open");
-      const { left, bottom } = opener.getBoundingClientRect();
-      more.style.translate = `${left}px ${bottom + 4}px`;
-    };
-    more.ontoggle = () => {
-      const { left, right, top } = more.getBoundingClientRect();
-      if (right > innerWidth - 8) more.style.translate = `${Math.max(8, left - right + innerWidth - 8)}px ${top}px`;
-    };
-    opener.popoverTargetElement = more;
-    opener.ariaExpanded = "false";
-    return opener;
   }
 
   // These keys submit a form, and what is typed goes with it as if it had been left before.
@@ -67,10 +48,10 @@ class Options {
   }
 
   /** @param {OptionsProps} props @param {{ looks: Bytes }} arrays */
-  update({ values, heard, whole, inForm = false }, { looks }) {
+  update({ values, heard, whole, inForm }, { looks }) {
     this.row.classList.toggle("in-form", inForm);
     Object.assign(this, { heard, whole, inForm, told: values });
-    this.setLooks(JSON.parse(new TextDecoder().decode(looks.values)));
+    this.setLooks(readJson(looks.values));
   }
 
   // What was reported last; null where an epoch begins, which ends what the server has not heard.

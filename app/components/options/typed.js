@@ -1,5 +1,4 @@
 // The controls in which something is typed or slid, the button, and all controls by their kinds.
-const HELD = 250; // milliseconds in which a key that is held, or a button of a number, goes on
 /** @typedef {Look & { placeholder: string, width: number, offered: string[] }} LineLook a line offers nothing */
 /** @typedef {Look & { least: number, most: number, step: number, placeholder: string, width: number }} NumberLook */
 /** @typedef {Look & { disabled: boolean, opened?: boolean | null }} ButtonLook */
@@ -125,7 +124,7 @@ class Several extends Suggested {
 
 /** @extends {Control<HTMLInputElement>} */
 class Numeral extends Control {
-  delay = HELD;
+  delay = HELD_KEY_DELAY;
 
   /** @param {NumberLook} look */
   make({ least, most, step, placeholder, width }) {
@@ -144,7 +143,7 @@ class Numeral extends Control {
 
 /** @extends {Control<HTMLInputElement>} */
 class Slider extends Control {
-  delay = HELD;
+  delay = HELD_KEY_DELAY;
 
   /** @param {NumberLook} look */
   make({ least, most, step, width }) {

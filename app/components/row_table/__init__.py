@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from headlight.app.components.shared.mount import mount, register
 from headlight.app.components.shared.packing import json_array
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 Cell = str | int | float | Sequence[str] | None
@@ -52,7 +51,6 @@ def row_table(
     chosen = mount(
         _render,
         key=key,
-        group=key,
         props={
             "title": title,
             "caption": caption,

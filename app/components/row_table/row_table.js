@@ -13,21 +13,11 @@ const LONG = 60; // letters of a cell that has the room which the other columns 
 const WIDEST = 36; // letters of any other column beside it
 // Letters beside their own: the room around them, the arrow behind a name, and the mark of a row that can be chosen.
 const ROOM = { cell: 3, name: 5, mark: 4 };
-/** @type {Record<string, (page: number) => number>} */
-const MOVES = {
-  ArrowUp: () => -1,
-  ArrowDown: () => 1,
-  PageUp: (page) => -page,
-  PageDown: (page) => page,
-  Home: () => -Infinity,
-  End: () => Infinity,
-};
 const MOVES_HELP = "Arrow keys, Page Up and Down, Home and End move";
 const CHOICE_HELP = ", Enter chooses a row, Escape none";
 
 /** @implements {Component} */
 class RowTable {
-  listeners = {};
   /** @type {TableColumn[]} */
   columns = [];
   /** @type {number[]} */
@@ -65,7 +55,21 @@ class RowTable {
 
   listen() {
     this.scroller.onscroll = () => this.scroll();
-    this.table.onkeydown = (event) => this.press(event);
+    const [top, bottom] = [-Infinity, Infinity].map((by) => () => this.move(by));
+    const choose = () => this.cursor !== null && this.choose(this.cursor);
+    onKeys(this.table, {
+      ArrowUp: () => this.move(-1),
+      ArrowDown: () => this.move(1),
+      PageUp: () => this.move(1 - this.inSight),
+      PageDown: () => this.move(this.inSight - 1),
+      Home: top,
+      End: bottom,
+      "Control+Home": top,
+      "Control+End": bottom,
+      Enter: choose,
+      " ": choose,
+      Escape: () => this.chosen !== null && this.choose(this.chosen),
+    });
     this.table.onfocus = () => this.markCursor(this.cursor ?? this.chosen ?? this.places[Math.ceil(this.top / LINE)]);
     this.body.onclick = (event) => this.click(event);
     this.body.onpointerdown = () => this.hold();
@@ -79,10 +83,9 @@ class RowTable {
     this.around = inFile ? Infinity : AROUND;
     this.choosable = choosable;
     this.table.classList.toggle("choosable", choosable);
-    /** @type {(array: Bytes) => TableCell[]} */
-    const read = ({ values }) => JSON.parse(new TextDecoder().decode(values));
     this.columns = columns.map((column, place) => {
-      const cells = read(arrays[`cells${place}`]);
+      /** @type {TableCell[]} */
+      const cells = readJson(arrays[`cells${place}`].values);
       return { ...column, cells, isNumber: column.decimals !== null || cells.some((cell) => typeof cell === "number") };
     });
     const count = this.columns[0].cells.length;
@@ -139,8 +142,6 @@ class RowTable {
     this.paint();
     if (this.chosen !== null) this.bringIntoSight(this.chosen);
   }
-
-  draw() {}
 
   /** @param {TableColumn} column @param {TableCell} cell */
   text({ decimals, signed, after }, cell) {
@@ -216,15 +217,15 @@ class RowTable {
     this.view.announce(`sorted ${said}`);
   }
 
-  // In the list, of the row that an element is in.
-  /** @param {Element} within */
-  placeOf(within) {
-    return this.places[this.first + [...this.body.rows].findIndex((row) => row.contains(within))];
+  // In the list, of the row that an event is in.
+  /** @param {Event} event */
+  placeOf(event) {
+    return this.places[this.first + placeOf([...this.body.rows], event)];
   }
 
   /** @param {MouseEvent} event */
   click(event) {
-    const place = this.placeOf(targetOf(event));
+    const place = this.placeOf(event);
     this.markCursor(place);
     this.choose(place);
   }
@@ -239,21 +240,11 @@ class RowTable {
     this.view.announce(this.chosen === null ? "no row chosen" : this.spoken(place));
   }
 
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    if (event.target !== this.table) return; // but a column's name
-    if (event.key in MOVES) this.move(MOVES[event.key](this.inSight - 1));
-    else if ((event.key === "Enter" || event.key === " ") && this.cursor !== null) this.choose(this.cursor);
-    else if (event.key === "Escape" && this.chosen !== null) this.choose(this.chosen);
-    else return;
-    event.preventDefault();
-  }
-
   /** @param {number} by */
   move(by) {
     if (this.places.length === 0) return;
     const before = this.cursor === null ? -1 : this.places.indexOf(this.cursor);
-    const place = this.places[Math.max(0, Math.min(this.places.length - 1, before + by))];
+    const place = this.places[clamp(before + by, 0, this.places.length - 1)];
     this.bringIntoSight(place);
     this.markCursor(place);
     this.view.announce(this.spoken(place));
@@ -271,7 +262,7 @@ class RowTable {
   bringIntoSight(place) {
     const at = this.places.indexOf(place) * LINE;
     const shown = (this.inSight - 0.5) * LINE;
-    this.scroller.scrollTop = Math.min(at, Math.max(this.top, at + LINE - shown));
+    this.scroller.scrollTop = clamp(this.top, at + LINE - shown, at);
     this.scroll();
   }
 
@@ -290,7 +281,7 @@ class RowTable {
     if (!cell) return this.view.tooltip.hide();
     const column = this.columns[cell.cellIndex];
     const cutOff = cell.matches("td") && cell.scrollWidth > cell.clientWidth;
-    const told = cell.matches("th") ? column.help : cutOff ? this.text(column, column.cells[this.placeOf(cell)]) : "";
+    const told = cell.matches("th") ? column.help : cutOff ? this.text(column, column.cells[this.placeOf(event)]) : "";
     if (!told) return this.view.tooltip.hide();
     this.view.tooltip.show(event.clientX, event.clientY, column.name, [["", told]]);
   }

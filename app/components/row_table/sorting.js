@@ -51,9 +51,7 @@ class SortableHead {
   named(name, place) {
     const cell = element("th");
     cell.scope = "col";
-    const button = element("button", "", name);
-    button.onclick = () => this.press(place);
-    cell.append(button);
+    cell.append(buttonOf(name, () => this.press(place)));
     return cell;
   }
 

@@ -6,7 +6,6 @@ would hold tokens^2 weights apiece.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,7 +13,7 @@ from jaxtyping import Float, Int
 from headlight.app.components.shared.mount import mount, register
 from headlight.app.components.shared.packing import json_array
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,5 +60,5 @@ def sampled_texts(
         arrays[f"{place}.queries"] = queries.astype(np.int32)
         arrays[f"{place}.keys"] = keys.astype(np.int32)
         arrays[f"{place}.weights"] = each.weights.astype(np.float32)
-    value = mount(_render, key=key, group=key, props={"title": title}, arrays=arrays, value=chosen, epoch=epoch)
+    value = mount(_render, key=key, props={"title": title}, arrays=arrays, value=chosen, epoch=epoch)
     return value if value is not None and value < len(texts) else None

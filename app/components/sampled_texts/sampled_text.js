@@ -36,9 +36,7 @@ class ShownText {
     this.text.append(...this.tokens);
     const head = element("div", "told");
     head.append(element("strong", "", told.title), element("span", "note", told.note));
-    this.box = element("div", "sequence");
-    this.box.setAttribute("role", "option");
-    this.box.id = `text-${place}`;
+    this.box = optionOf("sequence", `text-${place}`);
     this.box.append(head, this.text);
     this.listen();
   }
@@ -83,28 +81,27 @@ class ShownText {
   /** @param {number} place @param {number} seen @param {number} sees */
   paint(place, seen, sees) {
     if (!this.theme) return;
-    const { style } = this.tokens[place];
     const weight = Math.min(1, Math.max(seen, sees));
     const share = this.cursor === null && this.told.scale === null ? RESTING * weight : Math.sqrt(weight);
-    const colour = share > FAINTEST ? colourAt(this.theme.diverging, (1 + (seen >= sees ? share : -share)) / 2) : null;
-    style.background = colour ? cssColour(colour) : "";
-    style.color = colour ? inkOn(colour) : "";
+    const at = (1 + (seen >= sees ? share : -share)) / 2;
+    tint(this.tokens[place], share > FAINTEST ? colourAt(this.theme.diverging, at) : null);
   }
 
   /** @param {number} place @param {number} x @param {number} y */
   pointAt(place, x, y) {
     if (place < 0) return;
     this.cursor = place;
-    if (this.told.scale !== null) {
-      this.list.view.tooltip.show(x, y, this.named(place), this.describe(place));
-      return;
-    }
+    if (this.told.scale === null) this.paintAround(place);
+    this.list.view.tooltip.show(x, y, this.named(place), this.describe(place));
+  }
+
+  /** @param {number} place */
+  paintAround(place) {
     const [seen, sees] = [new Map(this.looks[place]), new Map(this.seenBy[place])];
     this.tokens.forEach((token, other) => {
       this.paint(other, seen.get(other) ?? 0, other === place ? 0 : (sees.get(other) ?? 0));
       token.classList.toggle("query", other === place);
     });
-    this.list.view.tooltip.show(x, y, this.named(place), this.describe(place));
   }
 
   /** @param {number} place */
@@ -133,6 +130,6 @@ class ShownText {
     this.tokens[place].scrollIntoView({ block: "nearest" });
     const { right, bottom } = this.tokens[place].getBoundingClientRect();
     this.pointAt(place, right, bottom);
-    this.list.view.announce([this.named(place), ...this.describe(place).flatMap((row) => row.slice(0, 2))].join(" "));
+    this.list.view.announce(this.named(place), this.describe(place));
   }
 }

@@ -3,7 +3,6 @@ const HOW_TO = "Arrow up and down move between sequences, left and right between
 
 /** @implements {Component} */
 class SampledTexts {
-  listeners = {};
   /** @type {ShownText[]} */
   texts = [];
   /** @type {number | null} */
@@ -15,10 +14,15 @@ class SampledTexts {
   constructor(view) {
     this.view = view;
     this.legend = element("div", "legend");
-    this.list = element("div", "sequences");
-    this.list.tabIndex = 0;
-    this.list.setAttribute("role", "listbox");
-    this.list.onkeydown = (event) => this.press(event);
+    this.list = widget("sequences", "listbox");
+    onKeys(this.list, {
+      ArrowDown: () => this.walk(1),
+      ArrowUp: () => this.walk(-1),
+      ArrowRight: () => this.texts[this.cursor]?.move(1),
+      ArrowLeft: () => this.texts[this.cursor]?.move(-1),
+      Enter: () => this.texts.length > 0 && this.choose(this.cursor),
+      Escape: () => this.chosen !== null && this.choose(this.chosen),
+    });
     this.list.onblur = () => this.texts[this.cursor]?.rest();
     view.root.append(this.legend, this.list);
   }
@@ -26,7 +30,7 @@ class SampledTexts {
   /** @param {{ title: string }} props @param {Arrays} arrays */
   update({ title }, arrays) {
     /** @type {Told[]} */
-    const told = JSON.parse(new TextDecoder().decode(/** @type {Bytes} */ (arrays.texts).values));
+    const told = readJson(/** @type {Bytes} */ (arrays.texts).values);
     this.texts = told.map((each, place) => {
       const of = (/** @type {string} */ name) => /** @type {any} */ (arrays[`${place}.${name}`].values);
       return new ShownText(this, place, each, { queries: of("queries"), keys: of("keys"), weights: of("weights") });
@@ -83,23 +87,9 @@ class SampledTexts {
     this.view.report(this.chosen);
   }
 
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    const steps = { ArrowDown: 1, ArrowUp: -1 };
-    const step = steps[/** @type {keyof typeof steps} */ (event.key)];
-    const text = this.texts[this.cursor];
-    if (!text) return;
-    if (step) this.walk(step);
-    else if (event.key === "ArrowRight") text.move(1);
-    else if (event.key === "ArrowLeft") text.move(-1);
-    else if (event.key === "Enter") this.choose(this.cursor);
-    else if (event.key === "Escape" && this.chosen !== null) this.choose(this.chosen);
-    else return;
-    event.preventDefault();
-  }
-
   /** @param {number} step */
   walk(step) {
+    if (this.texts.length === 0) return;
     this.texts[this.cursor].rest();
     this.cursor = clamp(this.cursor + step, 0, this.texts.length - 1);
     const { box, told } = this.texts[this.cursor];

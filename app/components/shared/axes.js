@@ -20,6 +20,13 @@ const MARK_WIDTH = 4;
 /** @type {(theme: Theme, weight?: number) => string} */
 const labelFont = (theme, weight = 400) => `${weight} ${LABEL_FONT_SIZE}px ${theme.codeFont}`;
 
+// How a label is written: bold where it is marked.
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme */
+function setLabelLook(context, theme, isMarked = false) {
+  context.font = labelFont(theme, isMarked ? 700 : 400);
+  context.fillStyle = cssColour(isMarked ? theme.text : theme.faded);
+}
+
 // The places of `box` along one side ("query": rows, "key": columns): first, one past the last, how far apart, and how long
 // a label may be.
 /** @type {(box: Box, side: Side) => Span} */
@@ -34,18 +41,18 @@ function axisSpan(box, side) {
 function axisLabels(labels, { start, end, pitch }) {
   const named = labelStep(pitch, LABEL_ROOM) <= MOST_SKIPPED;
   const step = labelStep(pitch, named ? LABEL_ROOM : POSITION_ROOM);
-  const places = Array.from({ length: end - start }, (_, index) => start + index);
+  const places = upTo(end - start).map((index) => start + index);
   return places.filter((place) => place % step === 0).map((place) => [place, named ? labels[place] : String(place)]);
 }
 
-/**
- * @param {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} context @param {Theme} theme @param {string[]} labels
- * @param {number} longest
- */
+/** @typedef {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} TextContext */
+/** @type {(context: TextContext, labels: string[]) => number} */
+const textWidth = (context, labels) => Math.max(...labels.map((text) => context.measureText(text).width));
+
+/** @param {TextContext} context @param {Theme} theme @param {string[]} labels @param {number} longest */
 function widestLabel(context, theme, labels, longest = LONGEST_LABEL) {
   context.font = labelFont(theme);
-  const widest = Math.max(...labels.map((text) => context.measureText(text).width));
-  return Math.ceil(Math.min(longest, Math.max(widest, 24)));
+  return Math.ceil(clamp(textWidth(context, labels), 24, longest));
 }
 
 // One axis of `box`: beside the rows, or under the columns and turned upwards.
@@ -54,8 +61,7 @@ function drawAxis(context, theme, box, side, { labels, presence }) {
   const span = axisSpan(box, side);
   context.save();
   turnTo(context, box, side);
-  context.font = labelFont(theme);
-  context.fillStyle = cssColour(theme.faded);
+  setLabelLook(context, theme);
   for (const [place, text] of axisLabels(labels, span)) drawAxisLabel(context, span, place, text);
   for (let place = span.start; place < span.end; place++) drawPresence(context, theme, span, place, presence[place]);
   context.restore();

@@ -47,19 +47,6 @@ class Weights:
     masked: UInt8[np.ndarray, "query bytes"]
     n_keys: int
 
-    @classmethod
-    def of(cls, cells: Float[np.ndarray, "query key"]) -> "Weights":
-        """From all cells, NaN where masked."""
-        return cls.of_visible(cells, np.isnan(cells))
-
-    @classmethod
-    def of_visible(cls, cells: Float[np.ndarray, "query key"], masked: Bool[np.ndarray, "query key"]) -> "Weights":
-        """From all cells and which of them are masked."""
-        arrays = cells[~masked].astype(np.float32, copy=False), np.packbits(masked, axis=1)
-        for array in arrays:
-            array.setflags(write=False)  # it is kept for later runs of the page, as is its digest
-        return cls(*arrays, cells.shape[1])
-
     @property
     def cells(self) -> Float32[np.ndarray, "query key"]:
         """All cells, NaN where masked."""
@@ -83,9 +70,15 @@ class Weights:
         return replace(self, visible=np.where(kept, nearest, other).view(np.float32))
 
 
-def encode_weights(pattern: Float[np.ndarray, "query key"], masked: Bool[np.ndarray, "query key"]) -> Weights:
-    """A pattern for the browser, which shows the very numbers that it is given."""
-    return Weights.of_visible(pattern, masked)
+def encode_weights(
+    cells: Float[np.ndarray, "query key"], masked: Bool[np.ndarray, "query key"] | None = None
+) -> Weights:
+    """A pattern for the browser, which shows the very numbers that it is given; masked as told, or where it is NaN."""
+    masked = np.isnan(cells) if masked is None else masked
+    arrays = cells[~masked].astype(np.float32, copy=False), np.packbits(masked, axis=1)
+    for array in arrays:
+        array.setflags(write=False)  # it is kept for later runs of the page, as is its digest
+    return Weights(*arrays, cells.shape[1])
 
 
 def four_digits(weights: Float[np.ndarray, " cell"]) -> Float[np.ndarray, " cell"]:

@@ -22,7 +22,7 @@ const PIN_COLOURS = [
 const toLinear = (byte) => (byte <= 10 ? byte / 3294.6 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
 /** @type {(linear: number) => number} */
 const toByte = (linear) => {
-  const clipped = Math.min(1, Math.max(0, linear));
+  const clipped = clamp(linear, 0, 1);
   return Math.round(255 * (clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055));
 };
 
@@ -44,11 +44,11 @@ function rgbFromOklab([L, a, b]) {
   const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3;
   const s = (L - 0.0894841775 * a - 1.291485548 * b) ** 3;
-const linear = [
+  const linear = [
     4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
     -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
     -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
-];
+  ];
   return /** @type {Rgb} */ (linear.map(toByte));
 }
 
@@ -65,7 +65,7 @@ const cssColour = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
 /** @type {(rgb: Rgb) => number} */
 const packedColour = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0; // ImageData's order of bytes
 /** @type {(one: Rgb, other: Rgb, share: number) => Rgb} */
-const mixColours = (one, other, share) => 
+const mixColours = (one, other, share) =>
   /** @type {Rgb} */ (one.map((value, index) => Math.round(value + share * (other[index] - value))));
 
 // In OKLCH: lightness, chroma, hue in degrees.
@@ -82,14 +82,14 @@ function colourMap(background) {
 /** @type {(background: Rgb) => Rgb[]} */
 function divergingMap(background) {
   const { less, more } = anchorsOn(background);
-const arm = (/** @type {Triple[]} */ anchors) => colourPath(background, anchors, MAP_SIZE / 2);
+  const arm = (/** @type {Triple[]} */ anchors) => colourPath(background, anchors, MAP_SIZE / 2);
   return [...arm(less).reverse(), ...arm(more)];
 }
 
 /** @type {(background: Rgb, anchors: Triple[], size: number) => Rgb[]} */
 function colourPath(background, anchors, size) {
   const path = [oklabFromRgb(background), ...anchors.map(oklabFromOklch)];
-/** @type {(one: Triple, other: Triple) => number} */
+  /** @type {(one: Triple, other: Triple) => number} */
   const distance = (one, other) => Math.hypot(...one.map((value, axis) => value - other[axis]));
   const lengths = path.slice(1).map((point, index) => distance(point, path[index]));
   const total = lengths.reduce((sum, length) => sum + length, 0);
@@ -105,6 +105,6 @@ function colourPath(background, anchors, size) {
 
 // The colour at a share of the map, or of its packed colours; what is not a number gets the background.
 /** @type {<Colour extends Rgb | number>(map: Colour[], share: number) => Colour} */
-const colourAt = (map, share) => map[Math.round(Math.min(1, Math.max(0, share)) * (MAP_SIZE - 1)) || 0];
+const colourAt = (map, share) => map[Math.round(clamp(share, 0, 1) * (MAP_SIZE - 1)) || 0];
 /** @type {(rgb: Rgb) => string} */
 const inkOn = (rgb) => (oklabFromRgb(rgb)[0] < 0.68 ? "#ffffff" : "#101218");

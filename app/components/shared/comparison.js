@@ -26,7 +26,8 @@ class Comparison {
     const sides = upTo(panel.heads.length).map((side) => "ab"[side]);
     const own = sides.flatMap((side) => PATTERN_ARRAYS.map((name) => arrays[`${prefix}${side}.${name}`]));
     const of = Comparison.nameOf(panel, props);
-const isSame = (/** @type {Comparison} */ other) => other.of === of && other.arrays.every((array, index) => array === own[index]);
+    /** @type {(other: Comparison) => boolean} */
+    const isSame = (other) => other.of === of && other.arrays.every((array, index) => array === own[index]);
     return before.find(isSame) ?? new Comparison(panel, own, props);
   }
 
@@ -53,7 +54,7 @@ const KINDS = ["measured", "differences"];
 // these kinds how far heads go that are not among them.
 /** @param {Comparison[]} comparisons @param {Root} root @param {boolean} own @param {Partial<Record<Kind, number>>} others */
 function colourScales(comparisons, root, own, others = {}) {
-/** @type {Map<Shown, ColourScale>} */
+  /** @type {Map<Shown, ColourScale>} */
   const scales = new Map();
   for (const members of own ? comparisons.map((comparison) => [comparison]) : [comparisons]) {
     for (const kind of KINDS) {

@@ -5,14 +5,11 @@ class Explanation {
 
   /** @param {Tooltip} tooltip */
   constructor(tooltip) {
-    this.mark = element("button", "explanation", "?");
-    this.mark.type = "button";
+    const tell = () => tooltip.showBeside(this.mark, this.title, [["", this.help]]);
+    this.mark = buttonOf("?", tell);
+    this.mark.className = "explanation";
     this.mark.hidden = true;
-    const tell = () => {
-      const { right, bottom } = this.mark.getBoundingClientRect();
-      tooltip.show(right, bottom, this.title, [["", this.help]]);
-    };
-    this.mark.onpointerenter = this.mark.onfocus = this.mark.onclick = tell;
+    this.mark.onpointerenter = this.mark.onfocus = tell;
     this.mark.onpointerleave = this.mark.onblur = tooltip.hide;
   }
 

@@ -1,19 +1,14 @@
 /** @typedef {[share: number, label: string]} Tick */
 
-// Labelled colour bars: `ticks` are [share of the bar, label] pairs; `lacks` says what is hatched, where something is.
-/** @param {HTMLElement} legend @param {Theme} theme @param {{ title: string, ticks: Tick[], lacks?: string | false, map?: Rgb[] }} look */
-function drawLegend(legend, theme, { title, ticks, lacks, map = theme.map }) {
-  legend.replaceChildren(legendBar({ title, ticks, map }), ...(lacks ? [legendSwatch(lacks, "masked")] : []));
-}
-
+// A labelled colour bar: `ticks` are [share of the bar, label] pairs.
 /** @param {{ title: string, ticks: Tick[], map: Rgb[] }} look */
 function legendBar({ title, ticks, map }) {
-  const stops = Array.from({ length: 33 }, (_, index) => cssColour(colourAt(map, index / 32)));
+  const stops = upTo(33).map((index) => cssColour(colourAt(map, index / 32)));
   const bar = element("div", "bar");
   bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   const scale = element("div", "scale");
   scale.setAttribute("role", "img");
-  scale.ariaLabel = `colour scale${title && ` of ${title}`}, from ${ticks[0][1]} to ${ticks[ticks.length - 1][1]}`;
+  scale.ariaLabel = `colour scale${title && ` of ${title}`}, from ${ticks[0][1]} to ${ticks.at(-1)?.[1]}`;
   scale.append(bar);
   for (const [share, label] of ticks) {
     const tick = element("span", "tick", label);

@@ -51,6 +51,16 @@ function paintMatrix(context, matrix, left, top, width, height) {
   context.drawImage(canvas, left, top, width, height);
 }
 
+// The same on a canvas that counts in CSS pixels.
+/** @param {CanvasRenderingContext2D} context @param {Matrix} matrix @param {Omit<Box, "shown">} box */
+function paintMatrixIn(context, matrix, { left, top, width, height }) {
+  const [x, y, across, down] = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
+  context.save();
+  context.resetTransform();
+  paintMatrix(context, matrix, x, y, across, down);
+  context.restore();
+}
+
 /** @param {Matrix} matrix @param {number} width @param {number} height */
 function matrixImage({ codes, rows, columns, colours, hatch }, width, height) {
   const image = new ImageData(width, height);

@@ -105,12 +105,7 @@ class MeasuredHead {
     return this.pattern.columns;
   }
 
-  // The weight, as a share of the row without its first token if that is left out.
-  /** @param {number} query @param {number} key */
-  weight(query, key) {
-    return this.pattern.weight(query, key) / this.share(query);
-  }
-
+  // What a row's weights are shares of: the row, or the row without its first token if that is left out.
   /** @param {number} query */
   share(query) {
     return this.renormalises ? this.rest[query] : 1;
@@ -120,8 +115,7 @@ class MeasuredHead {
   /** @param {number} query */
   row(query) {
     if (this.filled === query) return this.values;
-    const { pattern, columns, hides } = this;
-    const { values } = this;
+    const { pattern, columns, hides, values } = this;
     const cells = pattern.row(query);
     const share = this.share(query);
     for (let key = 0; key < columns; key++) values[key] = cells[key] >= 0 ? cells[key] / share : NaN;
@@ -165,7 +159,7 @@ class MeasuredHead {
     const { pattern } = this;
     const lack = this.lack(query, key);
     if (lack === "masked" || lack === "absent") return [["weight", lack]];
-    const weight = lack ? pattern.weight(query, key) : this.weight(query, key);
+    const weight = pattern.weight(query, key) / (lack ? 1 : this.share(query));
     /** @type {TooltipRow[]} */
     const left = this.renormalises && !lack ? [["without the first", significant(weight)]] : [];
     /** @type {TooltipRow[]} */

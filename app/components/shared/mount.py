@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from weakref import ref
 
@@ -43,8 +44,8 @@ class Mounted:
 _recording: ContextVar[list[Mounted] | None] = ContextVar("recording", default=None)
 
 
-def register(folder: Path) -> Component:
-    """The component whose scripts and styles are in that folder.
+def register(module: str) -> Component:
+    """The component whose scripts and styles lie beside that module's file.
 
     Its scripts and the shared ones become one, which mounts the class that has the folder's name. They declare
     functions, classes and constants and run nothing at once, so their order does not matter. Its styles are one more
@@ -55,6 +56,7 @@ def register(folder: Path) -> Component:
     browser asks for each again at every load. The nine scripts of a first page, read by Chromium beside other work (the
     median of 14): 0.38 s from the socket, 0.63 s as nine such files, 0.50 s as modules that share the shared ones.
     """
+    folder = Path(module).parent
     name = f"headlight.{folder.name}"
     style = (
         f"export const style = new CSSStyleSheet();\nstyle.replaceSync({json.dumps(joined('*.css', SHARED, folder))});"
@@ -103,9 +105,9 @@ def mount(
     component: Component,
     *,
     key: str,
-    group: str,
     props: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
+    arrays: Mapping[str, np.ndarray] = MappingProxyType({}),
+    group: str = "",
     value: Any = None,
     epoch: int = 0,
     changed: Callable[[], None] = lambda: None,
@@ -114,7 +116,7 @@ def mount(
 ) -> Any:
     """Show the component and return its value: the user's if there is one of this epoch, else the one given.
 
-    When the user makes it another, `changed` is called before the script runs again.
+    When the user makes it another, `changed` is called before the script runs again. Without a `group` it is alone.
 
     The value travels in `data` only as it was when its epoch began: a newer one would make `data` differ at each click.
     The component's script, and arrays that were part of the last `data`, are held by the browser and not sent again.
@@ -125,7 +127,7 @@ def mount(
     fetched = set() if fetched is None else fetched
     digests = {name: digest(array) for name, array in arrays.items()}
     content = blake2b(pack({"props": props, "digests": digests}, {}), digest_size=8).hexdigest()
-    header = {"key": key, "group": group, "content": content, "epoch": epoch, "props": props, "digests": digests}
+    header = {"key": key, "group": group or key, "content": content, "epoch": epoch, "props": props, "digests": digests}
     if (mounted := _recording.get()) is not None:
         mounted.append(Mounted(component, pack({**header, "value": value}, arrays)))
         return value

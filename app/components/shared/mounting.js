@@ -22,12 +22,12 @@ const VIEWS = new WeakMap();
  *   fetchBytes: FetchBytes }} Mounting
  */
 /**
- * A component that shows what is pointed at or half done has a `leave` too: the pointer and the keys go elsewhere.
+ * One that shows what is pointed at or half done has a `leave`: the pointer and the keys go elsewhere.
  * @typedef {object} Component
- * @property {Listeners} listeners
+ * @property {Listeners} [listeners]
  * @property {(props: any, arrays: any) => void} update
- * @property {(value: any) => void} setValue
- * @property {(theme: Theme, width: number) => void} draw
+ * @property {(value: any) => void} [setValue]
+ * @property {(theme: Theme, width: number) => void} [draw]
  * @property {() => void} [leave]
  */
 /** @typedef {new (view: View) => Component} ComponentClass */

@@ -10,11 +10,14 @@
 const LENGTH_BYTES = 4;
 const ARRAY_TYPES = { uint8: Uint8Array, uint16: Uint16Array, int32: Int32Array, float32: Float32Array };
 
+/** @type {(bytes: Uint8Array) => any} */
+const readJson = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
+
 /** @param {Uint8Array} bytes @returns {{ header: any, start: number }} */
 function unpackHeader(bytes) {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const text = bytes.subarray(LENGTH_BYTES, LENGTH_BYTES + length);
-  return { header: JSON.parse(new TextDecoder().decode(text)), start: LENGTH_BYTES + length };
+  const start = LENGTH_BYTES + length;
+  return { header: readJson(bytes.subarray(LENGTH_BYTES, start)), start };
 }
 
 // Name -> { values, shape }. Each is copied out, because a typed array must start at a multiple of its item's size.

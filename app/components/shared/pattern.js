@@ -41,8 +41,10 @@ class Pattern {
     this.isMasked = masked.values.some(Boolean);
     this.logsumexp = logsumexp.values;
     this.norms = norms.values;
+    // Whether the run has a token at a place of the queries' axis; `first` is the first one that it has of the keys'.
     this.hasQuery = upTo(this.rows).map((query) => this.row(query).some((cell) => cell !== ABSENT_CELL));
-    this.first = upTo(this.columns).find((key) => this.hasKey(key)) ?? 0;
+    const hasKey = (/** @type {number} */ key) => upTo(this.rows).some((query) => this.cell(query, key) !== ABSENT_CELL);
+    this.first = upTo(this.columns).find(hasKey) ?? 0;
   }
 
   // Of arrays in the order of PATTERN_ARRAYS.
@@ -58,12 +60,6 @@ class Pattern {
     return this.cells[query * this.columns + key];
   }
 
-  // Whether the run has a token at this place of the keys' axis; `hasQuery` says it of the queries'.
-  /** @param {number} key */
-  hasKey(key) {
-    return upTo(this.rows).some((query) => this.cell(query, key) !== ABSENT_CELL);
-  }
-
   /** @param {number} query */
   row(query) {
     return this.cells.subarray(query * this.columns, (query + 1) * this.columns);
@@ -74,20 +70,11 @@ class Pattern {
     return Math.max(0, this.cell(query, key));
   }
 
-  /** @param {number} query @param {number} key */
-  score(query, key) {
-    return Math.log(Math.max(this.cell(query, key), SMALLEST)) + this.logsumexp[query];
-  }
-
-  /** @param {number} query @param {number} key */
-  isKnown(query, key) {
-    return this.cell(query, key) >= 0;
-  }
-
   // Whether the weight is too small for float32, and so the score only an upper bound.
   /** @param {number} query @param {number} key */
   isBound(query, key) {
-    return this.isKnown(query, key) && this.cell(query, key) < SMALLEST;
+    const cell = this.cell(query, key);
+    return cell >= 0 && cell < SMALLEST;
   }
 
   // The sum over each row of its weights times the keys' factors, one key left out if there is one `without`.
@@ -109,7 +96,7 @@ class Pattern {
 
   /** @param {number} query @param {number} key */
   scoreText(query, key) {
-    const score = this.score(query, key);
+    const score = Math.log(Math.max(this.cell(query, key), SMALLEST)) + this.logsumexp[query];
     return Number.isNaN(score) ? "unknown" : `${this.isBound(query, key) ? "< " : ""}${withMinus(score.toFixed(3))}`;
   }
 

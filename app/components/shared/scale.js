@@ -112,7 +112,7 @@ class ColourScale {
 
   /** @param {number} value */
   tickText(value) {
-    return `${this.signed && !this.centre && value > 0 ? "+" : ""}${Number(value.toPrecision(2))}`.replace("-", "−");
+    return `${this.signed && !this.centre && value > 0 ? "+" : ""}${inDigits(value, 2)}`;
   }
 
   // A colour bar; without the values where they differ from head to head.

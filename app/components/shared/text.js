@@ -1,28 +1,4 @@
-// What an event is of.
-/** @type {(event: Event) => HTMLElement} */
-const targetOf = (event) => /** @type {HTMLElement} */ (event.target);
-
-// Elements, numbers and axis labels. Text from a model or a user only ever becomes `textContent` or canvas text.
-/** @type {<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, className?: string, text?: string) => HTMLElementTagNameMap[Tag]} */
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-// Makes these an element's children. Those that are there already stay in their places, undrawn anew, and with them the
-// keyboard's focus and what is half typed.
-/** @param {HTMLElement} parent @param {HTMLElement[]} children */
-function setChildren(parent, children) {
-  /** @type {Set<Element>} */
-  const kept = new Set(children);
-  for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
-  children.forEach((child, place) => {
-    if (parent.children[place] !== child) parent.insertBefore(child, parent.children[place] ?? null);
-  });
-}
-
+// Numbers and labels in words.
 /** @type {(count: number) => number[]} */
 const upTo = (count) => Array.from({ length: count }, (_, index) => index);
 /** @type {(value: number, least: number, most: number) => number} */
@@ -30,7 +6,7 @@ const clamp = (value, least, most) => Math.min(most, Math.max(least, value));
 /** @type {(head: HeadIndex) => string} */
 const headName = ([layer, head]) => `L${layer}H${head}`;
 /** @type {(text: string) => string} */
-const withMinus = (text) => text.replaceAll("-", "−");
+const withMinus = (text) => text.replaceAll("-", "−").replace("Infinity", "∞");
 /** @type {(value: number) => string} */
 const significant = (value) => (value === 0 ? "0" : withMinus(value.toPrecision(4)));
 
@@ -54,9 +30,7 @@ function fitText(context, text, width) {
 /** @param {number} slot */
 function slotBadge(slot) {
   const badge = element("span", "badge", String(slot + 1));
-  const colour = SLOT_COLOURS[slot % SLOT_COLOURS.length];
-  badge.style.background = colour;
-  badge.style.color = inkOn(resolveColour(colour));
+  tint(badge, resolveColour(SLOT_COLOURS[slot % SLOT_COLOURS.length]));
   return badge;
 }
 

@@ -1,6 +1,8 @@
 // Round numbers along an axis or a colour bar: 1, 2 or 5 times a power of ten.
+/** @type {(value: number, digits: number) => string} */
+const inDigits = (value, digits) => withMinus(String(Number(value.toPrecision(digits))));
 /** @type {(value: number) => string} */
-const plainNumber = (value) => withMinus(String(Number(value.toPrecision(4))));
+const plainNumber = (value) => inDigits(value, 4);
 
 /** @param {number} size */
 function roundStep(size) {

@@ -3,6 +3,7 @@
 const TOOLTIP_OFFSET = 14;
 
 /** @typedef {[name: string, value: string, share?: number]} TooltipRow */
+/** @typedef {[title: string, rows: TooltipRow[]]} TooltipText */
 
 class Tooltip {
   /** @param {HTMLElement} root */
@@ -28,6 +29,28 @@ class Tooltip {
     if (!this.pane.matches(":popover-open")) this.pane.showPopover();
     document.addEventListener("pointerdown", this.hide, true); // a finger does not leave, it touches something else
     this.move(x, y);
+  }
+
+  // At an element's corner, for a reader who uses the keyboard.
+  /** @param {Element} told @param {string} title @param {TooltipRow[]} rows */
+  showBeside(told, title, rows) {
+    const { right, bottom } = told.getBoundingClientRect();
+    this.show(right, bottom, title, rows);
+  }
+
+  // Has it follow the pointer over a list, and tell what there is to say of each of its `parts`. Returns what tells it at
+  // an event.
+  /** @type {(list: HTMLElement, parts: () => HTMLElement[], told: (place: number) => TooltipText) => (event: MouseEvent) => void} */
+  follow(list, parts, told) {
+    const tell = (/** @type {MouseEvent} */ event) => {
+      const place = placeOf(parts(), event);
+      if (place < 0) this.hide();
+      else this.show(event.clientX, event.clientY, ...told(place));
+    };
+    list.onpointerover = tell;
+    list.onpointermove = (event) => this.move(event.clientX, event.clientY);
+    list.onpointerleave = list.onblur = this.hide;
+    return tell;
   }
 
   // Beside the point, on whichever side there is room.

@@ -1,7 +1,8 @@
 // The life of a component. Streamlit calls the script again after each run and change of theme; the view stays with its
 // element. When the element goes, with the page, the view is put by, with all that it has drawn, for when it comes back.
 const SCROLL_BAR = 20; // CSS pixels, at most
-const AT_REST = 100; // milliseconds
+const AT_REST = 100; // milliseconds, as is the next
+const HELD_KEY_DELAY = 250; // until the server hears of what a held key, or a button of a number, goes through
 /** @typedef {ReturnType<typeof setTimeout> | undefined} Timer */
 
 // What stands around an element's shadow tree.
@@ -68,7 +69,7 @@ class View {
   join(parentElement, group) {
     parentElement.append(this.root);
     if (!this.theme) this.wear(readTheme(this.root));
-    this.link = joinGroup(group, this.component.listeners);
+    this.link = joinGroup(group, this.component.listeners ?? {});
     this.resizing.observe(this.root);
     this.watchPixelRatio();
     this.awaitFont();
@@ -94,9 +95,9 @@ class View {
   wear(theme) {
     this.theme = PAGE.theme = theme;
     this.root.style.colorScheme = isDark(theme.background) ? "dark" : "light";
-    this.root.style.setProperty("--pin-colour", cssColour(theme.pin));
-    this.root.style.setProperty("--only-a-colour", cssColour(theme.onlyA));
-    this.root.style.setProperty("--only-b-colour", cssColour(theme.onlyB));
+    const [less, more] = [0.22, 0.78].map((share) => colourAt(theme.diverging, share));
+    const colours = { "pin-colour": theme.pin, "only-a-colour": theme.onlyA, "only-b-colour": theme.onlyB, less, more };
+    for (const [name, colour] of Object.entries(colours)) this.root.style.setProperty(`--${name}`, cssColour(colour));
   }
 
   /** @param {Header} header @param {() => Arrays} unpacked @param {Tell} setTriggerValue */
@@ -129,7 +130,7 @@ class View {
     const told = JSON.stringify(value);
     if (isBack && value !== null && told === this.shown) return;
     this.shown = told;
-    this.component.setValue(value);
+    this.component.setValue?.(value);
   }
 
   // Holds what the component has fetched itself, which Python need not send then. What is held already stays the same.
@@ -166,9 +167,11 @@ class View {
     PAGE.values.set(this.key, { epoch: this.epoch, value });
   }
 
-  /** @param {string} text */
-  announce(text) {
-    this.live.textContent = text;
+  // In words for a screen reader: of a tooltip's rows all but their bars.
+  /** @param {...(string | TooltipRow[])} told */
+  announce(...told) {
+    const words = told.flatMap((each) => (typeof each === "string" ? each : each.flatMap((row) => row.slice(0, 2))));
+    this.live.textContent = words.filter(Boolean).join(" ");
   }
 
   drawAnew() {
@@ -197,7 +200,7 @@ class View {
       this.drawn = drawn;
       this.width = width;
       if (theme !== this.theme) this.wear(theme);
-      this.component.draw(theme, width);
+      this.component.draw?.(theme, width);
     });
   }
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from headlight.app.components.shared.mount import held, mount, register
 
 LONGEST_TAIL = 24  # tokens of the prompt
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 @dataclass(frozen=True)

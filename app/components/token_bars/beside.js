@@ -14,10 +14,8 @@ class BesideLine {
     this.line = element("div", "chips");
     this.line.setAttribute("role", "list");
     this.box.append(this.tail, this.line);
-    this.line.onpointerover = (event) => this.hover(event);
-    this.line.onpointermove = (event) => owner.view.tooltip.move(event.clientX, event.clientY);
-    this.line.onpointerleave = () => owner.view.tooltip.hide();
-    this.line.onclick = (event) => owner.go(this.chips.indexOf(targetOf(event)));
+    owner.view.tooltip.follow(this.line, () => this.chips, (step) => this.told(step));
+    this.line.onclick = (event) => owner.go(placeOf(this.chips, event));
   }
 
   /** @param {BesideProps | null} props @param {Record<string, Floats>} arrays */
@@ -45,7 +43,7 @@ class BesideLine {
 
   /** @param {Theme} theme @param {ColourScale} scale */
   draw(theme, scale) {
-    this.chips.forEach((chip, step) => paint(chip, scale.colour(theme, Math.exp(this.logProbs[step]))));
+    this.chips.forEach((chip, step) => tint(chip, scale.colour(theme, Math.exp(this.logProbs[step]))));
   }
 
   /** @param {number} step */
@@ -53,17 +51,12 @@ class BesideLine {
     this.chips.forEach((chip, place) => chip.classList.toggle("chosen", place === step));
   }
 
-  /** @param {MouseEvent} event */
-  hover(event) {
-    const { view } = this.owner;
-    const step = this.chips.indexOf(targetOf(event));
-    if (step < 0) return view.tooltip.hide();
+  /** @type {(step: number) => TooltipText} */
+  told(step) {
+    const probability = significant(Math.exp(this.logProbs[step]));
     /** @type {TooltipRow[]} */
-    const rows = [
-      ["step", `${step + 1} of ${this.chips.length}`],
-      ["probability, after B's own text", significant(Math.exp(this.logProbs[step]))],
-    ];
-    view.tooltip.show(event.clientX, event.clientY, this.chips[step].textContent ?? "", rows);
+    const rows = [["step", `${step + 1} of ${this.chips.length}`], ["probability, after B's own text", probability]];
+    return [this.chips[step].textContent ?? "", rows];
   }
 }
 
@@ -84,9 +77,8 @@ class ApartStrip {
     this.line = element("div", "columns");
     this.line.setAttribute("role", "img");
     this.box.append(element("span", "name", "A and B apart at each step: Jensen–Shannon, 0 to 0.693 nats (height: its root)"), this.line);
-    this.line.onpointerover = (event) => this.hover(event);
-    this.line.onpointerleave = () => owner.view.tooltip.hide();
-    this.line.onclick = (event) => owner.go(this.stepOf(event));
+    owner.view.tooltip.follow(this.line, () => this.columns, (step) => this.told(step));
+    this.line.onclick = (event) => owner.go(placeOf(this.columns, event));
   }
 
   /** @param {Float32Array | null} values */
@@ -118,22 +110,14 @@ class ApartStrip {
     this.columns.forEach((column, place) => column.classList.toggle("chosen", place === step));
   }
 
-  /** @param {MouseEvent} event */
-  stepOf(event) {
-    return this.columns.findIndex((column) => column.contains(targetOf(event)));
-  }
-
-  /** @param {MouseEvent} event */
-  hover(event) {
-    const { view, steps } = this.owner;
-    const step = this.stepOf(event);
-    if (step < 0) return view.tooltip.hide();
+  /** @type {(step: number) => TooltipText} */
+  told(step) {
     const [own, drawn] = this.values.slice(2 * step, 2 * step + 2);
     /** @type {TooltipRow[]} */
     const rows = [
       ["of the models' own distributions", `${significant(own)} nats`],
       ["of those drawn from", `${significant(drawn)} nats`],
     ];
-    view.tooltip.show(event.clientX, event.clientY, `step ${step + 1}: ${steps[step].label}`, rows);
+    return [`step ${step + 1}: ${this.owner.steps[step].label}`, rows];
   }
 }

@@ -10,7 +10,7 @@ const WHENS = ["before", "after"];
 /** @type {(share: number, digits?: number) => string} */
 const percent = (share, digits = 3) => (share >= 0.0001 ? `${Number((100 * share).toPrecision(digits))}%` : "<0.01%");
 /** @type {(value: number) => string} */
-const nats = (value) => `${value.toFixed(2).replace("-", "−")} nats`;
+const nats = (value) => `${withMinus(value.toFixed(2))} nats`;
 /** @type {(share: number, digits?: number) => string} */
 const cutOr = (share, digits) => (share === 0 ? "cut" : percent(share, digits));
 
@@ -38,46 +38,43 @@ class StepBars {
     this.box = element("div", "step");
     this.title = element("strong");
     this.facts = element("span", "facts");
+    this.before = buttonOf("‹", () => owner.go(owner.step - 1));
+    this.before.ariaLabel = "the step before";
+    this.next = buttonOf("›", () => owner.go(owner.step + 1));
+    this.next.ariaLabel = "the next step";
     const header = element("div", "header");
-    header.append(this.button("‹", "the step before", -1), this.title, this.button("›", "the next step", 1), this.facts);
+    header.append(this.before, this.title, this.next, this.facts);
     this.legend = element("div", "legend");
     this.names = element("div", "names");
     this.names.ariaHidden = "true";
     this.names.append(element("span"), element("span"), ...SIDES.map((side) => element("span", "", side)));
-    this.list = element("div", "rows");
-    this.list.tabIndex = 0;
-    this.list.setAttribute("role", "listbox");
+    this.list = widget("rows", "listbox");
     this.box.append(header, this.legend, this.names, this.list);
-    this.list.onkeydown = (event) => this.press(event);
-    this.list.onclick = (event) => this.put(this.indexOf(event));
-    this.list.onpointerover = (event) => this.hover(event);
-    this.list.onpointermove = (event) => owner.view.tooltip.move(event.clientX, event.clientY);
-    this.list.onpointerleave = () => owner.view.tooltip.hide();
-    this.list.onblur = () => owner.view.tooltip.hide();
+    this.list.onclick = (event) => this.put(placeOf(this.rows, event));
+    owner.view.tooltip.follow(this.list, () => this.rows, (index) => this.told(index));
+    this.listen();
   }
 
-  /** @param {string} text @param {string} name @param {number} by */
-  button(text, name, by) {
-    const button = element("button", "", text);
-    button.ariaLabel = name;
-    button.onclick = () => this.owner.go(this.owner.step + by);
-    return button;
-  }
-
-  /** @param {Theme} theme */
-  draw(theme) {
-    const [less, more] = [0.22, 0.78].map((share) => cssColour(colourAt(theme.diverging, share)));
-    this.box.style.setProperty("--less", less);
-    this.box.style.setProperty("--more", more);
+  listen() {
+    const put = () => this.cursor !== null && this.put(this.cursor);
+    onKeys(this.list, {
+      ArrowUp: () => this.move((this.cursor ?? 1) - 1),
+      ArrowDown: () => this.move((this.cursor ?? -1) + 1),
+      Home: () => this.move(0),
+      End: () => this.move(this.rows.length - 1),
+      ArrowLeft: () => this.owner.walk(this.owner.step - 1),
+      ArrowRight: () => this.owner.walk(this.owner.step + 1),
+      Enter: put,
+      " ": put,
+    });
   }
 
   /** @param {Step} step @param {number} place @param {number} count */
   show(step, place, count) {
     this.step = step;
     this.cursor = null;
-    const [first, last] = this.box.querySelectorAll("button");
-    first.disabled = place === 0;
-    last.disabled = place === count - 1;
+    this.before.disabled = place === 0;
+    this.next.disabled = place === count - 1;
     this.title.textContent = `Step ${place + 1} of ${count}`;
     this.facts.textContent = this.sentence();
     this.names.hidden = !step.b;
@@ -138,9 +135,7 @@ class StepBars {
     const isWrittenByB = this.isOtherOfB() && choice.token === step.b?.token;
     const isCut = choice.after === 0 && (!other || other.after === 0);
     const names = ["row", isWritten || isWrittenByB ? "written" : "", isCut ? "cut" : "", other ? "two" : ""];
-    const row = element("div", names.filter(Boolean).join(" "));
-    row.id = `choice-${index}`;
-    row.setAttribute("role", "option");
+    const row = optionOf(names.filter(Boolean).join(" "), `choice-${index}`);
     row.ariaSelected = String(isWritten);
     const mark = isWritten ? DRAWN_MARK : isWrittenByB ? DRAWN_BY_B_MARK : "";
     row.append(element("span", "mark", mark), element("span", "token", choice.label), ...this.cells(choice, other, index));
@@ -204,62 +199,30 @@ class StepBars {
     return element("span", "share", `${percent(before, digits)} → ${cutOr(after, digits)}`);
   }
 
-  /** @param {Event} event */
-  indexOf(event) {
-    return this.rows.findIndex((row) => row.contains(targetOf(event)));
-  }
-
   /** @param {number} index */
   put(index) {
     if (index >= 0) this.owner.put(this.step.choices[index].token);
   }
 
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const last = this.rows.length - 1;
-    const { cursor } = this;
-    /** @type {Record<string, number | undefined>} */
-    const moves = {
-      ArrowUp: Math.max(0, (cursor ?? 1) - 1),
-      ArrowDown: Math.min(last, (cursor ?? -1) + 1),
-      Home: 0,
-      End: last,
-    };
-    const next = moves[event.key];
-    if (next !== undefined) this.move(next);
-    else if ((event.key === "Enter" || event.key === " ") && cursor !== null) this.put(cursor);
-    else if (event.key === "ArrowLeft" || event.key === "ArrowRight") return this.owner.press(event);
-    else return;
-    event.preventDefault();
-  }
-
-  /** @param {number} index */
-  move(index) {
+  /** @param {number} to */
+  move(to) {
+    const index = clamp(to, 0, this.rows.length - 1);
     this.cursor = index;
     const row = this.rows[index];
     this.rows.forEach((each, place) => each.classList.toggle("cursor", place === index));
     this.list.setAttribute("aria-activedescendant", row.id);
     row.scrollIntoView({ block: "nearest" });
-    const { right, bottom } = row.getBoundingClientRect();
-    this.tell(index, right, bottom);
+    this.owner.view.tooltip.showBeside(row, ...this.told(index));
     this.owner.view.announce(row.ariaLabel ?? "");
   }
 
-  /** @param {MouseEvent} event */
-  hover(event) {
-    const index = this.indexOf(event);
-    if (index < 0) return this.owner.view.tooltip.hide();
-    this.tell(index, event.clientX, event.clientY);
-  }
-
-  /** @param {number} index @param {number} x @param {number} y */
-  tell(index, x, y) {
+  /** @type {(index: number) => TooltipText} */
+  told(index) {
     const { step, owner } = this;
     const choice = step.choices[index];
     const rows = step.b ? this.factsOfTwo(choice, step.b.choices[index], index) : this.factsOf(choice);
     if (!owner.inFile) rows.push(["", choice.token === step.token ? "Click: keep all up to here" : "Click: write this here"]);
-    owner.view.tooltip.show(x, y, choice.label, rows);
+    return [choice.label, rows];
   }
 
   /** @type {(choice: StepChoice) => TooltipRow[]} */

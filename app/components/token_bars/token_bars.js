@@ -1,6 +1,5 @@
 // A text that grows by a token a step: its tokens as chips, and the bars of the step that is looked at; with a run B its
 // text too, and how far the two are apart.
-const KEY_DELAY = 250; // milliseconds until the server hears of a step that was walked to
 const STEP_HELP = "Left and right arrow keys go from step to step, Home and End to the first and the last.";
 
 /**
@@ -27,7 +26,6 @@ const STEP_HELP = "Left and right arrow keys go from step to step, Home and End 
 
 /** @implements {Component} */
 class TokenBars {
-  listeners = {};
   step = 0;
   /** @type {Step[]} */
   steps = [];
@@ -42,20 +40,20 @@ class TokenBars {
     this.view = view;
     this.legend = element("div", "legend");
     this.tail = element("div", "tail");
-    this.line = element("div", "chips");
-    this.line.tabIndex = 0;
-    this.line.setAttribute("role", "listbox");
-    this.line.setAttribute("aria-orientation", "horizontal");
+    this.line = widget("chips", "listbox");
+    this.line.ariaOrientation = "horizontal";
     this.lineOfB = new BesideLine(this);
     this.strip = new ApartStrip(this);
     this.bars = new StepBars(this);
     view.root.append(this.tail, this.line, this.lineOfB.box, this.strip.box, this.legend, this.bars.box);
-    this.line.onkeydown = (event) => this.press(event);
+    this.hover = view.tooltip.follow(this.line, () => this.chips, (step) => this.told(step));
     this.line.onclick = (event) => this.click(event);
-    this.line.onpointerover = (event) => this.hover(event);
-    this.line.onpointermove = (event) => view.tooltip.move(event.clientX, event.clientY);
-    this.line.onpointerleave = () => view.tooltip.hide();
-    this.line.onblur = () => view.tooltip.hide();
+    onKeys(this.line, {
+      ArrowLeft: () => this.walk(this.step - 1),
+      ArrowRight: () => this.walk(this.step + 1),
+      Home: () => this.walk(0),
+      End: () => this.walk(this.steps.length - 1),
+    });
   }
 
   /** @param {TokenBarsProps} props @param {Record<string, Floats>} arrays */
@@ -76,9 +74,7 @@ class TokenBars {
   /** @param {number} step */
   chip(step) {
     const { label, given } = this.steps[step];
-    const chip = element("span", given ? "chip given" : "chip", label);
-    chip.id = `step-${step}`;
-    chip.setAttribute("role", "option");
+    const chip = optionOf(given ? "chip given" : "chip", `step-${step}`, label);
     chip.ariaLabel = `step ${step + 1}: ${label}${given ? ", put there by you" : ""}`;
     return chip;
   }
@@ -91,10 +87,9 @@ class TokenBars {
   /** @param {Theme} theme */
   draw(theme) {
     const scale = new ColourScale({ root: "sqrt", limit: 1 });
-    this.chips.forEach((chip, step) => paint(chip, scale.colour(theme, Math.exp(this.steps[step].logProb))));
+    this.chips.forEach((chip, step) => tint(chip, scale.colour(theme, Math.exp(this.steps[step].logProb))));
     this.lineOfB.draw(theme, scale);
     this.strip.draw(theme);
-    this.bars.draw(theme);
     const entries = [scale.bar(theme, "probability of the written token")];
     if (this.steps.some(({ given }) => given)) entries.push(legendSwatch("put there by you", "given"));
     if (this.lineOfB.differs) entries.push(legendSwatch("another token than A's", "differs"));
@@ -130,30 +125,20 @@ class TokenBars {
     if (!this.inFile) this.view.report([this.step, token]);
   }
 
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { step, steps } = this;
-    /** @type {Record<string, number | undefined>} */
-    const moves = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: steps.length - 1 };
-    const next = moves[event.key];
-    if (next === undefined) return;
-    this.go(next, KEY_DELAY);
+  /** @param {number} step */
+  walk(step) {
+    this.go(step, HELD_KEY_DELAY);
     this.chips[this.step].scrollIntoView({ block: "nearest" });
-    event.preventDefault();
   }
 
   /** @param {MouseEvent} event */
   click(event) {
-    const step = this.chips.indexOf(targetOf(event));
-    if (step >= 0) this.go(step);
+    this.go(placeOf(this.chips, event));
     this.hover(event);
   }
 
-  /** @param {MouseEvent} event */
-  hover(event) {
-    const step = this.chips.indexOf(targetOf(event));
-    if (step < 0) return this.view.tooltip.hide();
+  /** @type {(step: number) => TooltipText} */
+  told(step) {
     const { label, logProb, given } = this.steps[step];
     /** @type {TooltipRow[]} */
     const rows = [
@@ -162,7 +147,7 @@ class TokenBars {
       ["log-probability", `${withSign(logProb).replace("+", "")} nats`],
     ];
     if (given) rows.push(["", "put there by you"]);
-    this.view.tooltip.show(event.clientX, event.clientY, label, rows);
+    return [label, rows];
   }
 }
 
@@ -192,10 +177,4 @@ function stepsOf({ labels, given, choices: named }, arrays, prefix) {
 function tailOf(name, { prompt, nPrompt }) {
   const cut = nPrompt > prompt.length ? ["…"] : [];
   return [element("span", "name", name), ...[...cut, ...prompt].map((label) => element("span", "word", label))];
-}
-
-/** @param {HTMLElement} chip @param {Rgb} colour */
-function paint(chip, colour) {
-  chip.style.background = cssColour(colour);
-  chip.style.color = inkOn(colour);
 }

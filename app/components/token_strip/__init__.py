@@ -1,7 +1,5 @@
 """Tokens in reading order, coloured by one head's attention from or to those that are pinned or hovered."""
 
-from pathlib import Path
-
 from headlight.app.components.heads import (
     HeadPanel,
     Scale,
@@ -14,7 +12,7 @@ from headlight.app.components.heads import (
 )
 from headlight.app.components.shared.mount import mount, register
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 def token_strip(

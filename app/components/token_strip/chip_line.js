@@ -23,15 +23,8 @@ class ChipLine {
     this.axis = strip.axes[end ?? "query"];
     const { labels, presence } = this.axis;
     const line = [end ?? "token", index].join("-");
-    this.chips = labels.map((label, place) => {
-      const chip = element("span", `chip ${presence[place]}`, label);
-      chip.id = `${line}-${place}`;
-      chip.setAttribute("role", "option");
-      return chip;
-    });
-    this.list = element("div", "chips");
-    this.list.tabIndex = 0;
-    this.list.setAttribute("role", "listbox");
+    this.chips = labels.map((label, place) => optionOf(`chip ${presence[place]}`, `${line}-${place}`, label));
+    this.list = widget("chips", "listbox");
     this.list.setAttribute("aria-multiselectable", "true");
     const name = [comparison.name, comparison.sides[index]].filter(Boolean).join(" ");
     const help = "Arrow keys, Home and End move, Enter pins, plus adds or removes.";
@@ -72,8 +65,19 @@ class ChipLine {
     this.list.onpointermove = (event) => this.strip.view.tooltip.move(event.clientX, event.clientY);
     this.list.onpointerleave = () => this.strip.leave();
     this.list.onclick = (event) => this.click(event);
-    this.list.onkeydown = (event) => this.press(event);
     this.list.onblur = () => this.strip.leave();
+    onKeys(this.list, {
+      ArrowLeft: () => this.walk((this.cursor ?? 0) - 1),
+      ArrowRight: () => this.walk((this.cursor ?? -1) + 1),
+      ArrowUp: () => this.walk(this.neighbour(this.cursor ?? 0, -1)),
+      ArrowDown: () => this.walk(this.neighbour(this.cursor ?? 0, 1)),
+      Home: () => this.walk(0),
+      End: () => this.walk(this.chips.length - 1),
+      Enter: () => this.pin("choose"),
+      "+": () => this.pin("toggle"),
+      " ": () => this.pin("toggle"),
+      Escape: () => this.unpin(),
+    });
   }
 
   // The end at which tokens that are not pinned get their colour; a token alone can stand at both.
@@ -141,8 +145,7 @@ class ChipLine {
       const look = [colour, lack, pinned, hovered, selected].join();
       if (look === this.looks[place]) return;
       this.looks[place] = look;
-      chip.style.background = colour ? cssColour(colour) : "";
-      chip.style.color = colour ? inkOn(colour) : "";
+      tint(chip, colour);
       for (const name of ["masked", "absent", "hidden"]) chip.classList.toggle(name, lack === name);
       chip.classList.toggle("pinned", pinned);
       chip.classList.toggle("hovered", hovered);
@@ -185,20 +188,15 @@ class ChipLine {
     return order.slice(0, STRONGEST).map((other) => [`${arrow} ${labels[other]} ${other}`, head.format(value(other))]);
   }
 
-  /** @param {HTMLElement} chip */
-  indexOf(chip) {
-    return this.chips.indexOf(chip);
-  }
-
   /** @param {MouseEvent} event */
   hover(event) {
-    const place = this.indexOf(targetOf(event));
+    const place = this.chips.indexOf(targetOf(event));
     if (place >= 0) this.strip.hover(this, place, event.clientX, event.clientY);
   }
 
   /** @param {MouseEvent} event */
   click(event) {
-    const place = this.indexOf(targetOf(event));
+    const place = this.chips.indexOf(targetOf(event));
     if (place < 0) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey) this.strip.toggle(this.pinsAs, place);
     else this.strip.choose(this.pinsAs, place);
@@ -207,29 +205,18 @@ class ChipLine {
     this.speak();
   }
 
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    const { strip, cursor } = this;
-    const next = this.nextOf(event.key);
-    if (next !== undefined) this.move(next);
-    else if (event.key === "Escape") strip.pin(this.pinsAs, []);
-    else if (cursor === null) return;
-    else if (event.key === "Enter") strip.choose(this.pinsAs, cursor);
-    else if (event.key === "+" || event.key === " ") strip.toggle(this.pinsAs, cursor);
-    else return;
+  // The token where the keyboard is; false while it is at none.
+  /** @param {"choose" | "toggle"} way */
+  pin(way) {
+    if (this.cursor === null) return false;
+    this.strip[way](this.pinsAs, this.cursor);
     this.speak();
-    event.preventDefault();
+    return true;
   }
 
-  /** @type {(key: string) => number | undefined} */
-  nextOf(key) {
-    const last = this.chips.length - 1;
-    const from = this.cursor ?? (key === "ArrowLeft" || key === "ArrowRight" ? -1 : 0);
-    if (key === "ArrowLeft") return Math.max(0, from - 1);
-    if (key === "ArrowRight") return Math.min(last, from + 1);
-    if (key === "ArrowUp" || key === "ArrowDown") return this.neighbour(from, key === "ArrowUp" ? -1 : 1);
-    if (key === "Home") return 0;
-    return key === "End" ? last : undefined;
+  unpin() {
+    this.strip.pin(this.pinsAs, []);
+    this.speak();
   }
 
   // The token above (line -1) or below (line 1) that is nearest.
@@ -245,12 +232,14 @@ class ChipLine {
     return boxes.indexOf(candidates.reduce((one, other) => (distance(one) <= distance(other) ? one : other)));
   }
 
-  /** @param {number} place */
-  move(place) {
+  /** @param {number} to */
+  walk(to) {
+    const place = clamp(to, 0, this.chips.length - 1);
     this.cursor = place;
     this.chips[place].scrollIntoView({ block: "nearest" });
     const { right, bottom } = this.chips[place].getBoundingClientRect();
     this.strip.hover(this, place, right, bottom);
+    this.speak();
   }
 
   speak() {
@@ -258,7 +247,6 @@ class ChipLine {
     if (cursor === null) return strip.view.announce("nothing pinned");
     this.list.setAttribute("aria-activedescendant", this.chips[cursor].id);
     const state = strip.pinned[this.pinsAs].includes(cursor) ? "pinned" : "";
-    const words = [`${this.axis.labels[cursor]} ${cursor}`, state, ...this.describe(cursor).flat()];
-    strip.view.announce(words.filter(Boolean).join(" "));
+    strip.view.announce(`${this.axis.labels[cursor]} ${cursor}`, state, this.describe(cursor));
   }
 }

@@ -1,7 +1,6 @@
 """Tokens in reading order, each coloured by its own number, such as how active a feature or a neuron is there."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
@@ -9,7 +8,7 @@ from jaxtyping import Float
 from headlight.app.components.shared.mount import mount, register
 from headlight.app.components.shared.packing import json_array
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 def token_values(
@@ -33,7 +32,6 @@ def token_values(
     value = mount(
         _render,
         key=key,
-        group=key,
         props={"title": title, "caption": caption, "signed": signed, "lines": list(lines)},
         arrays={"labels": json_array(list(labels)), "values": values},
         value=chosen,

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from headlight.app.components.shared.mount import mount, register
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,5 @@ def tour(steps: Sequence[Step], *, key: str, asked: int) -> None:
     mount(
         _render,
         key=key,
-        group=key,
         props={"steps": [(step.part, step.title, step.text) for step in steps], "asked": asked},
-        arrays={},
     )

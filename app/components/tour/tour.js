@@ -6,7 +6,6 @@ const OFTEN = 100; // milliseconds
 
 /** @implements {Component} */
 class Tour {
-  listeners = {};
   /** @type {number | null} */
   at = null; // the step that is shown
   asked = 0;
@@ -37,10 +36,6 @@ class Tour {
     this.asked = asked;
   }
 
-  setValue() {}
-
-  draw() {}
-
   /** @param {number} at */
   show(at) {
     const begins = this.at === null;
@@ -48,9 +43,9 @@ class Tour {
     const [, title, text] = this.steps[at];
     const last = at === this.steps.length - 1;
     const count = element("span", "count", `${at + 1} of ${this.steps.length}`);
-    const end = this.button("Close", () => this.end());
-    const back = this.button("Back", () => this.show(at - 1));
-    const next = this.button(last ? "Done" : "Next", () => (last ? this.end() : this.show(at + 1)));
+    const end = buttonOf("Close", () => this.end());
+    const back = buttonOf("Back", () => this.show(at - 1));
+    const next = buttonOf(last ? "Done" : "Next", () => (last ? this.end() : this.show(at + 1)));
     back.hidden = at === 0;
     end.hidden = last;
     next.className = "next";
@@ -63,13 +58,6 @@ class Tour {
     if (begins) this.follow();
     this.place();
     if (at > 0) next.focus({ preventScroll: true });
-  }
-
-  /** @param {string} text @param {() => void} act */
-  button(text, act) {
-    const made = element("button", "", text);
-    made.onclick = act;
-    return made;
   }
 
   part() {

@@ -33,19 +33,20 @@ def plot(page: Page, panel: int) -> Locator:
     return page.locator(".panel .plot").nth(panel)
 
 
-def point_at(page: Page, panel: int, query: int, key: int) -> dict[str, str]:
+def point_at(page: Page, panel: int, query: int, key: int, n_places: int = N_PLACES) -> dict[str, str]:
     """The tooltip's rows with the pointer on a cell."""
-    x, y = centre(page, panel, query, key)
+    x, y = centre(page, panel, query, key, n_places)
     plot(page, panel).hover(position={"x": x, "y": y})
     return tooltip(page)
 
 
-def click_at(page: Page, panel: int, query: int, key: int) -> None:
-    x, y = centre(page, panel, query, key)
+def click_at(page: Page, panel: int, query: int, key: int, n_places: int = N_PLACES) -> None:
+    x, y = centre(page, panel, query, key, n_places)
     plot(page, panel).click(position={"x": x, "y": y})
 
 
 def tooltip(page: Page) -> dict[str, str]:
+    """The visible tooltip's title (under "title") and its rows."""
     script = """(box) => {
       const rows = Array.from(box.querySelectorAll("dt"), (name) => [name.textContent, name.nextSibling.textContent]);
       return { title: box.querySelector("strong").textContent, ...Object.fromEntries(rows) };

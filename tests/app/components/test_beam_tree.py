@@ -16,6 +16,7 @@ from headlight.app.components.shared.mount import recorded
 from tests.app.components import crossed
 from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.crossed import BEST, HOSTILE, NODES
+from tests.app.components.panels import tooltip
 
 PAGE = "crossed_page.py"
 COMPONENTS = Path(components.__file__).parent
@@ -54,14 +55,6 @@ def chosen_branch(page: Page) -> list[int]:
     """The nodes that stand out."""
     ids = page.locator(".node.chosen").evaluate_all("nodes => nodes.map((node) => node.id)")
     return [int(each.removeprefix("node-")) for each in ids]
-
-
-def tooltip(page: Page) -> dict[str, str]:
-    script = """(box) => {
-      const rows = Array.from(box.querySelectorAll("dt"), (name) => [name.textContent, name.nextSibling.textContent]);
-      return { title: box.querySelector("strong").textContent, ...Object.fromEntries(rows) };
-    }"""
-    return page.locator(".tooltip:popover-open").evaluate(script)
 
 
 @pytest.mark.parametrize(

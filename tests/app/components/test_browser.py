@@ -20,6 +20,7 @@ from tests.app.components.arrays import (
     scores,
     soft_pattern,
 )
+from tests.app.components.panels import tooltip
 
 WHITE = [255, 255, 255]
 FRAME = 3  # CSS pixels of a selected head's frame
@@ -79,15 +80,6 @@ def point_at(page: Page, slot: int, query: int, key: int) -> None:
     canvas, left, top, size = matrix(page, slot)
     x, y = cell_centres(left, top, size)[query * N_TOKENS + key]
     canvas.locator("..").hover(position={"x": x, "y": y})
-
-
-def tooltip(page: Page) -> dict[str, str]:
-    """The visible tooltip's title (under "title") and its rows."""
-    script = """(box) => {
-      const rows = Array.from(box.querySelectorAll("dt"), (name) => [name.textContent, name.nextSibling.textContent]);
-      return { title: box.querySelector("strong").textContent, ...Object.fromEntries(rows) };
-    }"""
-    return page.locator(".tooltip:popover-open").evaluate(script)
 
 
 def assert_shows(found: list[list[int]], weights: np.ndarray) -> None:

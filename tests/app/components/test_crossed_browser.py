@@ -9,9 +9,10 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from headlight.app.components import Pin, heads
 from headlight.app.components.shared.mount import recorded
-from tests.app.components import crossed
+from tests.app.components import crossed, panels
 from tests.app.components.conftest import FIRST_DRAWING
 from tests.app.components.crossed import HOSTILE, PADDED, SHAPE, SOURCES, TARGETS
+from tests.app.components.panels import plot, tooltip
 
 PAGE = "crossed_page.py"
 WEIGHTS = crossed.weights(0)
@@ -37,37 +38,18 @@ def wait_for_drawing(page: Page) -> None:
     expect(page.locator(".chip")).to_have_count(sum(SHAPE))
 
 
-def plot(page: Page) -> Locator:
-    return page.locator(".panel .plot").first
-
-
 def centre(page: Page, query: int, key: int) -> tuple[float, float]:
     """Where a cell's middle lies in the first head's plot: cells are squares, and the title as wide as most of them."""
-    title, area = page.locator(".panel figcaption").first.bounding_box(), plot(page).bounding_box()
-    assert title
-    assert area
-    pitch = title["width"] / max(SHAPE)
-    return title["x"] - area["x"] + (key + 0.5) * pitch, 6 + (query + 0.5) * pitch  # the matrix begins 6 pixels down
+    return panels.centre(page, 0, query, key, max(SHAPE))
 
 
 def point_at(page: Page, query: int, key: int) -> dict[str, str]:
     """The tooltip's rows with the pointer on a cell of the first head."""
-    x, y = centre(page, query, key)
-    plot(page).hover(position={"x": x, "y": y})
-    return tooltip(page)
+    return panels.point_at(page, 0, query, key, max(SHAPE))
 
 
 def click_at(page: Page, query: int, key: int) -> None:
-    x, y = centre(page, query, key)
-    plot(page).click(position={"x": x, "y": y})
-
-
-def tooltip(page: Page) -> dict[str, str]:
-    script = """(box) => {
-      const rows = Array.from(box.querySelectorAll("dt"), (name) => [name.textContent, name.nextSibling.textContent]);
-      return { title: box.querySelector("strong").textContent, ...Object.fromEntries(rows) };
-    }"""
-    return page.locator(".tooltip:popover-open").evaluate(script)
+    panels.click_at(page, 0, query, key, max(SHAPE))
 
 
 def line(page: Page, name: str) -> Locator:
@@ -105,7 +87,7 @@ def test_every_cell_of_a_rectangle_is_as_dark_as_its_weight(open_page: Open) -> 
       const context = canvas.getContext("2d");
       return points.map(([x, y]) => `${context.getImageData(x * ratio, y * ratio, 1, 1).data}`);
     }"""
-    found = plot(page).locator("canvas").first.evaluate(script, [centre(page, *cell) for cell in cells])
+    found = plot(page, 0).locator("canvas").first.evaluate(script, [centre(page, *cell) for cell in cells])
     dark = np.array(darkness(found)).reshape(SHAPE)[:, :PADDED]
     shown = np.sqrt(WEIGHTS[:, :PADDED])
     order = np.argsort(shown, axis=None)
@@ -164,7 +146,7 @@ def test_keys_go_to_the_ends_of_both_sequences(open_page: Open) -> None:
 
 def test_a_dragged_rectangle_may_lie_beyond_the_square(open_page: Open) -> None:
     page = open_page("heads=1")
-    area = plot(page).bounding_box()
+    area = plot(page, 0).bounding_box()
     assert area
     (x, y), (to_x, to_y) = centre(page, 6, 9), centre(page, 8, 11)
     page.mouse.move(area["x"] + x, area["y"] + y)

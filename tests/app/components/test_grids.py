@@ -23,7 +23,8 @@ from tests.app.components.grids import (
     changes,
     lens,
 )
-from tests.app.components.test_browser import WHITE, box_of, colours, tooltip
+from tests.app.components.panels import tooltip
+from tests.app.components.test_browser import WHITE, box_of, colours
 
 PAGE = "grids_page.py"
 FOLDER = Path(components.__file__).parent
@@ -96,7 +97,7 @@ def test_a_pixel_over_many_changes_shows_the_largest_of_either_sign(browser: Bro
     page.add_script_tag(content=scripts(FOLDER / "shared", FOLDER / "head_grid"))
     values = np.concatenate([changes()[3, 7].ravel(), np.linspace(-1, 1, 41)])
     codes = encode_signed(values[None, None], 1.0).ravel()
-    shares = np.array(page.evaluate("codes => codes.map(THUMBNAIL_KINDS.signed.share)", codes.tolist()))
+    shares = np.array(page.evaluate("codes => codes.map(CODE_SHARES.signed)", codes.tolist()))
     page.close()
     masked = np.isnan(values)
     assert (codes[masked] == 0).all()

@@ -13,7 +13,6 @@ from headlight.app import components
 from headlight.app.components import HeadPanel, encode_weights
 from headlight.app.components.heads import panel_arrays, panel_props
 from headlight.app.components.shared import mount
-from headlight.app.components.shared.coding import Weights
 from headlight.app.components.shared.packing import pack
 from headlight.app.runs import thumbnails
 from headlight.model import fields
@@ -65,7 +64,7 @@ def test_the_browser_reads_the_weights_that_python_sent(scripts: Page, n_keys: i
     cells[3] = -1
     causal = np.triu(np.ones_like(cells, bool), 1)
     cells[causal if masks == "causal" else random.random(cells.shape) < np.linspace(0, 1, n_keys)] = np.nan
-    sent = Weights.of(cells)
+    sent = encode_weights(cells)
     script = """([visible, masked, size]) =>
       Array.from(allCells(Float32Array.from(visible), Uint8Array.from(masked), size, size))"""
     read = scripts.evaluate(script, [sent.visible.tolist(), sent.masked.ravel().tolist(), n_keys])
@@ -379,3 +378,24 @@ def test_a_scale_goes_as_far_as_other_heads_do_but_not_that_of_one_alone_and_not
     }"""
     cases = {(0.2, False, 0.2649): 0.27, (0.2, True, 0.2649): 0.2, (0.3, False, 0.27): 0.3, (1e-6, False, 0.0): 1}
     assert {case: scripts.evaluate(script, list(case)) for case in cases} == cases
+
+
+def test_a_key_with_a_modifier_is_the_browsers_unless_it_is_named(scripts: Page) -> None:
+    """As is one that is refused, and one that is pressed on a part: Alt and an arrow go back, Ctrl and plus enlarge."""
+    script = """() => {
+      const heard = [];
+      const hear = (key) => heard.push(key);
+      const box = element("div");
+      const part = box.appendChild(element("button"));
+      onKeys(box, { "+": hear, ArrowLeft: hear, Home: hear, "Control+Home": hear, Enter: () => false });
+      const isTaken = (key, held = {}, pressed = box) =>
+        !pressed.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...held }));
+      const taken = [isTaken("Home"), isTaken("Home", { ctrlKey: true }), isTaken("+", { shiftKey: true })];
+      const left = [isTaken("ArrowLeft", { altKey: true }), isTaken("+", { ctrlKey: true }),
+                    isTaken("Home", { metaKey: true }), isTaken("Enter"), isTaken("End"), isTaken("Home", {}, part)];
+      return [heard, taken, left];
+    }"""
+    heard, taken, left = scripts.evaluate(script)
+    assert heard == ["Home", "Control+Home", "+"]
+    assert taken == [True] * 3
+    assert left == [False] * 6

@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from headlight.app.components import StepClick, clicked
 from tests.app.components.conftest import FIRST_DRAWING
+from tests.app.components.panels import tooltip
 from tests.app.components.token_bars_page import HOSTILE, LABELS, steps
 
 PAGE = "token_bars_page.py"
@@ -33,14 +34,6 @@ def asked(page: Page, step: int, token: int | None = None) -> None:
 
 def rows(page: Page) -> Locator:
     return page.locator(".row")
-
-
-def tooltip(page: Page) -> dict[str, str]:
-    script = """(box) => {
-      const rows = Array.from(box.querySelectorAll("dt"), (name) => [name.textContent, name.nextSibling.textContent]);
-      return { title: box.querySelector("strong").textContent, ...Object.fromEntries(rows) };
-    }"""
-    return page.locator(".tooltip:popover-open").evaluate(script)
 
 
 def test_what_nobody_touched_is_the_servers_step() -> None:

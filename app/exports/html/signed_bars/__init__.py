@@ -1,7 +1,6 @@
 """Signed numbers as bars about a common zero, or each from where the one before it ended; for files alone."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
@@ -9,7 +8,7 @@ from jaxtyping import Float
 from headlight.app.components.shared.mount import mount, register
 from headlight.app.figures import Row
 
-_render = register(Path(__file__).parent)
+_render = register(__file__)
 
 
 def signed_bars(bars: Sequence[Row], *, title: str, series: Sequence[str] = ("",), key: str) -> None:
@@ -20,7 +19,6 @@ def signed_bars(bars: Sequence[Row], *, title: str, series: Sequence[str] = ("",
     mount(
         _render,
         key=key,
-        group=key,
         props={
             "title": title,
             "series": list(series),

@@ -31,8 +31,7 @@ class SignedBars {
     this.list = element("div", "rows");
     this.list.setAttribute("role", "list");
     view.root.append(this.legend, this.list);
-    this.list.onpointermove = (event) => this.point(event);
-    this.list.onpointerleave = () => view.tooltip.hide();
+    view.tooltip.follow(this.list, () => this.rows, (at) => this.told(at));
   }
 
   /** @param {SignedBarsProps} props @param {{ ends: Floats }} arrays */
@@ -57,10 +56,6 @@ class SignedBars {
   /** @param {Theme} theme */
   draw(theme) {
     this.theme = theme;
-    this.theme = theme;
-    const [less, more] = [0.22, 0.78].map((share) => cssColour(colourAt(theme.diverging, share)));
-    this.list.style.setProperty("--less", less);
-    this.list.style.setProperty("--more", more);
     const { series, labels } = this.props;
     const ends = this.spans.flat(2).filter(Number.isFinite);
     const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
@@ -102,16 +97,14 @@ class SignedBars {
     return line;
   }
 
-  /** @param {PointerEvent} event */
-  point(event) {
-    const at = this.rows.findIndex((row) => row.contains(targetOf(event)));
-    if (at < 0) return this.view.tooltip.hide();
+  /** @type {(at: number) => TooltipText} */
+  told(at) {
     const { series, labels } = this.props;
     /** @type {TooltipRow[]} */
     const rows = this.spans[at].map(([from, to], slot) => [series[slot], this.text(to - from)]);
     const [[from, to]] = this.spans[at];
     /** @type {TooltipRow[]} */
     const soFar = from === 0 || series.length > 1 ? [] : [["so far", withSign(to)]];
-    this.view.tooltip.show(event.clientX, event.clientY, labels[at], [...rows, ...soFar]);
+    return [labels[at], [...rows, ...soFar]];
   }
 }
