@@ -7,7 +7,7 @@ from headlight.app.selection.choices import Change, Extent, PageChoices
 from headlight.app.selection.codecs import PAIR
 from headlight.model.axis import Unit
 from headlight.model.edits import Head
-from headlight.model.fields import Show, Sink
+from headlight.model.fields import How, Show, Sink
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,11 @@ class Choices(PageChoices):
     top: int | None = None
     pair: Annotated[tuple[Head, ...], PAIR] = ()
     numbers: bool = False
+
+    @property
+    def how(self) -> How:
+        """What the cells hold; words and sentences have weights alone."""
+        return How(self.show if self.unit == "token" else "weight", self.sink)
 
     def within(self, extent: Extent) -> Self:
         """Without a pair of which one of the runs lacks a head."""

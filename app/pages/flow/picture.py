@@ -11,8 +11,8 @@ from headlight.app.exports.scales import scale, ticks
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.pages.flow.choices import Choices
 from headlight.app.pages.flow.chosen import change_in
+from headlight.app.pages.flow.exports import graphs
 from headlight.app.pages.flow.graph import limit_of, states_of, told
-from headlight.app.pages.flow.numbers import graphs
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.flow import Edge, Place, state_names

@@ -9,9 +9,9 @@ from headlight.app.exports.picture import LARGEST, MOST_LEVEL, PITCH, colour_bar
 from headlight.app.exports.scales import scale, ticks
 from headlight.app.exports.style import Palette
 from headlight.app.pages.heads.choices import Choices
+from headlight.app.pages.heads.exports import found_of
 from headlight.app.pages.heads.found import Found, Scored, changed
 from headlight.app.pages.heads.head_map import limit_of
-from headlight.app.pages.heads.numbers import found_of
 from headlight.app.parts.labels import SCORES, by_kind, words
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection

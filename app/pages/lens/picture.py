@@ -10,7 +10,7 @@ from headlight.app.exports.picture import colour_bar, ink, matrix, origin
 from headlight.app.exports.scales import largest, scale, ticks
 from headlight.app.exports.style import Palette
 from headlight.app.pages.lens.choices import Choices, ColourBy
-from headlight.app.pages.lens.numbers import cell_of, followed_token, lens_by_side, title_of
+from headlight.app.pages.lens.chosen import cell_of, followed_token, lens_by_side, title_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.difference import DIFFERENCE

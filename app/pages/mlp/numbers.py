@@ -1,7 +1,6 @@
 """The page *MLP* in numbers: every neuron's measures at the token, and one neuron in full."""
 
-from headlight.app.exports.data import Data
-from headlight.app.exports.sides import named
+from headlight.app.exports.data import Data, of_sides
 from headlight.app.pages.mlp.found import find
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
@@ -30,5 +29,5 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "the final norm": "its scale is the run's own",
     }
     return Data(
-        "mlp", shows, mlp_tables(shown, asked), arrays | named("over the prompt", strip_of(shown, found.neuron))
+        "mlp", shows, mlp_tables(shown, asked), arrays | of_sides("over the prompt", strip_of(shown, found.neuron))
     )

@@ -7,7 +7,7 @@ from headlight.app.exports.picture import LARGEST, MOST_LEVEL, PITCH, Colours, l
 from headlight.app.exports.scales import largest
 from headlight.app.exports.style import Palette
 from headlight.app.pages.prompts.choices import Choices
-from headlight.app.pages.prompts.numbers import found_of
+from headlight.app.pages.prompts.exports import found_of
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection

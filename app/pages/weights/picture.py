@@ -9,7 +9,7 @@ from headlight.app.analyses.weights import circuit_of
 from headlight.app.exports.picture import colour_bar, ink, label_axis, matrix, origin
 from headlight.app.exports.scales import largest, scale, ticks
 from headlight.app.exports.style import Palette
-from headlight.app.pages.weights.numbers import listed
+from headlight.app.pages.weights.exports import listed
 from headlight.app.pages.weights.weight_tables import (
     AXES,
     COMPOSITION,

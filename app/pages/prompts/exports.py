@@ -1,15 +1,21 @@
-"""The page of prompts in numbers: a statistic of each prompt of the list, and of every head over all of them."""
+"""What is taken along of the page of prompts: its script, its numbers, and a file of its maps and tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 
+from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Count, Data, Table
-from headlight.app.pages.prompts import prompt_statistics
+from headlight.app.exports.html.document import document
+from headlight.app.exports.html.file_table import file_table
+from headlight.app.exports.script import loading, printing
+from headlight.app.pages.prompts import charts, prompt_statistics
 from headlight.app.pages.prompts import view as prompts
 from headlight.app.pages.prompts.choices import Choices
-from headlight.app.pages.prompts.view import Listed, Row
+from headlight.app.pages.prompts.view import Listed, Row, cut
+from headlight.app.parts.charts import Rows
 from headlight.app.parts.scores import SCORES
 from headlight.app.runs import runs
 from headlight.app.selection.chosen import Selection
@@ -19,6 +25,16 @@ from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.reports.prompts import heads_table
+
+
+def script(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> str:
+    """A script that prints a statistic of each prompt that was run, and of every head over all of them."""
+    found, statistic = found_of(listed, shown, chosen), chosen.of(Choices).statistic
+    literals = "".join(f"    {row.prompt.text!r},\n" for row in found.rows if row.known)
+    options = {"head": found.head, "statistic": statistic, "prepend_bos": shown.a.bos}
+    lines = [f"model = {loading(shown.a)}", f"prompts = [\n{literals}]"]
+    purpose, imports = f"{SCORES[statistic].title} of every head {found.over}.", {"headlight.model": {"load"}}
+    return printing(purpose, imports, lines, "prompt_tables", "model", "prompts", **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,3 +99,22 @@ def _statistic(found: Found, chosen: Selection) -> Measure:
     first = next(filter(None, measures))
     values = torch.stack([absent if measure is None else measure.values for measure in measures])
     return Measure(first.name, first.unit, ("prompt", *first.axes), values)
+
+
+def page(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every head can be looked at; long prompts are cut as on the page."""
+    found = found_of(listed, shown, chosen)
+    prompts = {name: list(map(cut, cells)) for name, cells in prompts_table(found, chosen).items()}
+    title = f"{SCORES[chosen.of(Choices).statistic].title} {found.over}"
+    with recorded() as mounted:
+        for which in get_args(prompt_statistics.Measured):
+            prompt_statistics.draw_map(found.spread, which, f"statistic {which}")
+        file_table("Heads", prompt_statistics.by_mean(found.spread))
+        file_table("Prompts", prompts)
+    return document(f"Prompts, {title},", Comparison(shown.a), mounted, "plain", tokens=False)
+
+
+def plots(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> Rows:
+    """The page's plots, of the prompts that were run."""
+    found = found_of(listed, shown, chosen)
+    return charts.rows(prompts.distinct(found.rows), found.head, chosen.of(Choices).statistic)

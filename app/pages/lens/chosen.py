@@ -1,7 +1,5 @@
-"""The lens page in numbers: every layer's prediction at every place, and the ten best of the cell looked at."""
+"""What is read on the lens page: by which lens, which cell is looked at, and which token is followed."""
 
-from headlight.app.exports.data import Data
-from headlight.app.exports.sides import named
 from headlight.app.pages.lens.choices import Choices
 from headlight.app.runs import lenses
 from headlight.app.selection.chosen import Selection
@@ -9,8 +7,8 @@ from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
 from headlight.model.lenses.lens import Lens
 from headlight.model.patching.patchscope import Scope, no_scope
-from headlight.model.reports.lens import lens_tables, measures_of, name_for, readings
 from headlight.model.reports.lens import lenses_of as beside_each_other
+from headlight.model.reports.lens import name_for
 from headlight.model.run import Run
 
 
@@ -58,26 +56,3 @@ def scope_of(shown: Comparison, chosen: Selection) -> Scope | None:
 def lenses_of(run: Run, by: Lens) -> tuple[Lens, ...]:
     """The lenses that a run can be read by, the one that reads it among them."""
     return beside_each_other(run, by, lenses.lens)
-
-
-def data(shown: Comparison, chosen: Selection) -> Data:
-    """The lens as a table, the ten best tokens of the cell looked at, and the followed token's way to it."""
-    token, (layer, place) = followed_token(shown, chosen), cell_of(shown, chosen)
-    own, by, scope = chosen.of(Choices), lens_by_side(shown, chosen), scope_of(shown, chosen)
-    found = readings(shown, token, by)
-    measures = measures_of(shown, found)
-    arrays = {key: measure for name, found in measures.items() for key, measure in named(name, found).items()}
-    for side, reading in found.items():
-        arrays |= {f"{side} top tokens": reading.lens.top_tokens, f"{side} top probabilities": reading.lens.top_probs}
-    shows = {
-        "lens": title_of(shown, chosen),
-        "sha256 of the lens": {side: lens.digest for side, lens in by.items() if lens.digest},
-        "followed token": shown.a.tokenizer.labels([token])[0],
-        "its id": token,
-        "cell": {"after layer": shown.layer_labels[layer], "place": place},
-        "layers": shown.layer_labels,
-    }
-    if scope is not None:
-        shows["patchscope"] = vars(scope)
-    tables = lens_tables(shown, token, layer, place, own.lens, own.lens_from, scope)
-    return Data("lens", shows, tables, arrays)

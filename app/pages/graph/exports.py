@@ -1,9 +1,13 @@
-"""The page *Graph* in numbers: nodes, edges and the check of each run, and the whole adjacency as an array."""
+"""What is taken along of the page *Graph*: its script, its numbers, and a file of its tables."""
 
+from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
+from headlight.app.exports.html.document import document
+from headlight.app.exports.html.file_table import file_table
+from headlight.app.exports.script import report
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.circuit import measured_of
-from headlight.app.pages.graph.found import aim_of, opened_of, settings_of, sides_of, units_of
+from headlight.app.pages.graph.found import NEURONS, aim_of, opened_of, settings_of, sides_of, units_of
 from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
@@ -11,6 +15,37 @@ from headlight.model.circuits.of_runs import circuit_of
 from headlight.model.comparison import Comparison
 from headlight.model.reports.edges import edge_tables
 from headlight.model.reports.graph import Settings, graph_tables
+
+TITLES = {
+    "target": "What is explained",
+    "nodes": "Nodes, the most influential first",
+    "edges": "Edges, those with the largest effect on the target first",
+    "check": "Ablated: predicted and measured",
+    "runs": "What the circuit does",
+}
+PURPOSE = "What a prediction was made of: the attribution graph, and whether it holds."
+
+CIRCUIT = (
+    "The circuit by which one prompt's prediction differs from another's: every edge scored, and what it does alone."
+)
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints the graph of each run and what ablating its nodes does, or the circuit between them."""
+    own = chosen.of(Choices)
+    if own.graph_mode == "circuit" and shown.b is not None:
+        measured, steps, least = measured_of(shown, chosen), own.circuit_steps, own.circuit_least
+        return report(CIRCUIT, shown, chosen.align, "edge_tables", measured=measured, steps=steps, least=least)
+    units, aim = units_of(shown, chosen), aim_of(shown, chosen, 0)
+    options = {
+        "place": place_of(shown, chosen),
+        "target": aim.token,
+        "distractor": aim.distractor,
+        "demeaned": aim.distractor is None,
+        "settings": settings_of(chosen),
+    }
+    dictionary = "" if units == NEURONS else units
+    return report(PURPOSE, shown, chosen.align, "graph_tables", dictionary, **options)
 
 
 def data(shown: Comparison, chosen: Selection) -> Data:
@@ -56,3 +91,13 @@ def _told(settings: Settings) -> dict[str, object]:
         "share of nodes' influence": settings.nodes,
         "share of edges' influence": settings.edges,
     }
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file with every node and edge that is kept."""
+    tables = data(shown, chosen).tables
+    with recorded() as mounted:
+        for name, title in TITLES.items():
+            if name in tables and next(iter(tables[name].values())):
+                file_table(title, tables[name])
+    return document("Graph", shown, mounted, "plain")

@@ -1,11 +1,16 @@
-"""The page *Generate* in numbers: every step, the tokens that one of them chose from, and where heads looked for it."""
+"""What is taken along of the page *Generate*: its script, its numbers, and a file of every step."""
 
 import torch
 
+from headlight.app.components import Pin, heads, token_bars, token_strip
+from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
+from headlight.app.exports.html.document import document
+from headlight.app.exports.script import report
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.choices import Choices
-from headlight.app.pages.generate.written import axis, heads_of, step_of
+from headlight.app.pages.generate.view import GROUP
+from headlight.app.pages.generate.written import axis, beside, heads_of, panel, queries, step_of, steps_of, token_axis
 from headlight.app.selection.chosen import Selection
 from headlight.model import fields as cells
 from headlight.model.analysis import Measure
@@ -15,6 +20,27 @@ from headlight.model.decoding.compared import Continuations
 from headlight.model.edits import head_name
 from headlight.model.fields import How
 from headlight.model.reports.generate import step_tables
+
+PURPOSE = "What a model writes behind a prompt, and what each token was drawn from."
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that writes the same tokens, and prints every step, one step's choices and where heads looked for it."""
+    own, found = chosen.of(Choices), generation.both(shown, chosen)
+    options: dict[str, object] = {
+        "n_new": own.n_new,
+        "temperature": own.temperature,
+        "top_k": own.top_k,
+        "top_p": own.top_p,
+        "seed": own.seed,
+        "given": own.written,
+        "stop": own.stop,
+        "step": step_of(found, chosen),
+        "heads": heads_of(found, chosen),
+    }
+    if shown.b is not None:
+        options["b_writes"] = own.b_writes
+    return report(PURPOSE, shown, chosen.align, "generate_tables", **options)
 
 
 def data(shown: Comparison, chosen: Selection) -> Data:
@@ -65,3 +91,35 @@ def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Mea
             measure = Measure("attention weight", "probability", ("head", "step", "place"), torch.stack(aligned))
             arrays[f"{called.replace(' ', '')} attention"] = measure
     return arrays
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which the steps can be gone through; nothing is written anew there."""
+    found = generation.both(shown, chosen)
+    with recorded() as mounted:
+        if found.a.labels:
+            step, steps = step_of(found, chosen), steps_of(found)
+            token_bars(
+                found.a.run.labels[: found.a.n_prompt],
+                steps["A"],
+                queries=queries(found),
+                step=step,
+                epoch=0,
+                key="bars",
+                group=GROUP,
+                beside=None if found.b is None else beside(found, steps["B"]),
+                in_file=True,
+            )
+            if panels := [panel(found, head) for head in heads_of(found, chosen)]:
+                token_strip(token_axis(found), panels[0], key="strip", group=GROUP, scale=chosen.scale)
+                heads(
+                    panels,
+                    token_axis(found),
+                    pinned=Pin((found.place(step),), ()),
+                    epoch=0,
+                    key="heads",
+                    group=GROUP,
+                    scale=chosen.scale,
+                    own_scale=chosen.own_scale,
+                )
+    return document("What follows a prompt, step by step,", shown, mounted, "plain")
