@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from headlight.app.analyses import detection
 from headlight.app.analyses.detection import Repeats
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.detectors import KINDS, Kind
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 from headlight.model.reports.heads import COPYING, TITLES
+from headlight.model.roles import most_half
 
 FinderScore = Literal[Kind, "copying", "effect"]
 Labels = Mapping[Head, tuple[Kind, ...]]
@@ -64,7 +64,7 @@ def by_kind(labels: Labels) -> dict[Kind, list[str]]:
 
 def drawn(shown: Comparison, chosen: Selection) -> Repeats:
     """The random repeats: as long as was chosen, or as all models' contexts hold, so that all read the same ones."""
-    most = min(detection.most_half(run.model, run.bos) for run in shown.runs)
+    most = min(most_half(run.model, run.bos, run.host) for run in shown.runs)
     return Repeats(chosen.finder_seed, chosen.finder_count, min(chosen.finder_half, most))
 
 
