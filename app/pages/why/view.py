@@ -20,6 +20,7 @@ from headlight.app.parts.labels import number
 from headlight.app.parts.pair import Pair, pair_of, place_of, typeable
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, SIDES, compared
+from headlight.app.runs import runs
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name
@@ -50,7 +51,7 @@ def render(shown: Comparison) -> None:
     means.step(MEAN)
 
 
-def _with_known_mean(inputs: Sequence[means.Inputs]) -> Selection:
+def _with_known_mean(inputs: Sequence[runs.Inputs]) -> Selection:
     """What is chosen; the mean is over this prompt until that over the others is known."""
     now = selection.current()
     return replace(now, mean_over=()) if means.missing(inputs) else now
