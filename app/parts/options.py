@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 from headlight.app import selection
 from headlight.app.components import Button, Choice, Listed, Number, Option, Several, Slider, Switch, Text, option_row
 from headlight.app.glossary import TERMS
+from headlight.app.parts.sides import SIDES
 from headlight.app.selection.choices import PageChoices
+from headlight.model.analysis.difference import Side
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 
@@ -53,6 +55,17 @@ def bind(
 def button(name: str, label: str, do: Callable[[], None], help: str = "", disabled: bool = False) -> Button:
     """Something to do at once."""
     return Button(name, label, None, lambda _: do(), help, disabled)
+
+
+def side(compares: bool, label: str, default: Side = "a", **look: Any) -> Choice | None:
+    """Which of A, B and B − A is shown, where there is a B."""
+    return bind(Choice, "side", label, default, options=SIDES, **look) if compares else None
+
+
+def token(field: str, stands: str, **look: Any) -> Text:
+    """Target or distractor, to be typed; the token that stands for it where none is typed is told in its place."""
+    told: dict[str, Any] = {"placeholder": f"“{stands}”", "help": TERMS[f"why_{field}"], "width": 130}
+    return bind(Text, field, field.capitalize(), **{**told, **look})
 
 
 def as_tables() -> Switch:

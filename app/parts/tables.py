@@ -1,6 +1,6 @@
 """Pictures as plain tables, for screen readers and for reading off exact values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ from jaxtyping import Shaped
 Columns = dict[str, Sequence[Any] | np.ndarray]
 
 
-def draw(columns: Columns, alt: str) -> None:
+def draw(table: Mapping[str, Iterable[Any]], alt: str) -> None:
     """A table with figures to four digits; `alt` says to a screen reader what it holds."""
+    columns = {name: cells if isinstance(cells, np.ndarray) else list(cells) for name, cells in table.items()}
     numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
     config = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
     st.dataframe(columns, column_config=config, hide_index=True, placeholder="–", alt=alt)

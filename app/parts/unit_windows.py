@@ -77,7 +77,7 @@ def _said(tree: Tree, found: UnitDashboard) -> str:
 def _windows(run: Run, slug: str, kind: str, found: UnitDashboard) -> None:
     if not found.windows:
         return
-    epoch = hash((selection.epoch(), kind, found.layer, found.index)) % 2**32
+    epoch = selection.epoch(kind, found.layer, found.index)
     chosen = sampled_texts(
         shown_windows(run, found),
         title="Texts around its peaks, the strongest first",

@@ -4,7 +4,7 @@ The page is drawn from the selection alone. Widgets change it in their callbacks
 report what they hold when they are drawn.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -213,9 +213,12 @@ def turn_to(page: str) -> None:
         session.page, session.epoch = page, session.epoch + 1
 
 
-def epoch() -> int:
-    """Grows whenever the server, not the browser, has changed what the components hold."""
-    return _session().epoch
+def epoch(*of: Hashable) -> int:
+    """Another one whenever the server, not the browser, has changed what the components hold, or what they are of.
+
+    A table of other rows is one of something else: a place in it means another row.
+    """
+    return hash((_session().epoch, *of)) % 2**32 if of else _session().epoch
 
 
 def asks() -> int:

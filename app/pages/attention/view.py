@@ -108,7 +108,7 @@ def _say_before_norm(shown: Comparison) -> None:
 def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:
     """All heads, for the chosen ones and the limits of the colours."""
     with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
-        options.row(*grid.side_options(shown.b is not None), *_sorting(shown), name="grid")
+        options.row(grid.side_option(shown.b is not None), *_sorting(shown), name="grid")
     now, side, order = selection.current(), grid.side_of(shown.b is not None), _order(shown, axis)
     before, drawn_as = heads_of(shown, now), now.of(Choices).how
     pictures = shown.keep(

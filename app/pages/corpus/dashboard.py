@@ -98,7 +98,7 @@ def _sequences(shown: Comparison, found: Found, of_head: Dashboard) -> None:
         shown_texts(sequences, found.a.n_intervals, shown.a if found.own else None),
         title=f"Sequences by how active {head_name(found.head)} is",
         chosen=_within(selection.current().of(Choices).sequence, len(sequences)),
-        epoch=hash((selection.epoch(), str(found.a.folder), found.head)) % 2**32,
+        epoch=selection.epoch(str(found.a.folder), found.head),
         key=selection.widget_key("corpus_sequences"),
     )
     if chosen != selection.current().of(Choices).sequence:

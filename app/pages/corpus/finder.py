@@ -25,15 +25,10 @@ def draw(found: Found) -> Head | None:
         _columns(found, order),
         title=f"Heads by {figure(found.by).named}",
         caption=f"By {figure(found.by).named.lower()}{'' if found.b is None else ', the largest changes first'}. {HOW}",
-        epoch=_epoch(found),
+        epoch=selection.epoch(str(found.a.folder), found.b and str(found.b.folder), found.by),
         key=selection.widget_key("corpus_finder"),
     )
     return None if place is None else order[place]
-
-
-def _epoch(found: Found) -> int:
-    """Another one when the rows are others, and with them which head a place means."""
-    return hash((selection.epoch(), str(found.a.folder), found.b and str(found.b.folder), found.by)) % 2**32
 
 
 def _columns(found: Found, order: Sequence[Head]) -> list[Column]:

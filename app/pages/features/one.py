@@ -157,8 +157,7 @@ def open_on(slug: str, head: Head, place: int) -> None:
 
 
 def _epoch(found: Found) -> int:
-    """Another one when the rows are others, and with them what a place in them means."""
-    return hash((selection.epoch(), found.name, found.layer, found.feature, found.place)) % 2**32
+    return selection.epoch(found.name, found.layer, found.feature, found.place)
 
 
 def _promoted(found: Found, of: str, run: Run, position: int) -> None:

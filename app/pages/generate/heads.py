@@ -52,7 +52,7 @@ def draw(found: Continuations, group: str) -> None:
 
 def _grid(found: Continuations, group: str) -> tuple[Head, ...]:
     if found.b is not None:
-        options.row(*grid.side_options(True), name="grid")
+        options.row(grid.side_option(True), name="grid")
     before, side = heads_of(found, selection.current()), grid.side_of(found.b is not None)
     pictures = found.shown.keep(
         ("writing", side),

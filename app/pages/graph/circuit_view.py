@@ -53,7 +53,7 @@ def _lacks(reason: str) -> None:
 
 def _draw(shown: Comparison, drawn: Drawn) -> None:
     if selection.current().table:
-        tables.draw(dict(columns(EDGES, edge_rows(drawn.found))), "Edges of the circuit")
+        tables.draw(columns(EDGES, edge_rows(drawn.found)), "Edges of the circuit")
         st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
         return
 
@@ -83,7 +83,7 @@ def _part(shown: Comparison, drawn: Drawn) -> None:
             Column("score (logits)", [score for *_, score in lines], 4, signed=True),
         ],
         title="Edges of the circuit",
-        epoch=hash((selection.epoch(), node, len(lines))) % 2**32,
+        epoch=selection.epoch(node, len(lines)),
         key=selection.widget_key("circuit_edges"),
     )
     if slot is not None:

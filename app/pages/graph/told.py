@@ -78,7 +78,7 @@ def _table(found: Shown, title: str, edges: list[tuple[int, int]], end: int) -> 
             Column("on the target", [float(flows[edge]) for edge in edges], 3, signed=True),
         ],
         title=title,
-        epoch=hash((selection.epoch(), found.ids[found.chosen])) % 2**32,
+        epoch=selection.epoch(found.ids[found.chosen]),
         key=selection.widget_key(f"graph_edges_{end}"),
     )
     if slot is not None:
@@ -152,6 +152,6 @@ def _edit(found: Found, node: Node) -> Edit | None:
 def tables_of(found: Shown) -> None:
     """All nodes and edges that are kept, in numbers."""
     heading("Nodes")
-    tables.draw(dict(columns(NODE[1:], node_rows(found.graph, found.pruned, found.n_layers))), "Nodes of the graph")
+    tables.draw(columns(NODE[1:], node_rows(found.graph, found.pruned, found.n_layers)), "Nodes of the graph")
     heading("Edges")
-    tables.draw(dict(columns(EDGE[1:], edge_rows(found.graph, found.pruned, found.n_layers))), "Edges of the graph")
+    tables.draw(columns(EDGE[1:], edge_rows(found.graph, found.pruned, found.n_layers)), "Edges of the graph")

@@ -3,19 +3,19 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, Text, row_table
+from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, row_table
 from headlight.app.figures.graph import graph
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.graph import circuit_view, files, grouping, told
 from headlight.app.pages.graph.choices import LEAST, MOST, SHARES, STEPS, Choices
-from headlight.app.pages.graph.found import NEURONS, Found, Shown, side_of, sides_of, units_of, units_offered
+from headlight.app.pages.graph.found import NEURONS, Found, Shown, sides_of, units_of, units_offered
 from headlight.app.pages.graph.plot import scene_of
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.parts.sides import DIFFERENCE, SIDES, say_what_is_missing
+from headlight.app.parts.sides import DIFFERENCE, say_what_is_missing, side_of
 from headlight.model.comparison import Comparison
 from headlight.model.graph.checking import Check
 from headlight.model.reports.graph import check_rows, in_words, node_changes
@@ -69,8 +69,8 @@ def _options(shown: Comparison) -> None:
         return
     options.row(
         _mode(),
-        _text("target", "Target", labels[0]),
-        _text("distractor", "Distractor", labels[1]) if own.graph_against == "distractor" else None,
+        options.token("target", labels[0]),
+        options.token("distractor", labels[1]) if own.graph_against == "distractor" else None,
         options.bind(
             Choice, "graph_against", "Less", page=Choices, options={"distractor": "distractor", "mean": "mean of all"}
         ),
@@ -84,7 +84,7 @@ def _options(shown: Comparison) -> None:
             Number, "graph_most", "Nodes at most", page=Choices, least=MOST[0], most=MOST[1], step=10, folded=True
         ),
         _share("graph_edges", "Edges' influence kept", least, most, folded=True),
-        options.bind(Choice, "side", "Explain", "a", options=SIDES) if shown.b is not None else None,
+        options.side(shown.b is not None, "Explain"),
         options.as_tables(),
     )
 
@@ -92,8 +92,8 @@ def _options(shown: Comparison) -> None:
 def _circuit_options(shown: Comparison, labels: list[str]) -> None:
     options.row(
         _mode(),
-        _text("target", "Target", labels[0]),
-        _text("distractor", "Distractor", labels[1]),
+        options.token("target", labels[0]),
+        options.token("distractor", labels[1]),
         options.bind(Number, "circuit_least", "Least score", page=Choices, least=LEAST[0], most=LEAST[1], step=0.001),
         options.bind(Number, "circuit_steps", "Gradients", page=Choices, least=STEPS[0], most=STEPS[1], step=1),
         _place(shown),
@@ -118,10 +118,6 @@ def _place(shown: Comparison) -> Listed:
         lambda at: selection.choose(Choices, position=at, graph_node=""),
         folded=True,
     )
-
-
-def _text(field: str, label: str, stands: str) -> Text:
-    return options.bind(Text, field, label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"], width=130)
 
 
 def _share(field: str, label: str, least: float, most: float, folded: bool = False) -> Slider:
@@ -196,7 +192,7 @@ def _outcomes(found: Found, check: Check) -> None:
     slot = row_table(
         [Column("ablated", names), *(Column(way, of, 3, EFFECT, signed=True) for way, of in ways)],
         title="What ablating each node changes (logits): predicted, with patterns and scales held, and measured",
-        epoch=hash((selection.epoch(), check.nodes)) % 2**32,
+        epoch=selection.epoch(check.nodes),
         key=selection.widget_key("graph_check_rows"),
     )
     if slot is not None and slot < len(check.nodes) and (node := found.ids[check.nodes[slot]]) != found.node:
@@ -208,9 +204,7 @@ def _changes(sides: dict[str, Found]) -> None:
     """The nodes that are kept in A or in B, with their effects in both."""
     a, b = (sides[side] for side in "AB")
     st.caption(f"Nodes of the graphs of A and of B at their own positions; {DIFFERENCE} of what they do to the target.")
-    tables.draw(
-        dict(node_changes(a.graph, a.pruned, b.graph, b.pruned)), f"Effects of nodes in A, in B, and {DIFFERENCE}"
-    )
+    tables.draw(node_changes(a.graph, a.pruned, b.graph, b.pruned), f"Effects of nodes in A, in B, and {DIFFERENCE}")
 
 
 def _of_file(opened: files.OpenFile) -> None:

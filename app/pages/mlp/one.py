@@ -165,7 +165,7 @@ def _heads(found: Found) -> None:
         ],
         title=f"Heads that {neuron_name(found.neuron)} composes with",
         caption=f"By weights alone; about {random:.3f} would be chance. Choose a row for its links.",
-        epoch=hash((selection.epoch(), found.neuron)) % 2**32,
+        epoch=selection.epoch(found.neuron),
         key=selection.widget_key("neuron_heads_table"),
         whole=True,
     )

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.analyses import patching
 from headlight.app.analyses.patching import Piece
-from headlight.app.components import CellAxis, Choice, Listed, Option, Switch, Text, cell_map
+from headlight.app.components import CellAxis, Choice, Listed, Option, Switch, cell_map
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.patching.choices import Choices
@@ -142,8 +142,7 @@ def _question(shown: Comparison, now: Selection) -> Iterator[Option]:
     found = pair(shown, now)
     labels = shown.a.tokenizer.labels([found.target, found.distractor])
     for field, label in zip(("target", "distractor"), labels, strict=True):
-        help = TERMS[f"patch_{field}"]
-        yield options.bind(Text, field, field.capitalize(), placeholder=f"“{label}”", help=help, folded=True)
+        yield options.token(field, label, help=TERMS[f"patch_{field}"], width=170, folded=True)
     yield options.tie(
         Listed,
         "patch_position",
@@ -202,7 +201,7 @@ LEFT_OUT = " Positions after the prediction cannot influence it and are left out
 
 def _draw(found: Patched, is_causal: bool) -> None:
     if selection.current().table:
-        tables.draw(_cells(found), title(found.asked))
+        tables.draw(table(found), title(found.asked))
         _agreement(found)
         return
     left, right = st.columns([3, 1], gap="large")
@@ -216,7 +215,7 @@ def _draw(found: Patched, is_causal: bool) -> None:
         _agreement(found)
     with right:
         heading("Largest effects")
-        tables.draw({column: list(cells) for column, cells in table(found, MOST_LISTED).items()}, "The strongest cells")
+        tables.draw(table(found, MOST_LISTED), "The strongest cells")
 
 
 def drawn(found: Patched) -> list[tuple[Matrix, str]]:
@@ -254,7 +253,3 @@ def spelled_agreement(found: Patched) -> str:
 def _agreement(found: Patched) -> None:
     if told := spelled_agreement(found):
         st.text(told)
-
-
-def _cells(found: Patched) -> tables.Columns:
-    return {column: list(cells) for column, cells in table(found).items()}

@@ -1,6 +1,6 @@
 """The session's prompts: uploaded and typed ones in one table, every head's statistics over them, and the last runs."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -175,15 +175,10 @@ def _table(rows: Sequence[Row], head: Head) -> None:
         [text, value, *others],
         title="All prompts with their statistic, number of tokens and status",
         caption="Choose a row to open its prompt, a column's name to sort.",
-        epoch=_epoch(prompt_list.prompts()),
+        epoch=selection.epoch(prompt_list.prompts()),
         key=selection.widget_key("prompt_table"),
     )
     _row_buttons(rows, lambda: csv_bytes(columns(rows, head, statistic)), chosen)
-
-
-def _epoch(listed: Hashable) -> int:
-    """A number that is another one when a list has changed, and with it which row a place in it means."""
-    return hash((selection.epoch(), listed)) % 2**32
 
 
 def columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[str, list[Cell]]:
@@ -262,7 +257,7 @@ def _past_runs() -> None:
             Column("Page", [run.title for run in past]),
         ],
         title="The last runs, newest first",
-        epoch=_epoch(tuple(run.inputs for run in past)),
+        epoch=selection.epoch(tuple(run.inputs for run in past)),
         key=selection.widget_key("past_runs"),
     )
     st.button(

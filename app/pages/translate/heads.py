@@ -65,7 +65,7 @@ def pictures(found: Translations) -> None:
 def _grid(found: Translations, group: str) -> tuple[Head, ...]:
     with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
         if found.b is not None:
-            options.row(*grid.side_options(True), _sorting(), name="grid")
+            options.row(grid.side_option(True), _sorting(), name="grid")
     now, side = selection.current(), grid.side_of(found.b is not None)
     own = now.of(Choices)
     before = chosen_of(found, now)

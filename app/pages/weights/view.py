@@ -36,7 +36,7 @@ from headlight.app.pages.weights.weight_tables import (
 )
 from headlight.app.parts import charts, needs, options, tables
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.parts.sides import DIFFERENCE, SIDES
+from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import jobs
 from headlight.app.runs.jobs import Jobs
 from headlight.model.analysis.circuits import Directions
@@ -106,13 +106,12 @@ def _says_nothing(of: Weights) -> str:
 
 
 def _options(shown: Comparison, of: Weights) -> None:
-    side = options.bind(Choice, "side", "Strongest in", "difference", options=SIDES, help=TERMS["circuit_side"])
     options.row(
         options.first_head("weights_head", shown, of.head),
         options.bind(Choice, "circuit", "Circuit", page=Choices, options=CIRCUITS),
         _distance(of),
         options.bind(Text, "circuit_token", "Look up a token", page=Choices, placeholder="one token"),
-        side if of.compares else None,
+        options.side(of.compares, "Strongest in", "difference", help=TERMS["circuit_side"]),
         replace(options.as_tables(), folded=of.compares),
     )
 
