@@ -9,7 +9,7 @@ from jaxtyping import UInt8
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
-from headlight.app.components import Option, encode_positive, encode_signed, head_grid
+from headlight.app.components import CellAxis, Option, encode_positive, encode_signed, head_grid
 from headlight.app.components.heads import Kind
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
@@ -106,6 +106,12 @@ def draw(
         legend_limit=drawn.limit,
         **look,
     )
+
+
+def head_axes(shape: Sequence[int]) -> tuple[CellAxis, CellAxis]:
+    """The sides of a map of all heads: its layers, and its heads."""
+    layers, heads = ([f"{letter}{place}" for place in range(n)] for letter, n in zip("LH", shape, strict=True))
+    return CellAxis("layer", layers), CellAxis("head", heads)
 
 
 def say_none_is_chosen() -> None:

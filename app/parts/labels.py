@@ -1,6 +1,6 @@
 """What kinds of heads are called, their icons, and how these stand in a picture of all heads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,7 @@ Labels = Mapping[Head, tuple[Kind, ...]]
 
 
 DIGITS = 4
+UNREADABLE = "\ufffd"  # of half a character
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,19 @@ def number(value: float) -> str:
     positional = -7 < exponent < DIGITS
     text = f"{value:.{DIGITS - 1 - exponent}f}" if positional else f"{digits}e{exponent:+d}"
     return text.replace("-", "−")
+
+
+def signed(value: float) -> str:
+    """A number with its sign."""
+    return f"+{number(value)}" if value > 0 else number(value)
+
+
+def readable(texts: Iterable[str], labels: Iterable[str]) -> list[str]:
+    """Tokens in running text: as they are, but by their labels where they cannot be seen or would turn what follows."""
+    return [
+        text if text.isprintable() and UNREADABLE not in text else label.replace("␣", " ")
+        for text, label in zip(texts, labels, strict=True)
+    ]
 
 
 def percent(share: float) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from headlight.app.components import CellAxis, cell_map, sampled_texts
+from headlight.app.components import cell_map, sampled_texts
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
 from headlight.app.exports.html.document import document
@@ -14,6 +14,7 @@ from headlight.app.pages.corpus import finder
 from headlight.app.pages.corpus.dashboard import shown_texts
 from headlight.app.pages.corpus.found import Found, find
 from headlight.app.pages.corpus.plots import called, named
+from headlight.app.parts.grid import head_axes
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import scans
 from headlight.app.selection.chosen import Selection
@@ -99,12 +100,10 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
 
 
 def _map(found: Found) -> None:
-    n_layers, n_heads = found.found.values.shape
     of, signed = figure(found.by), found.b is not None or figure(found.by).signed
     cell_map(
         found.found.values,
-        CellAxis("layer", [f"L{layer}" for layer in range(n_layers)]),
-        CellAxis("head", [f"H{head}" for head in range(n_heads)]),
+        *head_axes(found.found.values.shape),
         title=of.named if found.b is None else f"{of.named}, {DIFFERENCE}",
         scale="signed" if signed else "linear",
         key="heads",

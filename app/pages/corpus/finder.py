@@ -7,6 +7,7 @@ import numpy as np
 from headlight.app import selection
 from headlight.app.components import Column, row_table
 from headlight.app.exports.csv_files import Cell
+from headlight.app.pages.corpus.choices import Choices
 from headlight.app.pages.corpus.found import Found
 from headlight.app.parts import tables
 from headlight.app.parts.sides import DIFFERENCE
@@ -29,6 +30,15 @@ def draw(found: Found) -> Head | None:
         key=selection.widget_key("corpus_finder"),
     )
     return None if place is None else order[place]
+
+
+def choose(found: Found, heads: tuple[Head, ...]) -> None:
+    """Choose heads of the scan; those of the open model are chosen on all pages."""
+    if found.own:
+        selection.choose(Choices, scan_heads=None, sequence=None)
+        selection.choose(heads=heads)
+    else:
+        selection.choose(Choices, scan_heads=heads, sequence=None)
 
 
 def _columns(found: Found, order: Sequence[Head]) -> list[Column]:

@@ -16,7 +16,6 @@ from headlight.app.pages.graph.circuit import Drawn
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.pair import pair_of
 from headlight.app.parts.parts import heading
-from headlight.app.selection.choices import Change
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
 from headlight.model.errors import HeadlightError
@@ -95,7 +94,6 @@ def _part(shown: Comparison, drawn: Drawn) -> None:
 def _link(slug: str, title: str, head: Head) -> Link:
     def open_page(_: object) -> None:
         now = selection.current()
-        others = tuple(other for other in now.heads or () if other != head)
-        selection.ask(replace(now, heads=(head, *others)).after(Change()), slug)
+        selection.ask(replace(now, heads=options.head_first(head, now.heads)), slug)
 
     return Link(f"circuit_{slug}", title, None, open_page)

@@ -8,11 +8,12 @@ import streamlit as st
 from jaxtyping import Shaped
 
 from headlight.app import selection
-from headlight.app.components import CellAxis, Column, Listed, cell_map, row_table
+from headlight.app.components import Column, Listed, cell_map, row_table
 from headlight.app.exports.csv_files import Cell, csv_bytes
 from headlight.app.glossary import TERMS
 from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import options
+from headlight.app.parts.grid import head_axes
 from headlight.app.parts.parts import heading
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection
@@ -85,11 +86,9 @@ def draw_map(found: Spread, which: Measured, key: str) -> None:
     """One of a statistic's two numbers of every head, which tells the other one too."""
     numbers = _numbers(found)
     values = numbers.pop(which)
-    n_layers, n_heads = values.shape
     cell_map(
         values,
-        CellAxis("layer", [f"L{layer}" for layer in range(n_layers)]),
-        CellAxis("head", [f"H{head}" for head in range(n_heads)]),
+        *head_axes(values.shape),
         title=f"{which} ({found.mean.unit})",
         lacks="in no prompt so far",
         told=numbers,

@@ -8,7 +8,7 @@ from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import panels
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.parts.charts import Rows
-from headlight.app.parts.labels import number
+from headlight.app.parts.labels import number, signed
 from headlight.app.parts.sides import DIFFERENCE, compared, is_there, side_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
@@ -57,7 +57,7 @@ def _outcomes(changes: Sequence[Change], named: str) -> Plot:
         replace(
             row,
             label=f"{each.name}\nKL {number(each.kl)}{each.top and f' → {each.top}'}",
-            text=panels.signed(each.total),
+            text=signed(each.total),
         )
         for row, each in zip(panels.outcome_rows(changes), changes, strict=True)
     ]
