@@ -101,8 +101,7 @@ def _ground(axes: "Axes", labels: Sequence[str], states: Sequence[str], palette:
     axes.set_ylim(-0.5, len(states) - 0.5)
     axes.set_yticks(range(len(states)), states, fontsize=7)
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)
 
 
 def _lines(axes: "Axes", edges: Sequence[tuple[Edge | EdgePair, float, float]], colours: "ScalarMappable") -> None:
