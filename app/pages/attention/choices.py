@@ -1,9 +1,9 @@
 """What can be chosen on the page *Attention* alone."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
-from headlight.app.selection.choices import Change, Extent, PageChoices
+from headlight.app.selection.choices import Extent, PageChoices
 from headlight.app.selection.codecs import PAIR
 from headlight.model.axis import Unit
 from headlight.model.edits import Head
@@ -16,6 +16,8 @@ class Choices(PageChoices):
 
     `pair` are the two heads that are held against each other. `numbers` asks for tables under the pictures.
     """
+
+    forgets: ClassVar = {"model": ("pair",)}
 
     show: Show = "weight"
     sink: Sink = "keep"
@@ -32,8 +34,3 @@ class Choices(PageChoices):
     def within(self, extent: Extent) -> Self:
         """Without a pair of which one of the runs lacks a head."""
         return self if extent.has(*self.pair) else replace(self, pair=())
-
-    def after(self, change: Change) -> Self:
-        """Without the pair, which is one of the model's."""
-        left = super().after(change)
-        return replace(left, pair=()) if change.model else left
