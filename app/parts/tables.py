@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Shaped
+from jaxtyping import Float, Shaped
 
 Columns = dict[str, Sequence[Any] | np.ndarray]
 
@@ -28,6 +28,14 @@ def of_cells(
         "After layer": [*layers] * len(tokens),
         **{name: filled(values, len(layers)).T.ravel() for name, values in sides.items()},
     }
+
+
+def of_pattern(
+    cells: Float[np.ndarray, "query key"], queries: Sequence[str], keys: Sequence[str]
+) -> dict[str, list[str] | Float[np.ndarray, " query"]]:
+    """One head's cells, a column a key; a token that occurs twice has two places, so each is named with its place."""
+    rows, columns = ([f"{place} {label}" for place, label in enumerate(labels)] for labels in (queries, keys))
+    return {"": rows, **dict(zip(columns, cells.T, strict=True))}
 
 
 def of_rows(heading: str, names: Sequence[str], sides: Mapping[str, Shaped[np.ndarray, " row"]]) -> Columns:

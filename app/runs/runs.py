@@ -31,6 +31,8 @@ from headlight.model.text.chat import Begin
 Value = TypeVar("Value")
 Inputs = tuple[str, str, Begin]
 """A model's name, a prompt, and what it begins with."""
+EditedInputs = tuple[str, str, Begin, tuple[Edit, ...]]
+"""The same and edits: what `run` takes, by which a job names a run."""
 
 
 @runtime_checkable
@@ -63,6 +65,11 @@ def run(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) 
     """
     key = run_key(model_name, prompt, bos, edits)
     return keep(key, lambda: _run_anew(model_name, prompt, bos, edits))
+
+
+def inputs_of(made: Run) -> EditedInputs:
+    """What a run was made of."""
+    return made.source.name, made.prompt, made.bos, made.edits
 
 
 class _Server(Host):

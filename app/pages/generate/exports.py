@@ -2,15 +2,13 @@
 
 import torch
 
-from headlight.app.components import Pin, heads, token_bars, token_strip
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
 from headlight.app.exports.html.document import document
 from headlight.app.exports.script import report
-from headlight.app.pages.generate import generation
+from headlight.app.pages.generate import generation, heads, steps
 from headlight.app.pages.generate.choices import Choices
-from headlight.app.pages.generate.view import GROUP
-from headlight.app.pages.generate.written import axis, beside, heads_of, panel, queries, step_of, steps_of, token_axis
+from headlight.app.pages.generate.written import axis, heads_of, panel, step_of
 from headlight.app.selection.chosen import Selection
 from headlight.model import fields as cells
 from headlight.model.analysis import Measure
@@ -84,10 +82,10 @@ def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Mea
     if found.b is not None:
         divergence = found.divergence()
         arrays["divergence"] = Measure("Jensen-Shannon divergence", "nats", ("distribution", "step"), divergence)
-    if (heads := heads_of(found, chosen)) and found.a.labels:
+    if (looking := heads_of(found, chosen)) and found.a.labels:
         places = [found.place(each) for each in range(len(found.a.labels))]
         for called, side in sides_of(found.b is not None).items():
-            aligned = [cells.on_axis(found.shown, side, head, How(), axis(found))[places] for head in heads]
+            aligned = [cells.on_axis(found.shown, side, head, How(), axis(found))[places] for head in looking]
             measure = Measure("attention weight", "probability", ("head", "step", "place"), torch.stack(aligned))
             arrays[f"{called.replace(' ', '')} attention"] = measure
     return arrays
@@ -98,28 +96,8 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     found = generation.both(shown, chosen)
     with recorded() as mounted:
         if found.a.labels:
-            step, steps = step_of(found, chosen), steps_of(found)
-            token_bars(
-                found.a.run.labels[: found.a.n_prompt],
-                steps["A"],
-                queries=queries(found),
-                step=step,
-                epoch=0,
-                key="bars",
-                group=GROUP,
-                beside=None if found.b is None else beside(found, steps["B"]),
-                in_file=True,
-            )
+            steps.bars(found, chosen, in_file=True)
             if panels := [panel(found, head) for head in heads_of(found, chosen)]:
-                token_strip(token_axis(found), panels[0], key="strip", group=GROUP, scale=chosen.scale)
-                heads(
-                    panels,
-                    token_axis(found),
-                    pinned=Pin((found.place(step),), ()),
-                    epoch=0,
-                    key="heads",
-                    group=GROUP,
-                    scale=chosen.scale,
-                    own_scale=chosen.own_scale,
-                )
+                heads.draw_strip(found, panels, chosen, "strip")
+                heads.draw_large(found, panels, chosen, 0, "heads")
     return document("What follows a prompt, step by step,", shown, mounted, "plain")

@@ -13,8 +13,6 @@ from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
 from headlight.model.errors import HeadlightError
 
-GROUP = "generated"
-
 
 def needs(shown: Comparison) -> str:
     """What keeps the models from writing."""
@@ -48,7 +46,7 @@ def render(shown: Comparison) -> None:
     if table:
         numbers.draw(found)
     else:
-        steps.bars(found, GROUP)
+        steps.bars(found, selection.current())
     if found.b is not None:
         _say_what_is_compared(shown, found)
     steps.how_it_ended(found)
@@ -57,7 +55,7 @@ def render(shown: Comparison) -> None:
     if table:
         numbers.draw_heads(found)
     else:
-        heads.draw(found, GROUP)
+        heads.draw(found)
         charts.draw(own.rows(found), "How likely each written token was, and the entropy, step by step")
 
 

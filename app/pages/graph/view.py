@@ -43,7 +43,9 @@ def render(shown: Comparison) -> None:
         circuit_view.draw(shown)
         return
     subject = tuple(run.key for run in shown.runs), selection.current().choices, pair, selection.current().position
-    sides = progress.watched("taking the run apart", "parts", "graph", subject, lambda: _sides(shown))
+    sides = progress.watched(
+        "taking the run apart", "parts", "graph", subject, lambda: sides_of(shown, selection.current())
+    )
     if sides is None:
         return
     side = side_of(shown, selection.current())
@@ -51,10 +53,6 @@ def render(shown: Comparison) -> None:
         _changes(sides)
     else:
         _side(shown, sides.get(side) or next(iter(sides.values())))
-
-
-def _sides(shown: Comparison) -> dict[str, Found]:
-    return sides_of(shown, selection.current())
 
 
 def _options(shown: Comparison) -> None:
@@ -77,7 +75,14 @@ def _options(shown: Comparison) -> None:
         _share("graph_nodes", "Influence kept", least, most),
         _place(shown),
         options.tie(
-            Listed, "graph_units", "MLPs as", units_of(shown, now), _choose_units, options=units, width=150, folded=True
+            Listed,
+            "graph_units",
+            "MLPs as",
+            units_of(shown, now),
+            lambda units: selection.choose(Choices, graph_units=units, graph_node="", graph_groups=()),
+            options=units,
+            width=150,
+            folded=True,
         ),
         options.bind(Switch, "graph_folded", "Heads in the edges", page=Choices, folded=True),
         options.bind(
@@ -102,11 +107,10 @@ def _circuit_options(shown: Comparison, labels: list[str]) -> None:
 
 
 def _mode() -> Choice:
-    return options.tie(Choice, "graph_mode", "Show", selection.current().of(Choices).graph_mode, _turn, options=MODES)
+    def turn(mode: str) -> None:
+        selection.choose(Choices, graph_mode=mode, graph_node="")
 
-
-def _turn(mode: str) -> None:
-    selection.choose(Choices, graph_mode=mode, graph_node="")
+    return options.tie(Choice, "graph_mode", "Show", selection.current().of(Choices).graph_mode, turn, options=MODES)
 
 
 def _place(shown: Comparison) -> Listed:
@@ -122,10 +126,6 @@ def _place(shown: Comparison) -> Listed:
 
 def _share(field: str, label: str, least: float, most: float, folded: bool = False) -> Slider:
     return options.bind(Slider, field, label, page=Choices, least=least, most=most, step=0.01, width=170, folded=folded)
-
-
-def _choose_units(units: str) -> None:
-    selection.choose(Choices, graph_units=units, graph_node="", graph_groups=())
 
 
 def _side(shown: Comparison, found: Found) -> None:

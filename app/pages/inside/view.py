@@ -117,10 +117,13 @@ def _take_click(shown: Comparison, side: str) -> None:
 
 def _options(shown: Comparison, at: Inside | None) -> None:
     now = selection.current()
+    query = query_of(shown, now)
     with title_row(f"Inside {head_name(head_of(shown, now))}", "inside", "head", key="inside"):
         options.row(
             options.first_head("inside_head", shown, head_of(shown, now)),
-            options.place("inside_query", "Query token", shown.labels, query_of(shown, now), _look_from),
+            options.place(
+                "inside_query", "Query token", shown.labels, query, lambda at: selection.choose(queries=(at,))
+            ),
             *(_to_follow(shown, at) if at is not None else ()),
             options.side(shown.b is not None, "Steps of", help=TERMS["inside_side"]),
             options.as_tables(),
@@ -138,10 +141,6 @@ def _to_follow(shown: Comparison, at: Inside) -> Iterator[Option]:
 
     yield options.place("inside_key", "Follow key", shown.labels, key, lambda at: selection.choose(keys=(at,)))
     yield options.tie(Listed, "inside_component", "and component", component, change, options=components, width=80)
-
-
-def _look_from(place: int) -> None:
-    selection.choose(queries=(place,))
 
 
 def _convention() -> Choice:

@@ -20,7 +20,6 @@ from headlight.app.pages.patching.patches import (
     asked_of,
     axes,
     lacking,
-    layer_of,
     maps_of,
     matches_of,
     measured_at,
@@ -40,7 +39,6 @@ from headlight.app.runs import jobs, prompts
 from headlight.app.runs.jobs import Jobs
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
 from headlight.model.errors import HeadlightError
 from headlight.model.patching import PATHS
 
@@ -122,19 +120,19 @@ def _where(shown: Comparison, now: Selection) -> Iterator[Option]:
     cfg, which = shown.a.cfg, now.of(Choices).patch_map
     if which == "z_by_position":
         layers = {layer: f"L{layer}" for layer in range(cfg.n_layers)}
-        yield options.tie(Listed, "patch_layer", "Layer", layer_of(shown, now), _patch_layer, options=layers, width=80)
+        last = cfg.n_layers - 1
+        yield options.bind(Listed, "patch_layer", "Layer", last, page=Choices, options=layers, width=80)
     elif which in PATHS:
         later = options.heads(range(1, cfg.n_layers), cfg.n_heads)
-        receiver = receiver_of(shown, now)
-        yield options.tie(Listed, "patch_receiver", "Receiver", receiver, _receive_in, options=later, width=100)
-
-
-def _patch_layer(layer: int) -> None:
-    selection.update(Choices, patch_layer=layer)
-
-
-def _receive_in(head: Head) -> None:
-    selection.update(Choices, patch_head=head)
+        yield options.tie(
+            Listed,
+            "patch_receiver",
+            "Receiver",
+            receiver_of(shown, now),
+            lambda head: selection.update(Choices, patch_head=head),
+            options=later,
+            width=100,
+        )
 
 
 def _question(shown: Comparison, now: Selection) -> Iterator[Option]:
