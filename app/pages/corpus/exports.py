@@ -7,8 +7,7 @@ import torch
 from headlight.app.components import cell_map, sampled_texts
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.file_table import file_table
+from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import Expression, printing
 from headlight.app.pages.corpus import finder
 from headlight.app.pages.corpus.dashboard import shown_texts

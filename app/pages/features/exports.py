@@ -3,8 +3,7 @@
 from headlight.app.components import MapCell, token_values
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.file_table import file_table
+from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import report
 from headlight.app.pages.features import maps
 from headlight.app.pages.features.found import find

@@ -2,8 +2,7 @@
 
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.file_table import file_table
+from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import report
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.circuit import measured_of

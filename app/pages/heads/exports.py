@@ -8,8 +8,7 @@ import torch
 from headlight.app.analyses import detection
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Count, Data, of_sides
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.file_table import file_table
+from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import Expression, loading, printing
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Found, Scored, changed, changes_table, find, table

@@ -5,8 +5,7 @@ import torch
 from headlight.app.analyses import patching
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.file_table import file_table
+from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import report
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import asked_of, axes, finished, said_of_b, table, title

@@ -8,8 +8,7 @@ import torch
 
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Count, Data, Table
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.file_table import file_table
+from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import loading, printing
 from headlight.app.pages.prompts import charts, prompt_statistics
 from headlight.app.pages.prompts import view as prompts

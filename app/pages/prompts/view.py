@@ -113,9 +113,7 @@ def _rows() -> list[Row]:
 
 
 def _upload() -> _Upload:
-    if "upload" not in st.session_state:
-        st.session_state["upload"] = _Upload()
-    return st.session_state["upload"]
+    return st.session_state.setdefault("upload", _Upload())
 
 
 def _uploader() -> None:

@@ -3,8 +3,7 @@
 from headlight.app.analyses.weights import circuit_of
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.file_table import file_table
+from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import Expression, loading, printing
 from headlight.app.pages.weights.view import called, draw_map
 from headlight.app.pages.weights.weight_tables import (
