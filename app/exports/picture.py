@@ -1,4 +1,4 @@
-"""What several pictures have in common: token axes, matrices with what they lack, colour bars, and where it is from."""
+"""What several pictures have in common: axes, matrices with what they lack, the page's scales of colours, origin."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.app.exports.facts import Found, called, inputs, sources
-from headlight.app.exports.scales import scale, ticks
 from headlight.app.exports.style import Palette, colour_map
+from headlight.app.figures.colours import TICKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,34 @@ POINTS = 72  # an inch
 PITCH = 0.22  # inches that a head wants
 MOST_LEVEL = 16  # heads whose names have room to lie level
 LARGEST = 6.0, 8.0  # inches across and down
+Cells = Float[np.ndarray, "..."]
+
+
+def largest(values: Iterable[Cells]) -> float:
+    """The largest size of any cell; 1 where there is none but zeros."""
+    return max(float(np.nanmax(np.abs(cells), initial=0.0, where=~np.isnan(cells))) for cells in values) or 1.0
+
+
+def scale(limit: float, signed: bool, root: bool) -> "Normalize":
+    """From 0, or from -limit, to limit; by the square root of the size if asked."""
+    from matplotlib.colors import FuncNorm, Normalize
+
+    lowest = -limit if signed else 0.0
+    return FuncNorm((_root, _square), lowest, limit) if root else Normalize(lowest, limit)
+
+
+def ticks(limit: float, signed: bool, root: bool) -> list[float]:
+    """Values to write beside a colour bar."""
+    shares = TICKS["sqrt" if root else "linear"]["signed" if signed else "positive"]
+    return [limit * share for share in shares]
+
+
+def _root(values: Cells) -> Cells:
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def _square(values: Cells) -> Cells:
+    return np.sign(values) * np.square(values)
 
 
 def matrix(

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headlight.app.exports.picture import Colours, flat, hatched, label_axis, maps, origin
-from headlight.app.exports.scales import largest
+from headlight.app.exports.picture import Colours, flat, hatched, label_axis, largest, maps, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts.first_heads import clearest, heads_of

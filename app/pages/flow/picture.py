@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.exports.picture import colour_bar, label_axis, origin
-from headlight.app.exports.scales import scale, ticks
+from headlight.app.exports.picture import colour_bar, label_axis, origin, scale, ticks
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.pages.flow.choices import Choices
 from headlight.app.pages.flow.chosen import change_in

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headlight.app.components import HeadStep, StepMatrix
-from headlight.app.exports.picture import hatched, label_axis, matrix, origin, write
-from headlight.app.exports.scales import largest, scale
+from headlight.app.exports.picture import hatched, label_axis, largest, matrix, origin, scale, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.inside.chosen import Inside, on_common_keys, query_of, sides_of
 from headlight.app.pages.inside.equations import difference, steps_of

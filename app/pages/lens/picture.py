@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.exports.picture import colour_bar, matrix, origin, write
-from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.picture import colour_bar, largest, matrix, origin, scale, ticks, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.lens.choices import Choices, ColourBy
 from headlight.app.pages.lens.chosen import cell_of, followed_token, lens_by_side, title_of

@@ -65,8 +65,16 @@ def _options(found: Found) -> None:
     layers = {None: "every layer"} | {layer: f"L{layer}" for layer in range(shown.n_layers)}
     with title_row("Neurons", "mlp", key="mlp"):
         options.row(
-            options.bind(Choice, "neurons_by", "By", page=Choices, options=ways, change=_by),
-            options.tie(Listed, "neurons_layer", "Layer", found.asked.layer, _layer, options=layers, width=120),
+            options.bind(Choice, "neurons_by", "By", page=Choices, options=ways, change=selection.choose),
+            options.bind(
+                Listed,
+                "neurons_layer",
+                "Layer",
+                page=Choices,
+                change=selection.choose,
+                options=layers,
+                width=120,
+            ),
             _token(found),
             options.token("target", labels[0], width=120),
             options.token("distractor", labels[1], width=120),
@@ -77,28 +85,23 @@ def _options(found: Found) -> None:
         )
 
 
-def _by(page: type[Choices], neurons_by: Ranking) -> None:
-    selection.choose(page, neurons_by=neurons_by)
-
-
-def _layer(layer: int | None) -> None:
-    selection.choose(Choices, neurons_layer=layer)
-
-
 def _token(found: Found) -> Option:
     labels, place = found.shown.labels, found.asked.place
     return options.place("neurons_token", "Token", labels, place, lambda at: selection.choose(position=at), width=150)
 
 
 def _count() -> Listed:
-    counts = {each: str(each) for each in (8, 16, 32, 64, 100)}
-    now = selection.current().of(Choices).neurons_count
-    counts = dict(sorted({**counts, now: str(now)}.items()))
-
-    def change(count: int) -> None:
-        selection.choose(Choices, neurons_count=count)
-
-    return options.tie(Listed, "neurons_count", "How many", now, change, options=counts, width=80, folded=True)
+    counts = sorted({8, 16, 32, 64, 100, selection.current().of(Choices).neurons_count})
+    return options.bind(
+        Listed,
+        "neurons_count",
+        "How many",
+        page=Choices,
+        change=selection.choose,
+        options={each: str(each) for each in counts},
+        width=80,
+        folded=True,
+    )
 
 
 def _list(found: Found) -> None:

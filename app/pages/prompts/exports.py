@@ -10,7 +10,7 @@ from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Count, Data, Table
 from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import loading, printing
-from headlight.app.pages.prompts import charts, prompt_statistics
+from headlight.app.pages.prompts import prompt_statistics
 from headlight.app.pages.prompts import view as prompts
 from headlight.app.pages.prompts.choices import Choices
 from headlight.app.pages.prompts.view import Listed, Row, cut
@@ -116,4 +116,4 @@ def page(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> byte
 def plots(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> Rows:
     """The page's plots, of the prompts that were run."""
     found = found_of(listed, shown, chosen)
-    return charts.rows(prompts.distinct(found.rows), found.head, chosen.of(Choices).statistic)
+    return prompt_statistics.rows(prompts.distinct(found.rows), found.head, chosen.of(Choices).statistic)

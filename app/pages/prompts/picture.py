@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headlight.app.exports.picture import LARGEST, PITCH, Colours, label_heads, maps, origin
-from headlight.app.exports.scales import largest
+from headlight.app.exports.picture import LARGEST, PITCH, Colours, label_heads, largest, maps, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.prompts.choices import Choices
 from headlight.app.pages.prompts.exports import found_of

@@ -11,7 +11,6 @@ from headlight.app.exports.csv_files import Cell, csv_bytes
 from headlight.app.frame import notices, progress, prompt_list
 from headlight.app.frame.prompt_list import Prompt
 from headlight.app.glossary import TERMS
-from headlight.app.pages.prompts import charts as own
 from headlight.app.pages.prompts import prompt_files, prompt_statistics
 from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import charts
@@ -81,7 +80,7 @@ def render(shown: Comparison) -> None:
     _table(rows, head)
     if known:
         prompt_statistics.draw(shown.a, known)
-        plots = own.rows(known, head, selection.current().of(Choices).statistic)
+        plots = prompt_statistics.rows(known, head, selection.current().of(Choices).statistic)
         charts.draw(
             plots, f"The statistic of {head_name(head)} over the prompts, and the mean and deviation of every head"
         )

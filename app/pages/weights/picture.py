@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from headlight.app.analyses.weights import circuit_of
-from headlight.app.exports.picture import Colours, label_axis, maps, origin, write
-from headlight.app.exports.scales import largest
+from headlight.app.exports.picture import Colours, label_axis, largest, maps, origin, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.weights.exports import listed
 from headlight.app.pages.weights.weight_tables import (
