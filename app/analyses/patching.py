@@ -69,14 +69,13 @@ def patching_of(asked: Asked) -> Patching:
     Raises:
         HeadlightError: they cannot be run, have not as many tokens, or do not differ in what is measured.
     """
-    pair = replace(asked, parts=EVERY_HEAD)
-    return runs.keep(("patching", pair), lambda: _patching_anew(pair))
 
+    def made() -> Patching:
+        a = runs.run(asked.model, asked.a, asked.bos)
+        b = runs.run(asked.model_b, asked.b, asked.bos, asked.edits)
+        return patch_runs(a, b, asked.measured, asked.into, asked.align)
 
-def _patching_anew(asked: Asked) -> Patching:
-    a = runs.run(asked.model, asked.a, asked.bos)
-    b = runs.run(asked.model_b, asked.b, asked.bos, asked.edits)
-    return patch_runs(a, b, asked.measured, asked.into, asked.align)
+    return runs.keep(("patching", replace(asked, parts=EVERY_HEAD)), made)
 
 
 def cells_of(asked: Asked) -> Cells:
@@ -128,18 +127,17 @@ def do(piece: Piece) -> Float[Tensor, " cell"]:
     Raises:
         HeadlightError: as `patching_of`.
     """
-    return runs.keep(("patched", piece), lambda: _do(piece))
+
+    def made() -> Float[Tensor, " cell"]:
+        with runs.turn():
+            return cells_of(piece.asked).shares(piece.start, piece.stop, _at_once())
+
+    return runs.keep(("patched", piece), made)
 
 
 def is_done(piece: Piece) -> bool:
     """Whether a piece's cells are known."""
     return runs.kept(("patched", piece)) is not None
-
-
-def _do(piece: Piece) -> Float[Tensor, " cell"]:
-    cells = cells_of(piece.asked)
-    with runs.turn():
-        return cells.shares(piece.start, piece.stop, _at_once())
 
 
 def known(asked: Asked) -> Measure:

@@ -42,6 +42,11 @@ class Data:
     arrays: Mapping[str, Measure | Count]
 
 
+def of_sides(name: str, found: Mapping[str, Measure]) -> dict[str, Measure]:
+    """A measure of A, B and B - A as entries of the npz."""
+    return {f"{side.replace(' ', '')} {name}": measure for side, measure in found.items()}
+
+
 def archive(found: Found, data: Data) -> bytes:
     """A zip with each table as csv, all arrays as one npz, and about.json, which says what they are.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headlight.app.exports.data import Data
@@ -26,3 +27,8 @@ class Export:
     draw: Callable[[Any, Selection, Palette], "Figure"]
     page: Callable[[Any, Selection], bytes]
     plots: Callable[[Any, Selection], Sequence[Sequence[Plot]]] | None = None
+
+
+def export_of(given: object, name: str, *makers: Callable[..., Any]) -> Export:
+    """An export whose makers take what is given before all else: a list, as it was when the page was drawn."""
+    return Export(name, *(partial(make, given) for make in makers))

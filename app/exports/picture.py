@@ -1,15 +1,15 @@
-"""What several pictures have in common: token axes, matrices with what they lack, colour bars, and where it is from."""
+"""What several pictures have in common: axes, matrices with what they lack, the page's scales of colours, origin."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from headlight.app.exports.facts import Found, called, inputs, sources
-from headlight.app.exports.scales import scale, ticks
 from headlight.app.exports.style import Palette, colour_map
+from headlight.app.figures.colours import TICKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,34 @@ POINTS = 72  # an inch
 PITCH = 0.22  # inches that a head wants
 MOST_LEVEL = 16  # heads whose names have room to lie level
 LARGEST = 6.0, 8.0  # inches across and down
+Cells = Float[np.ndarray, "..."]
+
+
+def largest(values: Iterable[Cells]) -> float:
+    """The largest size of any cell; 1 where there is none but zeros."""
+    return max(float(np.nanmax(np.abs(cells), initial=0.0, where=~np.isnan(cells))) for cells in values) or 1.0
+
+
+def scale(limit: float, signed: bool, root: bool) -> "Normalize":
+    """From 0, or from -limit, to limit; by the square root of the size if asked."""
+    from matplotlib.colors import FuncNorm, Normalize
+
+    lowest = -limit if signed else 0.0
+    return FuncNorm((_root, _square), lowest, limit) if root else Normalize(lowest, limit)
+
+
+def ticks(limit: float, signed: bool, root: bool) -> list[float]:
+    """Values to write beside a colour bar."""
+    shares = TICKS["sqrt" if root else "linear"]["signed" if signed else "positive"]
+    return [limit * share for share in shares]
+
+
+def _root(values: Cells) -> Cells:
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def _square(values: Cells) -> Cells:
+    return np.sign(values) * np.square(values)
 
 
 def matrix(
@@ -50,15 +78,41 @@ class Colours:
 
 def maps(
     figure: "Figure", drawn: "Iterable[tuple[Axes, Float[np.ndarray, 'row column'], Colours]]", palette: Palette
-) -> None:
-    """Matrices on their axes, and under those whose colours mean the same a bar."""
-    images: dict[Colours, list[AxesImage]] = {}
+) -> "list[AxesImage]":
+    """Matrices on their axes, and under those whose colours mean the same a bar; returns them."""
+    every: list[AxesImage] = []
+    of_colours: dict[Colours, list[AxesImage]] = {}
     for axes, values, its in drawn:
-        image = matrix(axes, values, palette, scale(its.limit, its.signed, its.root), its.signed)
-        images.setdefault(its, []).append(image)
-    for its, found in images.items():
+        every.append(matrix(axes, values, palette, scale(its.limit, its.signed, its.root), its.signed))
+        of_colours.setdefault(its, []).append(every[-1])
+    for its, found in of_colours.items():
         marks = ticks(its.limit, its.signed, its.root)
         colour_bar(figure, found[0], [image.axes for image in found], its.title, marks)
+    return every
+
+
+def write(
+    image: "AxesImage",
+    values: Float[np.ndarray, "row column"],
+    palette: Palette,
+    say: Callable[[int, int, float], str],
+    **look: Any,
+) -> None:
+    """What there is to `say` of each cell (row, column, value) that has one, in black or white on its colour."""
+    for (row, column), value in np.ndenumerate(values):
+        if not np.isnan(value):  # what is masked has no colour
+            colour = ink(tuple(image.cmap(image.norm(value))), palette) if np.isfinite(value) else palette.text
+            text = say(row, column, float(value))
+            image.axes.text(column, row, text, **{"ha": "center", "va": "center", "color": colour, **look})
+
+
+def label_heads(axes: "Axes", shape: tuple[int, ...], inches: tuple[float, float], palette: Palette) -> None:
+    """The sides of a map of all heads, on a ground that is seen where a head has no number."""
+    n_layers, n_heads = shape
+    axes.patch.set_facecolor(palette.secondary)
+    label_axis(axes, "x", [f"H{head}" for head in range(n_heads)], inches[0])
+    label_axis(axes, "y", [f"L{layer}" for layer in range(n_layers)], inches[1])
+    axes.tick_params(axis="x", rotation=0 if n_heads <= MOST_LEVEL else 90)
 
 
 def hatched(axes: "Axes", palette: Palette) -> None:

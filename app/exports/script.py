@@ -13,20 +13,43 @@ from headlight.model.edits import EditFeature
 from headlight.model.run import Run
 
 WIDTH = 100  # of a line; longer calls have a line for each argument
+OPENING = "headlight.model.dictionaries.opening"
 HOW = "The numbers of Headlight's page, without the page. Runs from any folder, with the Python that has Headlight."
 
 
-def report(purpose: str, shown: Comparison, align: Align, tables: str, **options: object) -> str:
+class Expression(str):
+    """What stands in a script as it is, where any other value stands as its literal."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def report(
+    purpose: str, shown: Comparison, align: Align, tables: str, dictionary: str = "", /, **options: object
+) -> str:
     """A script that prints what a function of `headlight.model.reports` tells of the runs.
 
-    `options` are the function's: what was chosen on the page, each a literal or a dataclass of literals.
+    `options` are the function's, as in `printing`; a `dictionary`, by its name on the page, is opened for it.
     """
-    imports = {**imports_of(shown), "headlight.model.reports": {"print_tables", tables}}
+    imports, lines = imports_of(shown), runs_made(shown, align)
+    if dictionary:
+        imports[OPENING] = {"open_dictionary"}
+        lines.append(f"opened = {opening(dictionary, 'model')}")
+        options["opened"] = Expression("opened")
+    return printing(purpose, imports, lines, tables, "shown", **options)
+
+
+def printing(
+    purpose: str, imports: Mapping[str, set[str]], lines: Sequence[str], tables: str, *given: str, **options: object
+) -> str:
+    """A script that prints what a function of `headlight.model.reports` gives, behind lines that make what it is given.
+
+    `options` are what was chosen on the page: each a literal, a dataclass of literals, or an expression.
+    """
+    needed = {**imports, "headlight.model.reports": {"print_tables", tables}}
     for value in filter(is_dataclass, options.values()):
-        imports.setdefault(type(value).__module__, set()).add(type(value).__name__)
-    printed = call(tables, "shown", **{name: repr(value) for name, value in options.items()})
-    lines = [*runs_made(shown, align), f"print_tables({printed})"]
-    return written(purpose, imports, lines)
+        needed.setdefault(type(value).__module__, set()).add(type(value).__name__)
+    return written(purpose, needed, [*lines, f"print_tables({call(tables, *given, **options)})"])
 
 
 def imports_of(shown: Comparison) -> dict[str, set[str]]:
@@ -36,7 +59,7 @@ def imports_of(shown: Comparison) -> dict[str, set[str]]:
     return {
         "headlight.model": {"load", "run_prompt", "Comparison" if shown.b is None else "compare"},
         "headlight.model.edits": {type(edit).__name__ for edit in edits},
-        "headlight.model.dictionaries.opening": {"open_dictionary"} if opens else set(),
+        OPENING: {"open_dictionary"} if opens else set(),
     }
 
 
@@ -60,16 +83,16 @@ def runs_made(shown: Comparison, align: Align) -> list[str]:
 
 def _run(run: Run, model: str) -> str:
     rows = "".join(f"        {edit!r},\n" for edit in run.edits)
-    edits = {"edits": f"(\n{rows}    )"} if rows else {}
+    edits = {"edits": Expression(f"(\n{rows}    )")} if rows else {}
     if run.tap.dictionaries:
         opened = ", ".join(f"{name!r}: {opening(name, model)}" for name in run.tap.dictionaries)
-        edits["dictionaries"] = f"{{{opened}}}"
-    return call("run_prompt", model, repr(run.prompt), prepend_bos=repr(run.bos), **edits)
+        edits["dictionaries"] = Expression(f"{{{opened}}}")
+    return call("run_prompt", model, repr(run.prompt), prepend_bos=run.bos, **edits)
 
 
-def call(function: str, *given: str, **named: str) -> str:
-    """A call of a function with these expressions: in one line, or with a line for each where that is too long."""
-    arguments = [*given, *(f"{name}={value}" for name, value in named.items())]
+def call(function: str, *given: str, **named: object) -> str:
+    """A call of a function with expressions and, by their names, values: a line for each where one is too short."""
+    arguments = [*given, *(f"{name}={value!r}" for name, value in named.items())]
     one_line = f"{function}({', '.join(arguments)})"
     fits = len(one_line) <= WIDTH and "\n" not in one_line
     return one_line if fits else "\n    ".join([f"{function}(", *(f"{a}," for a in arguments)]) + "\n)"

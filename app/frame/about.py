@@ -14,7 +14,7 @@ from headlight.model.comparison import Comparison
 from headlight.model.edits import describe
 from headlight.model.run import Run
 
-MOST_NAMED = 2  # edits
+MOST_NAMED, MOST_LIKELY = 2, 3  # edits, and next tokens
 EXPLAINS = "why"  # the page
 
 
@@ -69,10 +69,11 @@ def _where(run: Run) -> str:
 
 
 def _next_tokens(run: Run) -> str:
-    return run.keep("next tokens", lambda: _likeliest(run))
+    def likeliest() -> str:
+        top = run.next_logits.softmax(-1).topk(MOST_LIKELY)
+        labels = run.tokenizer.labels(top.indices)
+        return "  ".join(
+            f"“{label}” {percent(share)}" for label, share in zip(labels, top.values.tolist(), strict=True)
+        )
 
-
-def _likeliest(run: Run, count: int = 3) -> str:
-    top = run.next_logits.softmax(-1).topk(count)
-    labels = run.tokenizer.labels(top.indices)
-    return "  ".join(f"“{label}” {percent(share)}" for label, share in zip(labels, top.values.tolist(), strict=True))
+    return run.keep("next tokens", likeliest)

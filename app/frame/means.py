@@ -9,10 +9,7 @@ from headlight.app.parts import options
 from headlight.app.runs import jobs, runs
 from headlight.model.errors import HeadlightError
 from headlight.model.run import Run
-from headlight.model.text.chat import Begin
 
-Inputs = tuple[str, str, Begin]
-"""A model's name, a prompt, and whether it begins with a BOS token: what `runs.z_sum` takes."""
 LEAST = 2  # prompts that are more than the one that is shown
 THIS, THESE, LISTED = "this", "these", "listed"
 
@@ -62,17 +59,17 @@ def _prompts(count: int) -> str:
     return f"{count:,} prompt{'' if count == 1 else 's'}"
 
 
-def wanted(found: Sequence[Run], over: Sequence[str]) -> list[Inputs]:
+def wanted(found: Sequence[Run], over: Sequence[str]) -> list[runs.Inputs]:
     """What has to be run for these runs' models."""
     return list(dict.fromkeys((run.source.name, text, run.bos) for run in found for text in over))
 
 
-def missing(inputs: Sequence[Inputs]) -> list[Inputs]:
+def missing(inputs: Sequence[runs.Inputs]) -> list[runs.Inputs]:
     """What of it is not known yet."""
     return [each for each in inputs if runs.z_sum_or_none(*each) is None]
 
 
-def work(where: str, inputs: Sequence[Inputs]) -> bool:
+def work(where: str, inputs: Sequence[runs.Inputs]) -> bool:
     """How far the work is, with the button that stops it or goes on; whether there is nothing left to be done."""
     current, left = jobs.of(f"mean {where}"), missing(inputs)
     for reason in {current.refused[each] for each in left if each in current.refused}:

@@ -48,9 +48,7 @@ class _Lists:
 
 
 def _lists() -> _Lists:
-    if "prompt_list" not in st.session_state:
-        st.session_state["prompt_list"] = _Lists()
-    return st.session_state["prompt_list"]
+    return st.session_state.setdefault("prompt_list", _Lists())
 
 
 def prompts() -> tuple[Prompt, ...]:

@@ -12,14 +12,20 @@ from headlight.app.exports.export import Export
 from headlight.app.exports.style import Kind
 from headlight.app.figures import files
 from headlight.app.parts import charts
+from headlight.app.selection import Selection
 
 Writer = Callable[[charts.Rows, bool], bytes]
+Of = Callable[[Selection], Any]
 
 MOST_CODE = 30_000  # characters that a browser colours at once; a longer script, of many prompts, is a file alone
 KINDS: dict[Kind, tuple[str, str]] = {"svg": ("Vectors (svg)", "image/svg+xml"), "png": ("Pixels (png)", "image/png")}
+FIGURE: dict[str, tuple[str, str, Writer]] = {
+    "json": ("Figure (json)", "application/json", files.as_json),
+    "html": ("Figure (html)", "text/html", files.as_html),
+}
 
 
-def draw(export: Export, found: Any, of: Callable[[selection.Selection], Any]) -> None:
+def draw(export: Export, found: Any, of: Of) -> None:
     """A box with all four, which waits until it is open: every click on the page would draw it anew.
 
     What takes long is done when a file is asked for: `of` then finds what is shown once more.
@@ -54,72 +60,48 @@ def _code(export: Export, found: Any) -> None:
     )
 
 
-def _data(export: Export, of: Callable[[selection.Selection], Any]) -> None:
-    def made(found: Any, chosen: selection.Selection) -> bytes:
+def _data(export: Export, of: Of) -> None:
+    def made(found: Any, chosen: Selection) -> bytes:
         return archive(found, export.data(found, chosen))
 
     st.caption("Tables as csv, arrays as npz, and about.json: units, model, weights' hash, prompt, token ids.")
     _file(export, "Everything (zip)", "zip", "application/zip", made, of)
 
 
-def _picture(export: Export, of: Callable[[selection.Selection], Any]) -> None:
-    palette = style.DARK if st.context.theme.type == "dark" else style.LIGHT
+def _picture(export: Export, of: Of) -> None:
+    dark = st.context.theme.type == "dark"
+    palette = style.DARK if dark else style.LIGHT
     st.caption("In this page's colours, light or dark. Text stays text in the svg.")
     with st.container(horizontal=True):
         for kind, (label, mime) in KINDS.items():
 
-            def made(found: Any, chosen: selection.Selection, kind: Kind = kind) -> bytes:
+            def made(found: Any, chosen: Selection, kind: Kind = kind) -> bytes:
                 return style.file(lambda: export.draw(found, chosen, palette), palette, kind)
 
             _file(export, label, kind, mime, made, of)
-    if export.plots is not None:
-        _figure(export, export.plots, of)
+    if (plots := export.plots) is not None:
+        st.caption(
+            "The charts alone: json for plotly.io.from_json, html to zoom and hover without a server or a network."
+        )
+        with st.container(horizontal=True):
+            for ending, (label, mime, write) in FIGURE.items():
+
+                def written(found: Any, chosen: Selection, write: Writer = write) -> bytes:
+                    return write(plots(found, chosen), dark)
+
+                _file(export, label, f"figure.{ending}", mime, written, of)
 
 
-def _figure(
-    export: Export,
-    plots: Callable[[Any, selection.Selection], charts.Rows],
-    of: Callable[[selection.Selection], Any],
-) -> None:
-    """The page's figure as Plotly's own files."""
-    dark = st.context.theme.type == "dark"
-    st.caption("The charts alone: json for plotly.io.from_json, html to zoom and hover without a server or a network.")
-    with st.container(horizontal=True):
-        made = {
-            "json": ("Figure (json)", "application/json", files.as_json),
-            "html": ("Figure (html)", "text/html", files.as_html),
-        }
-        for ending, (label, mime, write) in made.items():
-
-            def written(found: Any, chosen: selection.Selection, write: Writer = write) -> bytes:
-                return write(plots(found, chosen), dark)
-
-            _file(export, label, f"figure.{ending}", mime, written, of)
-
-
-def _page(export: Export, of: Callable[[selection.Selection], Any]) -> None:
+def _page(export: Export, of: Of) -> None:
     st.caption("This view in one file, to be pointed at as here, without a server or a network.")
     _file(export, "Page (html)", "html", "text/html", export.page, of)
 
 
-def _file(
-    export: Export,
-    label: str,
-    ending: str,
-    mime: str,
-    made: Callable[[Any, selection.Selection], bytes],
-    of: Callable[[selection.Selection], Any],
-) -> None:
+def _file(export: Export, label: str, ending: str, mime: str, made: Callable[[Any, Selection], bytes], of: Of) -> None:
     """A button for a file that is made when the button is pressed."""
     chosen = selection.current()
-    st.download_button(
-        label,
-        lambda: made(of(chosen), chosen),
-        f"headlight_{export.name}.{ending}",
-        mime,
-        key=_key(ending),
-        on_click="ignore",
-    )
+    name = f"headlight_{export.name}.{ending}"
+    st.download_button(label, lambda: made(of(chosen), chosen), name, mime, key=_key(ending), on_click="ignore")
 
 
 def _key(ending: str) -> str:

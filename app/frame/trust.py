@@ -83,10 +83,6 @@ def _of_sums(run: Run, found: checks.Sums) -> dict[str, str]:
     }
 
 
-def _of_transformers(run: Run, found: checks.Differences) -> dict[str, str]:
-    return _differences("logits − transformers' logits", "on this prompt", found)
-
-
 def _of_float32(run: Run, found: checks.Differences) -> dict[str, str]:
     first = min(len(run.tokens), checks.MOST_COMPARED)
     said = f"on the first {first} tokens, of logits up to {found.largest:.3g}"
@@ -113,7 +109,7 @@ TRANSFORMERS = Check(
     "Compare with transformers",
     "Running transformers' own model…",
     checks.differences_from_transformers,
-    _of_transformers,
+    lambda run, found: _differences("logits − transformers' logits", "on this prompt", found),
 )
 FLOAT32 = Check(
     "checks.float32",

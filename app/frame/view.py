@@ -53,11 +53,6 @@ EXPLAIN, MODEL, WRITE = "Why & patching", "Heads & weights", "Generate & transla
 BELOW = "Below the head"
 
 
-def nothing(found: Any) -> str:
-    """A view that can show anything of its kind."""
-    return ""
-
-
 @dataclass(frozen=True)
 class View:
     """A page: its place in the URL, its title, what draws it, its files, and what is lacking to be shown by it.
@@ -72,7 +67,7 @@ class View:
     title: str
     render: Callable[[Any], None]
     export: Callable[[], Export | None] = lambda: None
-    needs: Callable[[Any], str] = nothing
+    needs: Callable[[Any], str] = lambda found: ""
     kind: Kind = PROMPTED
     group: str = ""
     choices: type[PageChoices] | None = None

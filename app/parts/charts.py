@@ -22,13 +22,11 @@ def draw(rows: Rows, alt: str) -> None:
 
     On a phone a figure with plots side by side is wider than the page, and is moved sideways.
     """
-    dark = st.context.theme.type == "dark"
     several = any(len(row) > 1 for row in rows)
     if runtime.exists():
         time.sleep(BEHIND)
     with st.container(key="headlight-figure-wide" if several else "headlight-figure"):
-        key = selection.widget_key("figure")
-        st.plotly_chart(figure(rows, dark), theme=None, config=dict(CONFIG), key=key, alt=alt)
+        alone(rows, alt, "figure")
 
 
 def choosable(plot: Plot, alt: str, name: str, choose: Callable[[list[int]], None]) -> None:

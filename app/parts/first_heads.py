@@ -27,6 +27,11 @@ def _ranked(run: Run, name: str) -> list[Head]:
     return [divmod(int(index), run.cfg.n_heads) for index in order]
 
 
+def heads_of(shown: Comparison, chosen: Selection) -> tuple[Head, ...]:
+    """The chosen heads, or those that are looked at first."""
+    return clearest(shown.a) if chosen.heads is None else chosen.heads
+
+
 def head_of(shown: Comparison, chosen: Selection) -> Head:
     """The first of the chosen heads, or the one with the clearest pattern."""
     return chosen.heads[0] if chosen.heads else clearest(shown.a)[0]

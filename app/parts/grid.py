@@ -9,11 +9,10 @@ from jaxtyping import UInt8
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
-from headlight.app.components import Choice, Option, encode_positive, encode_signed, head_grid
+from headlight.app.components import CellAxis, Option, encode_positive, encode_signed, head_grid
 from headlight.app.components.heads import Kind
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
-from headlight.app.parts.sides import SIDES
 from headlight.app.runs.thumbnails import Thumbnails
 from headlight.model.analysis.alignment import Presence
 from headlight.model.analysis.difference import Side
@@ -49,9 +48,9 @@ def chosen_title(looked_at: str) -> tuple[str, str]:
     return "Chosen heads", f"{TERMS['attention']} {HOW_TO_PIN.format(key=looked_at)}"
 
 
-def side_options(compares: bool) -> tuple[Option, ...]:
+def side_option(compares: bool) -> Option | None:
     """Where there are A and B, whose heads it shows."""
-    return (options.bind(Choice, "side", "Grid shows", "difference", options=SIDES),) if compares else ()
+    return options.side(compares, "Grid shows", "difference")
 
 
 def side_of(compares: bool) -> Side:
@@ -107,6 +106,12 @@ def draw(
         legend_limit=drawn.limit,
         **look,
     )
+
+
+def head_axes(shape: Sequence[int]) -> tuple[CellAxis, CellAxis]:
+    """The sides of a map of all heads: its layers, and its heads."""
+    layers, heads = ([f"{letter}{place}" for place in range(n)] for letter, n in zip("LH", shape, strict=True))
+    return CellAxis("layer", layers), CellAxis("head", heads)
 
 
 def say_none_is_chosen() -> None:

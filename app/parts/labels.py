@@ -1,24 +1,25 @@
 """What kinds of heads are called, their icons, and how these stand in a picture of all heads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from headlight.app.analyses import detection
 from headlight.app.analyses.detection import Repeats
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.detectors import KINDS, Kind
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 from headlight.model.reports.heads import COPYING, TITLES
+from headlight.model.roles import most_half
 
 FinderScore = Literal[Kind, "copying", "effect"]
 Labels = Mapping[Head, tuple[Kind, ...]]
 
 
 DIGITS = 4
+UNREADABLE = "\ufffd"  # of half a character
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def by_kind(labels: Labels) -> dict[Kind, list[str]]:
 
 def drawn(shown: Comparison, chosen: Selection) -> Repeats:
     """The random repeats: as long as was chosen, or as all models' contexts hold, so that all read the same ones."""
-    most = min(detection.most_half(run.model, run.bos) for run in shown.runs)
+    most = min(most_half(run.model, run.bos, run.host) for run in shown.runs)
     return Repeats(chosen.finder_seed, chosen.finder_count, min(chosen.finder_half, most))
 
 
@@ -79,6 +80,19 @@ def number(value: float) -> str:
     positional = -7 < exponent < DIGITS
     text = f"{value:.{DIGITS - 1 - exponent}f}" if positional else f"{digits}e{exponent:+d}"
     return text.replace("-", "−")
+
+
+def signed(value: float) -> str:
+    """A number with its sign."""
+    return f"+{number(value)}" if value > 0 else number(value)
+
+
+def readable(texts: Iterable[str], labels: Iterable[str]) -> list[str]:
+    """Tokens in running text: as they are, but by their labels where they cannot be seen or would turn what follows."""
+    return [
+        text if text.isprintable() and UNREADABLE not in text else label.replace("␣", " ")
+        for text, label in zip(texts, labels, strict=True)
+    ]
 
 
 def percent(share: float) -> str:

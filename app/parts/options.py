@@ -1,14 +1,28 @@
 """A page's options: tied to the selection, and explained by the glossary."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any, TypeVar
 
 from headlight.app import selection
-from headlight.app.components import Button, Choice, Listed, Number, Option, Several, Slider, Switch, Text, option_row
+from headlight.app.components import (
+    Button,
+    Choice,
+    Link,
+    Listed,
+    Number,
+    Option,
+    Several,
+    Slider,
+    Switch,
+    Text,
+    option_row,
+)
 from headlight.app.glossary import TERMS
+from headlight.app.parts.sides import SIDES
 from headlight.app.selection.choices import PageChoices
+from headlight.model.analysis.difference import Side
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 
@@ -55,6 +69,17 @@ def button(name: str, label: str, do: Callable[[], None], help: str = "", disabl
     return Button(name, label, None, lambda _: do(), help, disabled)
 
 
+def side(compares: bool, label: str, default: Side = "a", **look: Any) -> Choice | None:
+    """Which of A, B and B − A is shown, where there is a B."""
+    return bind(Choice, "side", label, default, options=SIDES, **look) if compares else None
+
+
+def token(field: str, stands: str, **look: Any) -> Text:
+    """Target or distractor, to be typed; the token that stands for it where none is typed is told in its place."""
+    told: dict[str, Any] = {"placeholder": f"“{stands}”", "help": TERMS[f"why_{field}"], "width": 130}
+    return bind(Text, field, field.capitalize(), **{**told, **look})
+
+
 def as_tables() -> Switch:
     """The switch from pictures to numbers."""
     return bind(Switch, "table", "As tables")
@@ -76,8 +101,28 @@ def first_head(name: str, shown: Comparison, value: Head) -> Listed:
 
 
 def with_first(head: Head) -> tuple[Head, ...]:
-    """The chosen heads with another one as the first."""
-    return (head, *(other for other in (selection.current().heads or ())[1:] if other != head))
+    """The chosen heads with another one in the place of the first."""
+    return head_first(head, (selection.current().heads or ())[1:])
+
+
+def head_first(head: Head, others: Iterable[Head] | None) -> tuple[Head, ...]:
+    """A head, and others behind it."""
+    return (head, *(other for other in others or () if other != head))
+
+
+def to_head(pages: Mapping[str, str], head: Head, place: int) -> list[Link]:
+    """Links to pages, by slug and title, that show what a head does at a token."""
+
+    def link(slug: str, title: str) -> Link:
+        return Link(slug, f"{title} {head_name(head)}", None, lambda _: show_head(slug, head, place))
+
+    return [link(slug, title) for slug, title in pages.items()]
+
+
+def show_head(slug: str, head: Head, place: int) -> None:
+    """Show a head at a token on another page."""
+    now = selection.current()
+    selection.ask(replace(now, heads=head_first(head, now.heads), queries=(place,), keys=()), slug)
 
 
 def place(

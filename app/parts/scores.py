@@ -9,7 +9,6 @@ from headlight.model import fields
 from headlight.model.axis import Axis
 from headlight.model.comparison import Comparison
 from headlight.model.reports.attention import SCORES as TITLES
-from headlight.model.run import Run
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,4 @@ def score(shown: Comparison, name: str, axis: Axis) -> Float[np.ndarray, "layer 
     """Each head's score in A, or between A and B, for the layers and heads that both have."""
     if name == "divergence":
         return shown.keep(("divergence", axis.labels), lambda: fields.divergence(shown, axis).values.numpy())
-    return of_run(shown.a, name)[: shown.n_layers, : shown.n_heads]
-
-
-def of_run(run: Run, name: str) -> Float[np.ndarray, "layer head"]:
-    """Each head's score in one run."""
-    return fields.head_scores(run, name).numpy()
+    return fields.head_scores(shown.a, name).numpy()[: shown.n_layers, : shown.n_heads]

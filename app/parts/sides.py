@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float, Shaped
 
+from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure, difference
 from headlight.model.comparison import Comparison
 from headlight.model.run import Run
@@ -64,6 +65,16 @@ def positions_at(shown: Comparison, place: int) -> dict[str, int]:
 def named(shown: Comparison, sides: Mapping[str, Value], alone: str) -> dict[str, Value]:
     """The sides by their names, or by one name where there is only one run."""
     return {alone if shown.b is None else side: value for side, value in sides.items()}
+
+
+def side_of(shown: Comparison, chosen: Selection) -> str:
+    """The side that is looked at: A, B or B − A."""
+    return SIDES[chosen.side or "a"] if shown.b is not None else "A"
+
+
+def is_there(sides: Mapping[str, object], side: str) -> bool:
+    """Whether there is something of a side: of B − A where there is of both runs."""
+    return side in sides or (side == DIFFERENCE and len(sides) == 2)
 
 
 def say_what_is_common(shown: Comparison) -> None:

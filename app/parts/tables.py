@@ -1,17 +1,18 @@
 """Pictures as plain tables, for screen readers and for reading off exact values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Shaped
+from jaxtyping import Float, Shaped
 
 Columns = dict[str, Sequence[Any] | np.ndarray]
 
 
-def draw(columns: Columns, alt: str) -> None:
+def draw(table: Mapping[str, Iterable[Any]], alt: str) -> None:
     """A table with figures to four digits; `alt` says to a screen reader what it holds."""
+    columns = {name: cells if isinstance(cells, np.ndarray) else list(cells) for name, cells in table.items()}
     numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
     config = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
     st.dataframe(columns, column_config=config, hide_index=True, placeholder="–", alt=alt)
@@ -27,6 +28,14 @@ def of_cells(
         "After layer": [*layers] * len(tokens),
         **{name: filled(values, len(layers)).T.ravel() for name, values in sides.items()},
     }
+
+
+def of_pattern(
+    cells: Float[np.ndarray, "query key"], queries: Sequence[str], keys: Sequence[str]
+) -> dict[str, list[str] | Float[np.ndarray, " query"]]:
+    """One head's cells, a column a key; a token that occurs twice has two places, so each is named with its place."""
+    rows, columns = ([f"{place} {label}" for place, label in enumerate(labels)] for labels in (queries, keys))
+    return {"": rows, **dict(zip(columns, cells.T, strict=True))}
 
 
 def of_rows(heading: str, names: Sequence[str], sides: Mapping[str, Shaped[np.ndarray, " row"]]) -> Columns:

@@ -1,6 +1,5 @@
 """A neuron or a feature over a corpus: how often it is active, where most, and the tokens that it peaks at."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from headlight.app.components import Column, SampledText, row_table, sampled_tex
 from headlight.app.components.options.kinds import Link
 from headlight.app.figures.corpus import histogram
 from headlight.app.parts import charts, options
-from headlight.app.parts.labels import number
+from headlight.app.parts.labels import number, readable
 from headlight.app.parts.over_corpus import scan_of
 from headlight.app.parts.parts import heading
 from headlight.app.runs import scans
@@ -77,7 +76,7 @@ def _said(tree: Tree, found: UnitDashboard) -> str:
 def _windows(run: Run, slug: str, kind: str, found: UnitDashboard) -> None:
     if not found.windows:
         return
-    epoch = hash((selection.epoch(), kind, found.layer, found.index)) % 2**32
+    epoch = selection.epoch(kind, found.layer, found.index)
     chosen = sampled_texts(
         shown_windows(run, found),
         title="Texts around its peaks, the strongest first",
@@ -93,7 +92,7 @@ def shown_windows(run: Run, found: UnitDashboard) -> list[SampledText]:
     """The windows as they are drawn: every token with its activation."""
     return [
         SampledText(
-            _readable(run, window.token_ids),
+            readable(run.tokenizer.to_str_tokens(window.token_ids), run.tokenizer.labels(window.token_ids)),
             cells=np.arange(len(window.token_ids)) * (len(window.token_ids) + 1),
             weights=window.activations / max(found.largest, 1e-30),
             title=number(window.strength),
@@ -103,15 +102,6 @@ def shown_windows(run: Run, found: UnitDashboard) -> list[SampledText]:
             scale=found.largest,
         )
         for window in found.windows
-    ]
-
-
-def _readable(run: Run, ids: Sequence[int]) -> list[str]:
-    """Tokens in running text, but for what cannot be seen or would turn what follows."""
-    texts, labels = run.tokenizer.to_str_tokens(ids), run.tokenizer.labels(ids)
-    return [
-        text if text.isprintable() and "\ufffd" not in text else named.replace("␣", " ")
-        for text, named in zip(texts, labels, strict=True)
     ]
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from headlight.app.runs import models
 from headlight.app.runs.limits import GIB, ByteCache
-from headlight.app.server.settings import settings
 from headlight.model.dictionaries import Dictionaries, Dictionary, check_fits
 from headlight.model.dictionaries.fits import BEHIND_NORM
 from headlight.model.dictionaries.norms import fitted
@@ -25,14 +24,7 @@ Stamp = tuple[tuple[str, int], ...]
 
 def offered() -> dict[str, Path]:
     """The dictionaries on offer by name: those that come with the project, and those of the models folder."""
-    folder = settings().models_folder
-    return {**(_in(Path(folder).expanduser().resolve()) if folder else {}), **shipped_dictionaries()}
-
-
-def _in(folder: Path) -> dict[str, Path]:
-    """The dictionaries in a folder by name; none that a link would fetch from elsewhere."""
-    found = (path for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith("."))
-    return {path.name: path for path in found if path.resolve() == path and is_dictionary(path)}
+    return {**models.in_folder(lambda path: path.is_dir() and is_dictionary(path)), **shipped_dictionaries()}
 
 
 def dictionaries(name: str) -> Dictionaries:

@@ -75,7 +75,4 @@ class Jobs:
 
 def of(name: str) -> Jobs:
     """The session's jobs of one kind."""
-    key = f"jobs.{name}"
-    if key not in st.session_state:
-        st.session_state[key] = Jobs()
-    return st.session_state[key]
+    return st.session_state.setdefault(f"jobs.{name}", Jobs())

@@ -4,6 +4,7 @@ A model is one instance that all sessions share. Opening one keeps only those wa
 """
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -62,17 +63,20 @@ def any_model_allowed() -> bool:
     return settings().any_model and only_this_machine()
 
 
-def _in_folder() -> dict[str, Path]:
-    """The models in the models folder, by name; none that a link would fetch from elsewhere."""
+def in_folder(is_one: Callable[[Path], bool]) -> dict[str, Path]:
+    """What of a kind is in the models folder, by name; nothing that a link would fetch from elsewhere."""
     if not settings().models_folder:
         return {}
     folder = Path(settings().models_folder).expanduser().resolve()
-    found = (path for path in sorted(folder.iterdir()) if _may_be_model(path))
-    return {path.name: path for path in found if path.resolve() == path and not path.name.startswith(".")}
+    found = (path for path in sorted(folder.iterdir()) if path.resolve() == path and not path.name.startswith("."))
+    return {path.name: path for path in found if is_one(path)}
 
 
-def _may_be_model(path: Path) -> bool:
-    return path.suffix == ".safetensors" or (path.is_dir() and not is_tree(path) and not is_dictionary(path))
+def _in_folder() -> dict[str, Path]:
+    """The models in the models folder, by name."""
+    return in_folder(
+        lambda path: path.suffix == ".safetensors" or (path.is_dir() and not is_tree(path) and not is_dictionary(path))
+    )
 
 
 def open_model(name: str) -> Transformer:

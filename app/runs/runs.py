@@ -29,6 +29,10 @@ from headlight.model.source import Source
 from headlight.model.text.chat import Begin
 
 Value = TypeVar("Value")
+Inputs = tuple[str, str, Begin]
+"""A model's name, a prompt, and what it begins with."""
+EditedInputs = tuple[str, str, Begin, tuple[Edit, ...]]
+"""The same and edits: what `run` takes, by which a job names a run."""
 
 
 @runtime_checkable
@@ -61,6 +65,11 @@ def run(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) 
     """
     key = run_key(model_name, prompt, bos, edits)
     return keep(key, lambda: _run_anew(model_name, prompt, bos, edits))
+
+
+def inputs_of(made: Run) -> EditedInputs:
+    """What a run was made of."""
+    return made.source.name, made.prompt, made.bos, made.edits
 
 
 class _Server(Host):
@@ -100,7 +109,7 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
     ]
     _check_seconds(model, counts)
     means, opened = means_of(edits, model_name, bos), dictionaries.of_edits(edits, model)
-    with _gate().enter(), torch.inference_mode():
+    with turn(), torch.inference_mode():
         on, watch = models.on_device(model), Layers(model.cfg.n_layers)
         return make_run(
             model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, dictionaries=opened
@@ -149,22 +158,18 @@ def z_sum(model_name: str, prompt: str, bos: Begin) -> Sum:
     Raises:
         HeadlightError: as `run`.
     """
-    return keep(_sum_key(model_name, prompt, bos), lambda: _z_sum_anew(model_name, prompt, bos))
+
+    def made() -> Sum:
+        model, tokens, _ = tokens_of(model_name, prompt, bos)
+        with turn(), torch.inference_mode():
+            return Sum(sum_z(models.on_device(model), tokens[None].to(settings().device)).cpu(), len(tokens))
+
+    return keep(("sum of z", model_name, prompt, bos), made)
 
 
 def z_sum_or_none(model_name: str, prompt: str, bos: Begin) -> Sum | None:
     """What every head gives over one prompt, where that is in the cache; nothing is run."""
-    return kept(_sum_key(model_name, prompt, bos))
-
-
-def _sum_key(model_name: str, prompt: str, bos: Begin) -> Hashable:
-    return "sum of z", model_name, prompt, bos
-
-
-def _z_sum_anew(model_name: str, prompt: str, bos: Begin) -> Sum:
-    model, tokens, _ = tokens_of(model_name, prompt, bos)
-    with _gate().enter(), torch.inference_mode():
-        return Sum(sum_z(models.on_device(model), tokens[None].to(settings().device)).cpu(), len(tokens))
+    return kept(("sum of z", model_name, prompt, bos))
 
 
 def _checked(number: int, edit: Edit, model_name: str, bos: Begin) -> list[int]:
@@ -222,8 +227,12 @@ def head_statistics(model_name: str, prompt: str, bos: Begin) -> HeadStatistics:
     Raises:
         HeadlightError: as `run`.
     """
-    key = _statistics_key(model_name, prompt, bos)
-    return keep(key, lambda: _head_statistics_anew(model_name, prompt, bos))
+
+    def made() -> HeadStatistics:
+        model, tokens, _ = tokens_of(model_name, prompt, bos)
+        return statistics.head_statistics(model, tokens, HOST)
+
+    return keep(("head statistics", model_name, prompt, bos), made)
 
 
 def head_statistics_or_none(model_name: str, prompt: str, bos: Begin) -> HeadStatistics | None:
@@ -234,16 +243,7 @@ def head_statistics_or_none(model_name: str, prompt: str, bos: Begin) -> HeadSta
     made: Run | None = _results().peek(run_key(model_name, prompt, bos))
     if made is not None:
         return HeadStatistics(len(made.tokens), made.scores)
-    return kept(_statistics_key(model_name, prompt, bos))
-
-
-def _statistics_key(model_name: str, prompt: str, bos: Begin) -> Hashable:
-    return "head statistics", model_name, prompt, bos
-
-
-def _head_statistics_anew(model_name: str, prompt: str, bos: Begin) -> HeadStatistics:
-    model, tokens, _ = tokens_of(model_name, prompt, bos)
-    return statistics.head_statistics(model, tokens, HOST)
+    return kept(("head statistics", model_name, prompt, bos))
 
 
 def neuron_over(model_name: str, prompt: str, bos: Begin, neuron: Neuron) -> Measure:

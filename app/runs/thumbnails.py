@@ -13,7 +13,6 @@ from headlight.model.axis import Axis
 from headlight.model.comparison import Comparison
 from headlight.model.fields import SIGNED, How, on_axis
 from headlight.model.kept import THUMBNAIL
-from headlight.model.run import Run
 
 NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one
 
@@ -30,7 +29,8 @@ class Thumbnails:
 def thumbnails(shown: Comparison, side: Side, how: How, axis: Axis) -> Thumbnails:
     """Every head's cells pooled: of each bin the largest, for signed cells the one farthest from zero."""
     if how == How() and shown.b is None and axis.groups == (None,):
-        return _taken_as_they_passed(shown.a)
+        as_they_passed = shown.a.thumbnails.masked_fill(shown.a.hidden, torch.nan)
+        return Thumbnails(as_they_passed.numpy(), 1.0, signed=False)
     signed = side == "difference" or how.show in SIGNED
     pool = farthest_from_zero if signed else largest
     pooled = [
@@ -48,10 +48,6 @@ def scale_end(largest: float) -> float:
         return 1.0
     step = 10.0 ** (np.floor(np.log10(largest)) - 1)
     return float(f"{np.ceil(largest / step - NOISE) * step:.2g}")
-
-
-def _taken_as_they_passed(run: Run) -> Thumbnails:
-    return Thumbnails(run.thumbnails.masked_fill(run.hidden, torch.nan).numpy(), 1.0, signed=False)
 
 
 def largest(cells: Float[Tensor, "*head query key"]) -> Float[Tensor, "*head rows columns"]:

@@ -1,12 +1,14 @@
-"""The translations that a selection asks for: one, or two side by side."""
+"""The translations that a selection asks for, one or two side by side, within what the page allows."""
 
 from dataclasses import replace
 
-from headlight.app.runs import translation
+from headlight.app.runs import models, prompts, runs
 from headlight.app.selection import Selection
-from headlight.model.decoding.translation import Translation
+from headlight.model.decoding.translation import Translation, translate
 from headlight.model.decoding.translations import Translations, compare_translations
-from headlight.model.errors import HeadlightError
+from headlight.model.errors import ConfigError, HeadlightError
+
+MOST_BEAMS = 16
 
 
 def of(chosen: Selection) -> Translations:
@@ -15,14 +17,30 @@ def of(chosen: Selection) -> Translations:
     Raises:
         HeadlightError: one of them cannot be had, or their tokens cannot be compared; the message says why.
     """
-    a = translation.of(chosen)
+    a = of_one(chosen)
     if chosen.source_b is None:
         return Translations(a)
     try:
-        b = translation.of(_as_b(chosen, a))
+        b = of_one(_as_b(chosen, a))
     except HeadlightError as error:
         raise type(error)(f"B: {error}") from error
     return compare_translations(a, b, chosen.pair_align)
+
+
+def of_one(chosen: Selection) -> Translation:
+    """The translation that a selection asks for as A.
+
+    Raises:
+        HeadlightError: the model, the source or the target does not allow it; the message says what would.
+    """
+    example = prompts.first_source(chosen.translator)
+    source = example.source if chosen.source is None else chosen.source
+    prompts.check_text(source, "source")
+    if not 1 <= chosen.beams <= MOST_BEAMS:
+        raise ConfigError(f"{chosen.beams} beams were asked for; it can be 1, which is greedy, to {MOST_BEAMS}.")
+    model = models.open_seq2seq(chosen.translator or example.model)
+    runs.forget_closed()
+    return translate(model, source, chosen.translation, chosen.beams, chosen.branch, runs.HOST)
 
 
 def _as_b(chosen: Selection, a: Translation) -> Selection:

@@ -1,7 +1,8 @@
 """A page's own options, and what they have to give up when something else is run."""
 
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,20 @@ class PageChoices:
 
     Every field has a default, and is a parameter of the address by its own name, which no other page has. Its type says
     what the address may hold, or a codec beside the type: `Annotated[int, count(1, 64)]`.
+
+    `forgets` names, by what of a `Change` is so, the options that then mean nothing. What does not `stay` is no part of
+    an example.
     """
+
+    forgets: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    stays: ClassVar[bool] = False
 
     def within(self, extent: Extent) -> Self:
         """Without what is not there in what is shown."""
         return self
 
     def after(self, change: Change) -> Self:
-        """Without what means nothing once something else is asked for; to an example nothing of it belongs."""
-        return type(self)() if change.example else self
+        """Without what means nothing once something else is asked for."""
+        kept = type(self)() if change.example and not self.stays else self
+        gone = [name for what, names in self.forgets.items() if getattr(change, what) for name in names]
+        return replace(kept, **{name: getattr(type(self), name) for name in gone})

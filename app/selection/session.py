@@ -4,7 +4,7 @@ The page is drawn from the selection alone. Widgets change it in their callbacks
 report what they hold when they are drawn.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -213,9 +213,12 @@ def turn_to(page: str) -> None:
         session.page, session.epoch = page, session.epoch + 1
 
 
-def epoch() -> int:
-    """Grows whenever the server, not the browser, has changed what the components hold."""
-    return _session().epoch
+def epoch(*of: Hashable) -> int:
+    """Another one whenever the server, not the browser, has changed what the components hold, or what they are of.
+
+    A table of other rows is one of something else: a place in it means another row.
+    """
+    return hash((_session().epoch, *of)) % 2**32 if of else _session().epoch
 
 
 def asks() -> int:
@@ -228,28 +231,19 @@ def widget_key(name: str) -> str:
     return f"{_KEYS}{name}"
 
 
-def bind(name: str, page: type[PageChoices] | None = None) -> dict[str, Any]:
-    """The arguments that tie a widget to a field of the selection or of a page's options.
-
-    They are its key, and the callback that notes a change.
-    """
-    value = getattr(current().of(page) if page else current(), name)
-    return tie(name, value, lambda chosen: update(page, **{name: chosen}))
-
-
-def tie(name: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
-    """The arguments that make a widget show a value, and call `change` with what the user makes of it.
+def bind(name: str, page: type[PageChoices]) -> dict[str, Any]:
+    """The arguments that tie a widget to one of a page's options: its key, and the callback that notes a change.
 
     What the browser holds is not always what the server believes: a run that is stopped may have told it something else
     that came late. So a widget is given its value anew after each selection that is asked for.
     """
-    key, tied = widget_key(name), _session().tied
+    value, key, tied = getattr(current().of(page), name), widget_key(name), _session().tied
     if key not in tied or st.session_state.get(key) != value:
         tied.add(key)
         st.session_state[key] = value
 
     def note() -> None:
         if not forgotten():
-            change(st.session_state[key])
+            update(page, **{name: st.session_state[key]})
 
     return {"key": key, "on_change": note}

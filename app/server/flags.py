@@ -20,60 +20,37 @@ class About:
     one_of: tuple[str, ...] = ()
 
 
-def _about(meaning: str, **allowed: Any) -> dict[str, About]:
-    return {"about": About(meaning, **allowed)}
+def _set(default: Any, meaning: str, **allowed: Any) -> Any:
+    """A field with its default, what it means, and what it may be."""
+    return field(default=default, metadata={"about": About(meaning, **allowed)})
 
 
 @dataclass(frozen=True)
 class Settings:
     """One setting a field: `run_gib` is the flag --run-gib, the variable HEADLIGHT_RUN_GIB, and run_gib in the file."""
 
-    model: str = field(
-        default="mini",
-        metadata=_about("the model shown first: from the list, or a folder, a `.safetensors` file, a hub name"),
+    model: str = _set("mini", "the model shown first: from the list, or a folder, a `.safetensors` file, a hub name")
+    models_folder: str = _set("", "a folder: the model folders and `.safetensors` files in it join the list")
+    any_model: bool = _set(True, "whether any path or hub name may be typed; never beyond loopback")
+    device: str = _set("cpu", "where models run: cpu, or cuda where there is one", one_of=("cpu", "cuda"))
+    dtype: str = _set(
+        "stored",
+        "what matrices are kept in: as files hold them, float32, or bfloat16; the arithmetic is float32's",
+        one_of=("stored", "float32", "bfloat16"),
     )
-    models_folder: str = field(
-        default="", metadata=_about("a folder: the model folders and `.safetensors` files in it join the list")
-    )
-    any_model: bool = field(
-        default=True, metadata=_about("whether any path or hub name may be typed; never beyond loopback")
-    )
-    device: str = field(
-        default="cpu", metadata=_about("where models run: cpu, or cuda where there is one", one_of=("cpu", "cuda"))
-    )
-    dtype: str = field(
-        default="stored",
-        metadata=_about(
-            "what matrices are kept in: as files hold them, float32, or bfloat16; the arithmetic is float32's",
-            one_of=("stored", "float32", "bfloat16"),
-        ),
-    )
-    threads: int = field(
-        default=0, metadata=_about("processor threads of a run; 0 leaves them to torch", between=(0, 1024))
-    )
-    models_gib: float = field(
-        default=4.0, metadata=_about("memory for open models, mapped files counted in full", between=GIB_RANGE)
-    )
-    cache_gib: float = field(default=1.0, metadata=_about("memory for runs that are kept", between=GIB_RANGE))
-    run_gib: float = field(default=1.5, metadata=_about("memory that one run may take by estimate", between=GIB_RANGE))
-    run_seconds: float = field(
-        default=120.0, metadata=_about("seconds that one run may take by estimate", between=(0, 86_400))
-    )
-    runs_at_once: int = field(default=2, metadata=_about("runs at a time", between=(1, 64)))
-    runs_waiting: int = field(
-        default=8, metadata=_about("runs that may wait for their turn; the page says busy to more", between=(0, 1000))
-    )
-    upload_mb: int = field(default=5, metadata=_about("the largest file of prompts taken, in MB", between=(1, 1000)))
-    upload_prompts: int = field(
-        default=1000, metadata=_about("the most prompts taken from one file", between=(1, 1_000_000))
-    )
-    address: str = field(
-        default="127.0.0.1",
-        metadata=_about("where the server listens: loopback is this machine alone, 0.0.0.0 everywhere"),
-    )
-    port: int = field(default=0, metadata=_about("its port; 0 is the first free one from 8501", between=(0, 65_535)))
-    allowed_hosts: Hosts = field(
-        default=THIS_MACHINE, metadata=_about("the host names by which browsers may reach it; `*` is any")
+    threads: int = _set(0, "processor threads of a run; 0 leaves them to torch", between=(0, 1024))
+    models_gib: float = _set(4.0, "memory for open models, mapped files counted in full", between=GIB_RANGE)
+    cache_gib: float = _set(1.0, "memory for runs that are kept", between=GIB_RANGE)
+    run_gib: float = _set(1.5, "memory that one run may take by estimate", between=GIB_RANGE)
+    run_seconds: float = _set(120.0, "seconds that one run may take by estimate", between=(0, 86_400))
+    runs_at_once: int = _set(2, "runs at a time", between=(1, 64))
+    runs_waiting: int = _set(8, "runs that may wait for their turn; the page says busy to more", between=(0, 1000))
+    upload_mb: int = _set(5, "the largest file of prompts taken, in MB", between=(1, 1000))
+    upload_prompts: int = _set(1000, "the most prompts taken from one file", between=(1, 1_000_000))
+    address: str = _set("127.0.0.1", "where the server listens: loopback is this machine alone, 0.0.0.0 everywhere")
+    port: int = _set(0, "its port; 0 is the first free one from 8501", between=(0, 65_535))
+    allowed_hosts: Hosts = _set(  # noqa: RUF009 (a field, as the others are)
+        THIS_MACHINE, "the host names by which browsers may reach it; `*` is any"
     )
 
 

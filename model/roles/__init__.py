@@ -1,1 +1,27 @@
 """What the heads of a model do, found on random tokens that come twice, or on prompts; a sequence at a time."""
+
+from headlight.model.roles.ablating import ABLATIONS, Effects, Losses, ablation_losses, effect_differences, effects
+from headlight.model.roles.copying import copying
+from headlight.model.roles.looking import Detected, Seen, detected, differences, look_at
+from headlight.model.roles.sequences import Sequence, edits_anywhere, half_of, most_half, prompt, random_repeat
+
+__all__ = [
+    "ABLATIONS",
+    "Detected",
+    "Effects",
+    "Losses",
+    "Seen",
+    "Sequence",
+    "ablation_losses",
+    "copying",
+    "detected",
+    "differences",
+    "edits_anywhere",
+    "effect_differences",
+    "effects",
+    "half_of",
+    "look_at",
+    "most_half",
+    "prompt",
+    "random_repeat",
+]

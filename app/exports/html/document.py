@@ -8,11 +8,13 @@ import base64
 import gzip
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from headlight.app.components import Column, row_table
 from headlight.app.components.shared.mount import SHARED, Mounted, bare, entry, joined, scripts
 from headlight.app.components.shared.packing import pack
 from headlight.app.exports.facts import Found, Input, called, inputs, sources
@@ -68,6 +70,12 @@ def document(view: str, found: Found | None, mounted: Sequence[Mounted], script:
 </html>
 """
     return text.encode("utf-8", "replace")
+
+
+def file_table(title: str, columns: Mapping[str, Iterable[Any]]) -> None:
+    """A table that can be sorted by its columns, by their names; a cell is text, several texts, a number or nothing."""
+    shown = [Column(name, list(cells)) for name, cells in columns.items()]
+    row_table(shown, title=title, key=f"table {title}", choosable=False, in_file=True)
 
 
 def _apart(packed: bytes) -> bytes:

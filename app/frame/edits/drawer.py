@@ -5,14 +5,14 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Link, Switch
+from headlight.app.components import Button, Link, Switch
 from headlight.app.frame import bars, means
 from headlight.app.frame.edits import effect, form
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
 from headlight.app.runs import shown as pages
 from headlight.app.selection import Selection
-from headlight.model.edits import Edit, describe, sources
+from headlight.model.edits import MOST_EDITS, Edit, describe, sources
 
 
 def link() -> Link:
@@ -83,6 +83,18 @@ def _remove(place: int) -> None:
     now = selection.current()
     off = tuple(other - (other > place) for other in now.edits_off if other != place)
     change(now.edits[:place] + now.edits[place + 1 :], off, closes_b=False)
+
+
+def ablating(name: str, edit: Edit, help: str) -> Button:
+    """A button that adds an edit, so that A without something is B on every page; `help` says what of it."""
+    now = selection.current()
+    there, full = edit in now.edits, len(now.edits) >= MOST_EDITS
+
+    def add() -> None:
+        change((*selection.current().edits, edit), selection.current().edits_off)
+
+    told = "It is among the edits already." if there else help
+    return options.button(name, "Ablate", add, told, disabled=there or full)
 
 
 def change(edits: tuple[Edit, ...], off: tuple[int, ...], closes_b: bool = True) -> None:

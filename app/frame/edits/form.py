@@ -15,7 +15,7 @@ from headlight.app.frame import means
 from headlight.app.frame.bars import ALIGN
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
-from headlight.app.runs import dictionaries
+from headlight.app.runs import dictionaries, runs
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import Align, match_positions
 from headlight.model.edits import (
@@ -120,7 +120,7 @@ def draw(run: Run, now: Selection) -> Edit | None:
     return edit if st.session_state.pop(key("add"), False) and not add.disabled else None
 
 
-def _wanted(run: Run, edit: Edit | None) -> list[means.Inputs]:
+def _wanted(run: Run, edit: Edit | None) -> list[runs.Inputs]:
     """What has to be run for the mean that an edit puts in place."""
     return means.wanted([run], edit.over) if isinstance(edit, AblateHeads) else []
 

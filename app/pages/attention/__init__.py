@@ -2,9 +2,9 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
-from headlight.app.pages.attention import code, document, numbers, picture, view
+from headlight.app.pages.attention import exports, picture, view
 from headlight.app.pages.attention.choices import Choices
 
-EXPORT = Export("attention", code.script, numbers.data, picture.draw, document.page)
+EXPORT = Export("attention", exports.script, exports.data, picture.draw, exports.page)
 
 VIEW = View("attention", "Attention", view.render, lambda: EXPORT, choices=Choices)

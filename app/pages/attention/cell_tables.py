@@ -11,7 +11,7 @@ from headlight.app.pages.attention.head_tables import SINK, draw_scores
 from headlight.app.parts import options
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import SIDES
-from headlight.app.parts.tables import CELL_WIDTH
+from headlight.app.parts.tables import CELL_WIDTH, of_pattern
 from headlight.model import fields
 from headlight.model.analysis.difference import Side
 from headlight.model.axis import Axis
@@ -81,12 +81,6 @@ def _column(key: str) -> ColumnConfig:
     return st.column_config.NumberColumn(format="%.6f", width=width, help=key)
 
 
-def cells_table(cells: Float[np.ndarray, "query key"], axis: Axis) -> Columns:
-    """One head's cells, a column a key; a token that occurs twice has two places, so each is named with its place."""
-    names = [f"{place} {label}" for place, label in enumerate(axis.labels)]
-    return {"": names, **dict(zip(names, cells.T, strict=True))}
-
-
 def with_sums(
     cells: Float[np.ndarray, "query key"], axis: Axis, how: How, queries: tuple[int, ...], keys: tuple[int, ...]
 ) -> Columns:
@@ -94,7 +88,7 @@ def with_sums(
 
     That is their sum, of scores, which are logarithms, their mean.
     """
-    (first, names), *others = cells_table(cells, axis).items()
+    (first, names), *others = of_pattern(cells, axis.labels, axis.labels).items()
     what = "mean" if how.show == "score" else "sum"
     if len(queries) > 1:
         row = _combined(cells[list(queries)], what)

@@ -1,13 +1,13 @@
 """What can be chosen on the page *Attention* alone."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
-from headlight.app.selection.choices import Change, Extent, PageChoices
+from headlight.app.selection.choices import Extent, PageChoices
 from headlight.app.selection.codecs import PAIR
 from headlight.model.axis import Unit
 from headlight.model.edits import Head
-from headlight.model.fields import Show, Sink
+from headlight.model.fields import How, Show, Sink
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,8 @@ class Choices(PageChoices):
     `pair` are the two heads that are held against each other. `numbers` asks for tables under the pictures.
     """
 
+    forgets: ClassVar = {"model": ("pair",)}
+
     show: Show = "weight"
     sink: Sink = "keep"
     unit: Unit = "token"
@@ -24,11 +26,11 @@ class Choices(PageChoices):
     pair: Annotated[tuple[Head, ...], PAIR] = ()
     numbers: bool = False
 
+    @property
+    def how(self) -> How:
+        """What the cells hold; words and sentences have weights alone."""
+        return How(self.show if self.unit == "token" else "weight", self.sink)
+
     def within(self, extent: Extent) -> Self:
         """Without a pair of which one of the runs lacks a head."""
         return self if extent.has(*self.pair) else replace(self, pair=())
-
-    def after(self, change: Change) -> Self:
-        """Without the pair, which is one of the model's."""
-        left = super().after(change)
-        return replace(left, pair=()) if change.model else left

@@ -18,6 +18,7 @@ from headlight.model import fields
 from headlight.model.axis import Axis, axis_of
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
+from headlight.model.run import Run
 
 MOST_ALIKE = 8
 SINK = "To the sink"  # the share of the weights that goes to no key
@@ -70,11 +71,12 @@ def scores_table(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> dic
 
 def _to_sink(shown: Comparison, head: Head, side: str) -> float:
     """The mean share of a head's weights that goes to its sink; none where it has none."""
-    means = {}
-    for name, run in shown.sides.items():
+
+    def mean(run: Run) -> float:
         shares = fields.to_sink(run, head)
-        means[name] = 0.0 if shares is None else float(shares.mean())
-    return means["B"] - means["A"] if side == DIFFERENCE else means[side]
+        return 0.0 if shares is None else float(shares.mean())
+
+    return compared(shown.sides, mean)[side]
 
 
 def _of_side(shown: Comparison, key: str, head: Head, side: str) -> float:
@@ -162,10 +164,6 @@ def _alike(shown: Comparison, chosen: tuple[Head, ...]) -> None:
         f"Show the nearest three beside {head_name(head)}",
         key=selection.widget_key("show_alike"),
         type="tertiary",
-        on_click=_show_heads,
-        args=((head, *nearest[:3]),),
+        on_click=selection.choose,
+        kwargs={"heads": (head, *nearest[:3])},
     )
-
-
-def _show_heads(chosen: tuple[Head, ...]) -> None:
-    selection.choose(heads=chosen)

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headlight.app.exports.picture import Colours, flat, hatched, label_axis, maps, origin
-from headlight.app.exports.scales import largest
+from headlight.app.exports.picture import Colours, flat, hatched, label_axis, largest, maps, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.attention.choices import Choices
-from headlight.app.pages.attention.numbers import heads_of, how_of
-from headlight.app.parts.first_heads import clearest
+from headlight.app.parts.first_heads import clearest, heads_of
 from headlight.app.selection.chosen import Selection
 from headlight.model import fields
 from headlight.model.analysis.difference import DIFFERENCE
@@ -43,8 +41,8 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """One heatmap a head (row = query, column = key); with a B three. Where no head is chosen, the clearest ones."""
     from matplotlib.figure import Figure
 
-    heads, how = heads_of(shown, chosen) or clearest(shown.a), how_of(chosen)
-    axis = axis_of(shown, chosen.of(Choices).unit, chosen.align)
+    heads, own = heads_of(shown, chosen) or clearest(shown.a), chosen.of(Choices)
+    how, axis = own.how, axis_of(shown, own.unit, chosen.align)
     cells = {side: measure.values.numpy() for side, measure in cells_of(shown, heads, how, axis).items()}
     columns = len(cells) if shown.b is not None else min(ACROSS, len(heads))
     panels = _panels(len(heads), list(cells), columns)

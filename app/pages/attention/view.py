@@ -25,9 +25,8 @@ from headlight.app.components.heads import Kind
 from headlight.app.glossary import TERMS
 from headlight.app.pages.attention import cell_tables, head_tables
 from headlight.app.pages.attention.choices import Choices
-from headlight.app.pages.attention.numbers import how_of
 from headlight.app.parts import grid, labels, options
-from headlight.app.parts.first_heads import FIRST_HEADS, clearest
+from headlight.app.parts.first_heads import FIRST_HEADS, clearest, heads_of
 from headlight.app.parts.labels import drawn
 from headlight.app.parts.panels import fetchable, panel
 from headlight.app.parts.parts import title_row
@@ -51,7 +50,7 @@ def render(shown: Comparison) -> None:
     axis = shown.keep(("axis", own.unit), lambda: axis_of(shown, own.unit, now.align))
     if now.table:
         chosen = now.heads or clearest(shown.a)
-        cell_tables.draw(shown, chosen, how_of(now), axis)
+        cell_tables.draw(shown, chosen, own.how, axis)
         head_tables.draw(shown, chosen, axis)
         return
     all_heads, strip, large = grid.places(shown.b is not None)
@@ -70,7 +69,7 @@ def render(shown: Comparison) -> None:
             panels[0],
             key=selection.widget_key("strip"),
             group=GROUP,
-            show=how_of(now).show,
+            show=own.how.show,
             sink=own.sink,
             scale=now.scale,
         )
@@ -109,10 +108,9 @@ def _say_before_norm(shown: Comparison) -> None:
 def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:
     """All heads, for the chosen ones and the limits of the colours."""
     with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
-        options.row(*grid.side_options(shown.b is not None), *_sorting(shown), name="grid")
+        options.row(grid.side_option(shown.b is not None), *_sorting(shown), name="grid")
     now, side, order = selection.current(), grid.side_of(shown.b is not None), _order(shown, axis)
-    before = clearest(shown.a) if now.heads is None else now.heads
-    drawn_as = how_of(now)
+    before, drawn_as = heads_of(shown, now), now.of(Choices).how
     pictures = shown.keep(
         ("pictures", side, drawn_as, now.of(Choices).unit),
         lambda: grid.pictures(thumbnails.thumbnails(shown, side, drawn_as, axis)),
@@ -196,7 +194,7 @@ def _caption(entropy: float, previous_token: float, induction: float) -> str:
 
 def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], others: Fetchable) -> None:
     now = selection.current()
-    before = Pin(now.queries, now.keys) if now.queries or now.keys else None
+    own, before = now.of(Choices), Pin(now.queries, now.keys) if now.queries or now.keys else None
     pin = heads(
         panels,
         TokenAxis(axis.labels, axis.presence),
@@ -204,8 +202,8 @@ def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], other
         epoch=selection.epoch(),
         key=selection.widget_key("heads"),
         group=GROUP,
-        show=how_of(now).show,
-        sink=now.of(Choices).sink,
+        show=own.how.show,
+        sink=own.sink,
         scale=now.scale,
         own_scale=now.own_scale,
         others=limits,

@@ -1,9 +1,9 @@
 """What can be chosen on the page *Corpus* alone."""
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar
 
-from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.choices import PageChoices
 from headlight.model.corpus.tree import Head
 
 
@@ -15,13 +15,11 @@ class Choices(PageChoices):
     of the open one's they are those that all pages share. `sequence` is the place of one in the head's list.
     """
 
+    forgets: ClassVar = {"model": ("scan_heads", "sequence")}  # both are of the scan, which another model has not got
+
     corpus_by: str = ""
     corpus_across: str = ""
     corpus_colour: str = ""
     scan_b: str = ""
     scan_heads: tuple[Head, ...] | None = None
     sequence: int | None = None
-
-    def after(self, change: Change) -> Self:
-        """A sequence is of a head of the scan, which another model has not got."""
-        return replace(super().after(change), scan_heads=None, sequence=None) if change.model else super().after(change)

@@ -9,11 +9,11 @@ from headlight.app import selection
 from headlight.app.components import Column, Listed, Option, SampledText, row_table, sampled_texts
 from headlight.app.components.options.kinds import Link
 from headlight.app.exports.csv_files import Cell
-from headlight.app.pages.corpus import opening, plots
+from headlight.app.pages.corpus import finder, opening, plots
 from headlight.app.pages.corpus.choices import Choices
-from headlight.app.pages.corpus.finder import span
 from headlight.app.pages.corpus.found import WIDTHS, Found
 from headlight.app.parts import charts, options, over_corpus
+from headlight.app.parts.labels import readable
 from headlight.app.parts.parts import heading, title_row
 from headlight.model.comparison import Comparison
 from headlight.model.corpus.titles import WEIGHT, estimates, figure
@@ -23,7 +23,6 @@ from headlight.model.run import Run
 from headlight.model.text.labels import label
 
 MOST_LISTED = 10  # tokens, or pairs of them
-UNREADABLE = "\ufffd"
 EFFECTS = {
     "loss_change": "loss (nats)",
     "when_active": "where it is active (nats)",
@@ -54,12 +53,7 @@ def draw(shown: Comparison, found: Found) -> None:
 
 def _head(found: Found) -> Option:
     def change(head: Head) -> None:
-        heads = (head, *(other for other in found.heads[1:] if other != head))
-        if found.own:
-            selection.choose(heads=heads)
-        else:
-            selection.choose(Choices, scan_heads=heads)
-        selection.choose(Choices, sequence=None)
+        finder.choose(found, options.head_first(head, found.heads[1:]))
 
     named = {head: head_name(head) for head in found.a.rows}
     return options.tie(Listed, "corpus_head", "Head", found.head, change, options=named, width=100)
@@ -98,7 +92,7 @@ def _sequences(shown: Comparison, found: Found, of_head: Dashboard) -> None:
         shown_texts(sequences, found.a.n_intervals, shown.a if found.own else None),
         title=f"Sequences by how active {head_name(found.head)} is",
         chosen=_within(selection.current().of(Choices).sequence, len(sequences)),
-        epoch=hash((selection.epoch(), str(found.a.folder), found.head)) % 2**32,
+        epoch=selection.epoch(str(found.a.folder), found.head),
         key=selection.widget_key("corpus_sequences"),
     )
     if chosen != selection.current().of(Choices).sequence:
@@ -115,7 +109,7 @@ def shown_texts(sequences: Sequence[SampledSequence], n_intervals: int, run: Run
     """The sequences as they are drawn, with what is said over each; `run` knows the tokens of half a character."""
     return [
         SampledText(
-            tokens := readable(each, run),
+            tokens := _readable(each, run),
             each.attention_indices,
             each.attention_values,
             title="" if each.max_activation is None else f"{each.max_activation:.3f}",
@@ -127,14 +121,9 @@ def shown_texts(sequences: Sequence[SampledSequence], n_intervals: int, run: Run
     ]
 
 
-def readable(sequence: SampledSequence, run: Run | None) -> list[str]:
-    """Tokens in running text: as they are, but for what cannot be seen or would turn what follows."""
+def _readable(sequence: SampledSequence, run: Run | None) -> list[str]:
     labels = run.tokenizer.labels(sequence.token_ids) if run is not None and sequence.token_ids else ()
-    named = labels or [label(token.encode()) for token in sequence.tokens]
-    return [
-        token if token.isprintable() and UNREADABLE not in token else named[place].replace("␣", " ")
-        for place, token in enumerate(sequence.tokens)
-    ]
+    return readable(sequence.tokens, labels or map(_label, sequence.tokens))
 
 
 def _note(sequence: SampledSequence, tokens: Sequence[str]) -> str:
@@ -176,7 +165,7 @@ def _matters(of_head: Dashboard) -> None:
         [
             Column("mean-ablated", [EFFECTS[name] for name in effects]),
             Column("mean", [each.mean for each in effects.values()], 3, signed=True),
-            Column("95%", [span(*each.interval) if each.interval else None for each in effects.values()]),
+            Column("95%", [finder.span(*each.interval) if each.interval else None for each in effects.values()]),
         ],
         title="What the loss gains by ablating the head",
         key=selection.widget_key("corpus_effects"),

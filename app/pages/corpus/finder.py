@@ -7,6 +7,7 @@ import numpy as np
 from headlight.app import selection
 from headlight.app.components import Column, row_table
 from headlight.app.exports.csv_files import Cell
+from headlight.app.pages.corpus.choices import Choices
 from headlight.app.pages.corpus.found import Found
 from headlight.app.parts import tables
 from headlight.app.parts.sides import DIFFERENCE
@@ -25,15 +26,19 @@ def draw(found: Found) -> Head | None:
         _columns(found, order),
         title=f"Heads by {figure(found.by).named}",
         caption=f"By {figure(found.by).named.lower()}{'' if found.b is None else ', the largest changes first'}. {HOW}",
-        epoch=_epoch(found),
+        epoch=selection.epoch(str(found.a.folder), found.b and str(found.b.folder), found.by),
         key=selection.widget_key("corpus_finder"),
     )
     return None if place is None else order[place]
 
 
-def _epoch(found: Found) -> int:
-    """Another one when the rows are others, and with them which head a place means."""
-    return hash((selection.epoch(), str(found.a.folder), found.b and str(found.b.folder), found.by)) % 2**32
+def choose(found: Found, heads: tuple[Head, ...]) -> None:
+    """Choose heads of the scan; those of the open model are chosen on all pages."""
+    if found.own:
+        selection.choose(Choices, scan_heads=None, sequence=None)
+        selection.choose(heads=heads)
+    else:
+        selection.choose(Choices, scan_heads=heads, sequence=None)
 
 
 def _columns(found: Found, order: Sequence[Head]) -> list[Column]:

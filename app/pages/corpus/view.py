@@ -17,7 +17,6 @@ from headlight.app.runs import models, scans
 from headlight.app.server import boundary
 from headlight.model.comparison import Comparison
 from headlight.model.corpus.titles import figure
-from headlight.model.corpus.tree import Head
 from headlight.model.edits import head_name
 
 MOST_CHOSEN = 8  # heads that a lasso chooses: other pages draw each of them
@@ -133,15 +132,6 @@ def _figure(found: Found, field: str, label: str, value: str) -> Listed:
     )
 
 
-def choose(found: Found, heads: tuple[Head, ...]) -> None:
-    """Choose heads of the scan; those of the open model are chosen on all pages."""
-    if found.own:
-        selection.choose(Choices, scan_heads=None, sequence=None)
-        selection.choose(heads=heads)
-    else:
-        selection.choose(Choices, scan_heads=heads, sequence=None)
-
-
 def _heads(found: Found) -> None:
     left, right = st.columns(WIDTHS, gap="medium")
     with left:
@@ -155,7 +145,7 @@ def _heads(found: Found) -> None:
         st.caption(f"Or click a point, or draw around several with the plot's lasso.{many}")
         _say_how_much(found)
     if picked is not None and picked != found.head:
-        choose(found, (picked, *(head for head in found.heads[1:] if head != picked)))
+        finder.choose(found, options.head_first(picked, found.heads[1:]))
         st.rerun()
 
 
@@ -166,7 +156,7 @@ def _scatter(found: Found) -> None:
         heads = [listed[place] for place in places if place < len(listed)]
         first = [head for head in found.order() if head in heads]
         if first:
-            choose(found, tuple(first[:MOST_CHOSEN]))
+            finder.choose(found, tuple(first[:MOST_CHOSEN]))
 
     told = f"Every head by {figure(found.by).title}"
     charts.choosable(plots.of_heads(found), told, "corpus_scatter", chosen)

@@ -1,21 +1,19 @@
 """One feature in full: where it is active, who made it, what it promotes, its neighbours, and who reads it."""
 
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import Column, Number, Option, row_table, token_values
-from headlight.app.components.options.kinds import Link
 from headlight.app.frame.edits import drawer
 from headlight.app.pages.features.found import Found
 from headlight.app.parts import needs, options, unit_windows
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import by_side, named
-from headlight.app.selection.choices import Change
-from headlight.model.edits import MOST_EDITS, EditFeature, Head, head_name
+from headlight.model.edits import EditFeature, Head, head_name
 from headlight.model.explain.feature import MadeBy, made_by, nearest, tokens_of
 from headlight.model.explain.parts import Part
 from headlight.model.reports.features import activations, heads_reading
@@ -24,6 +22,7 @@ from headlight.model.run import Run
 MOST_PARTS, MOST_HEADS = 10, 6
 WIDTHS = 4, 5, 4  # of who made it, its tokens, and the heads that read it
 PAGES = {"why": "Why", "inside": "Inside"}
+ABLATE = "Shows A without this feature as B, on every page. The edits' drawer clamps it or steers along it instead."
 NO_STREAM = "This dictionary writes to no stream that heads and logits are read from."
 
 
@@ -56,33 +55,13 @@ def _choose(found: Found, feature: int) -> None:
 
 
 def _number(found: Found) -> Option:
-    most = found.dictionary.n_features - 1
-
-    def change(feature: int) -> None:
-        _choose(found, feature)
-
+    most, change = found.dictionary.n_features - 1, partial(_choose, found)
     return options.tie(Number, "feature_number", "Feature", found.feature, change, least=0, most=most, step=1)
 
 
-def edit_of(found: Found) -> EditFeature:
-    """The edit that ablates the feature everywhere."""
-    return EditFeature(found.name, found.dictionary.hook_in, found.feature)
-
-
 def _ablate(found: Found) -> Option:
-    """A button for A without the feature as B, on every page."""
-    now, edit = selection.current(), edit_of(found)
-    there = edit in now.edits
-    reason = "It is among the edits already." if there else ""
-    full = len(now.edits) >= MOST_EDITS
-
-    def add() -> None:
-        drawer.change((*selection.current().edits, edit), selection.current().edits_off)
-
-    return options.button("ablate_feature", "Ablate", add, reason or ABLATE, disabled=there or full)
-
-
-ABLATE = "Shows A without this feature as B, on every page. The edits' drawer clamps it or steers along it instead."
+    edit = EditFeature(found.name, found.dictionary.hook_in, found.feature)
+    return drawer.ablating("ablate_feature", edit, ABLATE)
 
 
 def _strip(found: Found) -> None:
@@ -141,24 +120,12 @@ def spelled(made: MadeBy, order: list[int], label: str) -> str:
 
 def _links(found: Found, head: Head, name: str, what: str) -> None:
     """To the pages that show what a head does at the token that is looked at."""
-
-    def link(slug: str, title: str) -> Link:
-        return Link(slug, f"{title} {head_name(head)}", None, lambda _: open_on(slug, head, found.place))
-
     st.caption(f"{head_name(head)} {what}:")
-    options.row(*(link(slug, title) for slug, title in PAGES.items()), name=f"feature_{name}", whole=True)
-
-
-def open_on(slug: str, head: Head, place: int) -> None:
-    """Show a head at a token on another page."""
-    now = selection.current()
-    others = tuple(other for other in now.heads or () if other != head)
-    selection.ask(replace(now, heads=(head, *others), queries=(place,), keys=()).after(Change()), slug)
+    options.row(*options.to_head(PAGES, head, found.place), name=f"feature_{name}", whole=True)
 
 
 def _epoch(found: Found) -> int:
-    """Another one when the rows are others, and with them what a place in them means."""
-    return hash((selection.epoch(), found.name, found.layer, found.feature, found.place)) % 2**32
+    return selection.epoch(found.name, found.layer, found.feature, found.place)
 
 
 def _promoted(found: Found, of: str, run: Run, position: int) -> None:

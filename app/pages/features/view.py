@@ -72,7 +72,7 @@ def _draw(found: Found) -> None:
         of = found.shown, found.opened, found.layer, found.feature, found.order
         for name, table in feature_tables(*of).items():
             st.caption(name.capitalize())
-            tables.draw({column: list(cells) for column, cells in table.items()}, f"Features: {name}")
+            tables.draw(table, f"Features: {name}")
         return
     _maps(found)
     _say(found)

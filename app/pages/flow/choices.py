@@ -1,9 +1,9 @@
 """What can be chosen on the page *Information flow* alone."""
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Self
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
-from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.choices import PageChoices
 from headlight.app.selection.codecs import indices, number
 
 THRESHOLDS = 0.005, 0.5  # the least and the most
@@ -16,10 +16,7 @@ class Choices(PageChoices):
     That is a node (depth, place), an edge (its target's depth and place, its source's place), or nothing.
     """
 
+    forgets: ClassVar = {"prompt": ("flow_chosen",)}
+
     flow_threshold: Annotated[float, number(*THRESHOLDS)] = 0.04
     flow_chosen: Annotated[tuple[int, ...], indices(lambda n: n in (0, 2, 3))] = ()
-
-    def after(self, change: Change) -> Self:
-        """Without the node or edge, which is one of the prompt's."""
-        left = super().after(change)
-        return replace(left, flow_chosen=()) if change.prompt else left

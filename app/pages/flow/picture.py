@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.exports.picture import colour_bar, label_axis, origin
-from headlight.app.exports.scales import scale, ticks
+from headlight.app.exports.picture import colour_bar, label_axis, origin, scale, ticks
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.pages.flow.choices import Choices
 from headlight.app.pages.flow.chosen import change_in
+from headlight.app.pages.flow.exports import graphs
 from headlight.app.pages.flow.graph import limit_of, states_of, told
-from headlight.app.pages.flow.numbers import graphs
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.flow import Edge, Place, state_names
@@ -101,8 +100,7 @@ def _ground(axes: "Axes", labels: Sequence[str], states: Sequence[str], palette:
     axes.set_ylim(-0.5, len(states) - 0.5)
     axes.set_yticks(range(len(states)), states, fontsize=7)
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)
 
 
 def _lines(axes: "Axes", edges: Sequence[tuple[Edge | EdgePair, float, float]], colours: "ScalarMappable") -> None:

@@ -1,9 +1,9 @@
 """What can be chosen on the page *Generate* alone."""
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Self
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
-from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.choices import PageChoices
 from headlight.app.selection.codecs import count, indices, number
 from headlight.model.decoding.compared import BWrites
 
@@ -20,6 +20,8 @@ class Choices(PageChoices):
     and `seed`; with `stop` no further than the end of the text. B writes the `same` tokens as A, or its `own`.
     """
 
+    forgets: ClassVar = {"prompt": ("written", "step")}
+
     n_new: Annotated[int, count(1, MOST_NEW)] = 20
     temperature: Annotated[float, number(0, MOST_TEMPERATURE)] = 1.0
     top_k: Annotated[int, count(1, 999_999)] | None = None
@@ -29,8 +31,3 @@ class Choices(PageChoices):
     written: Annotated[tuple[int, ...], indices(lambda n: n <= MOST_NEW)] = ()
     step: int = 0
     b_writes: BWrites = "same"
-
-    def after(self, change: Change) -> Self:
-        """Without the tokens and the step, which stand behind the prompt."""
-        left = super().after(change)
-        return replace(left, written=(), step=0) if change.prompt else left

@@ -20,16 +20,16 @@ def draw(found: Continuations) -> None:
     """Every step in a row, and the tokens that the one looked at chose from."""
     tables.draw(_every_step(found), "Every written token, step by step")
     n_steps, step = len(found.a.labels), step_of(found, selection.current())
+
+    def look_at(number: int) -> None:
+        selection.choose(Choices, step=number - 1)
+
     options.row(
-        options.tie(Number, "step", "Step", step + 1, _look_at, least=1, most=n_steps, width=90),
+        options.tie(Number, "step", "Step", step + 1, look_at, least=1, most=n_steps, width=90),
         name="step",
     )
     steps = {side: each[step] for side, each in steps_of(found).items() if step < len(each)}
     tables.draw(_choices(steps), "The likeliest tokens of this step, before and after temperature and cuts")
-
-
-def _look_at(number: int) -> None:
-    selection.choose(Choices, step=number - 1)
 
 
 def draw_heads(found: Continuations) -> None:

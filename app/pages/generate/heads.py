@@ -1,14 +1,17 @@
 """Where the heads looked while writing, in A, in B and by how much B differs."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Pin, heads, token_strip
+from headlight.app.components import HeadPanel, Pin, heads, token_strip
 from headlight.app.pages.generate.steps import key
-from headlight.app.pages.generate.written import axis, heads_of, panel, step_of, token_axis
+from headlight.app.pages.generate.written import GROUP, axis, heads_of, panel, step_of, token_axis
 from headlight.app.parts import grid, options
 from headlight.app.parts.parts import heading
 from headlight.app.runs import thumbnails
+from headlight.app.selection.chosen import Selection
 from headlight.model.decoding.compared import Continuations
 from headlight.model.edits import Head
 from headlight.model.fields import How
@@ -26,39 +29,50 @@ def title(found: Continuations) -> None:
     )
 
 
-def draw(found: Continuations, group: str) -> None:
+def draw(found: Continuations) -> None:
     """The strip of tokens, the grid of all heads and the chosen ones."""
     all_heads, strip, large = grid.places(found.b is not None)
+    now = selection.current()
     with all_heads:
-        chosen = _grid(found, group)
+        chosen = _grid(found)
     with large:
         if not chosen:
             grid.say_none_is_chosen()
             return
         panels = [panel(found, head) for head in chosen]
-        heads(
-            panels,
-            token_axis(found),
-            pinned=Pin((found.place(step_of(found, selection.current())),), ()),
-            epoch=selection.epoch(),
-            key=key("heads"),
-            group=group,
-            scale=selection.current().scale,
-            own_scale=selection.current().own_scale,
-        )
+        draw_large(found, panels, now, selection.epoch(), key("heads"))
     with strip:
-        token_strip(token_axis(found), panels[0], key=key("strip"), group=group, scale=selection.current().scale)
+        draw_strip(found, panels, now, key("strip"))
 
 
-def _grid(found: Continuations, group: str) -> tuple[Head, ...]:
+def draw_large(found: Continuations, panels: Sequence[HeadPanel], chosen: Selection, epoch: int, key: str) -> None:
+    """The chosen heads, with the row pinned where the step's token was written."""
+    heads(
+        panels,
+        token_axis(found),
+        pinned=Pin((found.place(step_of(found, chosen)),), ()),
+        epoch=epoch,
+        key=key,
+        group=GROUP,
+        scale=chosen.scale,
+        own_scale=chosen.own_scale,
+    )
+
+
+def draw_strip(found: Continuations, panels: Sequence[HeadPanel], chosen: Selection, key: str) -> None:
+    """The tokens, with where the first of the chosen heads looks."""
+    token_strip(token_axis(found), panels[0], key=key, group=GROUP, scale=chosen.scale)
+
+
+def _grid(found: Continuations) -> tuple[Head, ...]:
     if found.b is not None:
-        options.row(*grid.side_options(True), name="grid")
+        options.row(grid.side_option(True), name="grid")
     before, side = heads_of(found, selection.current()), grid.side_of(found.b is not None)
     pictures = found.shown.keep(
         ("writing", side),
         lambda: grid.pictures(thumbnails.thumbnails(found.shown, side, How(), axis(found))),
     )
-    chosen = grid.draw(pictures, "attention weight", found.b is not None, before, "generate_grid", group)
+    chosen = grid.draw(pictures, "attention weight", found.b is not None, before, "generate_grid", GROUP)
     if chosen != before:
         selection.update(heads=chosen)
     return chosen

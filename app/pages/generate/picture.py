@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headlight.app.components import TokenChoice, WritingStep
-from headlight.app.exports.picture import Colours, label_axis, maps, origin
-from headlight.app.exports.scales import largest
+from headlight.app.exports.picture import Colours, label_axis, largest, maps, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.written import axis, heads_of, step_of, steps_of

@@ -7,7 +7,8 @@ from headlight.app.components import clicked, token_bars
 from headlight.app.frame import notices
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.choices import Choices
-from headlight.app.pages.generate.written import beside, queries, step_of, steps_of
+from headlight.app.pages.generate.written import GROUP, beside, step_of, steps_of
+from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
 from headlight.model.decoding.continued import Written
@@ -46,18 +47,19 @@ def _put(found: Written, token: int) -> None:
         selection.choose(Choices, written=(*found.tokens[:step].tolist(), token), step=step)
 
 
-def bars(found: Continuations, group: str) -> None:
+def bars(found: Continuations, chosen: Selection, in_file: bool = False) -> None:
     """Every step as a chip, and the tokens that the one looked at chose from, of A and of B."""
     steps = steps_of(found)
     token_bars(
         found.a.run.labels[: found.a.n_prompt],
         steps["A"],
-        queries=queries(found),
-        step=step_of(found, selection.current()),
-        epoch=selection.epoch(),
-        key=key("bars"),
-        group=group,
+        queries=[found.place(step) for step in range(len(found.a.labels))],
+        step=step_of(found, chosen),
+        epoch=0 if in_file else selection.epoch(),
+        key="bars" if in_file else key("bars"),
+        group=GROUP,
         beside=None if found.b is None else beside(found, steps["B"]),
+        in_file=in_file,
     )
 
 

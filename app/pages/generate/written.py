@@ -10,6 +10,8 @@ from headlight.model.decoding.compared import Candidates, Continuations
 from headlight.model.decoding.continued import Written
 from headlight.model.edits import Head
 
+GROUP = "generated"  # of the components that point at the same tokens
+
 
 def step_of(found: Continuations, chosen: Selection) -> int:
     """The step that is looked at: the one chosen, or the last."""
@@ -57,11 +59,6 @@ def beside(found: Continuations, steps: list[WritingStep]) -> Beside:
         steps=steps,
         apart=[(own, drawn) for own, drawn in found.divergence().T.tolist()],
     )
-
-
-def queries(found: Continuations) -> list[int]:
-    """Where on the axis each step's token was written."""
-    return [found.place(step) for step in range(len(found.a.labels))]
 
 
 def axis(found: Continuations) -> Axis:

@@ -2,10 +2,10 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import BELOW, View
-from headlight.app.pages.graph import code, document, numbers, picture, plot, view
+from headlight.app.pages.graph import exports, picture, plot, view
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.found import needs
 
-EXPORT = Export("graph", code.script, numbers.data, picture.draw, document.page, plot.taken)
+EXPORT = Export("graph", exports.script, exports.data, picture.draw, exports.page, plot.taken)
 
 VIEW = View("graph", "Graph", view.render, lambda: EXPORT, needs, group=BELOW, choices=Choices)

@@ -1,10 +1,10 @@
 """What can be chosen on the page *Graph* alone."""
 
 import json
-from dataclasses import dataclass, replace
-from typing import Annotated, Literal, Self
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
-from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.choices import PageChoices
 from headlight.app.selection.codecs import Codec, count, number
 from headlight.model.circuits.of_runs import Against
 
@@ -50,6 +50,8 @@ class Choices(PageChoices):
     `circuit_least` of the largest, by `circuit_steps` gradients.
     """
 
+    forgets: ClassVar = dict.fromkeys(("prompt", "model"), ("graph_node", "graph_groups"))
+
     graph_mode: Mode = "graph"
     graph_units: str = ""
     graph_against: Less = "distractor"
@@ -62,8 +64,3 @@ class Choices(PageChoices):
     circuit_least: Annotated[float, number(*LEAST)] = 0.01
     circuit_steps: Annotated[int, count(*STEPS)] = 10
     graph_groups: Annotated[Groups, Codec(_groups_text, _groups, long=True)] = ()
-
-    def after(self, change: Change) -> Self:
-        """Without the node and the groups, which are of the prompt."""
-        left = super().after(change)
-        return replace(left, graph_node="", graph_groups=()) if change.prompt or change.model else left

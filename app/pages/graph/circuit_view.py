@@ -16,7 +16,6 @@ from headlight.app.pages.graph.circuit import Drawn
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.pair import pair_of
 from headlight.app.parts.parts import heading
-from headlight.app.selection.choices import Change
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
 from headlight.model.errors import HeadlightError
@@ -42,7 +41,7 @@ def draw(shown: Comparison) -> None:
 
 def _draw(shown: Comparison, drawn: Drawn) -> None:
     if selection.current().table:
-        tables.draw(dict(columns(EDGES, edge_rows(drawn.found))), "Edges of the circuit")
+        tables.draw(columns(EDGES, edge_rows(drawn.found)), "Edges of the circuit")
         st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
         return
 
@@ -72,7 +71,7 @@ def _part(shown: Comparison, drawn: Drawn) -> None:
             Column("score (logits)", [score for *_, score in lines], 4, signed=True),
         ],
         title="Edges of the circuit",
-        epoch=hash((selection.epoch(), node, len(lines))) % 2**32,
+        epoch=selection.epoch(node, len(lines)),
         key=selection.widget_key("circuit_edges"),
     )
     if slot is not None:
@@ -84,7 +83,6 @@ def _part(shown: Comparison, drawn: Drawn) -> None:
 def _link(slug: str, title: str, head: Head) -> Link:
     def open_page(_: object) -> None:
         now = selection.current()
-        others = tuple(other for other in now.heads or () if other != head)
-        selection.ask(replace(now, heads=(head, *others)).after(Change()), slug)
+        selection.ask(replace(now, heads=options.head_first(head, now.heads)), slug)
 
     return Link(f"circuit_{slug}", title, None, open_page)

@@ -6,7 +6,6 @@ from functools import cached_property, partial
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.parts import needs as parts_needs
 from headlight.app.parts.pair import pair_of, place_of
-from headlight.app.parts.sides import SIDES
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
@@ -167,8 +166,3 @@ def sides_of(shown: Comparison, chosen: Selection) -> dict[str, Found]:
 
 def _read(graph: Graph, settings: Settings) -> tuple[Pruned, Scores]:
     return prune(graph, settings.nodes, settings.edges), graph_scores(graph)
-
-
-def side_of(shown: Comparison, chosen: Selection) -> str:
-    """The side that is looked at: A, B or B − A."""
-    return SIDES[chosen.side or "a"] if shown.b is not None else "A"

@@ -21,6 +21,10 @@ def draw(found: Found) -> None:
             "effects, summed": [float(found.graph.effects[list(group.nodes)].sum()) for group in groups],
         }
         tables.draw(rows, "Groups of nodes")
+
+    def take_out() -> None:
+        selection.choose(Choices, graph_groups=without(selection.current().of(Choices).graph_groups, chosen))
+
     options.row(
         options.tie(
             Text,
@@ -31,14 +35,10 @@ def draw(found: Found) -> None:
             placeholder="a group's name",
             width=180,
         ),
-        options.button("graph_ungroup", "Take it out", lambda: _take_out(chosen)) if _in_one(own, chosen) else None,
+        options.button("graph_ungroup", "Take it out", take_out) if any(chosen in ids for _, ids in own) else None,
         name="graph_group",
         whole=True,
     )
-
-
-def _in_one(groups: Groups, node: str) -> bool:
-    return any(node in ids for _, ids in groups)
 
 
 def without(groups: Groups, node: str) -> Groups:
@@ -56,7 +56,3 @@ def put(groups: Groups, name: str, node: str) -> Groups:
 def _put(name: str, node: str) -> None:
     if name := name.strip()[:LONGEST]:
         selection.choose(Choices, graph_groups=put(selection.current().of(Choices).graph_groups, name, node))
-
-
-def _take_out(node: str) -> None:
-    selection.choose(Choices, graph_groups=without(selection.current().of(Choices).graph_groups, node))

@@ -49,5 +49,4 @@ def _graph(axes: "Axes", scene: Scene, palette: Palette) -> None:
     axes.set_yticks(range(len(scene.rows)), scene.rows, fontsize=7)
     axes.set_xlim(0, laid.end)
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)

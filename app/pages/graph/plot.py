@@ -5,10 +5,10 @@ import torch
 from headlight.app.figures.graph import Line, Mark, Scene, graph
 from headlight.app.pages.graph import circuit
 from headlight.app.pages.graph.choices import Choices
-from headlight.app.pages.graph.found import Shown, side_of, sides_of
+from headlight.app.pages.graph.found import Shown, sides_of
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import number
-from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.parts.sides import DIFFERENCE, side_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.graph.graph import UNEXPLAINED, Node

@@ -15,15 +15,22 @@ from headlight.app.pages.graph.found import Found, Shown
 from headlight.app.parts import options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.selection.choices import Change
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
-from headlight.model.edits import MOST_EDITS, AblateHeads, AblateNeurons, Edit, EditFeature
+from headlight.model.edits import AblateHeads, AblateNeurons, Edit, EditFeature
 from headlight.model.graph.graph import Node
 from headlight.model.reports.graph import EDGE, NODE, edge_rows, node_rows
 from headlight.model.reports.tables import columns
 
 MOST_ROWS = 40
+ABLATE = "Shows A without it, at every position, as B on every page. The edits' drawer changes what is done."
+PAGES = {
+    "head": {"why": "Why", "inside": "Inside"},
+    "feature": {"features": "Features"},
+    "neuron": {"mlp": "MLP"},
+    "token": {"attention": "Attention"},
+    "logit": {"attention": "Attention"},
+}
 
 
 def draw(shown: Comparison, found: Found) -> None:
@@ -78,7 +85,7 @@ def _table(found: Shown, title: str, edges: list[tuple[int, int]], end: int) -> 
             Column("on the target", [float(flows[edge]) for edge in edges], 3, signed=True),
         ],
         title=title,
-        epoch=hash((selection.epoch(), found.ids[found.chosen])) % 2**32,
+        epoch=selection.epoch(found.ids[found.chosen]),
         key=selection.widget_key(f"graph_edges_{end}"),
     )
     if slot is not None:
@@ -90,31 +97,12 @@ def _links(shown: Comparison, found: Found, node: Node) -> list[Option]:
     """Buttons that open the node's pages, and that make A without it B."""
     assert found.run is not None  # of a file there are no pages
     place = shown.positions(found.run).index(node.position)
-    links = [Link(f"graph_{slug}", title, None, _opener(slug, found, node, place)) for slug, title in _pages(node)]
+    pages = PAGES.get(node.kind, {})
+    links = [Link(f"graph_{slug}", title, None, _opener(slug, found, node, place)) for slug, title in pages.items()]
     edit = _edit(found, node)
     if edit is None:
         return list(links)
-    now = selection.current()
-    there, full = edit in now.edits, len(now.edits) >= MOST_EDITS
-    reason = "It is among the edits already." if there else ABLATE
-
-    def add() -> None:
-        drawer.change((*selection.current().edits, edit), selection.current().edits_off)
-
-    return [*links, options.button("graph_ablate", "Ablate", add, reason, disabled=there or full)]
-
-
-ABLATE = "Shows A without it, at every position, as B on every page. The edits' drawer changes what is done."
-PAGES = {
-    "head": (("why", "Why"), ("inside", "Inside")),
-    "feature": (("features", "Features"),),
-    "neuron": (("mlp", "MLP"),),
-}
-OF_TOKENS = (("attention", "Attention"),)
-
-
-def _pages(node: Node) -> tuple[tuple[str, str], ...]:
-    return OF_TOKENS if node.kind in ("token", "logit") else PAGES.get(node.kind, ())
+    return [*links, drawer.ablating("graph_ablate", edit, ABLATE)]
 
 
 def _opener(slug: str, found: Found, node: Node, place: int) -> Callable[[Any], None]:
@@ -122,7 +110,7 @@ def _opener(slug: str, found: Found, node: Node, place: int) -> Callable[[Any], 
         asked = _on_page(selection.current(), node, place)
         if node.kind == "feature" and found.opened is not None:
             asked = replace(asked, dictionary=found.opened.name)
-        selection.ask(asked.after(Change()), slug)
+        selection.ask(asked, slug)
 
     return open_page
 
@@ -131,8 +119,7 @@ def _on_page(now: Selection, node: Node, place: int) -> Selection:
     """The selection with what a node is chosen on the page that shows it."""
     layer, index = node.layer or 0, node.index or 0
     if node.kind == "head":
-        others = tuple(other for other in now.heads or () if other != (layer, index))
-        return replace(now, heads=((layer, index), *others), queries=(place,), keys=())
+        return replace(now, heads=options.head_first((layer, index), now.heads), queries=(place,), keys=())
     if node.kind in ("feature", "neuron"):
         return replace(now, **{node.kind: (layer, index)}, position=place)  # type: ignore[arg-type]
     return replace(now, queries=(place,), keys=())
@@ -152,6 +139,6 @@ def _edit(found: Found, node: Node) -> Edit | None:
 def tables_of(found: Shown) -> None:
     """All nodes and edges that are kept, in numbers."""
     heading("Nodes")
-    tables.draw(dict(columns(NODE[1:], node_rows(found.graph, found.pruned, found.n_layers))), "Nodes of the graph")
+    tables.draw(columns(NODE[1:], node_rows(found.graph, found.pruned, found.n_layers)), "Nodes of the graph")
     heading("Edges")
-    tables.draw(dict(columns(EDGE[1:], edge_rows(found.graph, found.pruned, found.n_layers))), "Edges of the graph")
+    tables.draw(columns(EDGE[1:], edge_rows(found.graph, found.pruned, found.n_layers)), "Edges of the graph")

@@ -3,19 +3,19 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, Text, row_table
+from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, row_table
 from headlight.app.figures.graph import graph
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.graph import circuit_view, files, grouping, told
 from headlight.app.pages.graph.choices import LEAST, MOST, SHARES, STEPS, Choices
-from headlight.app.pages.graph.found import NEURONS, Found, Shown, side_of, sides_of, units_of, units_offered
+from headlight.app.pages.graph.found import NEURONS, Found, Shown, sides_of, units_of, units_offered
 from headlight.app.pages.graph.plot import scene_of
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import pair_of, place_of, said_of_cap
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.parts.sides import DIFFERENCE, SIDES, say_what_is_missing
+from headlight.app.parts.sides import DIFFERENCE, say_what_is_missing, side_of
 from headlight.model.comparison import Comparison
 from headlight.model.graph.checking import Check
 from headlight.model.reports.graph import check_rows, in_words, node_changes
@@ -44,7 +44,9 @@ def render(shown: Comparison) -> None:
         circuit_view.draw(shown)
         return
     subject = tuple(run.key for run in shown.runs), selection.current().choices, pair, selection.current().position
-    sides = progress.watched("taking the run apart", "parts", "graph", subject, lambda: _sides(shown))
+    sides = progress.watched(
+        "taking the run apart", "parts", "graph", subject, lambda: sides_of(shown, selection.current())
+    )
     if sides is None:
         return
     side = side_of(shown, selection.current())
@@ -52,10 +54,6 @@ def render(shown: Comparison) -> None:
         _changes(sides)
     else:
         _side(shown, sides.get(side) or next(iter(sides.values())))
-
-
-def _sides(shown: Comparison) -> dict[str, Found]:
-    return sides_of(shown, selection.current())
 
 
 def _options(shown: Comparison) -> None:
@@ -70,16 +68,23 @@ def _options(shown: Comparison) -> None:
         return
     options.row(
         _mode(),
-        options.bind(Choice, "side", "Explain", "a", options=SIDES) if shown.b is not None else None,
-        _text("target", "Target", labels[0]),
-        _text("distractor", "Distractor", labels[1]) if own.graph_against == "distractor" else None,
+        options.side(shown.b is not None, "Explain"),
+        options.token("target", labels[0]),
+        options.token("distractor", labels[1]) if own.graph_against == "distractor" else None,
         options.bind(
             Choice, "graph_against", "Less", page=Choices, options={"distractor": "distractor", "mean": "mean of all"}
         ),
         _share("graph_nodes", "Influence kept", least, most),
         _place(shown),
         options.tie(
-            Listed, "graph_units", "MLPs as", units_of(shown, now), _choose_units, options=units, width=150, folded=True
+            Listed,
+            "graph_units",
+            "MLPs as",
+            units_of(shown, now),
+            lambda units: selection.choose(Choices, graph_units=units, graph_node="", graph_groups=()),
+            options=units,
+            width=150,
+            folded=True,
         ),
         options.bind(Switch, "graph_folded", "Heads in the edges", page=Choices, folded=True),
         options.bind(
@@ -96,8 +101,8 @@ def _circuit_options(shown: Comparison, labels: list[str]) -> None:
         options.bind(Choice, "circuit_against", "Against", page=Choices, options=CIRCUIT_AGAINST)
         if shown.b is not None
         else None,
-        _text("target", "Target", labels[0]),
-        _text("distractor", "Distractor", labels[1]),
+        options.token("target", labels[0]),
+        options.token("distractor", labels[1]),
         options.bind(Number, "circuit_least", "Least score", page=Choices, least=LEAST[0], most=LEAST[1], step=0.001),
         options.bind(Number, "circuit_steps", "Gradients", page=Choices, least=STEPS[0], most=STEPS[1], step=1),
         _place(shown),
@@ -106,11 +111,10 @@ def _circuit_options(shown: Comparison, labels: list[str]) -> None:
 
 
 def _mode() -> Choice:
-    return options.tie(Choice, "graph_mode", "Show", selection.current().of(Choices).graph_mode, _turn, options=MODES)
+    def turn(mode: str) -> None:
+        selection.choose(Choices, graph_mode=mode, graph_node="")
 
-
-def _turn(mode: str) -> None:
-    selection.choose(Choices, graph_mode=mode, graph_node="")
+    return options.tie(Choice, "graph_mode", "Show", selection.current().of(Choices).graph_mode, turn, options=MODES)
 
 
 def _place(shown: Comparison) -> Listed:
@@ -124,16 +128,8 @@ def _place(shown: Comparison) -> Listed:
     )
 
 
-def _text(field: str, label: str, stands: str) -> Text:
-    return options.bind(Text, field, label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"], width=130)
-
-
 def _share(field: str, label: str, least: float, most: float, folded: bool = False) -> Slider:
     return options.bind(Slider, field, label, page=Choices, least=least, most=most, step=0.01, width=170, folded=folded)
-
-
-def _choose_units(units: str) -> None:
-    selection.choose(Choices, graph_units=units, graph_node="", graph_groups=())
 
 
 def _side(shown: Comparison, found: Found) -> None:
@@ -202,7 +198,7 @@ def _outcomes(found: Found, check: Check) -> None:
     slot = row_table(
         [Column("ablated", names), *(Column(way, of, 3, EFFECT, signed=True) for way, of in ways)],
         title="What ablating each node changes (logits): predicted, with patterns and scales held, and measured",
-        epoch=hash((selection.epoch(), check.nodes)) % 2**32,
+        epoch=selection.epoch(check.nodes),
         key=selection.widget_key("graph_check_rows"),
     )
     if slot is not None and slot < len(check.nodes) and (node := found.ids[check.nodes[slot]]) != found.node:
@@ -214,9 +210,7 @@ def _changes(sides: dict[str, Found]) -> None:
     """The nodes that are kept in A or in B, with their effects in both."""
     a, b = (sides[side] for side in "AB")
     st.caption(f"Nodes of the graphs of A and of B at their own positions; {DIFFERENCE} of what they do to the target.")
-    tables.draw(
-        dict(node_changes(a.graph, a.pruned, b.graph, b.pruned)), f"Effects of nodes in A, in B, and {DIFFERENCE}"
-    )
+    tables.draw(node_changes(a.graph, a.pruned, b.graph, b.pruned), f"Effects of nodes in A, in B, and {DIFFERENCE}")
 
 
 def _of_file(opened: files.OpenFile) -> None:

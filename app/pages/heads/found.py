@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from headlight.app.analyses import detection
-from headlight.app.analyses.detection import ABLATIONS, Detected, Effects
 from headlight.app.exports.csv_files import Cell
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.subjects import Subject
@@ -23,6 +22,8 @@ from headlight.model.analysis import Measure, Unit
 from headlight.model.analysis.detectors import Estimate, Kind, Verdict, ranks
 from headlight.model.analysis.difference import subtract
 from headlight.model.edits import Head, head_name
+from headlight.model.roles import ABLATIONS, Detected, Effects
+from headlight.model.roles.ablating import verdict
 
 EVIDENCE: dict[Verdict, str] = {
     "supported": "pattern and ablation",
@@ -102,7 +103,7 @@ class Found(Scored):
 
     def verdict(self, head: Head, kind: Kind) -> Verdict:
         """Whether what was measured supports a label."""
-        return detection.verdict(kind, self.effects.get(head, {}))
+        return verdict(kind, self.effects.get(head, {}))
 
     @property
     def doubted(self) -> list[Head]:

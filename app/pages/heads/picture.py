@@ -1,17 +1,15 @@
 """A score of every head as a map, with the labels that the heads have."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from headlight.app.exports.picture import LARGEST, MOST_LEVEL, PITCH, colour_bar, ink, label_axis, matrix, origin
-from headlight.app.exports.scales import scale, ticks
+from headlight.app.exports.picture import LARGEST, PITCH, Colours, label_heads, maps, origin, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.heads.choices import Choices
+from headlight.app.pages.heads.exports import found_of
 from headlight.app.pages.heads.found import Found, Scored, changed
 from headlight.app.pages.heads.head_map import limit_of
-from headlight.app.pages.heads.numbers import found_of
 from headlight.app.parts.labels import SCORES, by_kind, words
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
@@ -20,7 +18,6 @@ from headlight.model.comparison import Comparison
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 SMALLEST = (4.2, 1.6)  # inches across and down
 ROOM_FOR_TEXT = 0.3  # inches that a number needs
@@ -54,17 +51,11 @@ def draw(texts: Sequence[str], shown: Comparison, chosen: Selection, palette: Pa
 def _map(
     figure: "Figure", axes: "Axes", found: Scored, palette: Palette, limit: float, inches: tuple[float, float]
 ) -> None:
-    down, across = found.values.shape
-    norm = scale(limit, signed=found.signed, root=False)
-    image = matrix(axes, found.values, palette, norm, signed=found.signed)
-    axes.patch.set_facecolor(palette.secondary)
-    label_axis(axes, "x", [f"H{head}" for head in range(across)], inches[0])
-    label_axis(axes, "y", [f"L{layer}" for layer in range(down)], inches[1])
-    axes.tick_params(axis="x", rotation=0 if across <= MOST_LEVEL else 90)
-    if inches[0] / across >= ROOM_FOR_TEXT:
-        _numbers(axes, image, found, palette)
-    title = f"{found.measure.name} ({found.unit})"
-    colour_bar(figure, image, [axes], title, ticks(limit, found.signed, root=False))
+    colours = Colours(f"{found.measure.name} ({found.unit})", limit, found.signed, root=False)
+    (image,) = maps(figure, [(axes, found.values, colours)], palette)
+    label_heads(axes, found.values.shape, inches, palette)
+    if inches[0] / found.values.shape[1] >= ROOM_FOR_TEXT:
+        write(image, found.values, palette, partial(_said, found), fontsize=6)
 
 
 def _title(found: Mapping[str, Found], chosen: Selection) -> str:
@@ -76,19 +67,8 @@ def _title(found: Mapping[str, Found], chosen: Selection) -> str:
     return "\n".join(filter(None, (title, "   ".join(map(words, kinds)))))
 
 
-def _numbers(axes: "Axes", image: "AxesImage", found: Scored, palette: Palette) -> None:
-    """Each head's score, and under it the icons of its labels."""
-    colours: np.ndarray = np.asarray(image.cmap(image.norm(found.values)))
-    for head in found.order():
-        labels = found.labels if isinstance(found, Found) else {}
-        icons = " ".join(SCORES[kind].icon for kind in labels.get(head, ()))
-        colour = ink(tuple(colours[head]), palette)
-        axes.text(
-            head[1],
-            head[0],
-            f"{found.values[head]:.2f}\n{icons}".strip().replace("-", "−"),
-            ha="center",
-            va="center",
-            fontsize=6,
-            color=colour,
-        )
+def _said(found: Scored, layer: int, head: int, value: float) -> str:
+    """A head's score, and under it the icons of its labels."""
+    labels = found.labels if isinstance(found, Found) else {}
+    icons = " ".join(SCORES[kind].icon for kind in labels.get((layer, head), ()))
+    return f"{value:.2f}\n{icons}".strip().replace("-", "−")

@@ -10,6 +10,7 @@ from headlight.app.parts.labels import drawn
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Edit, FreezePatterns, Head, describe, sources
+from headlight.model.roles import edits_anywhere, half_of
 from headlight.model.run import Run
 
 
@@ -45,7 +46,7 @@ class Subject:
     @property
     def half(self) -> int:
         """How many tokens come twice in its random repeats; 0 where there are none."""
-        return detection.half_of(self.run.model, self.run.bos, self.repeats[0].half)
+        return half_of(self.run.model, self.run.bos, self.repeats[0].half, self.run.host)
 
 
 def subjects(texts: Sequence[str], shown: Comparison, chosen: Selection) -> dict[str, Subject]:
@@ -61,7 +62,7 @@ def subjects(texts: Sequence[str], shown: Comparison, chosen: Selection) -> dict
 
 
 def _subject(run: Run, texts: Sequence[str], repeats: Repeats, chosen: Selection) -> Subject:
-    model, edits = run.source.name, detection.edits_anywhere(run.edits)
+    model, edits = run.source.name, edits_anywhere(run.edits)
     random = detection.repeats(model, run.bos, repeats, edits)
     prompts = tuple(Input(model, run.bos, text, edits=edits) for text in texts)
     return Subject(run, edits, random if chosen.of(Choices).finder_data == "repeats" else prompts, random)
@@ -72,7 +73,7 @@ def why_alone(shown: Comparison, chosen: Selection) -> str:
     if shown.b is None or not shown.b.same_model(shown.a):
         return ""
     if shown.b.edits:
-        if detection.edits_anywhere(shown.b.edits):
+        if edits_anywhere(shown.b.edits):
             return ""
         return (
             f"The edits of B name tokens of its prompt, or take from a prompt as long, and cannot be made elsewhere: "
@@ -96,5 +97,5 @@ def edits_left_out(shown: Comparison) -> list[str]:
     """The edits of B, in words, that cannot be made on any sequence."""
     if shown.b is None:
         return []
-    anywhere = detection.edits_anywhere(shown.b.edits)
+    anywhere = edits_anywhere(shown.b.edits)
     return [describe(edit) for edit in shown.b.edits if edit not in anywhere]

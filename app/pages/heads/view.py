@@ -7,7 +7,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.analyses import detection
-from headlight.app.analyses.detection import ABLATIONS
 from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, row_table
 from headlight.app.exports.csv_files import Cell
 from headlight.app.frame import progress, prompt_list
@@ -26,6 +25,7 @@ from headlight.app.runs import jobs
 from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Selection
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
+from headlight.model.roles import ABLATIONS
 
 DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}
 SHOWS_HEADS = "attention"

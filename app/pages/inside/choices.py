@@ -1,9 +1,9 @@
 """What can be chosen on the page *Head internals* alone."""
 
-from dataclasses import dataclass, replace
-from typing import Literal, Self
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
-from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.choices import PageChoices
 
 Convention = Literal["row", "column"]
 
@@ -12,10 +12,7 @@ Convention = Literal["row", "column"]
 class Choices(PageChoices):
     """The index of q and k that is followed through the steps, and whether a token is a row or a column in them."""
 
+    forgets: ClassVar = {"model": ("component",)}
+
     component: int | None = None
     convention: Convention = "row"
-
-    def after(self, change: Change) -> Self:
-        """Without the component, which is one of the model's."""
-        left = super().after(change)
-        return replace(left, component=None) if change.model else left

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
 
 from headlight.app.components import HeadStep, StepMatrix
-from headlight.app.exports.picture import hatched, ink, label_axis, matrix, origin
-from headlight.app.exports.scales import largest, scale
+from headlight.app.exports.picture import hatched, label_axis, largest, matrix, origin, scale, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.inside.chosen import Inside, on_common_keys, query_of, sides_of
 from headlight.app.pages.inside.equations import difference, steps_of
@@ -21,7 +19,6 @@ from headlight.model.edits import head_name
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 WIDTH, ROW, MATRIX = 6.4, 0.75, 1.7  # inches: a column, a step whose result is a vector, one whose result is a matrix
 
@@ -85,11 +82,4 @@ def _step(axes: "Axes", step: HeadStep, labels: Sequence[str], side: str, palett
         label_axis(axes, "y", labels, MATRIX - 0.4)
     if result.columns == "key":
         axes.set_xticks(range(len(labels)), labels, fontsize=5.5)
-        _written(axes, image, values[0], palette)
-
-
-def _written(axes: "Axes", image: "AxesImage", values: Float[np.ndarray, " key"], palette: Palette) -> None:
-    """The numbers of a vector over keys, in black or white on their colours; what is masked is on the page's ground."""
-    for place, value in enumerate(values.tolist()):
-        colour = ink(tuple(image.cmap(image.norm(value))), palette) if np.isfinite(value) else palette.text
-        axes.text(place, 0, number(value), ha="center", va="center", fontsize=5, color=colour)
+        write(image, values[:1], palette, lambda row, key, value: number(value), fontsize=5)

@@ -16,7 +16,7 @@ from headlight.app.parts import options, tables
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.parts.sides import DIFFERENCE, SIDES, as_shown, compared
+from headlight.app.parts.sides import DIFFERENCE, as_shown, compared, is_there, side_of
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name, touches
 from headlight.model.reports.inside import by_component, by_entry, by_key
@@ -26,11 +26,11 @@ CONVENTIONS: dict[Convention, str] = {"row": "a row: q = x W", "column": "a colu
 
 def render(shown: Comparison) -> None:
     """The choices, and the steps of A, of B or of their difference."""
-    side = SIDES[selection.current().side or "a"] if shown.b is not None else "A"
+    side = side_of(shown, selection.current())
     _take_click(shown, side)
     sides = sides_of(shown, selection.current())
     _options(shown, sides.get(side) or sides.get("A") or sides.get("B"))
-    if side not in sides and (side != DIFFERENCE or len(sides) < 2):
+    if not is_there(sides, side):
         lacking = " and ".join(sorted(set(shown.sides) - set(sides)))
         st.info(f"{lacking} has no token at the query's place. Choose another query, or show the other run.")
         return
@@ -117,12 +117,15 @@ def _take_click(shown: Comparison, side: str) -> None:
 
 def _options(shown: Comparison, at: Inside | None) -> None:
     now = selection.current()
+    query = query_of(shown, now)
     with title_row(f"Inside {head_name(head_of(shown, now))}", "inside", "head", key="inside"):
         options.row(
             options.first_head("inside_head", shown, head_of(shown, now)),
-            options.place("inside_query", "Query token", shown.labels, query_of(shown, now), _look_from),
+            options.place(
+                "inside_query", "Query token", shown.labels, query, lambda at: selection.choose(queries=(at,))
+            ),
             *(_to_follow(shown, at) if at is not None else ()),
-            _side() if shown.b is not None else None,
+            options.side(shown.b is not None, "Steps of", help=TERMS["inside_side"]),
             options.as_tables(),
             _convention(),
         )
@@ -140,17 +143,9 @@ def _to_follow(shown: Comparison, at: Inside) -> Iterator[Option]:
     yield options.tie(Listed, "inside_component", "and component", component, change, options=components, width=80)
 
 
-def _look_from(place: int) -> None:
-    selection.choose(queries=(place,))
-
-
 def _convention() -> Choice:
     help = TERMS["inside_convention"]
     return options.bind(Choice, "convention", "One token is", page=Choices, options=CONVENTIONS, help=help, folded=True)
-
-
-def _side() -> Choice:
-    return options.bind(Choice, "side", "Steps of", "a", options=SIDES, help=TERMS["inside_side"])
 
 
 def _say_which_keys(sides: Mapping[str, Inside], side: str) -> None:

@@ -4,27 +4,16 @@ from contextlib import suppress
 from dataclasses import replace
 
 from headlight.app import selection
-from headlight.app.components import LensPin
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
-from headlight.app.pages.lens import code, divergence, document, lens_cell, numbers, picture, scope, view
+from headlight.app.pages.lens import exports, picture, view
 from headlight.app.pages.lens.choices import Choices
+from headlight.app.pages.lens.chosen import lens_by_side
 from headlight.app.parts import needs
-from headlight.app.parts.charts import Rows
 from headlight.app.runs import shown as shown_runs
-from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
 
-
-def plots(shown: Comparison, chosen: Selection) -> Rows:
-    """The page's plots: of the chosen cell and token, of every lens, and of what the patchscope says."""
-    pin, by = LensPin(*numbers.cell_of(shown, chosen)), numbers.lens_by_side(shown, chosen)
-    cell = lens_cell.rows(shown, pin, numbers.followed_token(shown, chosen), by)
-    return [*cell, *divergence.rows(shown, by, chosen), *scope.rows(shown, pin, numbers.scope_of(shown, chosen))]
-
-
-EXPORT = Export("lens", code.script, numbers.data, picture.draw, document.page, plots)
+EXPORT = Export("lens", exports.script, exports.data, picture.draw, exports.page, exports.plots)
 
 
 def export() -> Export | None:
@@ -33,7 +22,7 @@ def export() -> Export | None:
     if (kind := now.of(Choices).lens) == "logit":
         return EXPORT
     with suppress(HeadlightError):
-        numbers.lens_by_side(shown_runs.of(now), now)
+        lens_by_side(shown_runs.of(now), now)
         return replace(EXPORT, name=f"{kind}_lens")
     return None
 

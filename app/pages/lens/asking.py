@@ -7,20 +7,15 @@ from headlight.app.parts.sides import positions_at
 from headlight.app.runs import jobs, runs
 from headlight.app.runs.cost import cost_of
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Edit
 from headlight.model.patching.patchscope import Scope, patchscopes, scope_key
 from headlight.model.run import Run
-from headlight.model.text.chat import Begin
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A run, which is named by its inputs, one of its positions, and the prompt that its states are put into."""
+    """A run, one of its positions, and the prompt that its states are put into."""
 
-    model: str
-    prompt: str
-    bos: Begin
-    edits: tuple[Edit, ...]
+    inputs: runs.EditedInputs
     position: int
     scope: Scope
 
@@ -29,7 +24,7 @@ def is_answered(shown: Comparison, place: int, scope: Scope) -> bool:
     """Whether what the prompt says is there, or quickly is; else there is a button, or a bar."""
     work, here = jobs.of("patchscope"), positions_at(shown, place)
     missing = {
-        Asked(run.source.name, run.prompt, run.bos, run.edits, here[side], scope): _seconds(run, scope)
+        Asked(runs.inputs_of(run), here[side], scope): _seconds(run, scope)
         for side, run in shown.sides.items()
         if side in here and runs.kept((*run.key, scope_key(here[side], scope))) is None
     }
@@ -44,7 +39,7 @@ def is_answered(shown: Comparison, place: int, scope: Scope) -> bool:
 
 
 def _ask(asked: Asked) -> None:
-    patchscopes(runs.run(asked.model, asked.prompt, asked.bos, asked.edits), asked.position, asked.scope)
+    patchscopes(runs.run(*asked.inputs), asked.position, asked.scope)
 
 
 def _seconds(run: Run, scope: Scope) -> float:

@@ -1,9 +1,9 @@
 """What can be chosen on the page *Logit lens* alone."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from headlight.app.selection.choices import Change, Extent, PageChoices, below
+from headlight.app.selection.choices import Extent, PageChoices, below
 from headlight.app.selection.chosen import Prompt
 from headlight.app.selection.codecs import count
 from headlight.model.lenses.lens import Kind
@@ -18,6 +18,9 @@ class Choices(PageChoices):
 
     The `scope_` options are of the prompt that a state is put into, where there, and how much is written behind it.
     """
+
+    forgets: ClassVar = {"model": ("lens_from", "scope_position")}  # a lens is of its model, a place of its tokenizer
+    stays = True
 
     measure: ColourBy = "top"
     lens: Kind = "logit"
@@ -35,7 +38,3 @@ class Choices(PageChoices):
     def within(self, extent: Extent) -> Self:
         """A layer that the prompt's model has."""
         return replace(self, scope_layer=below(self.scope_layer, extent.n_layers + 1))
-
-    def after(self, change: Change) -> Self:
-        """A lens is of its model, and a place of its tokenizer; all else stays, with an example too."""
-        return replace(self, lens_from="", scope_position=None) if change.model else self

@@ -12,7 +12,7 @@ from headlight.app.figures import Plot, plots
 from headlight.app.figures.plots import Look
 from headlight.app.pages.lens import reading
 from headlight.app.pages.lens.choices import Choices
-from headlight.app.pages.lens.numbers import lenses_of
+from headlight.app.pages.lens.chosen import lenses_of
 from headlight.app.parts import charts, tables
 from headlight.app.parts.parts import heading
 from headlight.app.runs import lenses

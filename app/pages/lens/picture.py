@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.exports.picture import colour_bar, ink, matrix, origin
-from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.picture import colour_bar, largest, matrix, origin, scale, ticks, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.lens.choices import Choices, ColourBy
-from headlight.app.pages.lens.numbers import cell_of, followed_token, lens_by_side, title_of
+from headlight.app.pages.lens.chosen import cell_of, followed_token, lens_by_side, title_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.analysis.difference import DIFFERENCE
@@ -122,11 +121,11 @@ def _draw(axes: "Axes", picture: _Picture, limit: float, palette: Palette) -> No
     n_layers, n_places = picture.values.shape
     axes.vlines(np.arange(n_places - 1) + 0.5, -0.5, n_layers - 0.5, color=palette.background, linewidth=0.8)
     axes.hlines(np.arange(n_layers - 1) + 0.5, -0.5, n_places - 0.5, color=palette.background, linewidth=0.8)
-    for (layer, place), value in np.ndenumerate(picture.values):
-        if not np.isnan(value):
-            colour = ink(image.cmap(norm(value)), palette)
-            text = _short(picture.texts[layer][place], LONGEST_TEXT)
-            axes.text(place, layer, text, fontsize=FONT, color=colour, ha="center", va="center_baseline", clip_on=True)
+
+    def say(layer: int, place: int, value: float) -> str:
+        return _short(picture.texts[layer][place], LONGEST_TEXT)
+
+    write(image, picture.values, palette, say, fontsize=FONT, va="center_baseline", clip_on=True)
 
 
 def _labels(axes: "Axes", shown: Comparison, layers: tuple[str, ...], places: range) -> None:

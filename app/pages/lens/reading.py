@@ -12,21 +12,16 @@ from headlight.app.runs import jobs, runs
 from headlight.app.runs.cost import FLOPS
 from headlight.model.analysis import lens
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Edit
 from headlight.model.explain import lens as explained
 from headlight.model.lenses.lens import Lens
 from headlight.model.run import Run
-from headlight.model.text.chat import Begin
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some positions of a run, which is named by its inputs, from `begin` on."""
+    """Some positions of a run, from `begin` on."""
 
-    model: str
-    prompt: str
-    bos: Begin
-    edits: tuple[Edit, ...]
+    inputs: runs.EditedInputs
     begin: int
     by: Lens
 
@@ -78,14 +73,14 @@ def go_on() -> None:
 
 def read(part: Part) -> None:
     """Read one part; the cache keeps it."""
-    explained.logit_lens_from(runs.run(part.model, part.prompt, part.bos, part.edits), part.begin, part.by)
+    explained.logit_lens_from(runs.run(*part.inputs), part.begin, part.by)
 
 
 def _missing(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, Sequence[Part]]:
     """What of each run is not read yet."""
     return {
         side: [
-            Part(run.source.name, run.prompt, run.bos, run.edits, begin, by[side])
+            Part(runs.inputs_of(run), begin, by[side])
             for begin in explained.lens_begins(run)
             if not _is_known(run, begin, by[side])
         ]

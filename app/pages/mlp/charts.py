@@ -3,7 +3,7 @@
 from headlight.app.figures import Plot, Row, bar_list
 from headlight.app.pages.mlp.found import Found, find
 from headlight.app.parts.charts import Rows
-from headlight.app.parts.labels import number
+from headlight.app.parts.labels import signed
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.edits import neuron_name
@@ -48,11 +48,6 @@ def spans(value: float, measured: list[float]) -> list[tuple[float, float]]:
 def said(value: float, measured: list[float]) -> str:
     """What stands beside a neuron's bars: the last of its numbers."""
     return signed((value, *measured)[-1])
-
-
-def signed(value: float) -> str:
-    """A number with its sign."""
-    return f"+{number(value)}" if value > 0 else number(value)
 
 
 def _rest(found: Found, name: str, values: list[float], twice: bool) -> list[Row]:

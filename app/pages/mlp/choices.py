@@ -1,9 +1,9 @@
 """What can be chosen on the page *MLP* alone."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
-from headlight.app.selection.choices import Change, Extent, PageChoices, below
+from headlight.app.selection.choices import Extent, PageChoices, below
 from headlight.app.selection.codecs import count
 from headlight.model.reports.mlp import Ranking
 
@@ -14,6 +14,8 @@ COUNTS = 4, 100
 class Choices(PageChoices):
     """By what neurons are ranked, of which layer or of all, how many are listed, and whether each is ablated."""
 
+    forgets: ClassVar = {"model": ("neurons_layer", "neurons_measured")}  # what takes passes is asked for anew
+
     neurons_by: Ranking = "direct"
     neurons_layer: int | None = None
     neurons_count: Annotated[int, count(*COUNTS)] = 16
@@ -22,8 +24,3 @@ class Choices(PageChoices):
     def within(self, extent: Extent) -> Self:
         """Without a layer that not all runs have."""
         return replace(self, neurons_layer=below(self.neurons_layer, extent.n_layers))
-
-    def after(self, change: Change) -> Self:
-        """Without the layer, which is one of the model's; what takes passes is asked for anew."""
-        left = super().after(change)
-        return replace(left, neurons_layer=None, neurons_measured=False) if change.model else left

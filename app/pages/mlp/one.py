@@ -1,23 +1,21 @@
 """One neuron in full: its activation over the prompt, its weights as tokens, and the heads that it composes with."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import Column, Number, Option, row_table, token_values
-from headlight.app.components.options.kinds import Link, Listed
+from headlight.app.components.options.kinds import Listed
 from headlight.app.frame.edits import drawer
 from headlight.app.pages.mlp.found import Found
 from headlight.app.parts import options, unit_windows
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, by_side, named
-from headlight.app.selection.choices import Change
 from headlight.model.analysis.attribution import Promoted
-from headlight.model.edits import MOST_EDITS, AblateNeurons, Head, Neuron, head_name, neuron_name
+from headlight.model.edits import AblateNeurons, Neuron, head_name, neuron_name
 from headlight.model.explain.neuron_weights import neuron_composition, neuron_tokens
 from headlight.model.explain.neurons import over_prompt
 from headlight.model.linear import no_reading
@@ -68,15 +66,7 @@ def _which(found: Found) -> list[Option]:
 
 
 def _ablate(found: Found) -> Option:
-    """A button for A without the neuron as B, on every page."""
-    now, edit = selection.current(), AblateNeurons((found.neuron,))
-    there = edit in now.edits
-
-    def add() -> None:
-        drawer.change((*selection.current().edits, edit), selection.current().edits_off)
-
-    reason = "It is among the edits already." if there else ABLATE
-    return options.button("ablate_neuron", "Ablate", add, reason, disabled=there or len(now.edits) >= MOST_EDITS)
+    return drawer.ablating("ablate_neuron", AblateNeurons((found.neuron,)), ABLATE)
 
 
 def _said(found: Found) -> str:
@@ -165,24 +155,9 @@ def _heads(found: Found) -> None:
         ],
         title=f"Heads that {neuron_name(found.neuron)} composes with",
         caption=f"By weights alone; about {random:.3f} would be chance. Choose a row for its links.",
-        epoch=hash((selection.epoch(), found.neuron)) % 2**32,
+        epoch=selection.epoch(found.neuron),
         key=selection.widget_key("neuron_heads_table"),
         whole=True,
     )
-    _links(found, rows[place or 0][1])
-
-
-def _links(found: Found, head: Head) -> None:
-    """To the pages that show what a head does at the token that is looked at."""
-
-    def link(slug: str, title: str) -> Link:
-        return Link(slug, f"{title} {head_name(head)}", None, lambda _: open_on(slug, head, found.asked.place))
-
-    options.row(*(link(slug, title) for slug, title in PAGES.items()), name="neuron_head", whole=True)
-
-
-def open_on(slug: str, head: Head, place: int) -> None:
-    """Show a head at a token on another page."""
-    now = selection.current()
-    others = tuple(other for other in now.heads or () if other != head)
-    selection.ask(replace(now, heads=(head, *others), queries=(place,), keys=()).after(Change()), slug)
+    links = options.to_head(PAGES, rows[place or 0][1], found.asked.place)
+    options.row(*links, name="neuron_head", whole=True)

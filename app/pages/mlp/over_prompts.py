@@ -93,7 +93,7 @@ def _draw(found: Found, rows: Sequence[Row]) -> None:
         ],
         title=f"Prompts by how active {neuron_name(found.neuron)} is",
         caption=f"{len(rows):,} prompts. Choose a row to look at it there.",
-        epoch=hash((selection.epoch(), found.neuron, len(rows))) % 2**32,
+        epoch=selection.epoch(found.neuron, len(rows)),
         key=selection.widget_key("neuron_prompts_table"),
     )
     row = rows[place or 0]
@@ -103,7 +103,7 @@ def _draw(found: Found, rows: Sequence[Row]) -> None:
         title=f"activation of {neuron_name(found.neuron)}",
         signed=True,
         chosen=row.at,
-        epoch=hash((selection.epoch(), found.neuron, row.text)) % 2**32,
+        epoch=selection.epoch(found.neuron, row.text),
         key=selection.widget_key("neuron_prompt"),
     )
     opened = options.button("neuron_prompt_open", "Open as prompt A", lambda: open_as_a(found, row))

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headlight.app.exports.picture import Colours, label_axis, maps, origin
-from headlight.app.exports.scales import largest
+from headlight.app.exports.picture import Colours, label_axis, largest, maps, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.mlp.charts import neurons
 from headlight.app.pages.mlp.found import Found, find

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Column, Listed, Option, Switch, Text, row_table
+from headlight.app.components import Choice, Column, Listed, Option, Switch, row_table
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.mlp import charts as own
@@ -15,7 +15,7 @@ from headlight.app.pages.mlp.found import Found, find
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.parts.sides import DIFFERENCE, SIDES, say_what_is_common, say_what_is_missing
+from headlight.app.parts.sides import DIFFERENCE, say_what_is_common, say_what_is_missing
 from headlight.model.comparison import Comparison
 from headlight.model.edits import neuron_name
 from headlight.model.linear import no_reading
@@ -68,24 +68,24 @@ def _options(found: Found) -> None:
     layers = {None: "every layer"} | {layer: f"L{layer}" for layer in range(shown.n_layers)}
     with title_row("Neurons", "mlp", key="mlp"):
         options.row(
-            options.bind(Choice, "neurons_by", "By", page=Choices, options=ways, change=_by),
-            options.tie(Listed, "neurons_layer", "Layer", found.asked.layer, _layer, options=layers, width=120),
+            options.bind(Choice, "neurons_by", "By", page=Choices, options=ways, change=selection.choose),
+            options.bind(
+                Listed,
+                "neurons_layer",
+                "Layer",
+                page=Choices,
+                change=selection.choose,
+                options=layers,
+                width=120,
+            ),
             _token(found),
-            _text("target", "Target", labels[0]),
-            _text("distractor", "Distractor", labels[1]),
-            _sides() if shown.b is not None else None,
+            options.token("target", labels[0], width=120),
+            options.token("distractor", labels[1], width=120),
+            options.side(shown.b is not None, "Show"),
             options.bind(Switch, "neurons_measured", "Measure", page=Choices),
             _count(),
             options.as_tables(),
         )
-
-
-def _by(page: type[Choices], neurons_by: Ranking) -> None:
-    selection.choose(page, neurons_by=neurons_by)
-
-
-def _layer(layer: int | None) -> None:
-    selection.choose(Choices, neurons_layer=layer)
 
 
 def _token(found: Found) -> Option:
@@ -93,23 +93,18 @@ def _token(found: Found) -> Option:
     return options.place("neurons_token", "Token", labels, place, lambda at: selection.choose(position=at), width=150)
 
 
-def _text(field: str, label: str, stands: str) -> Text:
-    return options.bind(Text, field, label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"], width=120)
-
-
-def _sides() -> Choice:
-    return options.bind(Choice, "side", "Show", "a", options=SIDES)
-
-
 def _count() -> Listed:
-    counts = {each: str(each) for each in (8, 16, 32, 64, 100)}
-    now = selection.current().of(Choices).neurons_count
-    counts = dict(sorted({**counts, now: str(now)}.items()))
-
-    def change(count: int) -> None:
-        selection.choose(Choices, neurons_count=count)
-
-    return options.tie(Listed, "neurons_count", "How many", now, change, options=counts, width=80, folded=True)
+    counts = sorted({8, 16, 32, 64, 100, selection.current().of(Choices).neurons_count})
+    return options.bind(
+        Listed,
+        "neurons_count",
+        "How many",
+        page=Choices,
+        change=selection.choose,
+        options={each: str(each) for each in counts},
+        width=80,
+        folded=True,
+    )
 
 
 def _list(found: Found) -> None:
@@ -127,7 +122,7 @@ def _list(found: Found) -> None:
         ],
         title=f"The first neurons by {found.ranked_by}",
         caption="Choose a row for all there is of it." + (f" {DIFFERENCE}." if found.called == DIFFERENCE else ""),
-        epoch=hash((selection.epoch(), found.side, tuple(found.neurons))) % 2**32,
+        epoch=selection.epoch(found.side, tuple(found.neurons)),
         key=selection.widget_key("neurons_table"),
         whole=len(found.neurons) <= Choices().neurons_count,
     )
@@ -148,4 +143,4 @@ def _help(name: str) -> str:
 def _tables(found: Found) -> None:
     for name, table in mlp_tables(found.shown, found.asked).items():
         st.caption(name.capitalize())
-        tables.draw({column: list(cells) for column, cells in table.items()}, f"MLP: {name}")
+        tables.draw(table, f"MLP: {name}")

@@ -3,12 +3,12 @@
 from headlight.app import selection
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import EXPLAIN, View
-from headlight.app.pages.patching import code, document, numbers, picture, view
+from headlight.app.pages.patching import exports, picture, view
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.parts import needs
 from headlight.app.runs import shown
 
-EXPORT = Export("patching", code.script, numbers.data, picture.draw, document.page)
+EXPORT = Export("patching", exports.script, exports.data, picture.draw, exports.page)
 
 
 def export() -> Export | None:

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headlight.app.exports.picture import colour_bar, label_axis, matrix, origin
-from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.picture import colour_bar, label_axis, largest, matrix, origin, scale, ticks
 from headlight.app.exports.style import Palette
 from headlight.app.pages.patching.patches import finished, title
 from headlight.app.pages.patching.view import drawn

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.analyses import patching
 from headlight.app.analyses.patching import Piece
-from headlight.app.components import CellAxis, Choice, Listed, Option, Switch, Text, cell_map
+from headlight.app.components import CellAxis, Choice, Listed, Option, Switch, cell_map
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.patching.choices import Choices
@@ -20,7 +20,6 @@ from headlight.app.pages.patching.patches import (
     asked_of,
     axes,
     lacking,
-    layer_of,
     maps_of,
     matches_of,
     measured_at,
@@ -41,7 +40,6 @@ from headlight.app.runs import jobs, prompts
 from headlight.app.runs.jobs import Jobs
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
 from headlight.model.errors import HeadlightError
 from headlight.model.patching import PATHS
 
@@ -123,19 +121,19 @@ def _where(shown: Comparison, now: Selection) -> Iterator[Option]:
     cfg, which = shown.a.cfg, now.of(Choices).patch_map
     if which == "z_by_position":
         layers = {layer: f"L{layer}" for layer in range(cfg.n_layers)}
-        yield options.tie(Listed, "patch_layer", "Layer", layer_of(shown, now), _patch_layer, options=layers, width=80)
+        last = cfg.n_layers - 1
+        yield options.bind(Listed, "patch_layer", "Layer", last, page=Choices, options=layers, width=80)
     elif which in PATHS:
         later = options.heads(range(1, cfg.n_layers), cfg.n_heads)
-        receiver = receiver_of(shown, now)
-        yield options.tie(Listed, "patch_receiver", "Receiver", receiver, _receive_in, options=later, width=100)
-
-
-def _patch_layer(layer: int) -> None:
-    selection.update(Choices, patch_layer=layer)
-
-
-def _receive_in(head: Head) -> None:
-    selection.update(Choices, patch_head=head)
+        yield options.tie(
+            Listed,
+            "patch_receiver",
+            "Receiver",
+            receiver_of(shown, now),
+            lambda head: selection.update(Choices, patch_head=head),
+            options=later,
+            width=100,
+        )
 
 
 def _question(shown: Comparison, now: Selection) -> Iterator[Option]:
@@ -143,8 +141,7 @@ def _question(shown: Comparison, now: Selection) -> Iterator[Option]:
     found = pair(shown, now)
     labels = shown.a.tokenizer.labels([found.target, found.distractor])
     for field, label in zip(("target", "distractor"), labels, strict=True):
-        help = TERMS[f"patch_{field}"]
-        yield options.bind(Text, field, field.capitalize(), placeholder=f"“{label}”", help=help, folded=True)
+        yield options.token(field, label, help=TERMS[f"patch_{field}"], width=170, folded=True)
     yield options.tie(
         Listed,
         "patch_position",
@@ -203,7 +200,7 @@ LEFT_OUT = " Positions after the prediction cannot influence it and are left out
 
 def _draw(found: Patched, is_causal: bool) -> None:
     if selection.current().table:
-        tables.draw(_cells(found), title(found.asked))
+        tables.draw(table(found), title(found.asked))
         _agreement(found)
         return
     left, right = st.columns([3, 1], gap="large")
@@ -217,7 +214,7 @@ def _draw(found: Patched, is_causal: bool) -> None:
         _agreement(found)
     with right:
         heading("Largest effects")
-        tables.draw({column: list(cells) for column, cells in table(found, MOST_LISTED).items()}, "The strongest cells")
+        tables.draw(table(found, MOST_LISTED), "The strongest cells")
 
 
 def drawn(found: Patched) -> list[tuple[Matrix, str]]:
@@ -255,7 +252,3 @@ def spelled_agreement(found: Patched) -> str:
 def _agreement(found: Patched) -> None:
     if told := spelled_agreement(found):
         st.text(told)
-
-
-def _cells(found: Patched) -> tables.Columns:
-    return {column: list(cells) for column, cells in table(found).items()}

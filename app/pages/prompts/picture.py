@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headlight.app.exports.picture import LARGEST, MOST_LEVEL, PITCH, Colours, label_axis, maps, origin
-from headlight.app.exports.scales import largest
+from headlight.app.exports.picture import LARGEST, PITCH, Colours, label_heads, largest, maps, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.prompts.choices import Choices
-from headlight.app.pages.prompts.numbers import found_of
+from headlight.app.pages.prompts.exports import found_of
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection
@@ -34,10 +33,7 @@ def draw(listed: Sequence[Listed], shown: Comparison, chosen: Selection, palette
         values = measure.values.numpy()
         colours = Colours(f"{name} ({measure.unit})", largest([values]), signed=False, root=False)
         maps(figure, [(axes, values, colours)], palette)
-        axes.patch.set_facecolor(palette.secondary)
         axes.set_title(name)
-        label_axis(axes, "x", [f"H{head}" for head in range(across)], width)
-        label_axis(axes, "y", [f"L{layer}" for layer in range(down)], height)
-        axes.tick_params(axis="x", rotation=0 if across <= MOST_LEVEL else 90)
+        label_heads(axes, values.shape, (width, height), palette)
     origin(figure, Comparison(shown.a), palette)
     return figure

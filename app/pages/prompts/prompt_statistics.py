@@ -1,4 +1,4 @@
-"""One statistic of every head over many prompts: mean and standard deviation, as maps and as a table."""
+"""One statistic of every head over many prompts: mean and standard deviation, as maps, as a table and as plots."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, get_args
@@ -8,11 +8,14 @@ import streamlit as st
 from jaxtyping import Shaped
 
 from headlight.app import selection
-from headlight.app.components import CellAxis, Column, Listed, cell_map, row_table
+from headlight.app.components import Column, Listed, cell_map, row_table
 from headlight.app.exports.csv_files import Cell, csv_bytes
+from headlight.app.figures import several
 from headlight.app.glossary import TERMS
 from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import options
+from headlight.app.parts.charts import Rows
+from headlight.app.parts.grid import head_axes
 from headlight.app.parts.parts import heading
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection
@@ -85,11 +88,9 @@ def draw_map(found: Spread, which: Measured, key: str) -> None:
     """One of a statistic's two numbers of every head, which tells the other one too."""
     numbers = _numbers(found)
     values = numbers.pop(which)
-    n_layers, n_heads = values.shape
     cell_map(
         values,
-        CellAxis("layer", [f"L{layer}" for layer in range(n_layers)]),
-        CellAxis("head", [f"H{head}" for head in range(n_heads)]),
+        *head_axes(values.shape),
         title=f"{which} ({found.mean.unit})",
         lacks="in no prompt so far",
         told=numbers,
@@ -126,6 +127,14 @@ def _table(columns: Mapping[str, Sequence[Cell]]) -> None:
         choosable=False,
     )
     download("Data: heads", "heads.csv", lambda: csv_bytes(columns))
+
+
+def rows(known: Sequence[HeadStatistics], head: Head, statistic: Statistic) -> Rows:
+    """How many prompts have which value, and every head's mean with one standard deviation."""
+    found, own = over(known, statistic), np.stack([each.scores[statistic].values[head].numpy() for each in known])
+    mean, sd = found.mean.values.numpy(), found.sd.values.numpy()
+    title, unit = SCORES[statistic].title, found.mean.unit
+    return [several.prompts(own, mean, sd, head=head_name(head), title=title, unit=unit)]
 
 
 def download(label: str, name: str, make: Callable[[], bytes]) -> None:

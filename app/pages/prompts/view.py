@@ -1,6 +1,6 @@
 """The session's prompts: uploaded and typed ones in one table, every head's statistics over them, and the last runs."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -11,14 +11,12 @@ from headlight.app.exports.csv_files import Cell, csv_bytes
 from headlight.app.frame import notices, progress, prompt_list
 from headlight.app.frame.prompt_list import Prompt
 from headlight.app.glossary import TERMS
-from headlight.app.pages.prompts import batch, prompt_files, prompt_statistics
-from headlight.app.pages.prompts import charts as own
-from headlight.app.pages.prompts.batch import Inputs
+from headlight.app.pages.prompts import prompt_files, prompt_statistics
 from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import charts
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.scores import SCORES
-from headlight.app.runs import runs
+from headlight.app.runs import jobs, runs
 from headlight.app.server import boundary
 from headlight.app.server.settings import settings
 from headlight.model.comparison import Comparison
@@ -82,12 +80,12 @@ def render(shown: Comparison) -> None:
     _table(rows, head)
     if known:
         prompt_statistics.draw(shown.a, known)
-        plots = own.rows(known, head, selection.current().of(Choices).statistic)
+        plots = prompt_statistics.rows(known, head, selection.current().of(Choices).statistic)
         charts.draw(
             plots, f"The statistic of {head_name(head)} over the prompts, and the mean and deviation of every head"
         )
     _past_runs()
-    progress.go_on(batch.current(), batch.do)
+    progress.go_on(jobs.of("prompts"), lambda inputs: runs.head_statistics(*inputs))
 
 
 def listed() -> tuple[Listed, ...]:
@@ -100,13 +98,13 @@ def distinct(rows: Sequence[Row]) -> list[HeadStatistics]:
     return list({row.prompt.text: row.known for row in rows if row.known}.values())
 
 
-def _inputs() -> list[Inputs]:
+def _inputs() -> list[runs.Inputs]:
     now = selection.current()
     return [(now.model, prompt.text, now.bos) for prompt in prompt_list.prompts()]
 
 
 def _rows() -> list[Row]:
-    refused = batch.current().refused
+    refused = jobs.of("prompts").refused
     return [
         Row(prompt, runs.head_statistics_or_none(*inputs), refused.get(inputs, ""))
         for prompt, inputs in zip(prompt_list.prompts(), _inputs(), strict=True)
@@ -114,9 +112,7 @@ def _rows() -> list[Row]:
 
 
 def _upload() -> _Upload:
-    if "upload" not in st.session_state:
-        st.session_state["upload"] = _Upload()
-    return st.session_state["upload"]
+    return st.session_state.setdefault("upload", _Upload())
 
 
 def _uploader() -> None:
@@ -155,11 +151,12 @@ def _take(key: str) -> None:
 
 def _progress(rows: Sequence[Row]) -> None:
     """The button that runs all prompts, and while it does, how far it is and the button that stops it."""
-    running, open_rows = batch.current(), sum(row.status == "not run" for row in rows)
+    running, open_rows = jobs.of("prompts"), sum(row.status == "not run" for row in rows)
+    unknown = [each for each in _inputs() if runs.head_statistics_or_none(*each) is None] if open_rows else []
     progress.bar(running, "prompts run", "prompts")
     with st.container(horizontal=True, vertical_alignment="center"):
         label = f"Run {open_rows:,} prompt{'' if open_rows == 1 else 's'}"
-        progress.offer(running, batch.unknown(_inputs()) if open_rows else (), label, "prompts", None)
+        progress.offer(running, unknown, label, "prompts", None)
         refused = sum(bool(row.refused) for row in rows)
         cannot = f", {refused:,} cannot be: choose it to see why" if refused else ""
         done = sum(row.status == "run" for row in rows)
@@ -175,15 +172,10 @@ def _table(rows: Sequence[Row], head: Head) -> None:
         [text, value, *others],
         title="All prompts with their statistic, number of tokens and status",
         caption="Choose a row to open its prompt, a column's name to sort.",
-        epoch=_epoch(prompt_list.prompts()),
+        epoch=selection.epoch(prompt_list.prompts()),
         key=selection.widget_key("prompt_table"),
     )
     _row_buttons(rows, lambda: csv_bytes(columns(rows, head, statistic)), chosen)
-
-
-def _epoch(listed: Hashable) -> int:
-    """A number that is another one when a list has changed, and with it which row a place in it means."""
-    return hash((selection.epoch(), listed)) % 2**32
 
 
 def columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[str, list[Cell]]:
@@ -262,7 +254,7 @@ def _past_runs() -> None:
             Column("Page", [run.title for run in past]),
         ],
         title="The last runs, newest first",
-        epoch=_epoch(tuple(run.inputs for run in past)),
+        epoch=selection.epoch(tuple(run.inputs for run in past)),
         key=selection.widget_key("past_runs"),
     )
     st.button(

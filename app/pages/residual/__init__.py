@@ -2,8 +2,8 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
-from headlight.app.pages.residual import charts, code, document, numbers, picture, view
+from headlight.app.pages.residual import charts, exports, picture, view
 
-EXPORT = Export("residual", code.script, numbers.data, picture.draw, document.page, charts.rows)
+EXPORT = Export("residual", exports.script, exports.data, picture.draw, exports.page, charts.rows)
 
 VIEW = View("residual", "Residual stream", view.render, lambda: EXPORT)

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headlight.app.exports.picture import Colours, colour_bar, label_axis, maps, matrix, origin
-from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.picture import Colours, colour_bar, label_axis, largest, maps, matrix, origin, scale, ticks
 from headlight.app.exports.style import Palette
 from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection

@@ -2,7 +2,7 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import WRITE, Kind, View
-from headlight.app.pages.translate import choices, code, document, numbers, picture, source_bar, view
+from headlight.app.pages.translate import choices, exports, picture, source_bar, view
 from headlight.app.runs import translations
 
 TRANSLATED = Kind(
@@ -15,7 +15,7 @@ TRANSLATED = Kind(
     lambda found: source_bar.look_at(found.a.source_text),
     source_bar.on_default,
 )
-EXPORT = Export("translate", code.script, numbers.data, picture.draw, document.page)
+EXPORT = Export("translate", exports.script, exports.data, picture.draw, exports.page)
 
 VIEW = View(
     "translate",

@@ -1,11 +1,11 @@
 """What can be chosen on the page *Translate* alone, besides what it reads and writes."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 from headlight.app.runs import translations
 from headlight.app.selection import Selection
-from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.choices import PageChoices
 from headlight.model.decoding.translation import Attends
 from headlight.model.decoding.translations import Rows, Translations
 from headlight.model.edits import Head
@@ -15,17 +15,13 @@ from headlight.model.edits import Head
 class Choices(PageChoices):
     """Which attention is shown, and its heads and pinned tokens; a row is called by the token written or read there."""
 
+    forgets: ClassVar = {"translator": ("pair_heads",), "source": ("pair_queries", "pair_keys")}
+
     attends: Attends = "cross"
     rows: Rows = "written"
     pair_heads: tuple[Head, ...] | None = None
     pair_queries: tuple[int, ...] = ()
     pair_keys: tuple[int, ...] = ()
-
-    def after(self, change: Change) -> Self:
-        """Without the heads of another model, and the pins of another source."""
-        left = super().after(change)
-        left = replace(left, pair_heads=None) if change.translator else left
-        return replace(left, pair_queries=(), pair_keys=()) if change.source else left
 
     def among(self, found: Translations) -> Self:
         """Without the heads and tokens that these translations do not have."""

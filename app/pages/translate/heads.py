@@ -18,7 +18,7 @@ from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts import grid, options
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import SIDES
-from headlight.app.parts.tables import CELL
+from headlight.app.parts.tables import CELL, of_pattern
 from headlight.app.runs.thumbnails import Thumbnails, farthest_from_zero, largest, scale_end
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.difference import Side
@@ -65,7 +65,7 @@ def pictures(found: Translations) -> None:
 def _grid(found: Translations, group: str) -> tuple[Head, ...]:
     with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
         if found.b is not None:
-            options.row(*grid.side_options(True), _sorting(), name="grid")
+            options.row(grid.side_option(True), _sorting(), name="grid")
     now, side = selection.current(), grid.side_of(found.b is not None)
     own = now.of(Choices)
     before = chosen_of(found, now)
@@ -156,19 +156,16 @@ def as_tables(found: Translations) -> None:
     now = selection.current()
     own = now.of(Choices)
     down, across = found.axes(own.attends, own.rows)
-    names = [f"{place} {label}" for place, label in enumerate(across.labels)]
     for layer, head in chosen_of(found, now):
         for side in list(SIDES)[: 1 if found.b is None else None]:
             called = f"{head_name((layer, head))}{'' if found.b is None else f' {SIDES[side]}'}"
             heading(called)
             st.caption("Attention weight. Row: the token that looks. Empty: masked or not there.")
             cells = found.cells(side, own.attends, own.rows)[layer, head].numpy()
+            columns = of_pattern(cells, down.labels, across.labels)
             st.dataframe(
-                {
-                    "": [f"{place} {label}" for place, label in enumerate(down.labels)],
-                    **dict(zip(names, cells.T, strict=True)),
-                },
-                column_config=dict.fromkeys(names, CELL),
+                columns,
+                column_config={name: CELL for name in columns if name},
                 hide_index=True,
                 alt=f"attention weight of {called}: row the token that looks, column the one seen",
             )

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headlight.app.exports.picture import Colours, hatched, label_axis, maps, origin
-from headlight.app.exports.scales import largest
+from headlight.app.exports.picture import Colours, hatched, label_axis, largest, maps, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.pages.translate.heads import FIRST_HEADS, chosen_of

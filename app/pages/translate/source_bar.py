@@ -12,7 +12,7 @@ from headlight.app.frame import bars, trust
 from headlight.app.frame.about import details, line
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models, prompts
-from headlight.app.runs.translation import MOST_BEAMS
+from headlight.app.runs.translations import MOST_BEAMS
 from headlight.app.selection import SOURCE_BAR, Selection
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations

@@ -2,14 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from jaxtyping import Float
-
 from headlight.app.analyses.weights import circuit_of
-from headlight.app.exports.picture import colour_bar, ink, label_axis, matrix, origin
-from headlight.app.exports.scales import largest, scale, ticks
+from headlight.app.exports.picture import Colours, label_axis, largest, maps, origin, write
 from headlight.app.exports.style import Palette
-from headlight.app.pages.weights.numbers import listed
+from headlight.app.pages.weights.exports import listed
 from headlight.app.pages.weights.weight_tables import (
     AXES,
     COMPOSITION,
@@ -28,9 +24,7 @@ from headlight.model.explain.circuits import THROUGH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 WIDTH, LINE = 9.0, 0.19  # inches: of the picture, and of a line of text
 MOST_NUMBERED = 6  # heads in a row whose cells have room for numbers
@@ -78,25 +72,18 @@ def _directions(axes: "Axes", of: Weights, palette: Palette) -> None:
 def _maps(figure: "Figure", rows: "list[list[Axes]]", above: Compositions, palette: Palette) -> None:
     """A row of maps a model, and one of B − A, on one scale."""
     limit = largest(values for maps in above.values() for values in maps.values())
-    norm: Normalize = scale(limit, signed=True, root=False)
-    for maps, (side, by) in zip(rows, above.items(), strict=True):
-        for axes, through in zip(maps, THROUGH, strict=True):
-            image: AxesImage = matrix(axes, by[through], palette, norm, signed=True)
-            axes.set_title(f"{LETTERS[through]}-composition{f', {side}' if len(above) > 1 else ''}", fontsize=8)
-            _label(axes, image, by[through], palette)
-    colour_bar(
-        figure, image, [axes for maps in rows for axes in maps], COMPOSITION, ticks(limit, signed=True, root=False)
-    )
-
-
-def _label(axes: "Axes", image: "AxesImage", values: Float[np.ndarray, "layer head"], palette: Palette) -> None:
-    """Layers and heads along the sides, and the numbers where there is room."""
-    label_axis(axes, "x", [f"H{head}" for head in range(values.shape[1])], WIDTH / 3)
-    label_axis(axes, "y", [f"L{layer}" for layer in range(len(values))], 0.3 * len(values))
-    axes.tick_params(axis="x", rotation=0)
-    if values.shape[1] > MOST_NUMBERED:
-        return
-    for (layer, head), value in ((divmod(i, values.shape[1]), v) for i, v in enumerate(values.flat) if v == v):
-        text = f"{value:z.2f}".replace("-", "−")
-        colour = ink(tuple(map(float, image.cmap(image.norm(value)))), palette)
-        axes.text(head, layer, text, ha="center", va="center", fontsize=6, color=colour)
+    colours = Colours(COMPOSITION, limit, signed=True, root=False)
+    drawn = [
+        (axes, by[through], colours)
+        for row, by in zip(rows, above.values(), strict=True)
+        for axes, through in zip(row, THROUGH, strict=True)
+    ]
+    names = [(side, through) for side in above for through in THROUGH]
+    for image, (side, through) in zip(maps(figure, drawn, palette), names, strict=True):
+        values = above[side][through]
+        image.axes.set_title(f"{LETTERS[through]}-composition{f', {side}' if len(above) > 1 else ''}", fontsize=8)
+        label_axis(image.axes, "x", [f"H{head}" for head in range(values.shape[1])], WIDTH / 3)
+        label_axis(image.axes, "y", [f"L{layer}" for layer in range(len(values))], 0.3 * len(values))
+        image.axes.tick_params(axis="x", rotation=0)
+        if values.shape[1] <= MOST_NUMBERED:
+            write(image, values, palette, lambda layer, head, value: f"{value:z.2f}".replace("-", "−"), fontsize=6)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from headlight.app import selection
 from headlight.app.analyses import weights
-from headlight.app.components import CellAxis, Choice, Column, Number, Text, cell_map, row_table
+from headlight.app.components import Choice, Column, Number, Text, cell_map, row_table
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.weights.choices import MOST_DISTANCE, Choices
@@ -35,8 +35,9 @@ from headlight.app.pages.weights.weight_tables import (
     weights_of,
 )
 from headlight.app.parts import charts, needs, options, tables
+from headlight.app.parts.grid import head_axes
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.parts.sides import DIFFERENCE, SIDES
+from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import jobs
 from headlight.app.runs.jobs import Jobs
 from headlight.model.analysis.circuits import Directions
@@ -106,13 +107,12 @@ def _says_nothing(of: Weights) -> str:
 
 
 def _options(shown: Comparison, of: Weights) -> None:
-    side = options.bind(Choice, "side", "Strongest in", "difference", options=SIDES, help=TERMS["circuit_side"])
     options.row(
         options.first_head("weights_head", shown, of.head),
         options.bind(Choice, "circuit", "Circuit", page=Choices, options=CIRCUITS),
         _distance(of),
         options.bind(Text, "circuit_token", "Look up a token", page=Choices, placeholder="one token"),
-        side if of.compares else None,
+        options.side(of.compares, "Strongest in", "difference", help=TERMS["circuit_side"]),
         replace(options.as_tables(), folded=of.compares),
     )
 
@@ -248,9 +248,7 @@ def called(through: Through, side: str, of: Weights) -> str:
 
 def draw_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, key: str, caption: str = "") -> None:
     """How far each earlier head's composition is above that of random heads, in one model or in B more than in A."""
-    rows = CellAxis("layer", [f"L{layer}" for layer in range(len(values))])
-    columns = CellAxis("head", [f"H{head}" for head in range(values.shape[1])])
-    cell_map(values, rows, columns, title=title, caption=caption, scale="signed", ends=(0, limit), key=key)
+    cell_map(values, *head_axes(values.shape), title=title, caption=caption, scale="signed", ends=(0, limit), key=key)
 
 
 def _table(columns: tables.Columns, title: str, key: str, caption: str = "", whole: bool = False) -> None:

@@ -26,12 +26,6 @@ AXES: dict[CircuitKind, tuple[str, str]] = {
     "qk": ("Query tokens", "Key tokens"),
     "ov": ("Source tokens", "Promoted tokens"),
 }
-TITLES = {
-    "query token": "Query token",
-    "key token": "Key token",
-    "source token": "Source token",
-    "promoted token": "Promoted token",
-}
 VALUES: dict[CircuitKind, str] = {"qk": "Score (nats)", "ov": "Logit"}
 LETTERS: dict[Through, str] = {"query": "Q", "key": "K", "value": "V"}
 COMPOSITION = "composition − that of random heads"
@@ -140,8 +134,8 @@ def folded(of: Weights) -> str:
 def pairs_table(of: Weights, found: Pairs) -> Columns:
     """One row a pair, with its entry in each of the circuits."""
     return {
-        TITLES[found.rows.name]: _labels(of.run, found.rows.values.tolist()),
-        TITLES[found.columns.name]: _labels(of.run, found.columns.values.tolist()),
+        found.rows.name.capitalize(): of.run.tokenizer.labels(found.rows.values.tolist()),
+        found.columns.name.capitalize(): of.run.tokenizer.labels(found.columns.values.tolist()),
     } | _values(of, found)
 
 
@@ -154,7 +148,7 @@ def _values(of: Weights, found: Pairs) -> Columns:
 
 def partners_tables(of: Weights, token: int) -> dict[str, Columns]:
     """One token's highest and lowest partners, as the row of the circuit and as its column, by what they say."""
-    label = _labels(of.run, [token])[0]
+    label = of.run.tokenizer.labels([token])[0]
     row, column = circuit_of(of.key).partners(token)
     said = {
         "qk": (f"{label} as query: keys that it scores", f"{label} as key: queries that score it"),
@@ -169,7 +163,7 @@ def partners_tables(of: Weights, token: int) -> dict[str, Columns]:
 def _ends_table(of: Weights, ends: Ends) -> Columns:
     columns: Columns = {}
     for title, each in zip(("Highest", "Lowest"), (ends.highest, ends.lowest), strict=True):
-        columns[title] = _labels(of.run, each.columns.values.tolist())
+        columns[title] = of.run.tokenizer.labels(each.columns.values.tolist())
         columns[f"{title}: {VALUES[of.kind].lower()}"] = each.values.values.tolist()
     return columns
 
@@ -179,7 +173,7 @@ def _compared(of: Weights, ends: Ends, turned: bool = False) -> Columns:
     columns: dict[str, list[Any]] = {"End": [], "Token": []} | {side: [] for side in of.asked}
     for title, each in (("highest", ends.highest), ("lowest", ends.lowest)):
         columns["End"] += [title] * len(each.values.values)
-        columns["Token"] += _labels(of.run, each.columns.values.tolist())
+        columns["Token"] += of.run.tokenizer.labels(each.columns.values.tolist())
         for side, values in _values(of, each.turned if turned else each).items():
             columns[side] += values
     return dict(columns)
@@ -205,12 +199,8 @@ def directions_table(of: Weights, found: Directions) -> Columns:
             table["Strength"].append(strength)
             table["Share"].append(share)
             for side, tokens in ((rows, found.rows.tokens), (columns, found.columns.tokens)):
-                table[side].append(_labels(of.run, tokens.values[place, end].tolist()))
+                table[side].append(of.run.tokenizer.labels(tokens.values[place, end].tolist()))
     return dict(table)
-
-
-def _labels(run: Run, tokens: list[int]) -> list[str]:
-    return run.tokenizer.labels(tokens)
 
 
 Compositions = dict[str, dict[Through, Float[np.ndarray, "layer head"]]]

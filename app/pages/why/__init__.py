@@ -2,10 +2,10 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import EXPLAIN, View
-from headlight.app.pages.why import charts, code, document, numbers, picture, view
+from headlight.app.pages.why import charts, exports, picture, view
 from headlight.app.pages.why.choices import Choices
 from headlight.app.parts import needs
 
-EXPORT = Export("why", code.script, numbers.data, picture.draw, document.page, charts.of)
+EXPORT = Export("why", exports.script, exports.data, picture.draw, exports.page, charts.of)
 
 VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.attribution, group=EXPLAIN, choices=Choices)

@@ -14,7 +14,7 @@ from headlight.app.pages.why import panels, spelled
 from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.figures import condensed
 from headlight.app.parts import options, tables
-from headlight.app.parts.labels import number
+from headlight.app.parts.labels import number, signed
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE, compared, placed
@@ -133,7 +133,7 @@ def _links(shown: Comparison, reader: Reader, at: Explained, matrix: Matrix) -> 
     links = []
     for name, half, value in sorted(features, key=lambda each: -abs(each[2]))[:MOST_LINKS]:
         feature, place = int(name.split()[1]), places[at.cell.query if half == "query" else at.cell.key]
-        links.append(_link(reader, feature, place, f"{name} of the {half} {panels.signed(value)}"))
+        links.append(_link(reader, feature, place, f"{name} of the {half} {signed(value)}"))
     if links:
         options.row(*links, name="why_features", whole=True)
 
@@ -145,9 +145,7 @@ def _link_moved(shown: Comparison, reader: Reader, matrix: Matrix) -> None:
     links = []
     for slot in order:
         place = int(np.abs(matrix.values[slot, :-1]).argmax())
-        label = (
-            f"moved {matrix.rows[slot]} at {matrix.columns[place]} {panels.signed(float(matrix.values[slot].sum()))}"
-        )
+        label = f"moved {matrix.rows[slot]} at {matrix.columns[place]} {signed(float(matrix.values[slot].sum()))}"
         links.append(_link(reader, int(matrix.rows[slot].split()[1]), place, label))
     if links:
         options.row(*links, name="moved_features", whole=True)

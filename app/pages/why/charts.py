@@ -8,8 +8,8 @@ from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import panels
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.parts.charts import Rows
-from headlight.app.parts.labels import number
-from headlight.app.parts.sides import DIFFERENCE, SIDES, compared
+from headlight.app.parts.labels import number, signed
+from headlight.app.parts.sides import DIFFERENCE, compared, is_there, side_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.explain.explained import Explained
@@ -21,8 +21,8 @@ MOST = 5  # tokens that a cell promotes, and that it suppresses
 def of(shown: Comparison, chosen: Selection) -> Rows:
     """The plots of the side that is explained; none where there is no such cell."""
     sides, _ = sides_of(shown, chosen)
-    side = SIDES[chosen.side or "a"] if shown.b is not None else "A"
-    return rows(shown, sides, side) if side in sides or (side == DIFFERENCE and len(sides) == 2) else []
+    side = side_of(shown, chosen)
+    return rows(shown, sides, side) if is_there(sides, side) else []
 
 
 def rows(shown: Comparison, sides: Mapping[str, Explained], side: str, measured: bool = True) -> Rows:
@@ -57,7 +57,7 @@ def _outcomes(changes: Sequence[Change], named: str) -> Plot:
         replace(
             row,
             label=f"{each.name}\nKL {number(each.kl)}{each.top and f' → {each.top}'}",
-            text=panels.signed(each.total),
+            text=signed(each.total),
         )
         for row, each in zip(panels.outcome_rows(changes), changes, strict=True)
     ]

@@ -1,9 +1,9 @@
 """What can be chosen on the page *Why* alone."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
-from headlight.app.selection.choices import Change, PageChoices
+from headlight.app.selection.choices import PageChoices
 
 By = Literal["parts", "features"]
 
@@ -12,8 +12,6 @@ By = Literal["parts", "features"]
 class Choices(PageChoices):
     """Whether a score is split by who wrote to the stream, or by the features that a dictionary finds in it."""
 
-    why_by: By = "parts"
+    stays = True
 
-    def after(self, change: Change) -> Self:
-        """It stays, with an example too."""
-        return self
+    why_by: By = "parts"

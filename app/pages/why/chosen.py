@@ -4,7 +4,7 @@ from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
-from headlight.model.explain.explained import Asked, Explained, explain, explain_side
+from headlight.model.explain.explained import Asked, Explained, explain
 
 
 def query_place(shown: Comparison, chosen: Selection) -> int:
@@ -24,15 +24,6 @@ def asked_of(shown: Comparison, chosen: Selection) -> Asked:
         place=place_of(shown, chosen),
         mean_over=chosen.mean_over,
     )
-
-
-def explained_of(shown: Comparison, chosen: Selection, side: str) -> Explained:
-    """What is chosen, in A or in B.
-
-    Raises:
-        HeadlightError: the run lacks one of the places, or the cell is above the diagonal; the message says what to do.
-    """
-    return explain_side(shown, asked_of(shown, chosen), side)
 
 
 def sides_of(shown: Comparison, chosen: Selection) -> tuple[dict[str, Explained], dict[str, str]]:

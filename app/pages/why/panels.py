@@ -6,7 +6,7 @@ from typing import Literal
 from headlight.app.components import CellAxis, MapCell, cell_map
 from headlight.app.figures import Row
 from headlight.app.pages.why.figures import SUM, Step, condensed, fall, limit_of
-from headlight.app.parts.labels import number
+from headlight.app.parts.labels import number, signed
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.tables import Columns
 from headlight.model.reports.why import Change
@@ -103,11 +103,6 @@ def outcome_rows(changes: Sequence[Change]) -> list[Row]:
         )
         for each in changes
     ]
-
-
-def signed(value: float) -> str:
-    """A number with its sign."""
-    return f"+{number(value)}" if value > 0 else number(value)
 
 
 def outcome_columns(changes: Sequence[Change]) -> Columns:

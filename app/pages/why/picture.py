@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from headlight.app.exports.picture import colour_bar, ink, label_axis, matrix, origin
-from headlight.app.exports.scales import scale, ticks
+import numpy as np
+
+from headlight.app.exports.picture import Colours, label_axis, maps, origin, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.chosen import sides_of
@@ -57,18 +58,21 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
 def _cells(figure: "Figure", axes: "Axes", sides: Mapping[str, Matrix], side: str, unit: str, palette: Palette) -> None:
     """A signed map, with its numbers where there is room."""
     shown, limit = sides[side], limit_of(sides, side) or 1.0
-    image = matrix(axes, shown.values, palette, scale(limit, True, root=True), True)
-    colour_bar(figure, image, [axes], unit, ticks(limit, True, root=True))
+    (image,) = maps(figure, [(axes, shown.values, Colours(unit, limit, signed=True, root=True))], palette)
     label_axis(axes, "x", shown.columns, WIDTH - 1.4)
     label_axis(axes, "y", shown.rows, 2.0)
-    for row, values in enumerate(shown.values.tolist() if len(shown.columns) <= MOST_WRITTEN else []):
-        for column, value in enumerate(values):
-            if value == value:
-                colour = ink(tuple(image.cmap(image.norm(value))), palette)
-                text = f"{value:.2f}".replace("-", "−") if abs(value) >= SMALLEST else "0"
-                bold = SUM in (shown.rows[row], shown.columns[column])
-                weight = "bold" if bold else "normal"
-                axes.text(column, row, text, ha="center", va="center", fontsize=5, color=colour, fontweight=weight)
+    if len(shown.columns) > MOST_WRITTEN:
+        return
+    sums = np.array([[SUM in (row, column) for column in shown.columns] for row in shown.rows])
+    for values, weight in (
+        (np.where(sums, np.nan, shown.values), "normal"),
+        (np.where(sums, shown.values, np.nan), "bold"),
+    ):
+        write(image, values, palette, _digits, fontsize=5, fontweight=weight)
+
+
+def _digits(row: int, column: int, value: float) -> str:
+    return f"{value:.2f}".replace("-", "−") if abs(value) >= SMALLEST else "0"
 
 
 def _fall(axes: "Axes", effects: Mapping[str, float], palette: Palette) -> None:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from headlight.app.pages.why import panels
-from headlight.app.parts.labels import number
+from headlight.app.parts.labels import number, signed
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
@@ -41,7 +40,7 @@ def _shared(at: Explained) -> str:
 def write(at: Explained) -> str:
     """How long the write is, and what it does directly."""
     written = at.written
-    direct = f"directly {panels.signed(edge_effect(at))} logits to target − distractor"
+    direct = f"directly {signed(edge_effect(at))} logits to target − distractor"
     if at.cell.query != at.question.position:
         direct = "nothing directly to target − distractor, which is read at another position"
     return f"L2 norm {number(float(written.norm.values))}. It adds {direct}."
@@ -86,8 +85,8 @@ def write_apart(sides: Mapping[str, Explained]) -> str:
     """How much longer B's write is than A's, and what it does more."""
     (norm_a, effect_a), (norm_b, effect_b) = ((float(at.written.norm.values), edge_effect(at)) for at in sides.values())
     return (
-        f"{DIFFERENCE} of the length: {panels.signed(norm_b - norm_a)} (L2 norm); of what it adds directly to target − "
-        f"distractor: {panels.signed(effect_b - effect_a)} logits. Below are the tokens to which B's write adds more, "
+        f"{DIFFERENCE} of the length: {signed(norm_b - norm_a)} (L2 norm); of what it adds directly to target − "
+        f"distractor: {signed(effect_b - effect_a)} logits. Below are the tokens to which B's write adds more, "
         "or less, than A's."
     )
 

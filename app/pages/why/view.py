@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Button, Choice, Link, Listed, MapCell, Text, chosen_cell
+from headlight.app.components import Button, Choice, Link, Listed, MapCell, chosen_cell
 from headlight.app.frame import means, notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.why import as_numbers, by_features, follow, panels, spelled
@@ -19,7 +19,8 @@ from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import Pair, pair_of, place_of, typeable
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.parts.sides import DIFFERENCE, SIDES, compared
+from headlight.app.parts.sides import DIFFERENCE, compared, is_there, side_of
+from headlight.app.runs import runs
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name
@@ -41,16 +42,16 @@ def render(shown: Comparison) -> None:
     inputs = means.wanted(shown.runs, selection.current().mean_over)
     sides, lacking = sides_of(shown, _with_known_mean(inputs))
     _cell(shown, sides)
-    side = SIDES[selection.current().side or "a"] if shown.b is not None else "A"
+    side = side_of(shown, selection.current())
     for reason in lacking.values() if side == DIFFERENCE else filter(None, [lacking.get(side)]):
         st.info(reason)
-    if side not in sides and (side != DIFFERENCE or len(sides) < 2):
+    if not is_there(sides, side):
         return
     _explain(shown, pair, sides, side)
     means.step(MEAN)
 
 
-def _with_known_mean(inputs: Sequence[means.Inputs]) -> Selection:
+def _with_known_mean(inputs: Sequence[runs.Inputs]) -> Selection:
     """What is chosen; the mean is over this prompt until that over the others is known."""
     now = selection.current()
     return replace(now, mean_over=()) if means.missing(inputs) else now
@@ -101,13 +102,13 @@ def _question(shown: Comparison, pair: Pair) -> None:
     compares = shown.b is not None  # which side is explained then takes the room
     with title_row("Why this token?", "why"):
         options.row(
-            _text("target", "Target", target),
-            _text("distractor", "Distractor", distractor),
+            options.token("target", target),
+            options.token("distractor", distractor),
             _swap(pair, run, folded=compares),
             _place(
                 "position", "Predicted after", shown, place, lambda at: selection.choose(position=at), folded=compares
             ),
-            _sides() if shown.b is not None else None,
+            options.side(compares, "Explain", help=TERMS["why_side"]),
             options.as_tables(),
         )
     for slot, remark in enumerate(pair.remarks):
@@ -129,10 +130,6 @@ def _say_difference(shown: Comparison, pair: Pair, place: int) -> None:
         st.text(f"{named}after {position} {run.labels[position]}:  {told};  difference {number(difference)} logits")
 
 
-def _text(field: str, label: str, stands: str) -> Text:
-    return options.bind(Text, field, label, placeholder=f"“{stands}”", help=TERMS[f"why_{field}"], width=130)
-
-
 def _swap(pair: Pair, run: Run, folded: bool) -> Button:
     """Each of the two tokens in the place of the other, as far as they can be typed."""
     texts = [typeable(run, token) for token in (pair.distractor, pair.target)]
@@ -142,10 +139,6 @@ def _swap(pair: Pair, run: Run, folded: bool) -> Button:
         selection.choose(target=texts[0], distractor=texts[1])
 
     return replace(options.button("swap_pair", "⇄ Swap", swap, reason, disabled=None in texts), folded=folded)
-
-
-def _sides() -> Choice:
-    return options.bind(Choice, "side", "Explain", "a", options=SIDES, help=TERMS["why_side"])
 
 
 def _cell(shown: Comparison, sides: Mapping[str, Explained]) -> None:

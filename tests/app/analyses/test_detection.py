@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from headlight.app.analyses import detection
-from headlight.app.analyses.detection import Input, Repeats
-from headlight.app.analyses.detection.sequences import sequence_of
+from headlight.app.analyses.detection import Input, Repeats, sequence_of
 from headlight.app.pages.heads import found as heads
 from headlight.app.pages.heads.subjects import Subject
 from headlight.app.runs import jobs, models, runs
 from headlight.app.selection import Selection
 from headlight.model import Tokenizer, Transformer, load
 from headlight.model.errors import HeadlightError, InputError
+from headlight.model.roles import half_of
 from headlight.model.source import Source
 from headlight.model.training.recipes.repeat_scores import repeat_scores
 from headlight.model.training.recipes.teaching_weights import BOS, INDUCTION_HEADS, induction_circuit
@@ -133,10 +133,10 @@ def test_a_short_context_is_filled_and_one_that_is_too_short_refused(
     model = load(folder)
     monkeypatch.setattr(models, "open_model", lambda name: model)
     model.cfg = replace(model.cfg, n_ctx=20)
-    assert detection.half_of(model, True, 25) == 9
+    assert half_of(model, True, 25, runs.HOST) == 9
     assert len(sequence_of(Input("short", True)).tokens) == 19
     model.cfg = replace(model.cfg, n_ctx=8)
-    assert detection.half_of(model, True, 25) == 0
+    assert half_of(model, True, 25, runs.HOST) == 0
     with pytest.raises(InputError, match="Look at your own prompts instead"):
         detection.look(Input("short", True))
 

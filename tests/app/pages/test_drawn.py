@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 
 from headlight.app.figures import Plot
 from headlight.app.figures.layout import Trace
-from headlight.app.pages.prompts import charts as prompts
 from headlight.app.pages.prompts import prompt_statistics
 from headlight.app.pages.residual import maps
 from headlight.app.parts import charts
@@ -269,7 +268,7 @@ def test_the_figure_of_prompts_counts_them_and_has_every_heads_deviation(run: Ru
         runs.HeadStatistics(1, {name: replace(of, values=by * of.values) for name, of in run.scores.items()})
         for by in (1, 3, 5)
     ]
-    ((counted, heads),) = prompts.rows(known, (1, 2), "entropy")
+    ((counted, heads),) = prompt_statistics.rows(known, (1, 2), "entropy")
     entropy = run.scores["entropy"].values.numpy()
     np.testing.assert_allclose(counted.traces[0]["x"], entropy[1, 2] * np.array([1, 3, 5]), rtol=1e-6)
     np.testing.assert_allclose(values(heads.traces[0]), 3 * entropy.ravel(), rtol=1e-5)  # float32

@@ -11,11 +11,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from headlight.app.pages.inside.chosen import query_of
-from headlight.app.pages.lens.numbers import cell_of as lens_cell_of
-from headlight.app.pages.residual.numbers import place_of as residual_place_of
+from headlight.app.pages.lens.chosen import cell_of as lens_cell_of
 from headlight.app.parts import tables
 from headlight.app.parts.pair import place_of
-from headlight.app.parts.pair import place_of as why_place_of
 from headlight.app.parts.sides import placed, with_difference
 from headlight.app.runs import runs
 from headlight.app.runs import shown as pages
@@ -122,7 +120,7 @@ def test_pages_begin_at_the_last_place_that_both_runs_have(
     shown = pages.of(chosen)
     expected = max(place for place, label in enumerate(shown.labels) if label[0] not in "−+")
     assert expected < len(shown.labels) - 1
-    assert lens_cell_of(shown, chosen)[1] == residual_place_of(shown, chosen) == why_place_of(shown, chosen) == expected
+    assert lens_cell_of(shown, chosen)[1] == place_of(shown, chosen) == expected
     assert query_of(shown, chosen) == place_of(shown, chosen) == expected
     page("residual", shown)
     assert options.drawn["position"].value == expected

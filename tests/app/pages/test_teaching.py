@@ -4,7 +4,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from headlight.app.pages.weights.weight_tables import spelled_composition
-from headlight.app.pages.why.chosen import explained_of
 from headlight.app.pages.why.figures import score_matrix
 from headlight.app.runs import models, prompts, runs, shown
 from headlight.app.selection import Selection
@@ -12,6 +11,7 @@ from headlight.model.explain.circuits import compositions
 from headlight.model.explain.lens import logit_lens
 from headlight.model.training.recipes.teaching_weights import HEADS
 from tests.app.conftest import Options
+from tests.app.pages.why.cells import explained_of
 from tests.app.test_page import SECONDS
 from tests.places import MAIN
 

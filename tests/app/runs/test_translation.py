@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headlight.app.pages.translate.choices import Choices, within
-from headlight.app.runs import models, runs, translation, translations
+from headlight.app.runs import models, runs, translations
 from headlight.app.selection import Selection, from_query, to_query
 from headlight.model import Seq2SeqTransformer, load_seq2seq
 from headlight.model.decoding import greedy
@@ -30,7 +30,7 @@ def model(translator: str) -> Seq2SeqTransformer:
 def test_one_beam_is_greedy_and_the_attention_is_that_of_one_forward_pass(
     chosen: Selection, model: Seq2SeqTransformer
 ) -> None:
-    found = translation.of(replace(chosen, beams=1))
+    found = translations.of_one(replace(chosen, beams=1))
     source = model.to_source_tokens(SOURCE)
     (written,) = greedy(model, source, max_new_tokens=model.cfg.n_ctx - 1)
     assert torch.equal(found.written, written.tokens)
@@ -46,7 +46,7 @@ def test_one_beam_is_greedy_and_the_attention_is_that_of_one_forward_pass(
 
 
 def test_shapes_and_names_fit_each_other(chosen: Selection) -> None:
-    found = translation.of(chosen)
+    found = translations.of_one(chosen)
     n_source, n_target = len(found.source_labels), len(found.written_labels)
     assert found.source_labels == (*SOURCE.split(), "</s>")
     assert found.read_labels == ("<s>", *found.written_labels[:-1])
@@ -60,22 +60,22 @@ def test_shapes_and_names_fit_each_other(chosen: Selection) -> None:
 
 
 def test_a_branch_is_the_path_to_its_token(chosen: Selection) -> None:
-    best = translation.of(chosen)
+    best = translations.of_one(chosen)
     assert best.search is not None
     assert best.leaf == best.search.best[0].leaf
     place = next(place for place, each in enumerate(best.search.tree) if each.fate == "dropped" and each.n_tokens == 2)
-    branch = translation.of(replace(chosen, branch=place))
+    branch = translations.of_one(replace(chosen, branch=place))
     node = best.search.tree[place]
     assert branch.search is best.search
     assert branch.written.tolist() == [best.search.tree[node.parent].token, node.token]
     # A batch of beams, fed a token at a time, against one pass: float32's rounding of sums of size 10.
     assert float(branch.log_probs.sum()) == pytest.approx(node.total, abs=5e-5)
-    beyond = translation.of(replace(chosen, branch=10**6))
+    beyond = translations.of_one(replace(chosen, branch=10**6))
     assert beyond.leaf == best.leaf
 
 
 def test_a_target_of_ones_own_is_read_as_it_is(chosen: Selection, model: Seq2SeqTransformer) -> None:
-    found = translation.of(replace(chosen, translation="ko ba"))
+    found = translations.of_one(replace(chosen, translation="ko ba"))
     assert found.search is None
     assert found.written_labels == ("ko", "ba", "</s>")
     assert found.text == "ko ba"
@@ -107,7 +107,7 @@ def test_what_cannot_be_run_is_refused_with_the_reason(
     chosen: Selection, changes: dict[str, object], error: type[HeadlightError], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        translation.of(replace(chosen, **changes))
+        translations.of_one(replace(chosen, **changes))
 
 
 def test_a_server_for_others_opens_what_it_offers_alone(settings: dict[str, object], translator: str) -> None:
@@ -151,7 +151,7 @@ def test_a_model_that_is_open_no_more_is_not_kept_by_its_translations(
     settings: dict[str, object], chosen: Selection
 ) -> None:
     """What a closed model wrote would hold it, uncounted, until as many bytes were written by others."""
-    translation.of(chosen)
+    translations.of_one(chosen)
     models._opened().drop(lambda model: True)
     runs.forget_closed()
     kept = [runs.kept(key) for key in runs._results().keys]

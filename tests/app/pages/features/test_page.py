@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.app.pages.features import maps, one
+from headlight.app.pages.features import maps
 from headlight.app.pages.features.found import Found, find
 from headlight.app.pages.features.view import worth
+from headlight.app.parts import options
 from headlight.app.runs import dictionaries, models, shown
 from headlight.app.selection.links import from_query, to_query
 from headlight.model.comparison import Comparison, compare
@@ -120,9 +121,9 @@ def test_the_button_ablates_the_feature_on_every_page(run: Run, folder: str, opt
 
 def test_a_head_that_made_a_feature_is_opened_at_the_token(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[object, str]] = []
-    monkeypatch.setattr(one.selection, "ask", lambda chosen, slug: asked.append((chosen, slug)))
-    monkeypatch.setattr(one.selection, "current", lambda: selection_of(heads=((0, 1), (1, 2)), keys=(1,)))
-    one.open_on("why", (0, 3), 5)
+    monkeypatch.setattr(options.selection, "ask", lambda chosen, slug: asked.append((chosen, slug)))
+    monkeypatch.setattr(options.selection, "current", lambda: selection_of(heads=((0, 1), (1, 2)), keys=(1,)))
+    options.show_head("why", (0, 3), 5)
     ((chosen, slug),) = asked
     assert slug == "why"
     assert (chosen.heads, chosen.queries, chosen.keys) == (((0, 3), (0, 1), (1, 2)), (5,), ())  # type: ignore[attr-defined]

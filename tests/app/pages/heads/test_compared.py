@@ -11,8 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from headlight.app.analyses import detection
-from headlight.app.analyses.detection import Repeats
-from headlight.app.analyses.detection.sequences import sequence_of
+from headlight.app.analyses.detection import Repeats, sequence_of
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Change, Found, changed, changed_effects, changes_table, find
 from headlight.app.pages.heads.head_map import caption, limit_of

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.components import Column, row_table
 from headlight.app.frame.prompt_list import LIST_PAGE
 from headlight.app.glossary import TERMS
-from headlight.app.pages.prompts import batch, prompt_statistics
+from headlight.app.pages.prompts import prompt_statistics
 from headlight.app.pages.prompts import view as prompts
 from headlight.app.runs import jobs, runs
 from headlight.app.runs.limits import BusyError
@@ -190,7 +190,7 @@ def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(
     def stopped_after_two(*inputs: Any) -> runs.HeadStatistics:
         asked.append(inputs)
         if len(asked) == 2:
-            batch.current().stop()
+            jobs.of("prompts").stop()
         return whole(*inputs)
 
     monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)

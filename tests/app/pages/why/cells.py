@@ -1,9 +1,10 @@
 """What the tests of the page *Why* share: the head that they look at, a run's edits, and how exact numbers are."""
 
-from headlight.app.pages.why.chosen import Explained, explained_of
+from headlight.app.pages.why.chosen import asked_of
 from headlight.app.selection import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.edits import AblateHeads, CutEdge, Steer
+from headlight.model.explain.explained import Explained, explain_side
 
 HEAD = (1, 2)
 EDITS = (AblateHeads(((0, 1),), "mean"), CutEdge(HEAD, 7, 3), Steer(1, "one two", "four", 1.5))
@@ -11,6 +12,11 @@ EDITS = (AblateHeads(((0, 1),), "mean"), CutEdge(HEAD, 7, 3), Steer(1, "one two"
 SUM = 1e-4
 # Logits of size 1 from two passes of float32 whose sums are taken in another order.
 LOGITS = 2e-5
+
+
+def explained_of(shown: Comparison, chosen: Selection, side: str) -> Explained:
+    """What is chosen, in A or in B."""
+    return explain_side(shown, asked_of(shown, chosen), side)
 
 
 def at_cell(shown: Comparison, side: str = "A", **chosen: object) -> Explained:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from headlight.app.pages.why.chosen import explained_of
 from headlight.app.pages.why.figures import score_matrix
 from headlight.app.pages.why.follow import LEAST, sources
 from headlight.app.selection import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.run import Run
+from tests.app.pages.why.cells import explained_of
 
 
 def test_earlier_heads_are_named_with_the_sums_of_the_score_s_parts(run: Run) -> None:

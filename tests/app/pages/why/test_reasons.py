@@ -6,7 +6,7 @@ import torch
 
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import spelled
-from headlight.app.pages.why.chosen import explained_of, sides_of
+from headlight.app.pages.why.chosen import sides_of
 from headlight.app.pages.why.figures import condensed, fall
 from headlight.app.parts.first_heads import clearest
 from headlight.app.parts.matrix import Matrix
@@ -23,7 +23,7 @@ from headlight.model.explain.score import check
 from headlight.model.head import attend
 from headlight.model.reports.why import edge_effect, effect_by_name
 from headlight.model.run import Run
-from tests.app.pages.why.cells import EDITS, HEAD, LOGITS, SUM, at_cell
+from tests.app.pages.why.cells import EDITS, HEAD, LOGITS, SUM, at_cell, explained_of
 
 
 def test_where_nothing_is_chosen_it_is_the_likeliest_two_and_the_strongest_cell(run: Run) -> None:

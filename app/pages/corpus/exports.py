@@ -1,0 +1,109 @@
+"""What is taken along of the page *Corpus*: its script, its numbers, and a file of all heads."""
+
+from typing import Any
+
+import torch
+
+from headlight.app.components import cell_map, sampled_texts
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Data
+from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.script import Expression, printing
+from headlight.app.pages.corpus import finder
+from headlight.app.pages.corpus.dashboard import shown_texts
+from headlight.app.pages.corpus.found import Found, find
+from headlight.app.pages.corpus.plots import called, named
+from headlight.app.parts.grid import head_axes
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.runs import scans
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure, Unit
+from headlight.model.comparison import Comparison
+from headlight.model.corpus.titles import FIGURES, estimates, figure
+from headlight.model.corpus.tree import Tree
+from headlight.model.edits import head_name
+from headlight.model.reports.corpus import corpus_tables
+
+PURPOSE = "What every head does over a corpus, and the sequences of some."
+UNITS: dict[str, Unit] = {  # of those figures that arrays are given of; the tables have all
+    "attention weight": "probability",
+    "nats": "nats",
+    "tokens": "tokens",
+    "share": "share",
+    "logits": "logits",
+}
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints every head's figures, and what the scan has of the chosen heads."""
+    found = find(shown, chosen)
+    assert found is not None  # without a scan nothing is offered
+    options: dict[str, object] = {"heads": found.heads}
+    lines = [f"a = {_reading(found.a)}"]
+    if found.b is not None:
+        lines.append(f"b = {_reading(found.b)}")
+        options["b"] = Expression("b")
+    if len(found.series) > 1:
+        each = "".join(f"    {_reading(tree)},\n" for tree in found.series)
+        lines.append(f"series = [\n{each}]")
+        options |= {"series": Expression("series"), "metric": found.by}
+    imports = {"headlight.model.corpus.reading": {"read_tree"}}
+    return printing(PURPOSE, imports, lines, "corpus_tables", "a", **options)
+
+
+def _reading(tree: Tree) -> str:
+    return f"read_tree({scans.opened_by(tree)!r})"
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """Tables of all figures and of the chosen heads, and each figure of every head as an array."""
+    found = find(shown, chosen)
+    assert found is not None  # without a scan nothing is offered
+    arrays = {f"{side} {name}": each for side, tree in _sides(found).items() for name, each in _arrays(tree).items()}
+    tables = corpus_tables(found.a, found.heads, found.b, found.series if len(found.series) > 1 else (), found.by)
+    shows = {"heads": [head_name(head) for head in found.heads], "figure": found.by} | {
+        f"scan {side}": _about(tree) for side, tree in _sides(found).items()
+    }
+    return Data("corpus", shows, tables, arrays)
+
+
+def _sides(found: Found) -> dict[str, Tree]:
+    return {"A": found.a} if found.b is None else {"A": found.a, "B": found.b}
+
+
+def _arrays(tree: Tree) -> dict[str, Measure]:
+    known = [(name, FIGURES[name]) for name in tree.metrics if name in FIGURES and FIGURES[name].unit in UNITS]
+    return {
+        name: Measure(each.title, UNITS[each.unit], ("layer", "head"), torch.tensor(estimates(tree, name).values))
+        for name, each in known
+    }
+
+
+def _about(tree: Tree) -> dict[str, Any]:
+    told = {name: value for name, value in vars(tree.told).items() if name != "skipped"} if tree.told else {}
+    return {"model": tree.model_name, "corpus": tree.dataset_name, **told}
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which the heads can be sorted, and the chosen head's sequences pointed at as on the page."""
+    found = find(shown, chosen)
+    assert found is not None  # without a scan nothing is offered
+    of_head = found.dashboard()
+    with recorded() as mounted:
+        _map(found)
+        texts = shown_texts(of_head.sequences, found.a.n_intervals, shown.a if found.own else None)
+        sampled_texts(texts, title=f"Sequences of {head_name(found.head)}", key="sequences")
+        file_table("Heads", finder.columns(found))
+    title = f"{head_name(found.head)} of {named(found.a)} over {called(found.a.dataset_name)}"
+    return document(title, None, mounted, "plain", tokens=False)
+
+
+def _map(found: Found) -> None:
+    of, signed = figure(found.by), found.b is not None or figure(found.by).signed
+    cell_map(
+        found.found.values,
+        *head_axes(found.found.values.shape),
+        title=of.named if found.b is None else f"{of.named}, {DIFFERENCE}",
+        scale="signed" if signed else "linear",
+        key="heads",
+    )

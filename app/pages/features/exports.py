@@ -1,0 +1,66 @@
+"""What is taken along of the page *Features*: its script, its numbers, and a file of its maps and tables."""
+
+from headlight.app.components import MapCell, token_values
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Data, of_sides
+from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.script import report
+from headlight.app.pages.features import maps
+from headlight.app.pages.features.found import find
+from headlight.app.parts.sides import by_side, named
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.reports.features import activations, feature_tables, missed, moved, n_active
+
+TABLES = ("dictionary", "made by", "promoted", "nearest", "read by")
+PURPOSE = "The features of a dictionary in a prompt, what it misses, and one feature in full."
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints the strongest features, what the dictionary misses, and all there is of the chosen one."""
+    found = find(shown, chosen)
+    assert found is not None  # without a dictionary nothing is offered
+    options = {"layer": found.layer, "feature": found.feature, "order": found.order}
+    return report(PURPOSE, shown, chosen.align, "feature_tables", found.name, **options)
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """Tables of what is active and missed, and of the chosen feature; the listed features' activations as arrays."""
+    found = find(shown, chosen)
+    assert found is not None  # without a dictionary nothing is offered
+    of = shown, found.opened, found.layer
+    arrays = of_sides("activations", activations(*of, found.listed)) | of_sides("missed", missed(*of))
+    arrays |= of_sides("KL with the dictionary in place", moved(*of)) | of_sides("active features", n_active(*of))
+    shows = {
+        "dictionary": found.name,
+        "reads": found.dictionary.hook_in,
+        "writes": list(found.dictionary.hooks_out),
+        "architecture": found.dictionary.architecture,
+        "features of the arrays": found.listed,
+        "feature": found.feature,
+        "looked at place": found.place,
+        "listed by": chosen.features_by,
+    }
+    tables = feature_tables(*of, found.feature, found.order)
+    return Data("features", shows, tables, arrays)
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every cell can be looked at."""
+    found = find(shown, chosen)
+    assert found is not None  # without a dictionary nothing is offered
+    sides, of = maps.active(found), (shown, found.opened, found.layer)
+    tables = feature_tables(*of, found.feature, found.order)
+    strip = {side: values[0] for side, values in by_side(activations(*of, [found.feature])).items()}
+    title = f"Feature {found.feature}"
+    with recorded() as mounted:
+        for side in sides:
+            cell = MapCell(found.listed.index(found.feature), found.place)
+            maps.feature_map(found, sides, side, f"features {side}", cell)
+        maps.missed_map(found, "missed")
+        lines = named(shown, strip, "")
+        token_values(shown.labels, lines, title=title, signed=shown.b is not None, chosen=found.place, key="strip")
+        for name in TABLES:
+            if tables[name]["feature" if name == "nearest" else next(iter(tables[name]))]:
+                file_table(f"{title}: {name}" if name != "dictionary" else found.told, tables[name])
+    return document("Features", shown, mounted, "plain")

@@ -1,0 +1,74 @@
+"""What is taken along of the flow page: its script, its numbers, and a file of its graphs."""
+
+import torch
+
+from headlight.app.components import FlowChoice
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Data
+from headlight.app.exports.html.document import document
+from headlight.app.exports.script import report
+from headlight.app.pages.flow.choices import Choices
+from headlight.app.pages.flow.chosen import change_in, chosen_in
+from headlight.app.pages.flow.graph import draw, draw_change
+from headlight.app.parts.pair import place_of
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.analysis.flow import Flow
+from headlight.model.analysis.flow_change import FlowChange
+from headlight.model.comparison import Comparison
+from headlight.model.explain.flow import flows_of
+from headlight.model.reports import flow_tables
+
+PURPOSE = "What a token's last state was made of: the information flow."
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints the nodes, the edges and the heads of each run's graph, and how they change from A to B."""
+    start, threshold = place_of(shown, chosen), chosen.of(Choices).flow_threshold
+    return report(PURPOSE, shown, chosen.align, "flow_tables", place=start, threshold=threshold)
+
+
+def graphs(shown: Comparison, chosen: Selection) -> dict[str, Flow]:
+    """The graph of each run that has the start."""
+    return flows_of(shown, place_of(shown, chosen), chosen.of(Choices).flow_threshold)
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """The tables, and how much flows through each node and edge; with a B also the change."""
+    start, threshold = place_of(shown, chosen), chosen.of(Choices).flow_threshold
+    found, change = graphs(shown, chosen), change_in(shown, chosen)
+    arrays = {f"{side} {name}": measure for side, graph in found.items() for name, measure in _arrays(graph).items()}
+    if change is not None:
+        arrays |= _changed_arrays(change)
+    shows = {"start": start, "threshold (share of a node)": threshold}
+    return Data("flow", shows, flow_tables(shown, start, threshold), arrays)
+
+
+def _arrays(graph: Flow) -> dict[str, Measure]:
+    nodes = torch.tensor([node.flow for node in graph.nodes])
+    edges = torch.tensor([edge.share for edge in graph.edges])
+    return {
+        "nodes": Measure("share of the start", "share", ("node",), nodes),
+        "edges": Measure("share of the node", "share", ("edge",), edges),
+    }
+
+
+def _changed_arrays(change: FlowChange) -> dict[str, Measure]:
+    nodes = torch.tensor([pair.change for pair in change.nodes])
+    edges = torch.tensor([edge.change for edge in change.edges])
+    return {
+        "B-A nodes": Measure("change of the share of the start", "share", ("node",), nodes),
+        "B-A edges": Measure("change of the share of the node", "share", ("edge",), edges),
+    }
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file with the graphs of A and, with a B, of B and of the change under it."""
+    with recorded() as mounted:
+        for side, graph in graphs(shown, chosen).items():
+            choice = FlowChoice(graph.start.position, chosen_in(shown, side, chosen))
+            draw(shown, side, graph, choice, epoch=0, key=f"flow {side}", in_file=True)
+        if (change := change_in(shown, chosen)) is not None:
+            choice = FlowChoice(place_of(shown, chosen), chosen.of(Choices).flow_chosen)
+            draw_change(shown, change, choice, epoch=0, key="flow B - A", in_file=True)
+    return document("Information flow", shown, mounted, "plain")

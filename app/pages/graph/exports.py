@@ -1,0 +1,104 @@
+"""What is taken along of the page *Graph*: its script, its numbers, and a file of its tables."""
+
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Data
+from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.script import report
+from headlight.app.pages.graph.choices import Choices
+from headlight.app.pages.graph.circuit import against_of, measured_of
+from headlight.app.pages.graph.found import NEURONS, aim_of, opened_of, settings_of, sides_of, units_of
+from headlight.app.parts.pair import place_of
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.circuits.of_runs import circuit_of
+from headlight.model.comparison import Comparison
+from headlight.model.reports.edges import edge_tables
+from headlight.model.reports.graph import Settings, graph_tables
+
+TITLES = {
+    "target": "What is explained",
+    "nodes": "Nodes, the most influential first",
+    "edges": "Edges, those with the largest effect on the target first",
+    "check": "Ablated: predicted and measured",
+    "runs": "What the circuit does",
+}
+PURPOSE = "What a prediction was made of: the attribution graph, and whether it holds."
+
+CIRCUIT = (
+    "The circuit of a prediction, against another prompt's or against means: every edge scored, and what it does alone."
+)
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints the graph of each run and what ablating its nodes does, or the circuit."""
+    own = chosen.of(Choices)
+    if own.graph_mode == "circuit":
+        asked: dict[str, object] = {"measured": measured_of(shown, chosen), "against": against_of(shown, chosen)}
+        asked |= {"steps": own.circuit_steps, "least": own.circuit_least}
+        return report(CIRCUIT, shown, chosen.align, "edge_tables", **asked)
+    units, aim = units_of(shown, chosen), aim_of(shown, chosen, 0)
+    options = {
+        "place": place_of(shown, chosen),
+        "target": aim.token,
+        "distractor": aim.distractor,
+        "demeaned": aim.distractor is None,
+        "settings": settings_of(chosen),
+    }
+    dictionary = "" if units == NEURONS else units
+    return report(PURPOSE, shown, chosen.align, "graph_tables", dictionary, **options)
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """The tables, and of each run the edges between all nodes, their effects and influence, kept or not."""
+    if chosen.of(Choices).graph_mode == "circuit":
+        return _circuit(shown, chosen)
+    aim, settings = aim_of(shown, chosen, 0), settings_of(chosen)
+    place, opened = place_of(shown, chosen), opened_of(shown, chosen)
+    tables = graph_tables(shown, place, aim.token, aim.distractor, aim.distractor is None, settings, opened)
+    arrays: dict[str, Measure] = {}
+    for side, found in sides_of(shown, chosen).items():
+        arrays |= {
+            f"{side} edges": Measure("edge", "activation", ("followed", "node"), found.graph.edges),
+            f"{side} effects": Measure("effect on the target", "logits", ("node",), found.graph.effects),
+            f"{side} influence": Measure("influence", "share", ("node",), found.pruned.influence),
+        }
+    shows = {"place": place, "units": units_of(shown, chosen), **_told(settings)}
+    groups = {name: list(ids) for name, ids in chosen.of(Choices).graph_groups}
+    return Data("graph", shows | ({"groups": groups} if groups else {}), tables, arrays)
+
+
+def _circuit(shown: Comparison, chosen: Selection) -> Data:
+    own = chosen.of(Choices)
+    asked = measured_of(shown, chosen), own.circuit_steps, own.circuit_least, against_of(shown, chosen)
+    tables, found = edge_tables(shown, *asked), circuit_of(shown, *asked)
+    arrays = {
+        "scores": Measure("score", "logits", ("receiver", "sender"), found.scores),
+        "circuit": Measure("in the circuit", "share", ("receiver", "sender"), found.circuit.edges.float()),
+    }
+    shows = {
+        "senders": [each.name for each in found.wires.senders],
+        "receivers": [each.name for each in found.wires.receivers],
+        "least score (share of the largest)": own.circuit_least,
+        "gradients": own.circuit_steps,
+        "held against": against_of(shown, chosen),
+    }
+    return Data("graph", shows, tables, arrays)
+
+
+def _told(settings: Settings) -> dict[str, object]:
+    return {
+        "heads folded into edges": settings.folded,
+        "most nodes": settings.most,
+        "share of nodes' influence": settings.nodes,
+        "share of edges' influence": settings.edges,
+    }
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file with every node and edge that is kept."""
+    tables = data(shown, chosen).tables
+    with recorded() as mounted:
+        for name, title in TITLES.items():
+            if name in tables and next(iter(tables[name].values())):
+                file_table(title, tables[name])
+    return document("Graph", shown, mounted, "plain")

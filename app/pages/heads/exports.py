@@ -1,0 +1,149 @@
+"""What is taken along of the page *Head roles*: its script, its numbers, and a file of its maps and tables."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+
+from headlight.app.analyses import detection
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Count, Data, of_sides
+from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.script import Expression, loading, printing
+from headlight.app.pages.heads.choices import Choices
+from headlight.app.pages.heads.found import Found, Scored, changed, changes_table, find, table
+from headlight.app.pages.heads.head_map import draw_map, limit_of
+from headlight.app.pages.heads.subjects import Subject, subjects
+from headlight.app.parts.labels import SCORES, FinderScore
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure, difference
+from headlight.model.analysis.detectors import KINDS
+from headlight.model.comparison import Comparison
+from headlight.model.edits import describe
+from headlight.model.errors import HeadlightError, InputError
+from headlight.model.reports.heads import Roles, role_tables
+
+WRITTEN: tuple[FinderScore, ...] = (*KINDS, "copying")
+
+
+def script(texts: Sequence[str], shown: Comparison, chosen: Selection) -> str:
+    """A script that prints every head's scores, the labels, and what ablating those heads changes that were ablated.
+
+    With two sides it prints all of these of both, and how they change.
+    """
+    sides = subjects(texts, shown, chosen)
+    a, on_repeats = sides["A"], chosen.of(Choices).finder_data == "repeats"
+    lines, options = [f"model = {loading(a.run)}"], dict[str, object]()
+    if "B" in sides:
+        b = sides["B"]
+        same = b.run.same_model(a.run)
+        lines += [] if same else [f"model_b = {loading(b.run)}"]
+        options["model_b"] = Expression("model" if same else "model_b")
+        options |= {"edits_b": b.edits} if b.edits else {}
+    options |= {"prepend_bos": a.run.bos, "seed": chosen.finder_seed, "count": len(a.repeats), "half": a.half}
+    if not on_repeats:
+        options["prompts"] = {side: _prompts(subject) for side, subject in sides.items()}
+    options["ablated"] = {side: _ablated(subject) for side, subject in sides.items()}
+    names = " and ".join(dict.fromkeys(subject.model for subject in sides.values()))
+    purpose = f"What the heads of {names} do on {'random repeats' if on_repeats else 'prompts'}."
+    imports = {
+        "headlight.model": {"load"},
+        "headlight.model.edits": {type(edit).__name__ for subject in sides.values() for edit in subject.edits},
+    }
+    return printing(purpose, imports, lines, "head_tables", "model", **options)
+
+
+def _ablated(subject: Subject) -> list[tuple[int, int]]:
+    return [head for head in subject.heads if detection.effects(subject.repeats, head)]
+
+
+def _prompts(subject: Subject) -> Mapping[int, str | None]:
+    """The prompts that were looked at, by their places among all, so that two sides find each other's."""
+    return {place: each.prompt for place, each in enumerate(subject.sequences) if detection.seen(each)}
+
+
+def found_of(texts: Sequence[str], shown: Comparison, chosen: Selection) -> dict[str, Found]:
+    """What is known of the heads of each side; sequences that have not been looked at are looked at.
+
+    Raises:
+        HeadlightError: none of the sequences can be looked at; it says why.
+    """
+    return {side: _found(subject, chosen) for side, subject in subjects(texts, shown, chosen).items()}
+
+
+def _found(subject: Subject, chosen: Selection) -> Found:
+    problem: HeadlightError = InputError("There is nothing to look at the heads on.")
+    for each in subject.sequences:
+        try:
+            detection.look(each)
+        except HeadlightError as error:
+            problem = error
+    found = find(subject, chosen)
+    if found is None:
+        raise problem
+    return found
+
+
+def data(texts: Sequence[str], shown: Comparison, chosen: Selection) -> Data:
+    """All scores, labels and ablations, as tables and arrays; with two sides also how they change."""
+    found = found_of(texts, shown, chosen)
+    scored = {score: _scored(found, chosen, score) for score in WRITTEN}
+    tables = role_tables({side: roles_of(each.subject) for side, each in found.items()})
+    arrays: dict[str, Measure | Count] = {}
+    for score, sides in scored.items():
+        arrays |= of_sides(score, {side: each.measure for side, each in sides.items()})
+        if score != "copying":
+            for end in ("lower", "upper"):
+                arrays |= of_sides(f"{score} {end} end", {side: _end(each, end) for side, each in sides.items()})
+    return Data("heads", _shows(found, chosen), tables, arrays)
+
+
+def _scored(found: Mapping[str, Found], chosen: Selection, score: FinderScore) -> dict[str, Scored]:
+    """A score of each side and, where there are two, its change."""
+    again = ((side, find(each.subject, chosen.updated(Choices, finder_score=score))) for side, each in found.items())
+    sides = {side: each for side, each in again if each is not None}
+    return {**sides, **({difference.DIFFERENCE: changed(sides["A"], sides["B"])} if "B" in sides else {})}
+
+
+def _end(scored: Scored, end: str) -> Measure:
+    values = torch.from_numpy(scored.low if end == "lower" else scored.high)
+    return replace(scored.measure, name=f"{end} end of {scored.measure.name}", values=values)
+
+
+def _shows(found: Mapping[str, Found], chosen: Selection) -> dict[str, object]:
+    a = found["A"]
+    edits = {side: [describe(edit) for edit in each.subject.edits] for side, each in found.items()}
+    return {
+        "measured on": "random repeats" if chosen.of(Choices).finder_data == "repeats" else "prompts",
+        "sequences": {side: each.n_sequences for side, each in found.items()},
+        "seed of the random repeats": chosen.finder_seed,
+        "random repeats": f"{len(a.subject.repeats)} times {a.subject.half} tokens, twice",
+        "intervals": "95%, Student's t over sequences; of B - A over the differences from sequence to sequence",
+        "models": {side: each.subject.model for side, each in found.items()},
+        "edits": edits,
+    }
+
+
+def roles_of(subject: Subject) -> Roles:
+    """What is known of a side's heads."""
+    seen = {number: found for number, each in enumerate(subject.sequences) if (found := detection.seen(each))}
+    losses = {head: detection.losses_of(subject.repeats, head) for head in subject.heads}
+    known = {head: [each for each in every if each] for head, every in losses.items() if every and None not in every}
+    return Roles(seen, known, detection.copying(subject.model))
+
+
+def page(texts: Sequence[str], shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every head tells its score, interval, rank and label; with a B on both sides, and the change."""
+    found = found_of(texts, shown, chosen)
+    maps: dict[str, Scored] = {**found}
+    limit, title, numbers = limit_of([*found.values()]), SCORES[found["A"].score].title.lower(), table(found["A"])
+    if "B" in found:
+        change = changed(found["A"], found["B"])
+        maps[DIFFERENCE], numbers = change, changes_table(change)
+    with recorded() as mounted:
+        for side, each in maps.items():
+            scale = limit_of([each]) if side == DIFFERENCE else limit
+            draw_map(each, chosen, 0, f"finder {side}", scale, side if "B" in found else "")
+        file_table(f"Heads by {title}" if "B" not in found else f"Heads by how much {title} changes", numbers)
+    return document("Heads", shown if "B" in found else Comparison(shown.a), mounted, "plain", tokens=False)

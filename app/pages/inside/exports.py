@@ -1,0 +1,59 @@
+"""What is taken along of the page *Head internals*: its script, its numbers, and a file of every step."""
+
+from collections.abc import Mapping
+
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Data
+from headlight.app.exports.html.document import document
+from headlight.app.exports.script import report
+from headlight.app.pages.inside.choices import Choices
+from headlight.app.pages.inside.chosen import Inside, key_of, query_of, sides_of
+from headlight.app.pages.inside.view import draw
+from headlight.app.parts.first_heads import head_of
+from headlight.app.parts.sides import DIFFERENCE
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
+from headlight.model.reports.inside import head_tables
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints what the query makes of every key, and the vectors on the way."""
+    layer, head = head_of(shown, chosen)
+    places = {"query": query_of(shown, chosen), "key": key_of(chosen)}
+    purpose = f"Every step of head {head} of layer {layer} at one query."
+    return report(purpose, shown, chosen.align, "inside_tables", head=(layer, head), **places)
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """Every key's row of numbers, the components of q, k, v and z, and the entries of the stream."""
+    sides = sides_of(shown, chosen)
+    shows = {
+        "head": head_name(head_of(shown, chosen)),
+        "query is at place": query_of(shown, chosen),
+        "k and v are of the key at position": {side: at.key for side, at in sides.items()},
+        "scores are divided by": {side: at.weights.attn_scale for side, at in sides.items()},
+    }
+    return Data("inside", shows, head_tables(shown, sides), _arrays(sides))
+
+
+def _arrays(sides: Mapping[str, Inside]) -> dict[str, Measure]:
+    """Each run's measures, all keys and all positions, under their names in `HeadSteps`."""
+    arrays = {}
+    for side, at in sides.items():
+        steps = at.steps
+        measures = {field: value for field, value in vars(steps).items() if isinstance(value, Measure)}
+        for field, measure in (measures | {"read": steps.read}).items():
+            arrays[f"{side} {field}"] = measure
+    return arrays
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every matrix tells its numbers; those spelled out are of the key and component chosen."""
+    sides = sides_of(shown, chosen)
+    with recorded() as mounted:
+        for side in [*sides, *([DIFFERENCE] if len(sides) == 2 else [])]:
+            title = "" if shown.b is None else side
+            draw(shown, sides, side, chosen.of(Choices).convention, epoch=0, key=f"steps {side}", in_file=title)
+    return document(f"Inside {head_name(head_of(shown, chosen))}", shown, mounted, "plain")

@@ -1,0 +1,63 @@
+"""What is taken along of the page *Patching*: its script, its numbers, and a file of its maps."""
+
+import torch
+
+from headlight.app.analyses import patching
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Data
+from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.script import report
+from headlight.app.pages.patching.choices import Choices
+from headlight.app.pages.patching.patches import asked_of, axes, finished, said_of_b, table, title
+from headlight.app.pages.patching.view import draw_map, drawn
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.comparison import Comparison
+from headlight.model.patching import PATHS
+from headlight.model.reports.patching import map_tables
+
+PURPOSE = "What parts of one run change in another."
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that makes the map once more, with its estimate where one was asked for."""
+    asked = asked_of(shown, chosen)
+    options: dict[str, object] = {"measured": asked.measured, "parts": asked.parts, "into": asked.into}
+    if chosen.of(Choices).patch_estimate and asked.parts.what not in PATHS:
+        options["estimate"] = True
+    return report(PURPOSE, shown, chosen.align, "patching_tables", **options)
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """The map as a table and an array; what of it has not been done is done."""
+    found = finished(shown, chosen)
+    asked, measured = found.asked, found.asked.measured
+    target, distractor = shown.a.tokenizer.labels([measured.target, measured.distractor])
+    matrices = {"exact": found.exact} | ({} if found.estimate is None else {"estimate": found.estimate})
+    arrays = {
+        name: Measure("share of the logit difference", "share", axes(asked), torch.tensor(matrix.values))
+        for name, matrix in matrices.items()
+    }
+    tables = map_tables(shown, patching.cells_of(asked), arrays["exact"], arrays.get("estimate"))
+    shows = {
+        "map": title(asked),
+        "share": "0 = the logit difference of A, 1 = that of B; not clipped",
+        "target": target,
+        "distractor": distractor,
+        "position": measured.position if measured.position == measured.in_b else [measured.position, measured.in_b],
+        "nothing patched": found.unpatched,
+        "of B": said_of_b(shown, chosen),
+        "estimate": None if found.estimate is None else "attribution patching",
+        "rank correlation with the estimate": None if found.agreement != found.agreement else found.agreement,
+    }
+    return Data("patching", shows, tables, arrays)
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every cell tells its share."""
+    found = finished(shown, chosen)
+    with recorded() as mounted:
+        for matrix, called in drawn(found):
+            draw_map(found, matrix, called, called)
+        file_table("Cells, that which moves the prediction most first", table(found))
+    return document(f"Patching, {title(found.asked)},", shown, mounted, "plain")

@@ -1,0 +1,119 @@
+"""What is taken along of the page of prompts: its script, its numbers, and a file of its maps and tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import torch
+
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Count, Data, Table
+from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.script import loading, printing
+from headlight.app.pages.prompts import prompt_statistics
+from headlight.app.pages.prompts import view as prompts
+from headlight.app.pages.prompts.choices import Choices
+from headlight.app.pages.prompts.view import Listed, Row, cut
+from headlight.app.parts.charts import Rows
+from headlight.app.parts.scores import SCORES
+from headlight.app.runs import runs
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.analysis.spread import Spread
+from headlight.model.comparison import Comparison
+from headlight.model.edits import Head, head_name
+from headlight.model.explain.statistics import HeadStatistics
+from headlight.model.reports.prompts import heads_table
+
+
+def script(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> str:
+    """A script that prints a statistic of each prompt that was run, and of every head over all of them."""
+    found, statistic = found_of(listed, shown, chosen), chosen.of(Choices).statistic
+    literals = "".join(f"    {row.prompt.text!r},\n" for row in found.rows if row.known)
+    options = {"head": found.head, "statistic": statistic, "prepend_bos": shown.a.bos}
+    lines = [f"model = {loading(shown.a)}", f"prompts = [\n{literals}]"]
+    purpose, imports = f"{SCORES[statistic].title} of every head {found.over}.", {"headlight.model": {"load"}}
+    return printing(purpose, imports, lines, "prompt_tables", "model", "prompts", **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The prompts with their statistics, the head that is listed, and every head over the prompts that were run."""
+
+    rows: tuple[Row, ...]
+    head: Head
+    n_prompts: int
+    spread: Spread
+
+    @property
+    def over(self) -> str:
+        """What the spread is over."""
+        return f"over {self.n_prompts:,} prompt{'' if self.n_prompts == 1 else 's'}"
+
+
+def found_of(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> Found:
+    """The statistics of A's model; those that the cache has lost in the meantime are taken again."""
+    rows = tuple(Row(each.prompt, _statistics(each, chosen) if each.run else None, each.refused) for each in listed)
+    known = prompts.distinct(rows)
+    head = prompt_statistics.listed_head(shown.a, known, chosen)
+    return Found(rows, head, len(known), prompt_statistics.over(known, chosen.of(Choices).statistic))
+
+
+def _statistics(each: Listed, chosen: Selection) -> HeadStatistics:
+    inputs = chosen.model, each.prompt.text, chosen.bos
+    return runs.head_statistics_or_none(*inputs) or runs.head_statistics(*inputs)
+
+
+def data(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> Data:
+    """The list with its statistic, every head's mean and deviation, and every prompt's heads as an array."""
+    found = found_of(listed, shown, chosen)
+    spread = found.spread
+    tables = {"prompts": prompts_table(found, chosen), "heads": heads_table(spread)}
+    arrays: dict[str, Measure | Count] = {
+        "statistic": _statistic(found, chosen),
+        "mean": spread.mean,
+        "standard deviation": spread.sd,
+        "count": Count("prompts that have a value", "prompts", spread.mean.axes, spread.count),
+    }
+    shows = {
+        "statistic": SCORES[chosen.of(Choices).statistic].title,
+        "unit": spread.mean.unit,
+        "head listed in prompts.csv": head_name(found.head),
+        "model": "A's; every prompt begins as A's does",
+        "prompts run": found.n_prompts,
+        "prompt axis": "the rows of prompts.csv; NaN where one was not run",
+    }
+    return Data("prompts", shows, tables, arrays)
+
+
+def prompts_table(found: Found, chosen: Selection) -> Table:
+    """Every prompt of the list with its labels, run or not."""
+    return prompts.columns(found.rows, found.head, chosen.of(Choices).statistic)
+
+
+def _statistic(found: Found, chosen: Selection) -> Measure:
+    mean = found.spread.mean
+    absent = torch.full_like(mean.values, torch.nan)
+    measures = [row.known.scores[chosen.of(Choices).statistic] if row.known else None for row in found.rows]
+    first = next(filter(None, measures))
+    values = torch.stack([absent if measure is None else measure.values for measure in measures])
+    return Measure(first.name, first.unit, ("prompt", *first.axes), values)
+
+
+def page(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every head can be looked at; long prompts are cut as on the page."""
+    found = found_of(listed, shown, chosen)
+    prompts = {name: list(map(cut, cells)) for name, cells in prompts_table(found, chosen).items()}
+    title = f"{SCORES[chosen.of(Choices).statistic].title} {found.over}"
+    with recorded() as mounted:
+        for which in get_args(prompt_statistics.Measured):
+            prompt_statistics.draw_map(found.spread, which, f"statistic {which}")
+        file_table("Heads", prompt_statistics.by_mean(found.spread))
+        file_table("Prompts", prompts)
+    return document(f"Prompts, {title},", Comparison(shown.a), mounted, "plain", tokens=False)
+
+
+def plots(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> Rows:
+    """The page's plots, of the prompts that were run."""
+    found = found_of(listed, shown, chosen)
+    return prompt_statistics.rows(prompts.distinct(found.rows), found.head, chosen.of(Choices).statistic)

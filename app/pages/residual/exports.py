@@ -1,0 +1,58 @@
+"""What is taken along of the residual page: its script, its numbers, and a file of its maps and bars."""
+
+from headlight.app.components import MapCell
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Data, of_sides
+from headlight.app.exports.html.document import document
+from headlight.app.exports.html.signed_bars import bars_by_place
+from headlight.app.exports.script import report
+from headlight.app.pages.residual.maps import GROUP, cosine_map, norm_map
+from headlight.app.parts.pair import place_of
+from headlight.app.parts.sides import by_side
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.reports.residual import (
+    component_names,
+    component_norms,
+    component_shares,
+    layer_cosines,
+    residual_tables,
+    stream_norms,
+)
+
+PURPOSE = "The residual stream: how long it is, where it turns, and who writes it."
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints the stream's norms and cosines, and the components at the place looked at."""
+    return report(PURPOSE, shown, chosen.align, "residual_tables", place=place_of(shown, chosen))
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """Norms at every layer and place, cosines between layers, and the components at the place looked at."""
+    place = place_of(shown, chosen)
+    arrays = of_sides("norms", stream_norms(shown)) | of_sides("cosines", layer_cosines(shown))
+    arrays |= of_sides("component norms", component_norms(shown)) | of_sides(
+        "component shares", component_shares(shown)
+    )
+    shows = {"components are at place": place, "components": component_names(shown), "layers": shown.layer_labels}
+    return Data("residual", shows, residual_tables(shown, place), arrays)
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every token can be looked at."""
+    norms, place, names = by_side(stream_norms(shown)), place_of(shown, chosen), component_names(shown)
+    called = {side: "" if shown.b is None else f"{side}: " for side in norms}
+    added = {
+        "component norms (L2)": by_side(component_norms(shown)),
+        "share of the final stream": by_side(component_shares(shown)),
+    }
+    with recorded() as mounted:
+        for side in norms:
+            norm_map(shown, norms, side, f"norms {side}", called[side], MapCell(0, place))
+        for title, sides in added.items():
+            for side, values in sides.items():
+                bars_by_place(names, values, shown.labels, title=f"{called[side]}{title}", place=place, group=GROUP)
+        for side, cosines in by_side(layer_cosines(shown)).items():
+            cosine_map(shown, cosines, side, called[side])
+    return document("Residual stream", shown, mounted, "plain")

@@ -1,0 +1,95 @@
+"""What is taken along of the page *Translate*: its script, its numbers, and a file of all heads."""
+
+from headlight.app.exports.data import Data
+from headlight.app.exports.html.document import document
+from headlight.app.exports.html.grid import opened_from_grid
+from headlight.app.exports.script import call, printing
+from headlight.app.pages.translate.choices import Choices
+from headlight.app.pages.translate.heads import chosen_of, panel, thumbnails, token_axes
+from headlight.app.pages.translate.view import ATTENDS
+from headlight.app.runs import models
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.analysis.difference import Side, sides_of
+from headlight.model.decoding.translation import Translation
+from headlight.model.decoding.translations import Translations
+from headlight.model.edits import head_name
+from headlight.model.fields import How
+from headlight.model.reports.translate import translate_tables
+
+PURPOSE = "What an encoder-decoder writes for a source, and where its heads look."
+
+
+def script(found: Translations, chosen: Selection) -> str:
+    """A script that prints the tokens, the chosen heads' cells and the beams."""
+    own = chosen.of(Choices)
+    lines = [f"model = {_loading(found.a)}", f"a = {_translated(found.a, 'model', chosen.translation, chosen.beams)}"]
+    if found.b is None:
+        lines.append("found = Translations(a)")
+    else:
+        same = found.b.model is found.a.model
+        lines += [] if same else [f"model_b = {_loading(found.b)}"]
+        of_b = _translated(found.b, "model" if same else "model_b", chosen.translation_b, chosen.beams)
+        lines += [f"b = {of_b}", f"found = compare_translations(a, b, {found.align!r})"]
+    options = {"attends": own.attends, "heads": chosen_of(found, chosen), "rows": own.rows}
+    imports = {
+        "headlight.model": {"load_seq2seq"},
+        "headlight.model.decoding": {"translate", "Translations" if found.b is None else "compare_translations"},
+    }
+    return printing(PURPOSE, imports, lines, "translate_tables", "found", **options)
+
+
+def _loading(found: Translation) -> str:
+    return f"load_seq2seq({models.opened_by(found.source)!r})"
+
+
+def _translated(found: Translation, model: str, target: str | None, beams: int) -> str:
+    """The branch of the beams that is looked at, or what was given."""
+    if found.search is None:
+        return call("translate", model, repr(found.source_text), target=target)
+    return call("translate", model, repr(found.source_text), beams=beams, leaf=found.leaf)
+
+
+def data(found: Translations, chosen: Selection) -> Data:
+    """All patterns as arrays; as tables the tokens, the chosen heads' cells and every expansion of the beams."""
+    own = chosen.of(Choices)
+    heads = chosen_of(found, chosen)
+    cells = {name: found.cells(side, own.attends, own.rows) for name, side in sides_of(found.b is not None).items()}
+    arrays = {
+        f"{side} {name} attention": Measure(
+            "attention weight", "probability", ("layer", "head", "query", "key"), each.pattern
+        )
+        for side, translation in found.sides.items()
+        for name, each in translation.attention.items()
+    }
+    if found.b is not None:
+        for side, values in cells.items():
+            axes = ("layer", "head", "query place", "key place")
+            name = f"{side.replace(' ', '')} {own.attends} attention side by side"
+            arrays[name] = Measure("attention weight", "probability", axes, values)
+        divergence = found.divergence(own.attends, own.rows)
+        arrays["divergence"] = divergence
+    shows: dict[str, object] = {
+        "attention of": own.attends,
+        "heads": list(map(head_name, heads)),
+        "rows are called by the token": own.rows,
+    }
+    return Data("translate", shows, translate_tables(found, own.attends, heads, own.rows), arrays)
+
+
+def page(found: Translations, chosen: Selection) -> bytes:
+    """A file in which every head can be opened from the grid."""
+    own = chosen.of(Choices)
+    attends, selected = own.attends, chosen_of(found, chosen)
+    n_layers, n_heads = found.shape(attends)
+    every = [(layer, head) for layer in range(n_layers) for head in range(n_heads)]
+    shown = (*selected, *(head for head in every if head not in selected))
+    panels = [panel(found, head, attends, own.rows) for head in shown]
+    rows, columns = token_axes(found, attends, own.rows)
+    side: Side = "a" if found.b is None else chosen.side or "difference"
+    seen = thumbnails(found, side, attends, own.rows)
+    title = "attention weight"
+    mounted = opened_from_grid(
+        seen, panels, rows, columns, chosen, selected=selected, title=title, side=side, how=How()
+    )
+    return document(f"Attention, {ATTENDS[attends]},", found, mounted, "attention")

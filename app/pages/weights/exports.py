@@ -1,0 +1,110 @@
+"""What is taken along of the page *Weights*: its script, its numbers, and a file of its tables and maps."""
+
+from headlight.app.analyses.weights import circuit_of
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Data, of_sides
+from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.script import Expression, loading, printing
+from headlight.app.pages.weights.view import called, draw_map
+from headlight.app.pages.weights.weight_tables import (
+    Weights,
+    above_random,
+    compositions_of,
+    directions_table,
+    farthest,
+    folded,
+    pairs_table,
+    partners_tables,
+    strengths_table,
+    token_of,
+    weights_of,
+)
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.analysis.difference import DIFFERENCE
+from headlight.model.comparison import Comparison
+from headlight.model.edits import head_name
+from headlight.model.errors import HeadlightError
+from headlight.model.explain.circuits import THROUGH
+from headlight.model.reports import circuit_tables
+from headlight.model.run import Run
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints a head's outermost pairs, its singular directions and its composition."""
+    of = weights_of(shown, chosen)
+    token = looked_up(of.run, chosen)
+    options: dict[str, object] = {"head": of.head, "kind": of.kind}
+    lines = [f"model = {loading(of.run)}"]
+    if of.compares:
+        lines.append(f"model_b = {loading(of.models['B'])}")
+        options |= {"model_b": Expression("model_b"), "listed": listed(of)}
+    options |= {"distance": of.key.distance} if of.key.distance else {}
+    options |= {} if token is None else {"token": token}
+    purpose = f"What the weights of {head_name(of.head)} do with tokens, by its {of.kind.upper()} circuit."
+    return printing(purpose, {"headlight.model": {"load"}}, lines, "circuit_tables", "model", **options)
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """All tables and arrays; pairs that have not been looked for are looked for."""
+    of, token = weights_of(shown, chosen), looked_up(shown.a, chosen)
+    model_b = of.models["B"].model if of.compares else None
+    tables = circuit_tables(of.run.model, of.head, of.kind, model_b, listed(of), token, of.run.host, of.key.distance)
+    circuit, composed = circuit_of(of.key), compositions_of(of)
+    pairs, directions = circuit.pairs(), circuit.directions()
+    arrays: dict[str, Measure] = {"strengths": directions.strengths, "shares": directions.shares}
+    for end, each in (("highest", pairs.highest), ("lowest", pairs.lowest)):
+        arrays |= {f"{end} rows": each.rows, f"{end} columns": each.columns, f"{end} values": each.values}
+    for side, found in (("row", directions.rows), ("column", directions.columns)):
+        arrays |= {f"direction {side} tokens": found.tokens, f"direction {side} loads": found.loads}
+    for through in THROUGH:
+        measures = {side: each.scores[through] for side, each in composed.items()}
+        called = f"composition by {through}"
+        arrays |= of_sides(called, measures) if of.compares else {called: measures["A"]}
+    shows = {
+        "head": head_name(of.head),
+        "circuit": {"qk": "QK: rows are query tokens, columns key tokens", "ov": "OV: source, promoted"}[of.kind],
+        "unit": pairs.highest.values.unit,
+        "weights of": {side: run.source.name for side, run in of.models.items()} if of.compares else of.key.model,
+        "strongest in": listed(of),
+        "reading": folded(of),
+        "tokens between query and key": of.key.distance,
+        "token looked up": None if token is None else of.run.tokenizer.labels([token])[0],
+    }
+    return Data("weights", shows, tables, arrays)
+
+
+def listed(of: Weights) -> str:
+    """The circuit whose strongest pairs are listed."""
+    return of.listed if of.listed in of.models else DIFFERENCE
+
+
+def looked_up(run: Run, chosen: Selection) -> int | None:
+    """The token that is looked up; none where what was typed is not one."""
+    try:
+        return token_of(run, chosen)
+    except HeadlightError:
+        return None
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every pair, every direction and every earlier head tells its numbers."""
+    of = weights_of(shown, chosen)
+    pairs, token = circuit_of(of.key).pairs(), looked_up(of.run, chosen)
+    where = f" in {listed(of)}" if of.compares else ""
+    with recorded() as mounted:
+        file_table(f"Highest pairs of all{where}", pairs_table(of, pairs.highest))
+        file_table(f"Lowest pairs of all{where}", pairs_table(of, pairs.lowest))
+        for title, columns in ({} if token is None else partners_tables(of, token)).items():
+            file_table(title, columns)
+        if of.compares:
+            file_table("Singular values", strengths_table(of))
+        file_table(f"Singular directions{where}", directions_table(of, circuit_of(of.key).directions()))
+        if of.head[0]:
+            above = above_random(compositions_of(of))
+            for side, maps in above.items():
+                for through in THROUGH:
+                    key = f"composition_{through}_{side}"
+                    draw_map(maps[through], called(through, side, of), farthest(above), key)
+    title = f"Weights of {head_name(of.head)}, {of.kind.upper()} circuit,"
+    return document(title, shown if of.compares else Comparison(shown.a), mounted, "plain", tokens=False)

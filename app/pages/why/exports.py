@@ -1,0 +1,156 @@
+"""What is taken along of the page *Why*: its script, its numbers, and a file of its maps and bars."""
+
+from collections.abc import Mapping
+
+from headlight.app.components import MapCell
+from headlight.app.components.shared.mount import recorded
+from headlight.app.exports.data import Data
+from headlight.app.exports.html.document import document
+from headlight.app.exports.html.signed_bars import signed_bars
+from headlight.app.exports.script import OPENING, imports_of, opening, report, runs_made, written
+from headlight.app.pages.why import by_features, panels, spelled
+from headlight.app.pages.why import figures as numbers
+from headlight.app.pages.why.by_features import Reader, wanted
+from headlight.app.pages.why.chosen import asked_of, query_place, sides_of
+from headlight.app.pages.why.figures import condensed
+from headlight.app.parts.first_heads import head_of
+from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.parts.sides import DIFFERENCE, compared
+from headlight.app.selection.chosen import Selection
+from headlight.model.analysis import Measure
+from headlight.model.comparison import Comparison
+from headlight.model.edits import Head, head_name
+from headlight.model.explain.explained import Asked, Explained
+from headlight.model.reports.why import effect_by_name, explained_by_features, explained_tables
+
+
+def script(shown: Comparison, chosen: Selection) -> str:
+    """A script that prints a cell's score in parts, its write, what cutting it changes, and who made the prediction."""
+    asked = asked_of(shown, chosen)
+    layer, head = asked.head
+    purpose = f"Why head {head} of layer {layer} looks there, and what of it."
+    if (reader := wanted(shown, chosen, layer)) is not None:
+        return _with_features(purpose, shown, chosen, asked, reader)
+    return report(purpose, shown, chosen.align, "why_tables", asked=asked)
+
+
+def _with_features(purpose: str, shown: Comparison, chosen: Selection, asked: Asked, reader: Reader) -> str:
+    """The same script, and then the score and what the head moves by features."""
+    imports = {
+        **imports_of(shown),
+        OPENING: {"open_dictionary"},
+        "headlight.model.explain.explained": {"Asked"},
+        "headlight.model.reports": {"print_tables", "why_feature_tables", "why_tables"},
+    }
+    lines = [
+        *runs_made(shown, chosen.align),
+        f"asked = {asked!r}",
+        f"dictionary = {opening(reader.name)}[{reader.dictionary.layer}]",
+        "print_tables(why_tables(shown, asked))",
+        "print_tables(why_feature_tables(shown, asked, dictionary))",
+    ]
+    return written(purpose, imports, lines)
+
+
+def data(shown: Comparison, chosen: Selection) -> Data:
+    """Tables of both runs with B - A where there is such a thing, and the arrays that they are made of."""
+    sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
+    labels = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    shows = {
+        "head": head_name(head_of(shown, chosen)),
+        "query is at place": query_place(shown, chosen),
+        "key is at position": {side: at.cell.key for side, at in sides.items()},
+        "predicted after place": place_of(shown, chosen),
+        "target": {"token id": pair.target, "token": labels[0]},
+        "distractor": {"token id": pair.distractor, "token": labels[1]},
+        "the head's mean": {side: spelled.mean(at) for side, at in sides.items()},
+        "the mean is over": list(chosen.mean_over) or "this prompt",
+        "the other run's": {side: spelled.resampled(at) for side, at in sides.items()},
+        "LayerNorm": "every scale is the run's own; nothing is folded or centred",
+        "names of the parts": {
+            side: {"query": at.why.query_names, "key": at.why.key_names, "effects": at.effects.names}
+            for side, at in sides.items()
+        },
+    }
+    tables, arrays = explained_tables(shown, sides), _arrays(sides)
+    if (reader := wanted(shown, chosen, head_of(shown, chosen)[0])) is not None:
+        tables |= explained_by_features(shown, sides, reader.dictionary)
+        shows |= {"dictionary": reader.name, "it reads": reader.dictionary.hook_in}
+        arrays |= {f"{side} score by features": reader.why(at).found.matrix for side, at in sides.items()}
+    return Data("why", shows, tables, arrays)
+
+
+def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
+    arrays: dict[str, Measure] = {}
+    for side, at in sides.items():
+        found = {
+            "score parts": at.why.found.matrix,
+            "score": at.why.found.score,
+            "score residual": at.why.found.residual,
+            "write norm": at.written.norm,
+            "direct effects": at.effects.values,
+            "difference": at.effects.difference,
+            "difference residual": at.effects.residual,
+            "accumulated": at.effects.accumulated,
+            "lens": at.effects.lens,
+            "by source": at.by_source,
+            "interventions direct": at.outcomes.direct,
+            "interventions total": at.outcomes.total,
+            "interventions KL": at.outcomes.kl,
+        }
+        arrays |= {f"{side} {name}": measure for name, measure in found.items()}
+    return arrays
+
+
+def page(shown: Comparison, chosen: Selection) -> bytes:
+    """A file in which every map and bar tells its numbers."""
+    sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
+    scores, maps, layers, taken = (
+        compared(sides, of)
+        for of in (numbers.score_matrix, numbers.effect_map, numbers.by_layer, lambda at: numbers.by_source(shown, at))
+    )
+    effects = compared(sides, effect_by_name)
+    changes = numbers.changes_of(sides)
+    target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    with recorded() as mounted:
+        for side in scores:
+            called = "" if shown.b is None else f"{side}: "
+            panels.score(scores, side, f"score {side}", f"{called}{panels.SCORE}")
+            _cell(sides, side, called)
+            changed = panels.outcome_rows(changes[side])
+            signed_bars(changed, title=f"{called}{panels.CHANGE}", series=panels.SERIES, key=f"outcomes {side}")
+            _attribution((maps, layers, taken), called, side, head_of(shown, chosen))
+            fall = panels.fall_rows(effects[side], f"{target} − {distractor}")
+            signed_bars(fall, title=f"{called}{panels.EFFECT}", key=f"fall {side}")
+        if (reader := by_features.wanted(shown, chosen, head_of(shown, chosen)[0])) is not None:
+            _features(shown, reader, sides)
+    title = f"Why {target} and not {distractor}, and {head_name(head_of(shown, chosen))}"
+    return document(title, shown, mounted, "plain")
+
+
+def _features(shown: Comparison, reader: by_features.Reader, sides: Mapping[str, Explained]) -> None:
+    """The score by pairs of features, and what the head moves, of each side."""
+    scores = by_features.score_matrices(reader, sides)
+    moved = {each: condensed(of) for each, of in by_features.moved_matrices(shown, reader, sides).items()}
+    for side in scores:
+        called = "" if shown.b is None else f"{side}: "
+        panels.score(scores, side, f"score by features {side}", f"{called}{panels.SCORE}, by features")
+        axes = ("moved", "token")
+        panels.plain_map(moved, side, axes, f"moved {side}", f"{called}what the head moves, {panels.EFFECT}")
+
+
+def _cell(sides: Mapping[str, Explained], side: str, called: str) -> None:
+    tokens, at = numbers.promoted_of(sides)[side], sides.get(side) or sides["B"]
+    raised, lowered = (f"{called}the cell's write {title}" for title in panels.PROMOTES[side == DIFFERENCE])
+    halves = ((raised, tokens.raised, tokens.raised_by), (lowered, tokens.lowered, tokens.lowered_by))
+    for title, ids, by in halves:
+        rows = panels.promoted_rows(at.run, ids.values.tolist(), by.values.tolist())
+        signed_bars(rows, title=title, key=title)
+
+
+def _attribution(found: tuple[dict[str, Matrix], ...], called: str, side: str, head: Head) -> None:
+    effects, layers, taken = found
+    panels.effect_map(effects, side, MapCell(*head), 0, f"map {side}", f"{called}{panels.EFFECT}", choosable=False)
+    panels.plain_map(layers, side, ("", "after layer"), f"layers {side}", f"{called}target − distractor (logits)")
+    panels.plain_map(taken, side, ("head", "token"), f"source {side}", f"{called}{head_name(head)}'s {panels.EFFECT}")
