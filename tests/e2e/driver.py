@@ -1,9 +1,7 @@
 """Headlight's page as a user has it: what can be typed and clicked, and what is then to be seen."""
 
 import re
-import time
 from collections.abc import Container
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlencode, urlparse
 
@@ -12,6 +10,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from headlight.app.frame.view import PROMPTED, View
 from headlight.app.registry import VIEWS
+from tests.e2e.settling import LISTENING, settle
 from tests.serving import PATIENCE
 from tests.sessions.client import CLEAR_CACHES
 
@@ -19,7 +18,6 @@ Theme = Literal["light", "dark"]
 PROMPTED_VIEWS = tuple(view for view in VIEWS if view.kind is PROMPTED)
 LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 HEIGHT = 1000
-LISTENING = (Path(__file__).parent / "settled.js").read_text(encoding="utf-8")
 
 TAKEN = {"Code": ["py"], "Data": ["zip"], "Picture": ["svg", "png"], "Page": ["html"]}  # endings by what offers them
 DRAWN = ".headlight canvas, .headlight table, [data-testid=data-grid-canvas], [class*=st-key-headlight-lacking]"
@@ -89,8 +87,8 @@ class Driver:
     def open(self, view: View = VIEWS[0], **query: str) -> None:
         """Open a view by its address and wait until it is drawn."""
         self.page.goto(f"{self.url}/?{query_of(view, **query)}")
-        self.page.locator(DRAWN).or_(self.refused).first.wait_for()
         self.settle()
+        self.page.locator(DRAWN).or_(self.refused).first.wait_for()
 
     def go_to(self, view: View) -> None:
         """Change to another view by the navigation."""
@@ -108,11 +106,7 @@ class Driver:
 
     def settle(self) -> None:
         """Wait until the server has answered, its script has ended and the page has done all that it began."""
-        give_up = time.monotonic() + PATIENCE / 1000
-        while not self.page.evaluate("settled()"):
-            if time.monotonic() > give_up:
-                waits = self.page.evaluate("unsettled()")
-                raise TimeoutError(f"The page was not done after {PATIENCE} ms: {waits}")
+        settle(self.page)
 
     def clear_caches(self) -> None:
         """What Streamlit's menu can ask for; the server then forgets the session too."""
@@ -120,11 +114,13 @@ class Driver:
 
     def changed_from(self, picture: str) -> None:
         """Wait until something else is drawn than was before."""
+        self.settle()
         self.page.wait_for_function(f"before => ({PICTURE})() !== before", arg=picture)
         self.settle()
 
     def becomes(self, picture: str) -> None:
         """Wait until exactly this is drawn."""
+        self.settle()
         self.page.wait_for_function(f"expected => ({PICTURE})() === expected", arg=picture)
 
     def run(self, prompt: str) -> None:

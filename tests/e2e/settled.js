@@ -106,7 +106,7 @@
 
   function isQuiet() {
     const app = findApp();
-    const waits = asked && performance.now() - asked < DROPPED;
+    const waits = heard === 0 || (asked && performance.now() - asked < DROPPED); // a page that opens has yet to be drawn
     if (app?.dataset.testScriptState !== "notRunning" || waits || !begun.isEmpty()) return false;
     const components = [...app.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
     const areThere = components.every((each) => each.shadowRoot?.querySelector(".headlight")); // each comes with its script

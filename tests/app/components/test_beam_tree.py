@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight.app import components
 from headlight.app.components import BeamNode, beam_tree
 from headlight.app.components.shared.mount import recorded
 from tests.app.components import crossed
-from tests.app.components.conftest import FIRST_DRAWING
+from tests.app.components.conftest import FIRST_DRAWING, go
 from tests.app.components.crossed import BEST, HOSTILE, NODES
 from tests.app.components.panels import tooltip
 
@@ -24,17 +24,15 @@ Open = Callable[[str], Page]
 
 
 @pytest.fixture
-def open_tree(desktop: BrowserContext, address: str) -> Iterator[Open]:
+def open_tree(tab: Page, address: str) -> Open:
     """Opens the page with the small search, or one of so many steps and beams: "20,8"."""
-    page = desktop.new_page()
 
     def opened(search: str = "") -> Page:
-        page.goto(f"{address}&tree={search}")
-        expect(page.locator(".node").first).to_be_visible(timeout=FIRST_DRAWING)
-        return page
+        go(tab, f"{address}&tree={search}")
+        expect(tab.locator(".node").first).to_be_visible(timeout=FIRST_DRAWING)
+        return tab
 
-    yield opened
-    page.close()
+    return opened
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,10 @@
 """The components as a user meets them: pixels, tooltips and clicks, compared with the arrays the page was given."""
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, expect
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from tests.app.components.arrays import (
     CAPTIONS,
@@ -20,6 +19,7 @@ from tests.app.components.arrays import (
     scores,
     soft_pattern,
 )
+from tests.app.components.conftest import go
 from tests.app.components.panels import tooltip
 
 WHITE = [255, 255, 255]
@@ -27,17 +27,14 @@ FRAME = 3  # CSS pixels of a selected head's frame
 
 
 @pytest.fixture
-def page(desktop: BrowserContext, address: str) -> Iterator[Page]:
+def page(tab: Page, address: str) -> Page:
     """A new session of the page, with all components drawn."""
-    page = desktop.new_page()
-    open_page(page, address)
-    yield page
-    page.close()
+    wait_for_drawing(go(tab, address))
+    return tab
 
 
-def open_page(page: Page, address: str) -> None:
-    """Go there and wait until every component has drawn its colour bar, which it does together with its picture."""
-    page.goto(address)
+def wait_for_drawing(page: Page) -> None:
+    """Wait until every component has drawn its colour bar, which it does together with its picture."""
     expect(page.locator(".tick")).to_have_count(3 * 6)
 
 
@@ -222,7 +219,8 @@ def test_token_text_is_text_and_nothing_leaves_the_machine(
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    open_page(page, address)
+    page.goto(address)
+    wait_for_drawing(page)
     assert page.locator(".chip").first.text_content() == HOSTILE
     assert page.locator("img[src=x]").count() == 0
     assert asked

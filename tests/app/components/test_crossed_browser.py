@@ -1,16 +1,16 @@
 """The heads and the strip of two sequences in a browser: pixels, numbers, pins, zoom and keys, compared with numpy."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight.app.components import Pin, heads
 from headlight.app.components.shared.mount import recorded
 from tests.app.components import crossed, panels
-from tests.app.components.conftest import FIRST_DRAWING
+from tests.app.components.conftest import FIRST_DRAWING, go
 from tests.app.components.crossed import HOSTILE, PADDED, SHAPE, SOURCES, TARGETS
 from tests.app.components.panels import plot, tooltip
 
@@ -20,17 +20,15 @@ Open = Callable[[str], Page]
 
 
 @pytest.fixture
-def open_page(desktop: BrowserContext, address: str) -> Iterator[Open]:
+def open_page(tab: Page, address: str) -> Open:
     """Opens the page with a query string."""
-    page = desktop.new_page()
 
     def opened(query: str) -> Page:
-        page.goto(f"{address}&{query}")
-        wait_for_drawing(page)
-        return page
+        go(tab, f"{address}&{query}")
+        wait_for_drawing(tab)
+        return tab
 
-    yield opened
-    page.close()
+    return opened
 
 
 def wait_for_drawing(page: Page) -> None:

@@ -1,12 +1,11 @@
 """A row of options in a form: what is chosen is told when the form is submitted, and gives way to another epoch."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.app.components.conftest import FIRST_DRAWING
+from tests.app.components.conftest import FIRST_DRAWING, go
 from tests.app.components.options import OFFERED
 
 PAGE = "form_page.py"
@@ -15,14 +14,12 @@ OWN = "~/models/my own"
 
 
 @pytest.fixture
-def page(desktop: BrowserContext, address: str) -> Iterator[Page]:
+def page(tab: Page, address: str) -> Page:
     """The page, opened."""
-    page = desktop.new_page()
-    page.goto(address)
-    expect(_model(page)).to_be_visible(timeout=FIRST_DRAWING)
-    _says(page)
-    yield page
-    page.close()
+    go(tab, address)
+    expect(_model(tab)).to_be_visible(timeout=FIRST_DRAWING)
+    _says(tab)
+    return tab
 
 
 def _model(page: Page) -> Locator:

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from headlight.app import components
 from headlight.app.components import encode_signed
 from headlight.app.components.shared.mount import scripts
+from tests.app.components.conftest import go
 from tests.app.components.grids import (
     CAPTIONS,
     FIGURES,
@@ -25,6 +26,7 @@ from tests.app.components.grids import (
 )
 from tests.app.components.panels import tooltip
 from tests.app.components.test_browser import WHITE, box_of, colours
+from tests.e2e.settling import LISTENING, settle
 
 PAGE = "grids_page.py"
 FOLDER = Path(components.__file__).parent
@@ -35,23 +37,20 @@ FIRST_CELL = 62  # CSS pixels, inside the cells of the lens's first place
 @pytest.fixture(scope="module", params=["light", "dark"])
 def themed(request: pytest.FixtureRequest, browser: Browser, component_server: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=request.param)
-    page = context.new_page()
-    page.goto(f"{component_server}/?of={PAGE}")
-    yield page
+    context.add_init_script(LISTENING)
+    yield go(context.new_page(), f"{component_server}/?of={PAGE}")
     context.close()
 
 
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    page.goto(address)
-    yield page
-    page.close()
+def page(tab: Page, address: str) -> Page:
+    return go(tab, address)
 
 
 def show(page: Page, name: str, title: str) -> Locator:
     """Choose what the page shows and wait for the colour bar of that title; returns its first canvas."""
     page.get_by_text(name, exact=True).click()
+    settle(page)  # what was shown before stays until then
     expect(page.locator(".legend .title").first).to_have_text(title)
     return page.locator(".sheet canvas").first
 

@@ -1,22 +1,18 @@
 """Headings in a browser: of the second level for every reader, explained, and never markup."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.app.components.conftest import FIRST_DRAWING
+from tests.app.components.conftest import FIRST_DRAWING, go
 
 PAGE = "headings_page.py"
 
 
 @pytest.fixture
-def page(desktop: BrowserContext, address: str) -> Iterator[Page]:
-    opened = desktop.new_page()
-    opened.goto(address)
-    expect(opened.get_by_role("heading", name="Plain")).to_be_visible(timeout=FIRST_DRAWING)
-    yield opened
-    opened.close()
+def page(tab: Page, address: str) -> Page:
+    go(tab, address)
+    expect(tab.get_by_role("heading", name="Plain")).to_be_visible(timeout=FIRST_DRAWING)
+    return tab
 
 
 def test_a_heading_is_one_of_the_second_level_and_its_text_no_markup(page: Page) -> None:

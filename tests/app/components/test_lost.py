@@ -1,14 +1,14 @@
 """A component whose script was lost on its way says so until it is heard, and no longer."""
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Browser, expect
 
 from tests.app.components.conftest import FIRST_DRAWING
 
 PAGE = "lost_page.py"
 
 
-def test_it_asks_until_it_is_heard_and_no_longer(desktop: BrowserContext, address: str) -> None:
-    page = desktop.new_page()
+def test_it_asks_until_it_is_heard_and_no_longer(browser: Browser, address: str) -> None:
+    page = browser.new_page()  # whose clock is that of no other page
     page.clock.install()
     page.goto(f"{address}&sent_at=4")
     expect(page.get_by_role("heading", name="There")).to_be_visible(timeout=FIRST_DRAWING)

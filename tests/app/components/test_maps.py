@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from headlight.app import components
-from tests.app.components.conftest import FIRST_DRAWING
+from tests.app.components.conftest import FIRST_DRAWING, go
 from tests.app.components.maps_page import MANY, NORMS, TOKENS
 
 PAGE = "maps_page.py"
@@ -20,11 +20,19 @@ ROW, ABOVE = 20, 18  # CSS pixels of a map: a row's height, and what is over the
 
 @pytest.fixture(scope="module")
 def page(desktop: BrowserContext, address: str) -> Iterator[Page]:
-    """The page with everything drawn."""
-    page = desktop.new_page()
-    page.goto(address)
+    """The page with everything drawn, for all tests."""
+    page = go(desktop.new_page(), address)
     expect(page.locator(".legend .entry").last).to_be_visible(timeout=FIRST_DRAWING)
     expect(page.locator(".stage")).to_have_count(PICTURES)
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def scripts(browser: Browser) -> Iterator[Page]:
+    """An empty page with the axes' arithmetic as its globals."""
+    page = browser.new_page()
+    page.add_script_tag(content="\n".join(path.read_text(encoding="utf-8") for path in TICKS))
     yield page
     page.close()
 
@@ -205,9 +213,5 @@ def test_a_thousand_tokens_fit_a_dark_phone(browser: Browser, address: str) -> N
         ("[0, -1.5, 1234.4, 0.00012345].map(plainNumber)", ["0", "−1.5", "1234", "0.0001234"]),
     ],
 )
-def test_axes_have_few_round_numbers(browser: Browser, call: str, ticks: list[object]) -> None:
-    page = browser.new_page()
-    page.add_script_tag(content="\n".join(path.read_text(encoding="utf-8") for path in TICKS))
-    found = page.evaluate(call)
-    assert found == (ticks if isinstance(ticks[0], str) else pytest.approx(ticks))
-    page.close()
+def test_axes_have_few_round_numbers(scripts: Page, call: str, ticks: list[object]) -> None:
+    assert scripts.evaluate(call) == (ticks if isinstance(ticks[0], str) else pytest.approx(ticks))

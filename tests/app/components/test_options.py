@@ -12,7 +12,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from headlight.app.components import Choice, Number, Option, Several, Switch, Text, option_row
 from headlight.app.components import options as row_of_options
-from tests.app.components.conftest import FIRST_DRAWING
+from tests.app.components.conftest import FIRST_DRAWING, go
 from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
 from tests.sessions.client import CLEAR_CACHES
 
@@ -34,21 +34,28 @@ LATE = """(() => {
 Open = Callable[..., Page]
 
 
-@pytest.fixture
-def opened(desktop: BrowserContext, address: str) -> Iterator[Open]:
-    """Opens the page."""
+@pytest.fixture(scope="module")
+def window(desktop: BrowserContext) -> Iterator[Page]:
+    """A tab in which the server's answers can be held up."""
     page = desktop.new_page()
     page.add_init_script(LATE)
     page.on("websocket", lambda socket: socket.on("framereceived", _tell))
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def opened(window: Page, address: str) -> Open:
+    """Opens the page."""
 
     def open_it() -> Page:
-        page.goto(address)
-        expect(page.get_by_role("radiogroup")).to_be_visible(timeout=FIRST_DRAWING)
-        expect(_heard(page)).to_have_text(_said())
-        return page
+        window.mouse.move(0, 0)
+        go(window, address)
+        expect(window.get_by_role("radiogroup")).to_be_visible(timeout=FIRST_DRAWING)
+        expect(_heard(window)).to_have_text(_said())
+        return window
 
-    yield open_it
-    page.close()
+    return open_it
 
 
 def _tell(message: bytes | str) -> None:

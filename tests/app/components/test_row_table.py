@@ -1,13 +1,13 @@
 """The table in a browser: what its cells say, how it is sorted, and which row is chosen, in the list's own order."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.components.conftest import FIRST_DRAWING
+from tests.app.components.conftest import FIRST_DRAWING, go
 from tests.app.components.rows import HELP, HOSTILE, LONG, NAMES
 
 PAGE = "rows_page.py"
@@ -23,18 +23,16 @@ Open = Callable[..., Page]
 
 
 @pytest.fixture
-def open_table(desktop: BrowserContext, address: str) -> Iterator[Open]:
+def open_table(tab: Page, address: str) -> Open:
     """Opens the page with the few rows, or so many."""
-    page = desktop.new_page()
 
     def opened(many: int | None = None, **query: str) -> Page:
         asked = query if many is None else {"many": str(many), **query}
-        page.goto(f"{address}&{urlencode(asked)}")
-        expect(page.locator("tbody td").first).to_be_visible(timeout=FIRST_DRAWING)
-        return page
+        go(tab, f"{address}&{urlencode(asked)}")
+        expect(tab.locator("tbody td").first).to_be_visible(timeout=FIRST_DRAWING)
+        return tab
 
-    yield opened
-    page.close()
+    return opened
 
 
 def column(page: Page, name: str) -> Locator:

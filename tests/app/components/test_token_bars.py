@@ -1,12 +1,12 @@
 """The steps of a text in a browser: what chips and bars say, which step is looked at, and what is asked for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight.app.components import StepClick, clicked
-from tests.app.components.conftest import FIRST_DRAWING
+from tests.app.components.conftest import FIRST_DRAWING, go
 from tests.app.components.panels import tooltip
 from tests.app.components.token_bars_page import HOSTILE, LABELS, steps
 
@@ -15,17 +15,15 @@ Open = Callable[..., Page]
 
 
 @pytest.fixture
-def open_bars(desktop: BrowserContext, address: str) -> Iterator[Open]:
+def open_bars(tab: Page, address: str) -> Open:
     """Opens the page with six steps, or as a query says."""
-    page = desktop.new_page()
 
     def opened(query: str = "") -> Page:
-        page.goto(f"{address}&{query}")
-        expect(page.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
-        return page
+        go(tab, f"{address}&{query}")
+        expect(tab.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
+        return tab
 
-    yield opened
-    page.close()
+    return opened
 
 
 def asked(page: Page, step: int, token: int | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 import torch
@@ -10,11 +11,12 @@ from headlight.model import Transformer, load
 from headlight.model.hooks import HookPoint
 from headlight.model.training.cards import SEEDS, folder_of
 from headlight.model.training.recipes import card as mini_card
-from headlight.model.training.recipes import mini_llama_card
+from headlight.model.training.recipes import figures, mini_llama_card
 from headlight.model.training.recipes.figures import FIGURES, induction_heads, other_heads, question_accuracy
 from headlight.model.training.recipes.mini import CONFIG, new_model
 from headlight.model.training.recipes.repeat_scores import mean_ablation
 
+every_window = figures._library_windows
 CARDS = {card.model: card for card in (mini_card.CARD, mini_llama_card.CARD)}
 
 
@@ -45,9 +47,11 @@ def test_the_card_states_every_figure_and_each_is_kept(card: dict[str, list[floa
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_measured_now_is_the_one_on_the_card(
-    name: str, model: Transformer, card: dict[str, list[float]]
+    name: str, model: Transformer, card: dict[str, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, lowest, highest = card[name]
+    # The loss on files of the library may be off by more than what three of four contexts left out change.
+    monkeypatch.setattr(figures, "_library_windows", lambda *asked: islice(every_window(*asked), 0, None, 4))
     value = FIGURES[name].measure(model, SEEDS[0])
     # The card rounds to three digits, and another machine's sums may turn one close call of some thousand.
     slack = 0.01 * highest + 0.002
