@@ -25,8 +25,8 @@ def opened(app: Driver) -> Driver:
 
 def strongest(app: Driver) -> list[str]:
     """The first row of the table of the strongest cells."""
-    rows = app.page.get_by_test_id("stDataFrame").locator("tbody [role=row], [role=row]").all()
-    return next(cells for row in rows if (cells := row.locator("[role=gridcell]").all_inner_texts()))
+    first = app.page.locator(".listed tbody tr").filter(has=app.page.locator("td")).first
+    return [cell.replace("−", "-") for cell in first.locator("td").all_inner_texts()]
 
 
 def test_one_prompt_alone_says_what_is_missing_and_opens_an_example(app: Driver) -> None:

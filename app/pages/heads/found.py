@@ -112,11 +112,9 @@ class Found(Scored):
         return sorted({head for head, kind in pairs if self.verdict(head, kind) == "not supported"})
 
     def evidence(self, head: Head) -> str:
-        """What a head's labels rest on, and what ablating it changes."""
+        """What a head's labels rest on."""
         verdicts = dict.fromkeys(self.verdict(head, kind) for kind in self.labels.get(head, ()))
-        effects = [f"{ABLATIONS[mode]} {_interval(each)}" for mode, each in self.effects.get(head, {}).items()]
-        changes = f"loss on second copies {', '.join(effects)} nats" if effects else ""
-        return "; ".join(filter(None, (*(EVIDENCE[each] for each in verdicts), changes)))
+        return "; ".join(EVIDENCE[each] for each in verdicts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,8 +209,9 @@ def table(found: Found, most: int | None = None) -> dict[str, list[Cell]]:
         "label": [found.label(head) or None for head in heads],
     }
     for mode, done in ABLATIONS.items():
-        own = {head: float(found.effects[head][mode].mean.values) for head in heads if head in found.effects}
-        columns[f"{done} (nats)"] = [own.get(head) for head in heads]
+        own = {head: found.effects[head][mode] for head in heads if head in found.effects}
+        columns[f"{done} (nats)"] = [float(own[head].mean.values) if head in own else None for head in heads]
+        columns[f"{done} 95%"] = [_interval(own[head]) if head in own else None for head in heads]
     columns["evidence"] = [found.evidence(head) or None for head in heads]
     return columns
 
@@ -240,8 +239,8 @@ def _ends(of: Found | Change, head: Head) -> str | None:
 
 
 def _interval(each: Estimate) -> str:
-    mean, low, high = (float(end.values) for end in (each.mean, each.low, each.high))
-    return f"{mean:+.2f} ({low:+.2f} to {high:+.2f})".replace("-", "−")
+    low, high = float(each.low.values), float(each.high.values)
+    return f"{low:+.2f} to {high:+.2f}".replace("-", "−")
 
 
 def _number(value: float) -> float | None:

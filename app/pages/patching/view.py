@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.analyses import patching
 from headlight.app.analyses.patching import Piece
-from headlight.app.components import CellAxis, Choice, Listed, Option, Switch, cell_map
+from headlight.app.components import CellAxis, Choice, Column, Listed, Option, Switch, cell_map, row_table
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.patching.choices import Choices
@@ -214,7 +214,13 @@ def _draw(found: Patched, is_causal: bool) -> None:
         _agreement(found)
     with right:
         heading("Largest effects")
-        tables.draw(table(found, MOST_LISTED), "The strongest cells")
+        cells = table(found, MOST_LISTED)
+        row_table(
+            [Column(name, each, 3) for name, each in cells.items()],
+            title="The strongest cells",
+            key=selection.widget_key("patching_largest"),
+            choosable=False,
+        )
 
 
 def drawn(found: Patched) -> list[tuple[Matrix, str]]:

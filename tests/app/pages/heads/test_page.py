@@ -56,10 +56,13 @@ def test_what_takes_long_waits_for_a_click(page: AppTest, tables: list[Sequence[
     press(page, "Look at")
     assert any("↻ induction: L1H0, L1H1" in text.value for text in page.text)
     assert [label.partition(" (")[0] for label in offered(page)] == ["Ablate 6 heads"]
-    assert not evidence(tables[-1]).startswith("pattern and ablation")
+    assert evidence(tables[-1]) == "pattern; not ablated yet"
     press(page, "Ablate")
     assert offered(page) == []
-    assert evidence(tables[-1]).startswith("pattern and ablation; loss on second copies zeroed +")
+    assert evidence(tables[-1]) == "pattern and ablation"
+    (mean, interval) = (column.cells[0] for column in tables[-1] if column.name.startswith("zeroed"))
+    low, high = map(float, str(interval).split(" to "))
+    assert 0 < low < float(str(mean)) < high
 
 
 def test_stopped_work_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
