@@ -15,7 +15,7 @@ INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 .DELETE_ON_ERROR:
 
 # Each process that a test starts would else compile the package again, where a shell asks for no bytecode.
-test test-all: export PYTHONDONTWRITEBYTECODE =
+test test-all bench bench-ui: export PYTHONDONTWRITEBYTECODE =
 
 run: setup
 	$(PY) -m headlight.app $(ARGS)
