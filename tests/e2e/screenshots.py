@@ -27,7 +27,13 @@ COMPARED = {
 # What there is to compare on a page that does not look at prompts: other edits, weights, or sources.
 COMPARED_BY_SLUG = {
     "heads": {"prompt": COMPARED["prompt"], "edits": "ablate:0.0,0.1:zero:"},
-    "weights": {"model": "mini", "model_b": "mini-llama", "heads": "1.1"},
+    "weights": {
+        "model": "teach-induction",
+        "prompt": "The quick fox found a key. The quick",
+        "model_b": "teach-copy",
+        "prompt_b": "The quick fox found a key. The quick",
+        "heads": "1.0",
+    },
     "translate": {
         "translator": "translate",
         "source": "Heute sieht der alte Mann den kleinen Hund.",
