@@ -210,13 +210,20 @@ def _open(clicked: tuple[Head, ...], numbered: str) -> None:
 
 def _table(found: Found, chosen: Selection) -> None:
     explained = {"label": TERMS["head_label"]} | {f"{done} (nats)": TERMS["effect"] for done in ABLATIONS.values()}
-    signed = [f"{done} (nats)" for done in ABLATIONS.values()]
+    cells = table(found, chosen.of(Choices).finder_top or FIRST)
+    for done in ABLATIONS.values():  # the mean and its interval in one cell: beside them there is room for the evidence
+        means, intervals = cells[f"{done} (nats)"], cells.pop(f"{done} 95%")
+        cells[f"{done} (nats)"] = [_with_interval(*each) for each in zip(means, intervals, strict=True)]
     row_table(
-        _columns(table(found, chosen.of(Choices).finder_top or FIRST), found.n_ranked, explained, signed),
+        _columns(cells, found.n_ranked, explained, []),
         title="The first heads by the score, with interval, rank, label and what supports it",
         key=selection.widget_key("finder_table"),
         choosable=False,
     )
+
+
+def _with_interval(mean: Cell, interval: Cell) -> str | None:
+    return None if mean is None else f"{mean:+.2f} ({interval})".replace("-", "−")
 
 
 def _changes(change: Change, chosen: Selection) -> None:

@@ -216,7 +216,7 @@ def _draw(found: Patched, is_causal: bool) -> None:
         heading("Largest effects")
         cells = table(found, MOST_LISTED)
         row_table(
-            [Column(name, each, 3) for name, each in cells.items()],
+            [Column(name, each, None if name in axes(found.asked) else 3) for name, each in cells.items()],
             title="The strongest cells",
             key=selection.widget_key("patching_largest"),
             choosable=False,
