@@ -83,22 +83,26 @@ def is_of(tree: Tree, model: str) -> bool:
 
 
 def series(tree: Tree) -> tuple[Tree, ...]:
-    """The scans beside this one of the same corpus and shape, in the order of their steps; none without one."""
-    if tree.told is None or tree.told.step is None:
+    """The scans of training steps beside this one, of the same corpus and shape, in the order of their steps.
+
+    Beside one that is of no step itself they are those of the same model; none where there are fewer than two.
+    """
+    if tree.told is None:
         return ()
-    of_step: dict[int, Tree] = {tree.told.step: tree}
+    of_step: dict[int, Tree] = {} if tree.told.step is None else {tree.told.step: tree}
     for path in trees_in(tree.folder.resolve().parent).values():
         beside = _or_none(path)
         if beside is not None and beside.told is not None and beside.told.step is not None and _alike(beside, tree):
             of_step.setdefault(beside.told.step, beside)
-    return tuple(of_step[step] for step in sorted(of_step))
+    return tuple(of_step[step] for step in sorted(of_step)) if len(of_step) > 1 else ()
 
 
 def _alike(one: Tree, other: Tree) -> bool:
     assert one.told
     assert other.told
     shape = (one.n_layers, one.n_heads) == (other.n_layers, other.n_heads)
-    return shape and one.told.corpus == other.told.corpus
+    of_same = other.told.step is not None or one.told.model == other.told.model
+    return shape and of_same and one.told.corpus == other.told.corpus
 
 
 def _readable() -> Iterator[tuple[str, Tree]]:

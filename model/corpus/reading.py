@@ -46,13 +46,18 @@ def trees_in(folder: Path) -> dict[str, Path]:
 
 
 def _trees(folder: Path, deeper: int) -> Iterator[Path]:
-    for child in sorted(folder.iterdir())[:MOST_FOLDERS]:
+    for child in sorted(folder.iterdir(), key=_by_numbers)[:MOST_FOLDERS]:
         if not child.is_dir() or child.is_symlink() or child.name.startswith("."):
             continue
         if is_tree(child):
             yield child
         elif deeper > 1:
             yield from _trees(child, deeper - 1)
+
+
+def _by_numbers(path: Path) -> list[tuple[int, str]]:
+    """What folders are sorted by: numbers within their names count as such, as those of training steps are."""
+    return [(int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", path.name)]
 
 
 def shipped_scans() -> dict[str, Path]:

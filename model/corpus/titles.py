@@ -1,5 +1,6 @@
 """A head's figures over a corpus: what each is called and means, its unit, and how it changes between two scans."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,6 +118,20 @@ def change(a: Tree, b: Tree, metric: str) -> Estimates:
     below = np.hypot(of_b.values - of_b.low, of_a.high - of_a.values)
     above = np.hypot(of_b.high - of_b.values, of_a.values - of_a.low)
     return Estimates(values, values - below, values + above)
+
+
+def half_way(series: Sequence[Tree], metric: str) -> Float[np.ndarray, "layer head"]:
+    """The training step from which on a head's figure stays nearer to its last value than to its first.
+
+    NaN where the figure is not surely another at the end: where the interval of its change holds 0, or there is none.
+    `series` are scans of one model, in the order of their steps.
+    """
+    found = change(series[0], series[-1], metric)
+    values = np.stack([estimates(tree, metric).values for tree in series])
+    nearer = np.abs(values - values[-1]) < np.abs(values - values[0])
+    stays = np.logical_and.accumulate(nearer[::-1])[::-1]
+    steps = np.array([tree.told.step for tree in series if tree.told], dtype=float)
+    return np.where((found.low > 0) | (found.high < 0), steps[stays.argmax(0)], np.nan)
 
 
 def _cut(found: Estimates, n_layers: int, n_heads: int) -> Estimates:

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.corpus.reading import read_dashboard
-from headlight.model.corpus.titles import Estimates, change, estimates, figure
+from headlight.model.corpus.titles import Estimates, change, estimates, figure, half_way
 from headlight.model.corpus.tree import Dashboard, Effect, Head, Tree
 from headlight.model.edits import head_name
 from headlight.model.reports.tables import Row, Rows, Table, Tables, columns, number
 
 FIGURES = ("run", "head", "figure", "unit", "value", "95% from", "95% to")
 STEPS = ("step", "head", "figure", "unit", "value", "95% from", "95% to")
+GROWTH = ("head", "figure", "unit", "first", "last", "half way by step")
 SEQUENCES = ("head", "bucket", "sequence", "document", "from token", "weight", "query", "key", "text")
 TOKENS = ("head", "list", "query token", "key token", "weight")
 COUNTS = ("head", "histogram", "from", "to", "value")
@@ -41,6 +42,7 @@ def corpus_tables(
         }
     if series:
         tables["steps"] = columns(STEPS, steps(series, heads, metric))
+        tables["growth"] = columns(GROWTH, growth(series, metric))
     return tables
 
 
@@ -57,6 +59,17 @@ def steps(series: Sequence[Tree], heads: Sequence[Head], metric: str) -> Rows:
         there = [head for head in heads if head in tree.rows]
         found += [(step, *row) for row in _rows(estimates(tree, metric), metric, there)]
     return found
+
+
+def growth(series: Sequence[Tree], metric: str) -> Rows:
+    """One figure of every head at the first and at the last step of a training, and when it was half way between."""
+    first, last = (estimates(tree, metric).values for tree in (series[0], series[-1]))
+    at = half_way(series, metric)
+    unit = figure(metric).unit
+    return [
+        (head_name(head), metric, unit, *(number(float(each[head])) for each in (first, last, at)))
+        for head in series[-1].rows
+    ]
 
 
 def _figures(a: Tree, b: Tree | None) -> Rows:

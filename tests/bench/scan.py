@@ -1,12 +1,13 @@
 """How fast a corpus is scanned, by one worker and two of each engine, beside a loop over transformers (`bench-scan`).
 
 Rates are those of the second half, when everything is open and most buckets are full, as in a long scan. No head is
-ablated, which the loop does not do either. The loop adds up figures alone: HeadVis's six, and all eleven of a scan,
-one document after the other, as such loops are mostly written, and in the scan's own batches.
+ablated, which the loop does not do either. The loop finds all that the scan does, or adds up figures alone: all eleven,
+or HeadVis's six; one document after the other, as such loops are mostly written, and in the scan's own batches.
 
 What one thread of this process does is also given by the processor's time, which what else the machine does changes
-little; by that the scan stands beside the loop. What a machine of two cores does in all is by the clock: two workers of
-processes beside the loop with torch's two threads.
+little; by that the scan stands beside the loop, and beside the model's pass alone at which nobody looks, than which no
+scan of this model can be faster. What a machine of two cores does in all is by the clock: two workers of processes
+beside the loop with torch's two threads.
 
 From the rates of processes follows what 10^9 tokens take on 1, 8 and 64 workers as efficient as two were here, and,
 with `--price`, what they cost: `--models ~/models/my-8b --device cuda --price 2.5` tells of GPUs, one a worker.
@@ -29,19 +30,23 @@ from headlight.model.analysis.detectors import is_punctuation
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Engine, Here, Processes
 from headlight.model.corpus.scan import Progress, Scan
-from headlight.model.corpus.sequences import Batch, batch, batches, cut
+from headlight.model.corpus.sequences import Batch, batch, batches, cut, show
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
 from headlight.model.run import tokenizer_of
 from headlight.model.training.recipes.scans import held_out
 from headlight.model.transformer import Transformer
-from tests.bench.loop import Loop
+from tests.bench.loop import Loop, What
 from tests.places import MINI
 
 SETTINGS = ScanSettings(length=256, ablate=0, warmup=32)
 GPT2 = "GPT-2-small's shape"  # random weights: what a scan costs does not depend on them
 LOOPS = {"one document after the other": False, "in the scan's batches": True}
-FIGURES = {"all eleven": False, "HeadVis's six": True}
+FIGURES: dict[What, str] = {
+    "all": "all that the scan finds",
+    "eleven": "all eleven figures",
+    "six": "HeadVis's six figures",
+}
 WORKERS = (1, 8, 64)
 DOCUMENTS = {"mini": 640, "mini-llama": 640, GPT2: 96}
 
@@ -88,23 +93,38 @@ def scanned(model: str, corpus: Path, engine: str, workers: int, settings: ScanS
     return Rates(documents / clock, tokens / clock, documents / own)
 
 
-def looped(model: str, corpus: Path, only_six: bool, batched: bool, now: Callable[[], float]) -> float:
+def passed(model: str, corpus: Path) -> float:
+    """Documents a second, by the processor's time, of the model's pass over the scan's batches alone."""
+    own = load(model)
+    count, began = open_corpus(str(corpus)).count(None) or 1, time.process_time()
+    for each in in_batches(own, corpus, True):
+        show(own, each)
+    return count / (time.process_time() - began)
+
+
+def looped(model: str, corpus: Path, what: What, batched: bool, now: Callable[[], float]) -> float:
     """Documents a second of a plain loop over transformers with all attentions, by that clock."""
     own = load(model)
-    assert own.source is not None
-    tokenizer = tokenizer_of(own)
-    loop = Loop(str(own.source.path), cache(lambda token: is_punctuation(tokenizer.to_string(token))), only_six)
+    loop = loop_of(own, what)
     count, began = open_corpus(str(corpus)).count(None) or 1, now()
-    for each in _batches(own, corpus, batched):
+    for each in in_batches(own, corpus, batched):
         loop.add(each)
     return count / (now() - began)
 
 
-def _batches(model: Transformer, corpus: Path, batched: bool) -> Iterator[Batch]:
-    documents = open_corpus(str(corpus)).documents()
+def loop_of(model: Transformer, what: What) -> Loop:
+    """The loop over transformers' model of the same weights."""
+    assert model.source is not None
+    tokenizer = tokenizer_of(model)
+    return Loop(str(model.source.path), cache(lambda token: is_punctuation(tokenizer.to_string(token))), what)
+
+
+def in_batches(model: Transformer, corpus: Path, batched: bool) -> Iterator[Batch]:
+    """A corpus in the scan's batches, or one sequence after the other."""
+    documents, bos = open_corpus(str(corpus)).documents(), tokenizer_of(model).bos_token_id
     while some := list(islice(documents, SETTINGS.shard)):
         tokens = [(each.index, model.to_tokens(each.text or "")[0].tolist()) for each in some]
-        rows = [each for index, row in tokens for each in cut(index, "", row, SETTINGS.length, None)]
+        rows = [each for index, row in tokens for each in cut(index, "", row, SETTINGS.length, bos)]
         yield from batches(rows, SETTINGS.n_at_once(model.cfg.n_ctx)) if batched else (batch([row]) for row in rows)
 
 
@@ -121,13 +141,14 @@ def table(name: str, model: str, corpus: Path, engines: list[str], settings: Sca
     if settings.device == "cpu" and load(model).cfg.positional_embedding_type == "standard":  # as GPT-2, for the loop
         alone = scanned(model, corpus, "processes", 1, settings).own
         print(f"| {name} | 1 thread, by the processor's time | {alone:.1f} | |", flush=True)
-        for (how, batched), (what, only_six) in product(LOOPS.items(), FIGURES.items()):
-            of = f"the loop, {how}, {what} figures"
-            rate = looped(model, corpus, only_six, batched, time.process_time)
+        print(f"| {name} | the pass alone, the same | {passed(model, corpus):.1f} | |", flush=True)
+        for (how, batched), (what, told_of) in product(LOOPS.items(), FIGURES.items()):
+            of = f"the loop, {how}, {told_of}"
+            rate = looped(model, corpus, what, batched, time.process_time)
             told = f"the scan is {alone / rate:.2f} times as fast"
             print(f"| {name} | {of} | {rate:.1f} | {told} |", flush=True)
             torch.set_num_threads(2)
-            rate = looped(model, corpus, only_six, batched, time.perf_counter)
+            rate = looped(model, corpus, what, batched, time.perf_counter)
             torch.set_num_threads(1)
             told = f"two workers are {fastest / rate:.2f} times as fast"
             print(f"| {name} | {of}, two threads, by the clock | {rate:.1f} | {told} |", flush=True)

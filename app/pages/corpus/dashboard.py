@@ -148,6 +148,9 @@ def _open(shown: Comparison, found: Found, sequence: SampledSequence) -> None:
         return Link(slug, title, None, lambda _: opening.open_on(slug, prompt, found.head, sequence))
 
     options.row(*(link(slug, title) for slug, title in opening.PAGES.items()), name="corpus_open", whole=True)
+    step = found.a.told and found.a.told.step
+    if found.own and step is not None:
+        st.caption(f"It opens with the model as it is open; the scan is of step {step:,} of its training.")
     if prompt.exact is False:
         st.caption("The model splits this text into other tokens than the scan did: the cell may lie elsewhere.")
     elif prompt.exact is None:

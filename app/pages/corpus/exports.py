@@ -43,7 +43,7 @@ def script(shown: Comparison, chosen: Selection) -> str:
     if found.b is not None:
         lines.append(f"b = {_reading(found.b)}")
         options["b"] = Expression("b")
-    if len(found.series) > 1:
+    if found.series:
         each = "".join(f"    {_reading(tree)},\n" for tree in found.series)
         lines.append(f"series = [\n{each}]")
         options |= {"series": Expression("series"), "metric": found.by}
@@ -60,7 +60,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
     found = find(shown, chosen)
     assert found is not None  # without a scan nothing is offered
     arrays = {f"{side} {name}": each for side, tree in _sides(found).items() for name, each in _arrays(tree).items()}
-    tables = corpus_tables(found.a, found.heads, found.b, found.series if len(found.series) > 1 else (), found.by)
+    tables = corpus_tables(found.a, found.heads, found.b, found.series, found.by)
     shows = {"heads": [head_name(head) for head in found.heads], "figure": found.by} | {
         f"scan {side}": _about(tree) for side, tree in _sides(found).items()
     }

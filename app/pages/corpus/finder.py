@@ -45,7 +45,7 @@ def _columns(found: Found, order: Sequence[Head]) -> list[Column]:
     names = [head_name(head) for head in order]
     if found.b is None:
         return [Column("head", names), *_of(found.found, order, found.by), *_worth(found, order)]
-    of_a, of_b = (_values(estimates(tree, found.by), order) for tree in (found.a, found.b))
+    of_a, of_b = (values(estimates(tree, found.by), order) for tree in (found.a, found.b))
     sides = [Column("A", of_a, 3), Column("B", of_b, 3)]
     return [Column("head", names), *sides, *_of(found.found, order, DIFFERENCE, signed=True)]
 
@@ -53,19 +53,20 @@ def _columns(found: Found, order: Sequence[Head]) -> list[Column]:
 def _of(found: Estimates, order: Sequence[Head], metric: str, signed: bool = False) -> list[Column]:
     its = figure(metric)
     title = DIFFERENCE if metric == DIFFERENCE else its.title
-    values = Column(title, _values(found, order), 3, signed=signed or its.signed)
+    column = Column(title, values(found, order), 3, signed=signed or its.signed)
     spans = [span(float(found.low[head]), float(found.high[head])) for head in order]
-    return [values, Column("95%", spans)] if any(spans) else [values]
+    return [column, Column("95%", spans)] if any(spans) else [column]
 
 
 def _worth(found: Found, order: Sequence[Head]) -> list[Column]:
     """The loss change of each head beside the figure that it was found by."""
     if BESIDE not in found.metrics or found.by == BESIDE:
         return []
-    return [Column("Loss (nats)", _values(estimates(found.a, BESIDE), order), 3, figure(BESIDE).title, signed=True)]
+    return [Column("Loss (nats)", values(estimates(found.a, BESIDE), order), 3, figure(BESIDE).title, signed=True)]
 
 
-def _values(found: Estimates, order: Sequence[Head]) -> list[Cell]:
+def values(found: Estimates, order: Sequence[Head]) -> list[Cell]:
+    """One figure of some heads as cells; None where a head has none."""
     return [None if np.isnan(found.values[head]) else float(found.values[head]) for head in order]
 
 
@@ -77,5 +78,5 @@ def span(low: float, high: float) -> str | None:
 def columns(found: Found) -> tables.Columns:
     """All figures of every head, by the order of the finder."""
     order = found.order()
-    every = {figure(metric).named: _values(estimates(found.a, metric), order) for metric in found.metrics}
+    every = {figure(metric).named: values(estimates(found.a, metric), order) for metric in found.metrics}
     return {"head": [head_name(head) for head in order], **every}

@@ -25,7 +25,7 @@ class Found:
     """Scan A and, where there is one, B; the figure that heads are found by, that of the other axis and the colour's.
 
     `heads` are the chosen ones, of which the first has its dashboard. `own` says whether the scan is of the model that
-    is open. `series` are the scans of the same model's other training steps, A's among them.
+    is open. `series` are the scans of the same model's training steps, A's among them if it is of one.
     """
 
     a: Tree

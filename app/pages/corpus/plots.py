@@ -81,7 +81,7 @@ def of_head(shown: Dashboard) -> Rows:
 
 def over_steps(found: Found) -> Plot | None:
     """The figure of each chosen head along the training; nothing where no other step was scanned."""
-    if len(found.series) < 2:
+    if not found.series:
         return None
     at = np.array([tree.told.step for tree in found.series if tree.told], dtype=float)
     lines = {}

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import Listed, Option, Suggested
 from headlight.app.frame import notices
-from headlight.app.pages.corpus import dashboard, finder, plots
+from headlight.app.pages.corpus import dashboard, finder, plots, training
 from headlight.app.pages.corpus.choices import Choices
 from headlight.app.pages.corpus.found import WIDTHS, Found, find
 from headlight.app.parts import charts, options, tables
@@ -17,7 +17,6 @@ from headlight.app.runs import models, scans
 from headlight.app.server import boundary
 from headlight.model.comparison import Comparison
 from headlight.model.corpus.titles import figure
-from headlight.model.edits import head_name
 
 MOST_CHOSEN = 8  # heads that a lasso chooses: other pages draw each of them
 COMMAND = "make scan MODEL={} CORPUS=README.md"
@@ -41,7 +40,7 @@ def render(shown: Comparison) -> None:
         _heads(found[0])
         with boundary.guard(lambda reason: notices.refused(reason, "dashboard")):
             dashboard.draw(shown, found[0])
-        _over_steps(found[0])
+        training.draw(found[0])
     elif not is_open():
         _say_how()
 
@@ -170,22 +169,3 @@ def _say_how_much(found: Found) -> None:
             parts += [f"mean loss {tree.told.loss:.3g} nats"] if tree.told.loss is not None else []
             parts += [] if tree.told.complete else ["not finished yet"]
             st.caption(f"{'' if found.b is None else f'{side}: '}{', '.join(parts)}")
-
-
-def _step(found: Found) -> Option:
-    """The training step whose scan is shown."""
-    named = {scans.chosen_as(tree): f"{tree.told.step:,}" for tree in found.series if tree.told}
-
-    def change(name: str) -> None:
-        selection.choose(scan=name)
-
-    return options.tie(Listed, "corpus_step", "Step", scans.chosen_as(found.a), change, options=named, width=100)
-
-
-def _over_steps(found: Found) -> None:
-    plot = plots.over_steps(found)
-    if plot is None:
-        return
-    with title_row(f"Along training: {', '.join(map(head_name, found.heads))}", "corpus_steps", key="corpus_steps"):
-        options.row(_step(found), name="corpus_steps", whole=True)
-    charts.alone([[plot]], f"{figure(found.by).title} of the chosen heads along training", "corpus_steps_figure")

@@ -1,7 +1,8 @@
 """The scans that come with the project: each embedded model over text of its corpus that training has never read.
 
 `python -m headlight.model.training.recipes.scans` (`make scans`) writes the corpus and scans it: both models, or those
-that are named.
+that are named. With `--steps` it scans what `make train-mini ARGS="--keep 100"` has kept of mini's training, for the
+page to draw when each head became what it is.
 """
 
 import argparse
@@ -20,12 +21,16 @@ from headlight.model.corpus.shard import Worker
 from headlight.model.loading import load
 from headlight.model.training.recipes.corpus import CHARACTERS_PER_TOKEN, GRAMMAR_SHARE, grammar_documents
 from headlight.model.training.recipes.library import chunks, held_out_files
+from headlight.model.transformer import Transformer
 
 SCANS = Path("assets/scans")
+OF_STEPS = SCANS / "mini-steps"
 CORPUS = "held-out.jsonl"
 # Shorter than the context, as the tree is in the repository.
 SETTINGS = ScanSettings(length=128, ablate=256, top_tokens=30)
 OF_MODEL = {"mini": replace(SETTINGS, neurons=True, features="mini/streams")}
+# Of a step on the way a few sequences a head tell enough; the figures are as exact.
+OF_STEP = replace(SETTINGS, ablate=64, intervals=2, top=1, others=1, per_row=2, top_tokens=10)
 
 
 def held_out(seed: int = 0) -> Iterator[str]:
@@ -43,17 +48,32 @@ def held_out(seed: int = 0) -> Iterator[str]:
 
 def make(name: str, folder: Path) -> None:
     """Scan a model into a folder."""
+    _make(load(name), name, folder, OF_MODEL.get(name, SETTINGS))
+
+
+def make_step(path: Path) -> None:
+    """Scan what was kept of mini's training at one step, of which the folder is named, as mini's."""
+    model = load(str(path))
+    assert model.source is not None
+    model.source = replace(model.source, name="mini")
+    _make(model, str(path), OF_STEPS / path.name, replace(OF_STEP, step=int(path.name)))
+
+
+def _make(model: Transformer, path: str, folder: Path, settings: ScanSettings) -> None:
     with tempfile.TemporaryDirectory() as made:
-        path = Path(made) / CORPUS
-        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in held_out()), encoding="utf-8")
+        corpus = Path(made) / CORPUS
+        corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in held_out()), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
-        model, settings = load(name), OF_MODEL.get(name, SETTINGS)
-        found = Scan(model, open_corpus(str(path)), settings, folder).run(Here(Worker(name, settings)))
-    print(f"{folder}: {found.counts['documents']:,} documents, {found.counts['tokens']:,} tokens")
+        found = Scan(model, open_corpus(str(corpus)), settings, folder).run(Here(Worker(path, settings)))
+    print(f"{folder}: {found.counts['documents']:,} documents, {found.counts['tokens']:,} tokens", flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Scan the embedded models over held-out text.")
-    parser.add_argument("models", nargs="*", default=["mini", "mini-llama"])
-    for given in parser.parse_args().models:
-        make(given, SCANS / given)
+    parser.add_argument("models", nargs="*", help="those to scan: mini and mini-llama, if no steps are given either")
+    parser.add_argument("--steps", nargs="*", type=Path, default=[], help="models kept of mini's training")
+    given = parser.parse_args()
+    for each in given.models or ([] if given.steps else ["mini", "mini-llama"]):
+        make(each, SCANS / each)
+    for each in given.steps:
+        make_step(each)

@@ -1,5 +1,6 @@
 """The page *Corpus* without a browser: which scan it opens, what it finds, and what becomes of a sequence."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,21 +8,22 @@ import numpy as np
 import pytest
 
 from headlight.app.components import Column
-from headlight.app.pages.corpus import finder, opening, plots
+from headlight.app.pages.corpus import finder, opening, plots, training
 from headlight.app.pages.corpus.found import Found, find
 from headlight.app.parts import over_corpus
 from headlight.app.runs import runs
 from headlight.app.runs import scans as opened
 from headlight.model.analysis.alignment import align_tokens
 from headlight.model.comparison import Comparison
-from headlight.model.corpus.reading import SHIPPED
+from headlight.model.corpus.reading import SHIPPED, read_tree
+from headlight.model.corpus.titles import half_way
 from headlight.model.errors import ScanError
 from headlight.model.run import Run
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.app.pages.corpus.conftest import HOSTILE, TEXT, later
 from tests.app.pages.test_sides import page
-from tests.headvis_tree import figures
+from tests.headvis_tree import figures, write_tree
 
 pytestmark = pytest.mark.usefixtures("scans")
 
@@ -82,6 +84,36 @@ def test_the_scans_of_a_training_are_followed_step_by_step(run: Run) -> None:
     assert line["y"] == pytest.approx([figures(1, 2)["induction_score"], later(1, 2)["induction_score"]])
 
 
+def test_beside_a_model_stand_the_scans_of_its_training_and_when_each_head_grew(
+    run: Run, scans: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = run.cfg.n_layers, run.cfg.n_heads
+    told = {"version": 1, "model": run.source.name, "corpus": "held-out"}
+    write_tree(scans / "now", run.source.name, shape, told=told, figures=later)
+    write_tree(scans / "unlike", "another", shape, told={**told, "model": "another"})
+    assert [tree.told and tree.told.step for tree in found(run, scan="now").series] == [100, 900]
+    assert not found(run, scan="unlike").series
+    drawn: list[list[Column]] = []
+    monkeypatch.setattr(training, "row_table", lambda columns, **_: drawn.append(columns) or 1)
+    at = page("corpus", Comparison(run), scan="now", heads=((0, 0),))
+    assert [column.name for column in drawn[0]] == ["head", "step 100", "step 900", "half way by step"]
+    assert set(drawn[0][3].cells) == {900}  # induction is far above what it was
+    assert at.session_state["headlight"].shown.heads[0] == (0, 1)  # the second row is chosen
+
+
+def test_a_head_is_half_way_once_it_stays_nearer_to_its_end(scans: Path, run: Run, tmp_path: Path) -> None:
+    values = {10: 0.0, 20: 0.8, 30: 0.4, 40: 0.6, 50: 1.0}  # 20 is nearer to the end, but 30 is not
+
+    def grown(step: int) -> Callable[[int, int], dict[str, float]]:
+        return lambda layer, head: {"induction_score": values[step] if head == 0 else 0.5}
+
+    trees = []
+    for step in values:
+        told = {"version": 1, "model": "m", "corpus": "c", "step": step}
+        trees.append(read_tree(write_tree(tmp_path / str(step), "m", (1, 2), told=told, figures=grown(step))))
+    np.testing.assert_array_equal(half_way(trees, "induction_score"), [[40, np.nan]])
+
+
 def test_what_a_tree_says_is_text_and_a_broken_head_says_so(run: Run) -> None:
     at = page("corpus", Comparison(run), scan="other/headvis/pile", scan_heads=((0, 0),))
     assert not [each for each in (*at.markdown, *at.caption, *at.info) if HOSTILE[:4] in each.value]
@@ -133,7 +165,7 @@ def test_a_head_on_this_prompt_stands_beside_the_corpus(run: Run) -> None:
     said = over_corpus.beside(run, (1, 2), "induction", selection_of(scan="early"), on_the_random_repeats=0.5)
     assert said == (
         f"Induction of L1H2: on this prompt {here:.2f}; on the random repeats 0.50; "
-        "over the corpus 0.29 (0.28 to 0.31)."
+        "over the corpus (at step 100) 0.29 (0.28 to 0.31)."
     )
     assert not over_corpus.beside(run, (1, 2), "copying", selection_of())
 

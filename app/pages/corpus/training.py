@@ -1,0 +1,68 @@
+"""Along a training: the figure of the chosen heads in the scan of each step, and when each head became what it is."""
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Column, Listed, Option, row_table
+from headlight.app.pages.corpus import finder, plots
+from headlight.app.pages.corpus.found import WIDTHS, Found
+from headlight.app.parts import charts, options
+from headlight.app.parts.parts import title_row
+from headlight.app.runs import scans
+from headlight.model.corpus.titles import estimates, figure, half_way
+from headlight.model.edits import head_name
+
+HALF_WAY = (
+    "The step from which on the figure stays nearer to its last value than to its first; empty where it is not surely "
+    "another at the end."
+)
+
+
+def draw(found: Found) -> None:
+    """The plot with the choice of a step, and the table of all heads; nothing where no other step was scanned."""
+    plot = plots.over_steps(found)
+    if plot is None:
+        return
+    with title_row(f"Along training: {', '.join(map(head_name, found.heads))}", "corpus_steps", key="corpus_steps"):
+        options.row(_step(found), name="corpus_steps", whole=True)
+    left, right = st.columns(WIDTHS, gap="medium")
+    with left:
+        charts.alone([[plot]], f"{figure(found.by).title} of the chosen heads along training", "corpus_steps_figure")
+    with right:
+        _growth(found)
+
+
+def _step(found: Found) -> Option:
+    """The training step whose scan is shown."""
+    named = {scans.chosen_as(tree): f"{tree.told.step:,}" for tree in found.series if tree.told}
+    shown = scans.chosen_as(found.a)
+    if shown not in named:  # the model as it is, beside scans of its training
+        named = {shown: "none"} | named
+
+    def change(name: str) -> None:
+        selection.choose(scan=name)
+
+    return options.tie(Listed, "corpus_step", "Step", shown, change, options=named, width=100)
+
+
+def _growth(found: Found) -> None:
+    """Every head's figure at the first step and at the last, and when it was half way; those first that were first."""
+    at = half_way(found.series, found.by)
+    steps = {head: None if np.isnan(at[head]) else int(at[head]) for head in found.series[-1].rows}
+    order = sorted(steps, key=lambda head: steps[head] or np.inf)
+    ends = {tree.told.step: estimates(tree, found.by) for tree in (found.series[0], found.series[-1]) if tree.told}
+    place = row_table(
+        [
+            Column("head", [head_name(head) for head in order]),
+            *(Column(f"step {step:,}", finder.values(each, order), 3) for step, each in ends.items()),
+            Column("half way by step", [steps[head] for head in order], 0, HALF_WAY),
+        ],
+        title=f"When each head's {figure(found.by).title.lower()} became what it is",
+        caption=f"{figure(found.by).named} of every head. {finder.HOW}",
+        epoch=selection.epoch(str(found.a.folder), found.by, "growth"),
+        key=selection.widget_key("corpus_growth"),
+    )
+    if place is not None and order[place] != found.head:
+        finder.choose(found, options.head_first(order[place], found.heads[1:]))
+        st.rerun()
