@@ -586,5 +586,8 @@ TERMS = {
         "the strongest texts and some weaker ones, by quarters of the scan's first sequences, coloured by its "
         "activation, and the tokens that sequences peak at. A sequence's first token counts for nothing."
     ),
-    "corpus_steps": "The figure of the chosen heads in the scans of this model's training steps, with 95% intervals.",
+    "corpus_steps": (
+        "The figure of the chosen heads in the scans of this model's training steps, with 95% intervals. A head is "
+        "half way from the step on from which its figure stays nearer to its last value than to its first."
+    ),
 }

@@ -35,7 +35,9 @@ def draw(shown: Comparison, found: Found) -> None:
     """The head that is chosen first."""
     of_head = found.dashboard()
     name = head_name(found.head)
-    with title_row(f"{name} over the corpus", "corpus_head", key="corpus_dashboard"):
+    step = found.a.told and found.a.told.step
+    at = "" if step is None else f" at step {step:,} of the training"
+    with title_row(f"{name} over the corpus{at}", "corpus_head", key="corpus_dashboard"):
         options.row(_head(found), name="corpus_head", whole=True)
     with st.container(key="headlight-said-head"):
         st.text(_figures(found))
@@ -122,8 +124,8 @@ def shown_texts(sequences: Sequence[SampledSequence], n_intervals: int, run: Run
 
 
 def _readable(sequence: SampledSequence, run: Run | None) -> list[str]:
-    labels = run.tokenizer.labels(sequence.token_ids) if run is not None and sequence.token_ids else ()
-    return readable(sequence.tokens, labels or map(_label, sequence.tokens))
+    ids = opening.known_ids(sequence, run) if run is not None else []
+    return readable(sequence.tokens, run.tokenizer.labels(ids) if run and ids else map(_label, sequence.tokens))
 
 
 def _note(sequence: SampledSequence, tokens: Sequence[str]) -> str:
@@ -148,9 +150,6 @@ def _open(shown: Comparison, found: Found, sequence: SampledSequence) -> None:
         return Link(slug, title, None, lambda _: opening.open_on(slug, prompt, found.head, sequence))
 
     options.row(*(link(slug, title) for slug, title in opening.PAGES.items()), name="corpus_open", whole=True)
-    step = found.a.told and found.a.told.step
-    if found.own and step is not None:
-        st.caption(f"It opens with the model as it is open; the scan is of step {step:,} of its training.")
     if prompt.exact is False:
         st.caption("The model splits this text into other tokens than the scan did: the cell may lie elsewhere.")
     elif prompt.exact is None:

@@ -41,7 +41,7 @@ def prompt_of(found: Found, sequence: SampledSequence, run: Run) -> Prompt:
         begins = sequence.tokens[0] in BEGINNINGS
         return Prompt(_model(found.a), "".join(sequence.tokens[begins:]), begins, None)
     bos = run.tokenizer.bos_token_id
-    ids = list(sequence.token_ids)
+    ids = known_ids(sequence, run)
     if not ids:
         begins = bos is not None and sequence.tokens[0] == run.tokenizer.to_string([bos])
         text = "".join(sequence.tokens[begins:])
@@ -49,6 +49,15 @@ def prompt_of(found: Found, sequence: SampledSequence, run: Run) -> Prompt:
         begins = ids[0] == bos
         text = run.tokenizer.to_string(ids[begins:])
     return Prompt(run.source.name, text, begins, _is_exact(run, text, begins, ids, len(sequence.tokens)))
+
+
+def known_ids(sequence: SampledSequence, run: Run) -> list[int]:
+    """A sequence's token ids, if they are the open model's: one of its name may have another tokenizer."""
+    ids = list(sequence.token_ids)
+    try:
+        return ids if tuple(run.tokenizer.to_str_tokens(ids)) == sequence.tokens else []
+    except HeadlightError:
+        return []
 
 
 def _model(tree: Tree) -> str:

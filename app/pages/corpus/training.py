@@ -10,7 +10,7 @@ from headlight.app.pages.corpus.found import WIDTHS, Found
 from headlight.app.parts import charts, options
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import scans
-from headlight.model.corpus.titles import estimates, figure, half_way
+from headlight.model.corpus.titles import change, estimates, figure, half_way
 from headlight.model.edits import head_name
 
 HALF_WAY = (
@@ -47,10 +47,11 @@ def _step(found: Found) -> Option:
 
 
 def _growth(found: Found) -> None:
-    """Every head's figure at the first step and at the last, and when it was half way; those first that were first."""
+    """Every head's figure at the first step and at the last, and when it was half way; the largest changes first."""
     at = half_way(found.series, found.by)
     steps = {head: None if np.isnan(at[head]) else int(at[head]) for head in found.series[-1].rows}
-    order = sorted(steps, key=lambda head: steps[head] or np.inf)
+    size = np.abs(np.nan_to_num(change(found.series[0], found.series[-1], found.by).values))
+    order = sorted(steps, key=lambda head: -size[head])
     ends = {tree.told.step: estimates(tree, found.by) for tree in (found.series[0], found.series[-1]) if tree.told}
     place = row_table(
         [
@@ -59,7 +60,7 @@ def _growth(found: Found) -> None:
             Column("half way by step", [steps[head] for head in order], 0, HALF_WAY),
         ],
         title=f"When each head's {figure(found.by).title.lower()} became what it is",
-        caption=f"{figure(found.by).named} of every head. {finder.HOW}",
+        caption=f"{figure(found.by).named} of every head, the largest changes first. {finder.HOW}",
         epoch=selection.epoch(str(found.a.folder), found.by, "growth"),
         key=selection.widget_key("corpus_growth"),
     )

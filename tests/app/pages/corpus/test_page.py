@@ -154,6 +154,10 @@ def test_a_sequence_opens_as_the_tokens_it_was_with_its_strongest_cell(run: Run)
     for token_ids in ((), tuple(ids)):
         prompt = opening.prompt_of(of, replace(sequence, token_ids=token_ids), run)
         assert (prompt.text, prompt.bos, prompt.exact) == (TEXT, True, True)
+    shifted = replace(sequence, token_ids=tuple(each + 1 for each in ids))  # those of another tokenizer
+    assert opening.prompt_of(of, shifted, run).text == TEXT
+    far = replace(sequence, token_ids=(10**9,) * len(ids))
+    assert opening.prompt_of(of, far, run).text == TEXT
     chosen = opening._with_cell(selection_of(queries=(7,), edits_off=(1,)), (1, 2), sequence)
     assert (chosen.heads, chosen.queries, chosen.keys, chosen.position) == (((1, 2),), (4,), (2,), 4)
     other = opening.prompt_of(found(run, scan="other/headvis/pile", scan_heads=((1, 1),)), sequence, run)
