@@ -86,6 +86,7 @@ def _sequences(shown: Comparison, found: Found, of_head: Dashboard) -> None:
         heading("Sequences", "corpus_sequences", key="corpus_sequences_title")
         st.caption("Open on", width="content")
         links = st.container()
+    said = st.container()
     if not of_head.sequences:
         st.info("No sequence was sampled for this head.")
         return
@@ -99,8 +100,11 @@ def _sequences(shown: Comparison, found: Found, of_head: Dashboard) -> None:
     )
     if chosen != selection.current().of(Choices).sequence:
         selection.update(Choices, sequence=chosen)
+    prompt = opening.prompt_of(found, sequences[chosen or 0], shown.a)
     with links:
-        _open(shown, found, sequences[chosen or 0])
+        _open(prompt, found, sequences[chosen or 0])
+    with said:
+        _say_how(prompt)
 
 
 def _within(place: int | None, count: int) -> int | None:
@@ -142,14 +146,17 @@ def _bucket(interval: int, n_intervals: int) -> str:
     return f"Bucket {interval} of {n_intervals}{ends.get(interval, '')}"
 
 
-def _open(shown: Comparison, found: Found, sequence: SampledSequence) -> None:
+def _open(prompt: opening.Prompt, found: Found, sequence: SampledSequence) -> None:
     """Links to the other pages with the chosen sequence, or the strongest, as prompt A."""
-    prompt = opening.prompt_of(found, sequence, shown.a)
 
     def link(slug: str, title: str) -> Link:
         return Link(slug, title, None, lambda _: opening.open_on(slug, prompt, found.head, sequence))
 
     options.row(*(link(slug, title) for slug, title in opening.PAGES.items()), name="corpus_open", whole=True)
+
+
+def _say_how(prompt: opening.Prompt) -> None:
+    """What a sequence will not be as the scan had it, or as the page has it now."""
     if prompt.exact is False:
         st.caption("The model splits this text into other tokens than the scan did: the cell may lie elsewhere.")
     elif prompt.exact is None:

@@ -57,7 +57,7 @@ def _growth(found: Found) -> None:
         [
             Column("head", [head_name(head) for head in order]),
             *(Column(f"step {step:,}", finder.values(each, order), 3) for step, each in ends.items()),
-            Column("half way by step", [steps[head] for head in order], 0, HALF_WAY),
+            Column("half way", [steps[head] for head in order], 0, HALF_WAY),
         ],
         title=f"When each head's {figure(found.by).title.lower()} became what it is",
         caption=f"{figure(found.by).named} of every head, the largest changes first. {finder.HOW}",

@@ -96,7 +96,7 @@ def test_beside_a_model_stand_the_scans_of_its_training_and_when_each_head_grew(
     drawn: list[list[Column]] = []
     monkeypatch.setattr(training, "row_table", lambda columns, **_: drawn.append(columns) or 1)
     at = page("corpus", Comparison(run), scan="now", heads=((0, 0),))
-    assert [column.name for column in drawn[0]] == ["head", "step 100", "step 900", "half way by step"]
+    assert [column.name for column in drawn[0]] == ["head", "step 100", "step 900", "half way"]
     assert set(drawn[0][3].cells) == {900}  # induction is far above what it was
     assert at.session_state["headlight"].shown.heads[0] == (0, 1)  # the second row is chosen
 
