@@ -14,7 +14,11 @@ import numpy as np
 from headlight.model.corpus.shard import Job, Worker
 from headlight.model.errors import ConfigError
 
-EACH = 32  # jobs for each actor that are handed over together; for the next ones actors open the model anew
+# Jobs for each actor that are handed over together: with the next ones actors open the model anew, so they grow more and
+# more; but each knows only what was found when it was handed over, so that the first are few.
+FIRST, MOST = 16, 512
+MOST_TEXT = 2**27  # characters that are handed over together
+IN_FLIGHT = 2  # jobs that an actor has at hand, so that none waits for one while another has many
 
 
 class Ray:
@@ -33,13 +37,14 @@ class Ray:
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, bytes]]:
         """What each job gives, as it comes."""
-        waiting = iter(jobs)
-        while some := list(islice(waiting, self._count * EACH)):
+        waiting, each = iter(jobs), FIRST
+        while some := _some(waiting, self._count * each):
+            each = min(2 * each, MOST)
             data = self._ray.data.from_items([{"job": job} for job in some], override_num_blocks=len(some))
             done = data.map_batches(
                 _Actor,
                 batch_size=1,
-                compute=self._ray.data.ActorPoolStrategy(size=self._count),
+                compute=self._ray.data.ActorPoolStrategy(size=self._count, max_tasks_in_flight_per_actor=IN_FLIGHT),
                 fn_constructor_args=(self._worker,),
                 num_gpus=1 if self._worker.on_gpu else 0,
             )
@@ -49,6 +54,17 @@ class Ray:
     def close(self) -> None:
         """Let the actors go."""
         self._ray.shutdown()
+
+
+def _some(jobs: Iterator[Job], most: int) -> list[Job]:
+    """The next jobs: at most so many, and no more than there is room for their texts."""
+    found, room = list[Job](), MOST_TEXT
+    for job in islice(jobs, most):
+        found.append(job)
+        room -= sum(len(document.text or "") for document in job.documents)
+        if room < 0:
+            break
+    return found
 
 
 class _Actor:
