@@ -14,7 +14,7 @@ import numpy as np
 from headlight.model.corpus.shard import Job, Worker
 from headlight.model.errors import ConfigError
 
-# Jobs for each actor that are handed over together: with the next ones actors open the model anew, so they grow more and
+# Jobs for each actor that are handed over together. With the next ones actors open the model anew, so that they become
 # more; but each knows only what was found when it was handed over, so that the first are few.
 FIRST, MOST = 16, 512
 MOST_TEXT = 2**27  # characters that are handed over together
