@@ -59,6 +59,7 @@ class View {
     this.resizing = new ResizeObserver(() => this.fit());
     const note = (/** @type {Event} */ event) => {
       const scrolled = targetOf(event);
+      if (!scrolled.isConnected) return; // it was taken off the page, and with it to the top, before it could tell
       this.scrolled.set(scrolled, [scrolled.scrollLeft, scrolled.scrollTop]);
     };
     this.root.addEventListener("scroll", note, { capture: true, passive: true });
