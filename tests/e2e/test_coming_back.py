@@ -168,8 +168,9 @@ def test_a_table_stays_where_it_was_scrolled_to(app: Driver) -> None:
     app.settle()
     place, before = scroller.evaluate("element => element.scrollTop"), app.picture()
     assert place > 100
-    away_and_back(app, WEIGHTS)
-    assert scroller.evaluate("element => element.scrollTop") == place
+    for _ in range(3):  # on its way out a page may be put there once more for a moment
+        away_and_back(app, WEIGHTS)
+        assert scroller.evaluate("element => element.scrollTop") == place
     assert looks_like(app, before)
 
 
