@@ -6,19 +6,14 @@ Needs requirements-ray.txt. What the actors give goes through the same files and
 import logging
 import os
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Any
 
 import numpy as np
 
+from headlight.model.corpus.engines import AHEAD
 from headlight.model.corpus.shard import Job, Worker
 from headlight.model.errors import ConfigError
-
-# Jobs for each actor that are handed over together. With the next ones actors open the model anew, so that they become
-# more; but each knows only what was found when it was handed over, so that the first are few.
-FIRST, MOST = 16, 512
-MOST_TEXT = 2**27  # characters that are handed over together
-IN_FLIGHT = 2  # jobs that an actor has at hand, so that none waits for one while another has many
 
 
 class Ray:
@@ -28,43 +23,44 @@ class Ray:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported
         try:
             import ray
+            from ray.util.queue import Queue
         except ImportError as error:
             raise ConfigError("The engine ray needs it installed: pip install -r requirements-ray.txt.") from error
-        self._ray, self._worker, self._count = ray, worker, count
+        self._ray, self._queue, self._worker, self._count = ray, Queue, worker, count
         here: dict[str, Any] = {} if address else {"num_cpus": count, "include_dashboard": False}
         ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR, **here)
-        ray.data.DataContext.get_current().enable_progress_bars = False
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.target_max_block_size = 1  # byte: what a shard gave comes at once, and does not wait for others
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, bytes]]:
-        """What each job gives, as it comes."""
-        waiting, each = iter(jobs), FIRST
-        while some := _some(waiting, self._count * each):
-            each = min(2 * each, MOST)
-            data = self._ray.data.from_items([{"job": job} for job in some], override_num_blocks=len(some))
-            done = data.map_batches(
-                _Actor,
-                batch_size=1,
-                compute=self._ray.data.ActorPoolStrategy(size=self._count, max_tasks_in_flight_per_actor=IN_FLIGHT),
-                fn_constructor_args=(self._worker,),
-                num_gpus=1 if self._worker.on_gpu else 0,
-            )
+        """What each job gives, as it comes: the actors live as long as there are jobs, which come through a queue."""
+        queue, ahead = self._queue(actor_options={"num_cpus": 0}), chain(jobs, repeat(None))
+        queue.put_nowait_batch(list(islice(ahead, self._count * (1 + AHEAD))))
+        taken = self._ray.data.from_items([{"queue": queue}]).map_batches(_taken, num_cpus=0)
+        done = taken.map_batches(
+            _Actor,
+            batch_size=1,
+            compute=self._ray.data.ActorPoolStrategy(size=self._count, max_tasks_in_flight_per_actor=1 + AHEAD),
+            fn_constructor_args=(self._worker,),
+            num_gpus=1 if self._worker.on_gpu else 0,
+        )
+        try:
             for row in done.iter_rows():
+                queue.put_nowait_batch(list(islice(ahead, 1)))
                 yield int(row["number"]), row["found"]
+        finally:
+            queue.shutdown(force=True)
 
     def close(self) -> None:
         """Let the actors go."""
         self._ray.shutdown()
 
 
-def _some(jobs: Iterator[Job], most: int) -> list[Job]:
-    """The next jobs: at most so many, and no more than there is room for their texts."""
-    found, room = list[Job](), MOST_TEXT
-    for job in islice(jobs, most):
-        found.append(job)
-        room -= sum(len(document.text or "") for document in job.documents)
-        if room < 0:
-            break
-    return found
+def _taken(rows: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Each job that the queue has, until it has None: as many are on their way as were put into it."""
+    while (job := rows["queue"][0].get()) is not None:
+        yield {"job": _one(job)}
 
 
 class _Actor:
@@ -72,7 +68,12 @@ class _Actor:
         self._worker = worker
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
-        jobs: list[Job] = list(rows["job"])
-        found = np.empty(len(jobs), dtype=object)
-        found[:] = [self._worker(job) for job in jobs]
-        return {"number": np.array([job.number for job in jobs]), "found": found}
+        (job,) = rows["job"]
+        return {"number": np.array([job.number]), "found": _one(self._worker(job))}
+
+
+def _one(thing: Any) -> Any:
+    """A column of one row."""
+    column = np.empty(1, dtype=object)
+    column[0] = thing
+    return column

@@ -21,7 +21,7 @@ class ScanSettings:
     bos: bool = _about(True, "whether each sequence begins with the tokenizer's beginning token, if it has one")
     documents: int = _about(0, "how many documents are read; 0 reads all")
     batch: int = _about(8, "full sequences that go through the model side by side; of short ones more", 1, 4096)
-    shard: int = _about(32, "documents that are computed and stored as one", 1, 100_000)
+    shard: int = _about(128, "documents that are computed and stored as one; of more, batches are fuller", 1, 100_000)
     warmup: int = _about(256, "sequences that buckets and mean outputs are taken from, before all else", 1)
     intervals: int = _about(5, "buckets of strength that sequences are sampled from", 1, 100)
     top: int = _about(10, "sequences kept of the strongest bucket", 1, 1000)

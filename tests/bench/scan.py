@@ -1,8 +1,9 @@
 """How fast a corpus is scanned, by one worker and two of each engine, beside a loop over transformers (`bench-scan`).
 
-Rates are those of the second half, when everything is open and most buckets are full, as in a long scan. No head is
-ablated, which the loop does not do either. The loop finds all that the scan does, or adds up figures alone: all eleven,
-or HeadVis's six; one document after the other, as such loops are mostly written, and in the scan's own batches.
+Rates are those of the second half, when everything is open and most buckets are full, as in a long scan, over the
+held-out text again and again. No head is ablated, which the loop does not do either. The loop finds all that the scan
+does, or adds up figures alone: all eleven, or HeadVis's six; one document after the other, as such loops are mostly
+written, and in the scan's own batches.
 
 What one thread of this process does is also given by the processor's time, which what else the machine does changes
 little; by that the scan stands beside the loop, and beside the model's pass alone at which nobody looks, than which no
@@ -14,12 +15,13 @@ with `--price`, what they cost: `--models ~/models/my-8b --device cuda --price 2
 """
 
 import argparse
+import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import islice, product
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +50,9 @@ FIGURES: dict[What, str] = {
     "six": "HeadVis's six figures",
 }
 WORKERS = (1, 8, 64)
-DOCUMENTS = {"mini": 640, "mini-llama": 640, GPT2: 96}
+DOCUMENTS = {"mini": 4096, "mini-llama": 4096, GPT2: 384}
+SHARDS = 24  # at least, for the second half to begin and to end between two of many
+LOOPED = 6  # times as few documents are enough for the loop and the pass
 
 
 def _ray(worker: Worker, count: int) -> Engine:
@@ -128,7 +132,7 @@ def in_batches(model: Transformer, corpus: Path, batched: bool) -> Iterator[Batc
         yield from batches(rows, SETTINGS.n_at_once(model.cfg.n_ctx)) if batched else (batch([row]) for row in rows)
 
 
-def table(name: str, model: str, corpus: Path, engines: list[str], settings: ScanSettings) -> Costs:
+def table(name: str, model: str, corpus: Path, few: Path, engines: list[str], settings: ScanSettings) -> Costs:
     """Print a model's rows; returns its tokens a second on one worker of the first engine, and two's efficiency."""
     costs, fastest = list[Costs](), 0.0
     for engine in engines:
@@ -141,14 +145,14 @@ def table(name: str, model: str, corpus: Path, engines: list[str], settings: Sca
     if settings.device == "cpu" and load(model).cfg.positional_embedding_type == "standard":  # as GPT-2, for the loop
         alone = scanned(model, corpus, "processes", 1, settings).own
         print(f"| {name} | 1 thread, by the processor's time | {alone:.1f} | |", flush=True)
-        print(f"| {name} | the pass alone, the same | {passed(model, corpus):.1f} | |", flush=True)
+        print(f"| {name} | the pass alone, the same | {passed(model, few):.1f} | |", flush=True)
         for (how, batched), (what, told_of) in product(LOOPS.items(), FIGURES.items()):
             of = f"the loop, {how}, {told_of}"
-            rate = looped(model, corpus, what, batched, time.process_time)
+            rate = looped(model, few, what, batched, time.process_time)
             told = f"the scan is {alone / rate:.2f} times as fast"
             print(f"| {name} | {of} | {rate:.1f} | {told} |", flush=True)
             torch.set_num_threads(2)
-            rate = looped(model, corpus, what, batched, time.perf_counter)
+            rate = looped(model, few, what, batched, time.perf_counter)
             torch.set_num_threads(1)
             told = f"two workers are {fastest / rate:.2f} times as fast"
             print(f"| {name} | {of}, two threads, by the clock | {rate:.1f} | {told} |", flush=True)
@@ -174,6 +178,11 @@ def gpt2_shaped(folder: Path) -> None:
         (folder / path.name).write_bytes(path.read_bytes())
 
 
+def _write(path: Path, count: int) -> None:
+    texts = islice(cycle(list(held_out())), count)
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="make bench-scan", description=__doc__)
@@ -188,16 +197,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder, costs = Path(made), dict[str, Costs]()
         for name in given.models:
-            texts = list(islice(held_out(), given.documents or DOCUMENTS.get(name, DOCUMENTS[GPT2])))
-            rows = "".join('"' + text.replace('"', '""') + '"\n' for text in texts)
-            corpus = folder / "documents.csv"
-            corpus.write_text(f"text\n{rows}", encoding="utf-8")
+            count = given.documents or DOCUMENTS.get(name, DOCUMENTS[GPT2])
+            corpus, few = (folder / f"{each}.jsonl" for each in ("documents", "few"))
+            _write(corpus, count)
+            _write(few, -(-count // LOOPED))
             if name == GPT2:
                 gpt2_shaped(folder / "gpt2")
             model = str(folder / "gpt2") if name == GPT2 else name
-            # Shards small enough for the second half to begin and to end between two of many.
-            settings = replace(SETTINGS, device=given.device, shard=max(1, min(SETTINGS.shard, len(texts) // 24)))
-            costs[name] = table(name, model, corpus, given.engines, settings)
+            settings = replace(SETTINGS, device=given.device, shard=max(1, min(SETTINGS.shard, count // SHARDS)))
+            costs[name] = table(name, model, corpus, few, given.engines, settings)
         costs_table(costs, given.price)
 
 
