@@ -26,8 +26,8 @@ from headlight.model.transformer import Transformer
 SCANS = Path("assets/scans")
 OF_STEPS = SCANS / "mini-steps"
 CORPUS = "held-out.jsonl"
-# Shorter than the context, as the tree is in the repository.
-SETTINGS = ScanSettings(length=128, ablate=256, top_tokens=30)
+# Shorter than the context, as the tree is in the repository; in shards of 32 to the bits of what is there.
+SETTINGS = ScanSettings(length=128, shard=32, ablate=256, top_tokens=30)
 OF_MODEL = {"mini": replace(SETTINGS, neurons=True, features="mini/streams")}
 # Of a step on the way a few sequences a head tell enough; the figures are as exact.
 OF_STEP = replace(SETTINGS, ablate=64, intervals=2, top=1, others=1, per_row=2, top_tokens=10)
