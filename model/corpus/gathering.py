@@ -84,17 +84,16 @@ class Gatherer:
     def _add_samples(self, seen: Attended, batch: Batch, strengths: Float[np.ndarray, "batch head"]) -> None:
         """Sequences that the head's bucket has room for, as far as is known."""
         layer, bars = seen.layer, self._bars
-        for row, sequence in enumerate(batch.sequences):
-            lot = sequence.lot(self._settings.seed)
-            begins = self._warm.boundaries[layer]
-            buckets = (begins <= strengths[row, :, None]).sum(-1)
-            last = buckets == self._settings.intervals - 1
-            lots = np.take_along_axis(bars.lots[layer], buckets[:, None], -1)[:, 0]
-            for head in np.flatnonzero(np.where(last, strengths[row] >= bars.strengths[layer], lot <= lots)):
-                indices, values = self._largest(seen.pattern[row, head], len(sequence.tokens))
-                strength = float(strengths[row, head])
-                sample = Sample(int(buckets[head]) + 1, strength, lot, sequence.identity, indices, values)
-                self._found.samples.add(layer, int(head), sample, sequence)
+        lots = np.array([sequence.lot(self._settings.seed) for sequence in batch.sequences])
+        buckets = (self._warm.boundaries[layer] <= strengths[..., None]).sum(-1)
+        most = np.take_along_axis(bars.lots[layer][None], buckets[..., None], -1)[..., 0]
+        is_last = buckets == self._settings.intervals - 1
+        is_kept = np.where(is_last, strengths >= bars.strengths[layer], lots[:, None] <= most)
+        for row, head in np.argwhere(is_kept).tolist():
+            sequence, strength, lot = batch.sequences[row], float(strengths[row, head]), int(lots[row])
+            indices, values = self._largest(seen.pattern[row, head], len(sequence.tokens))
+            sample = Sample(int(buckets[row, head]) + 1, strength, lot, sequence.identity, indices, values)
+            self._found.samples.add(layer, head, sample, sequence)
 
     def _largest(
         self, pattern: Float[Tensor, "pos pos"], n_tokens: int

@@ -18,11 +18,12 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import cycle, islice, product
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 import torch
@@ -50,9 +51,9 @@ FIGURES: dict[What, str] = {
     "six": "HeadVis's six figures",
 }
 WORKERS = (1, 8, 64)
-DOCUMENTS = {"mini": 4096, "mini-llama": 4096, GPT2: 384}
-SHARDS = 24  # at least, for the second half to begin and to end between two of many
-LOOPED = 6  # times as few documents are enough for the loop and the pass
+DOCUMENTS = {"mini": 4096, "mini-llama": 4096, GPT2: 768}
+SHARDS = 12  # at least, for the second half to begin and to end between two of some
+LOOPED = 6  # times as few of the second half's documents, drawn by lot, tell enough of the loop and of the pass
 
 
 def _ray(worker: Worker, count: int) -> Engine:
@@ -97,21 +98,23 @@ def scanned(model: str, corpus: Path, engine: str, workers: int, settings: ScanS
     return Rates(documents / clock, tokens / clock, documents / own)
 
 
-def passed(model: str, corpus: Path) -> float:
+def passed(model: str, corpus: Path, settings: ScanSettings) -> float:
     """Documents a second, by the processor's time, of the model's pass over the scan's batches alone."""
     own = load(model)
     count, began = open_corpus(str(corpus)).count(None) or 1, time.process_time()
-    for each in in_batches(own, corpus, True):
+    for each in in_batches(own, corpus, settings, True):
         show(own, each)
     return count / (time.process_time() - began)
 
 
-def looped(model: str, corpus: Path, what: What, batched: bool, now: Callable[[], float]) -> float:
+def looped(
+    model: str, corpus: Path, settings: ScanSettings, what: What, batched: bool, now: Callable[[], float]
+) -> float:
     """Documents a second of a plain loop over transformers with all attentions, by that clock."""
     own = load(model)
     loop = loop_of(own, what)
     count, began = open_corpus(str(corpus)).count(None) or 1, now()
-    for each in in_batches(own, corpus, batched):
+    for each in in_batches(own, corpus, settings, batched):
         loop.add(each)
     return count / (now() - began)
 
@@ -123,36 +126,36 @@ def loop_of(model: Transformer, what: What) -> Loop:
     return Loop(str(model.source.path), cache(lambda token: is_punctuation(tokenizer.to_string(token))), what)
 
 
-def in_batches(model: Transformer, corpus: Path, batched: bool) -> Iterator[Batch]:
+def in_batches(model: Transformer, corpus: Path, settings: ScanSettings, batched: bool) -> Iterator[Batch]:
     """A corpus in the scan's batches, or one sequence after the other."""
     documents, bos = open_corpus(str(corpus)).documents(), tokenizer_of(model).bos_token_id
-    while some := list(islice(documents, SETTINGS.shard)):
+    while some := list(islice(documents, settings.shard)):
         tokens = [(each.index, model.to_tokens(each.text or "")[0].tolist()) for each in some]
-        rows = [each for index, row in tokens for each in cut(index, "", row, SETTINGS.length, bos)]
-        yield from batches(rows, SETTINGS.n_at_once(model.cfg.n_ctx)) if batched else (batch([row]) for row in rows)
+        rows = [each for index, row in tokens for each in cut(index, "", row, settings.length, bos)]
+        yield from batches(rows, settings.n_at_once(model.cfg.n_ctx)) if batched else (batch([row]) for row in rows)
 
 
 def table(name: str, model: str, corpus: Path, few: Path, engines: list[str], settings: ScanSettings) -> Costs:
     """Print a model's rows; returns its tokens a second on one worker of the first engine, and two's efficiency."""
-    costs, fastest = list[Costs](), 0.0
+    costs, fastest, alone = list[Costs](), 0.0, 0.0
     for engine in engines:
         one, two = (scanned(model, corpus, engine, workers, settings) for workers in (1, 2))
         linear = two.documents / one.documents / 2
         costs.append((one.tokens, linear))
-        fastest = fastest or two.documents
+        fastest, alone = fastest or two.documents, alone or one.own
         print(f"| {name} | {engine}, 1 worker | {one.documents:.1f} | |", flush=True)
         print(f"| {name} | {engine}, 2 workers | {two.documents:.1f} | {linear:.2f} of linear |", flush=True)
-    if settings.device == "cpu" and load(model).cfg.positional_embedding_type == "standard":  # as GPT-2, for the loop
-        alone = scanned(model, corpus, "processes", 1, settings).own
+    on_one_thread, like_gpt2 = engines[0] == "processes", load(model).cfg.positional_embedding_type == "standard"
+    if on_one_thread and like_gpt2 and settings.device == "cpu":  # for the loop is of a GPT-2
         print(f"| {name} | 1 thread, by the processor's time | {alone:.1f} | |", flush=True)
-        print(f"| {name} | the pass alone, the same | {passed(model, few):.1f} | |", flush=True)
+        print(f"| {name} | the pass alone, the same | {passed(model, few, settings):.1f} | |", flush=True)
         for (how, batched), (what, told_of) in product(LOOPS.items(), FIGURES.items()):
             of = f"the loop, {how}, {told_of}"
-            rate = looped(model, few, what, batched, time.process_time)
+            rate = looped(model, few, settings, what, batched, time.process_time)
             told = f"the scan is {alone / rate:.2f} times as fast"
             print(f"| {name} | {of} | {rate:.1f} | {told} |", flush=True)
             torch.set_num_threads(2)
-            rate = looped(model, few, what, batched, time.perf_counter)
+            rate = looped(model, few, settings, what, batched, time.perf_counter)
             torch.set_num_threads(1)
             told = f"two workers are {fastest / rate:.2f} times as fast"
             print(f"| {name} | {of}, two threads, by the clock | {rate:.1f} | {told} |", flush=True)
@@ -178,8 +181,7 @@ def gpt2_shaped(folder: Path) -> None:
         (folder / path.name).write_bytes(path.read_bytes())
 
 
-def _write(path: Path, count: int) -> None:
-    texts = islice(cycle(list(held_out())), count)
+def _write(path: Path, texts: Iterable[str]) -> None:
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
 
 
@@ -199,8 +201,9 @@ def main() -> None:
         for name in given.models:
             count = given.documents or DOCUMENTS.get(name, DOCUMENTS[GPT2])
             corpus, few = (folder / f"{each}.jsonl" for each in ("documents", "few"))
-            _write(corpus, count)
-            _write(few, -(-count // LOOPED))
+            texts = list(islice(cycle(list(held_out())), count))
+            _write(corpus, texts)
+            _write(few, Random(0).sample(texts[count // 2 :], -(-count // 2 // LOOPED)))
             if name == GPT2:
                 gpt2_shaped(folder / "gpt2")
             model = str(folder / "gpt2") if name == GPT2 else name

@@ -15,7 +15,7 @@ from headlight.model.corpus.scan import Scan
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
 from tests.bench.loop import OUR_SUMS, SUMS
-from tests.bench.scan import in_batches, loop_of
+from tests.bench.scan import SETTINGS, in_batches, loop_of
 from tests.mini_scan import texts
 
 # Sums of some hundred float32 weights in another order, each within 1e-6 of what transformers computes.
@@ -41,7 +41,7 @@ def found(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Found:
 def test_the_loop_finds_what_the_scan_does(corpus: Path, found: Found, batched: bool) -> None:
     model = load("mini")
     loop = loop_of(model, "all")
-    for each in in_batches(model, corpus, batched):
+    for each in in_batches(model, corpus, SETTINGS, batched):
         loop.add(each)
     gathered = loop.gathered
     assert gathered is not None
