@@ -26,7 +26,7 @@ from headlight.model.transformer import Transformer
 SCANS = Path("assets/scans")
 OF_STEPS = SCANS / "mini-steps"
 CORPUS = "held-out.jsonl"
-# Shorter than the context, as the tree is in the repository; in shards of 32 to the bits of what is there.
+# Shorter than the context, as the tree is in the repository; in the shards that it was made in.
 SETTINGS = ScanSettings(length=128, shard=32, ablate=256, top_tokens=30)
 OF_MODEL = {"mini": replace(SETTINGS, neurons=True, features="mini/streams")}
 # Of a step on the way a few sequences a head tell enough; the figures are as exact.
