@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,28 @@ def _made(model: Path, corpus: Path, folder: Path, settings: ScanSettings = SETT
 
 def _files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_of_all_sequences_each_bucket_keeps_the_strongest_or_those_with_the_smallest_lots(
+    model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    """Held against a scan with room for every sequence, where nothing is left out."""
+    few, whole = SETTINGS, replace(SETTINGS, top=1000, others=1000)
+    scans = [
+        _made(model, corpus, tmp_path / name, each).run(Here(Worker(str(model), each)))
+        for name, each in (("few", few), ("all", whole))
+    ]
+    kept, known = (scan.samples for scan in scans)
+    left_out = 0
+    for layer, head in product(range(known.n_layers), range(known.n_heads)):
+        assert len(list(known.of_head(layer, head))) == scans[1].counts["sequences"]
+        for bucket in range(1, few.intervals + 1):
+            rows, is_last = known.kept.get((layer, head, bucket), []), bucket == few.intervals
+            places = sorted((-row.strength if is_last else row.lot, row.sequence) for row in rows)
+            expected = [sequence for _, sequence in places][: few.top if is_last else few.others]
+            assert [row.sequence for row in kept.kept.get((layer, head, bucket), [])] == expected
+            left_out += len(rows) - len(expected)
+    assert left_out > 0
 
 
 class _StopError(Exception):
