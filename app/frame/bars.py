@@ -129,8 +129,9 @@ def menus(bar: Bar, examples: Sequence[AnyExample], show: Callable[[AnyExample],
         def open_chosen() -> None:
             show(titles[st.session_state[key]])
 
-        st.menu_button("Examples", list(titles), key=key, type="tertiary", on_click=open_chosen)
-        option_row([*_links(bar), *more, tour.link()], key=selection.widget_key(f"compare{bar.fields.key}"))
+        with st.container(horizontal=True, key="headlight-tools"):  # which go to a line of their own together
+            st.menu_button("Examples", list(titles), key=key, type="tertiary", on_click=open_chosen)
+            option_row([*_links(bar), *more, tour.link()], key=selection.widget_key(f"compare{bar.fields.key}"))
     tour.draw()
     return beginning
 
