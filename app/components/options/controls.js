@@ -112,9 +112,10 @@ class List extends Control {
   /** @param {ChoiceLook} look */
   make({ options, width }) {
     const list = element("select");
-    list.style.width = `${width}px`;
+    this.element.style.setProperty("--width", `${width}px`);
     list.onchange = () => this.choose(list.value);
     this.filled = options.length <= MOST_AT_ONCE;
+    this.element.classList.toggle("grows", this.filled); // the browser knows how wide all of them are
     if (this.filled) list.append(...options.map((text) => new Option(text, text)));
     else for (const event of ["pointerdown", "focus"]) list.addEventListener(event, () => this.fill(options));
     return list;
