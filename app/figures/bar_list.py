@@ -9,7 +9,7 @@ from headlight.app.figures.layout import Axis, Plot, quantities
 from headlight.app.figures.text import escape, hover, quantity
 
 BAR = 22  # pixels of a bar in a list of them
-ROOM = 0.26  # of the scale, for what stands beside the bars' ends, also where the plot is one of two columns
+ROOM = 0.34  # of the scale, for what stands beside the bars' ends, also on a phone and in one of two columns
 
 
 @dataclass(frozen=True)

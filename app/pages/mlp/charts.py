@@ -33,7 +33,7 @@ def neurons(found: Found) -> Plot:
     is_effect = name != MEASURES["activation"]
     return bar_list.rows(
         [*listed, *(_rest(found, name, values, len(measured) > 0) if is_effect else [])],
-        title=f"Neurons of {where} at {at} by {name}{side}",
+        title=f"Neurons of {where} at {at}{side}",
         unit="logits" if is_effect else "activation",
         what=f"{name} on {target} − {distractor}" if is_effect else name,
         series=SERIES if measured else ("",),
