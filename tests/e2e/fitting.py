@@ -2,7 +2,7 @@
 
 from tests.e2e.driver import DRAWN, Driver
 
-WIDTHS = (1280, 900, 390)
+WIDTHS = (1280, 900, 680, 390)
 # Elements of the page's body that lie over each other without being inside each other.
 OVERLAPS = """() => {
     const parts = [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stElementContainer"]')];
