@@ -1,6 +1,7 @@
 """A scan is the same to the byte however it is made, and says what is wrong."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -174,14 +175,32 @@ def test_two_workers_give_the_same_bytes(model: Path, corpus: Path, tree: Path, 
 
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_two_actors_of_a_cluster_give_the_same_bytes(model: Path, corpus: Path, tree: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", [False, True])
+def test_two_actors_of_a_cluster_give_the_same_bytes(
+    killed: bool, model: Path, corpus: Path, tree: Path, tmp_path: Path
+) -> None:
+    """Also where the kernel ends one of them in the middle, with the shards that it had."""
     pytest.importorskip("ray", reason="requirements-ray.txt is not installed")
     from headlight.model.corpus.clusters import Ray
 
+    actors: list[int] = []
+
+    def kill(progress: Progress) -> None:
+        if killed and progress.fresh and not actors:
+            actors.extend(_processes("ray::MapWorker(MapBatches(_Actor))"))
+            os.kill(actors[0], signal.SIGKILL)
+
     engine = Ray(Worker(str(model), SETTINGS), 2)
-    _made(model, corpus, tmp_path).run(engine)
+    _made(model, corpus, tmp_path).run(engine, kill)
     engine.close()
+    assert len(actors) == 2 * killed
     assert _files(tmp_path) == _files(tree)
+
+
+def _processes(name: str) -> list[int]:
+    """Those whose command line begins so."""
+    lines = {path.parent.name: path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")}
+    return [int(number) for number, line in lines.items() if line.startswith(name.encode())]
 
 
 @pytest.mark.thorough
