@@ -6,6 +6,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from headlight.app.registry import VIEWS
 from headlight.model import Transformer, load
 from tests.e2e.driver import Driver
 
@@ -127,3 +128,33 @@ def test_tables_stand_for_pictures_on_request(app: Driver, cells: dict[str, torc
     rows = app.page.get_by_role("region", name=f"L{LAYER}H{HEAD}").locator("tbody tr")
     values = rows.nth(QUERY).locator("td").all_inner_texts()
     assert float(values[1 + KEY]) == pytest.approx(float(cells["weight"][QUERY, KEY]), abs=5e-4)  # three decimals
+
+
+# A list's width, that of its longest option in it, and by how much it goes beyond its place in the row.
+WIDTHS = """list => {
+    const free = list.cloneNode(true);
+    free.style.cssText = "position: absolute; width: max-content; min-width: 0; max-width: none";
+    list.after(free);
+    const needed = free.offsetWidth;
+    free.remove();
+    const right = (element) => element.getBoundingClientRect().right;
+    return [list.offsetWidth, needed, right(list) - right(list.closest(".option"))];
+}"""
+
+
+def test_a_list_is_as_wide_as_its_longest_option_where_its_row_has_room(app: Driver) -> None:
+    app.open(next(view for view in VIEWS if view.slug == "features"), prompt=PROMPT)
+    layer = app.page.get_by_role("combobox", name="Layer")
+    for width, has_room in ((1280, False), (1440, True)):
+        app.page.set_viewport_size({"width": width, "height": 900})
+        app.settle()
+        wide, needed, beyond = layer.evaluate(WIDTHS)
+        assert (wide >= needed) == has_room
+        assert beyond <= 0
+
+
+def test_a_list_whose_options_need_less_than_its_width_keeps_it(app: Driver) -> None:
+    app.open(next(view for view in VIEWS if view.slug == "inside"), prompt=PROMPT)
+    wide, needed, beyond = app.page.get_by_role("combobox", name="Head").evaluate(WIDTHS)
+    assert wide > needed
+    assert beyond <= 0
