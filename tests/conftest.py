@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 from hypothesis import settings
-from jaxtyping import install_import_hook
+
+from tests.annotations import check_annotations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Before anything imports model: its annotations become checks, with an int wherever a float may stand, as for mypy.
-install_import_hook("headlight.model", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+check_annotations("headlight.model")  # before anything imports it
 torch.set_num_threads(1)  # the order of sums, and so their last bits, is the same wherever tests run
 # A slow machine is no failure. `make test` draws a quarter of a hundred examples, and `make test-all` the others.
 settings.register_profile("headlight", deadline=None, max_examples=25)

@@ -25,8 +25,8 @@ from headlight.model.analysis.alignment import align_tokens
 from headlight.model.comparison import Comparison
 from headlight.model.run import Run
 from headlight.model.training.recipes import reverse
+from tests.annotations import unchecked_annotations
 from tests.app.exports import hostile
-from tests.model.conftest import unchecked_annotations
 from tests.small_model import save_small
 
 config._main_script_path = str(SERVER)  # so that pages tested here are configured as those that are served

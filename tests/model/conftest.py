@@ -1,20 +1,10 @@
 """What the tests of the library share."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
-import jaxtyping
 import pytest
 
-
-@contextmanager
-def unchecked_annotations() -> Iterator[None]:
-    """The library as users run it, and as fast."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        yield
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+from tests.annotations import unchecked_annotations
 
 
 @pytest.fixture

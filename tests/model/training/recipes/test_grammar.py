@@ -13,7 +13,7 @@ from headlight.model.training.recipes.grammar import FAMILIES, Example, Family, 
 from headlight.model.training.recipes.grammar.agreement import HELD_OUT_NOUNS
 from headlight.model.training.recipes.grammar.giving import NAMES
 from headlight.model.training.recipes.grammar.words import CAPITALS, DAYS, NOUNS, VERBS
-from tests.model.conftest import unchecked_annotations
+from tests.annotations import unchecked_annotations
 
 SPLITS: tuple[Split, ...] = ("train", "held_out_templates", "held_out_fillers")
 PLURAL_VERBS = set(VERBS.values())

@@ -20,7 +20,7 @@ from headlight.model.training.recipes.translation import recipe
 from headlight.model.training.recipes.translation.attention import aligned, same_place
 from headlight.model.training.recipes.translation.words import Pair
 from headlight.model.training.train_seq2seq import new_model
-from tests.model.conftest import unchecked_annotations
+from tests.annotations import unchecked_annotations
 
 
 @pytest.fixture(scope="module", autouse=True)

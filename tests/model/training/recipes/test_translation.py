@@ -23,7 +23,7 @@ from headlight.model.training.recipes.translation.phrases import HE, WE, Gap, I,
 from headlight.model.training.recipes.translation.sentences import Split, different_sentences, sentences, split_of
 from headlight.model.training.recipes.translation.speaker import negated
 from headlight.model.training.recipes.translation.words import Pair, Phrase, finish, fixed, tokens
-from tests.model.conftest import unchecked_annotations
+from tests.annotations import unchecked_annotations
 
 
 def noun(singular: str) -> Noun:

@@ -1,0 +1,35 @@
+"""What the other tests lean on: while tests run, a value that the library's annotations do not allow is an error."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from beartype.roar import BeartypeCallHintViolation
+from jaxtyping import TypeCheckError
+
+from headlight.model.analysis.attention import js_divergence
+from headlight.model.axis import Axis
+from headlight.model.corpus.cells import by_distance
+from headlight.model.edits.kinds import head_name
+from tests.annotations import unchecked_annotations
+
+WRONG: dict[str, Callable[[], Any]] = {
+    "a tensor's shape": lambda: by_distance(torch.zeros(1, 2, 3, 4), causal=True),
+    "shapes that belong together": lambda: js_divergence(torch.zeros(2, 3), torch.zeros(2, 4)),
+    "what stands beside a tensor": lambda: by_distance(torch.zeros(1, 2, 3, 3), causal="yes"),  # type: ignore[arg-type]
+    "what stands beside none": lambda: head_name("L0H1"),  # type: ignore[arg-type]
+    "a field of a dataclass": lambda: Axis(["a"], (), (), ()),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_what_an_annotation_does_not_allow_is_an_error(wrong: Callable[[], Any]) -> None:
+    with pytest.raises((TypeCheckError, BeartypeCallHintViolation)):
+        wrong()
+
+
+def test_unchecked_the_library_does_what_it_does_for_users() -> None:
+    with unchecked_annotations():
+        assert head_name("01") == "L0H1"  # type: ignore[arg-type]
+        assert Axis(["a"], (), (), ()).labels == ["a"]  # type: ignore[arg-type]
