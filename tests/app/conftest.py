@@ -16,6 +16,7 @@ import headlight.app.components
 import headlight.app.frame.bars
 import headlight.app.parts.options
 from headlight.app.components import Option
+from headlight.app.parts import charts
 from headlight.app.runs import models, runs, shown
 from headlight.app.server import settings as settings_module
 from headlight.app.server.flags import Settings
@@ -32,6 +33,7 @@ from tests.small_model import save_small
 config._main_script_path = str(SERVER)  # so that pages tested here are configured as those that are served
 # Before each run of a page AppTest looks for components in every installed package, for a tenth of a second: once does.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+charts.BEHIND = 0  # no browser draws here, which a figure would have to wait for
 
 PROMPT_B = "one two four one two three one"
 
