@@ -100,3 +100,13 @@ def test_it_is_run_by_a_server_that_forgot_the_session(app: Driver) -> None:
     expect(_bos(app)).not_to_be_checked()
     expect(_model(app)).to_have_value("teach-copy")
     expect(app.prompt).to_have_value("the fox found a key")
+
+
+@pytest.mark.parametrize(("width", "b"), [(900, {}), (1024, {"prompt_b": PROMPT})], ids=["alone", "compared"])
+def test_run_is_not_covered_by_the_text_that_is_typed(app: Driver, width: int, b: dict[str, str]) -> None:
+    """As tests/e2e/test_pages.py holds for a phone on every page."""
+    app.page.set_viewport_size({"width": width, "height": 900})
+    app.open(prompt=PROMPT, **b)
+    app.page.get_by_role("textbox", name="Prompt").last.fill("The dog")
+    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+    expect(app.fed.last).to_contain_text("3 input tokens")
