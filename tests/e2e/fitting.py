@@ -1,8 +1,39 @@
-"""Whether a page fits its window: nothing is wider, and nothing lies over something else."""
+"""Whether a page fits its window: nothing is wider, nothing lies over something else, and its picture begins high."""
 
+from collections.abc import Iterator
+from typing import Literal
+
+from headlight.app.frame.view import View
 from tests.e2e.driver import DRAWN, Driver
 
+How = Literal["alone", "compared"]
+
 WIDTHS = (1280, 900, 680, 390)
+SIZES = ((1440, 900), (1280, 800), (1920, 900), (900, 900), (390, 844))
+DESKTOP = 1280  # from here on
+# CSS pixels from the top of the window; with a B there are a line more in the bar and one more below it.
+LOWEST = {"alone": 260, "compared": 320}
+LOWEST_IN_LESS = {"alone": 500, "compared": 640}
+# What a page is about, by the key of its place; of those, the first that is drawn.
+PICTURES = {
+    "attention": "grid",
+    "inside": "steps_A",
+    "residual": "norms-A",
+    "lens": "lens",
+    "prompts": "prompt_table",
+    "why": "score_parts",
+    "patching": "patched",
+    "flow": "flow_A",
+    "mlp": "figure",
+    "features": "features_map",
+    "graph": "graph_picture",
+    "heads": "finder",
+    "corpus": "corpus_scatter",
+    "weights": "pairs_Highest",
+    "generate": "generate_bars",
+    "translate": "grid-pair-cross",
+}
+WEIGHTS_COMPARED = "singular_values"
 # Elements of the page's body that lie over each other without being inside each other.
 OVERLAPS = """() => {
     const parts = [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stElementContainer"]')];
@@ -25,3 +56,33 @@ def check_fits(app: Driver) -> None:
     assert app.page.evaluate(EXCESS) == [0, 0]
     assert app.page.evaluate(OVERLAPS) == []
     assert app.page.locator(DRAWN).count() > 0
+
+
+def check_fits_every_window(app: Driver) -> None:
+    """A page that is open, in one window after the other."""
+    for _ in _in_every_window(app):
+        """Fits, or is an error."""
+
+
+def check_first_screen(app: Driver, view: View, how: How) -> None:
+    """The same, and what the page is about begins high in each."""
+    lowest = {width: (LOWEST_IN_LESS if width < DESKTOP else LOWEST)[how] for width, _ in SIZES}
+    tops = {width: _top(app, view, how) for width in _in_every_window(app)}
+    assert all(tops[width] <= lowest[width] for width in tops), tops
+
+
+def _in_every_window(app: Driver) -> Iterator[int]:
+    """The widths of the windows, each for as long as the page is in it."""
+    for width, height in SIZES:
+        app.page.set_viewport_size({"width": width, "height": height})
+        app.settle()
+        check_fits(app)
+        yield width
+
+
+def _top(app: Driver, view: View, how: How) -> float:
+    """Where the page's main picture begins: the highest of its canvases, or its plot, table or list."""
+    name = WEIGHTS_COMPARED if how == "compared" and view.slug == "weights" else PICTURES[view.slug]
+    place = app.page.locator(f"[class*=st-key-headlight-{name}]")
+    drawn = place.locator("canvas, .js-plotly-plot, [role=grid], table, [role=listbox]").filter(visible=True)
+    return float(drawn.evaluate_all("all => Math.min(...all.map(each => each.getBoundingClientRect().top))"))

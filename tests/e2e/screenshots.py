@@ -68,14 +68,15 @@ def main(slugs: Sequence[str]) -> None:
         for view in (view for view in VIEWS if not slugs or view.slug in slugs):
             for theme in get_args(Theme):
                 _take(browser, url, view, f"{view.slug}-{theme}", theme)
-                _take(browser, url, view, f"compare-{view.slug}-{theme}", theme, height=TALL, **_compared(view))
+                _take(browser, url, view, f"compare-{view.slug}-{theme}", theme, height=TALL, **compared(view))
             _take(browser, url, view, f"phone-{view.slug}", "light", PHONE)
-            _take(browser, url, view, f"phone-compare-{view.slug}", "light", PHONE, TALL, **_compared(view))
+            _take(browser, url, view, f"phone-compare-{view.slug}", "light", PHONE, TALL, **compared(view))
         if not slugs or "walk" in slugs:
             _take_walk(browser, url)
 
 
-def _compared(view: View) -> dict[str, str]:
+def compared(view: View) -> dict[str, str]:
+    """The address's query for an A and a B on a page."""
     return COMPARED_BY_SLUG.get(view.slug, COMPARED)
 
 

@@ -11,7 +11,6 @@ from headlight.app.frame.view import View
 from tests.e2e.driver import PICTURE, PROMPTED_VIEWS, Driver
 from tests.e2e.fitting import WIDTHS, check_fits
 
-EACH_VIEW = pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet"
 OF_NO_PROMPT = ("heads", "weights", "corpus", "patching")  # of the model alone, and of two prompts
@@ -22,18 +21,6 @@ LOSE = """() => {
     scripts.clear();
     arrays.clear();
 }"""
-
-
-@pytest.mark.parametrize(
-    "view", [view for view in PROMPTED_VIEWS if view.slug not in OF_NO_PROMPT], ids=lambda view: view.slug
-)
-def test_a_typed_prompt_changes_what_is_shown(app: Driver, view: View) -> None:
-    app.open(view, prompt=PROMPT)
-    before = app.picture()
-    app.run(OTHER)
-    expect(app.fed).to_contain_text(re.compile(r"\b[5-9] input tokens"))
-    app.changed_from(before)
-    app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == [OTHER])
 
 
 def test_a_screen_reader_hears_what_is_shown_and_what_is_refused(app: Driver) -> None:
@@ -66,8 +53,10 @@ def dark(browser: Browser, server: str) -> Iterator[Driver]:
     assert not driver.complaints
 
 
-@EACH_VIEW
-def test_a_dark_page_that_says_what_of_its_link_is_left_out_fits_every_window(dark: Driver, view: View) -> None:
+@pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
+def test_a_dark_page_says_what_of_its_link_is_left_out_fits_every_window_and_shows_what_is_typed(
+    dark: Driver, view: View
+) -> None:
     """Light pages, of whose links nothing is left out, are those of the first screen's tests."""
     dark.open(view, prompt=PROMPT, heads="9.9 x", scale="cubic")
     expect(dark.page.get_by_text("Not all of this link can be used here; left out")).to_contain_text("scale")
@@ -76,6 +65,14 @@ def test_a_dark_page_that_says_what_of_its_link_is_left_out_fits_every_window(da
         dark.page.set_viewport_size({"width": width, "height": 900})
         dark.settle()
         check_fits(dark)
+    before = dark.picture()
+    dark.run(OTHER)
+    dark.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == [OTHER])
+    expect(dark.fed).to_contain_text(re.compile(r"\b[5-9] input tokens"))
+    if view.slug in OF_NO_PROMPT:
+        dark.settle()
+    else:
+        dark.changed_from(before)
 
 
 def test_a_font_that_is_never_shown_is_not_asked_for(browser: Browser, server: str) -> None:
