@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.places import ROOT
@@ -159,9 +160,18 @@ def _imports(module: str) -> Iterator[Import]:
                 yield Import(module, submodule if submodule in MODULES else str(node.module), id(node) in lazy)
 
 
-IMPORTS = [found for module in MODULES for found in _imports(module)]
-INSIDE = [found for found in IMPORTS if found.imported in MODULES]
-OUTSIDE = [found for found in IMPORTS if found.imported.split(".")[0] not in {"headlight", *sys.stdlib_module_names}]
+@cache  # not read before it is asked for: every worker of a test run imports this file
+def _all_imports() -> list[Import]:
+    return [found for module in MODULES for found in _imports(module)]
+
+
+def _inside() -> list[Import]:
+    return [found for found in _all_imports() if found.imported in MODULES]
+
+
+def _outside() -> list[Import]:
+    known = {"headlight", *sys.stdlib_module_names}
+    return [found for found in _all_imports() if found.imported.split(".")[0] not in known]
 
 
 def _unit(module: str) -> str:
@@ -192,19 +202,19 @@ def test_no_page_imports_another() -> None:
     def page(module: str) -> str:
         return ".".join(module.split(".")[:4]) if module.startswith("headlight.app.pages.") else ""
 
-    pairs = [(page(found.importer), page(found.imported), found) for found in INSIDE]
+    pairs = [(page(found.importer), page(found.imported), found) for found in _inside()]
     assert any(one and one == other for one, other, _ in pairs)
     assert not [str(found) for one, other, found in pairs if one and other and one != other]
 
 
 def test_imports_run_one_way() -> None:
-    assert not [str(found) for found in INSIDE if _wrong_arrow(found)]
+    assert not [str(found) for found in _inside() if _wrong_arrow(found)]
 
 
 def test_no_page_loads_or_runs_a_model_by_itself() -> None:
     from_pages = [
         f
-        for f in INSIDE
+        for f in _inside()
         if f.importer.startswith("headlight.app") and not MAY_RUN_MODELS & {*_outward(f.importer.partition(".")[2])}
     ]
     of_library = [f for f in from_pages if f.imported.startswith("headlight.model")]
@@ -218,7 +228,7 @@ def test_third_party_packages_stay_where_they_belong() -> None:
         names = next(THIRD_PARTY[name] for name in _outward(unit) if name in THIRD_PARTY)
         return package in names or (found.lazy and f"{package} lazily" in names)
 
-    assert not [str(found) for found in OUTSIDE if not allowed(found)]
+    assert not [str(found) for found in _outside() if not allowed(found)]
 
 
 def test_the_library_imports_without_transformers_and_without_the_app() -> None:

@@ -1,5 +1,6 @@
 """Beam search against every sequence there is, against transformers', and its tree against its results."""
 
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,22 @@ def small_model(kind: str, seed: int) -> Model:
     return random_seq2seq(seed, d_vocab=SMALL, d_vocab_out=SMALL, start_token=0, end_token=2)
 
 
-def exhaustive(model: Model, prompt: Tensor, n_new: int, stop: int, power: float) -> list[tuple[float, list[int]]]:
-    """Every sequence that ends with the stop token or is as long as allowed, with its score, best first."""
+@cache
+def small_case(kind: str, seed: int, n_new: int) -> tuple[Model, Tensor, dict[tuple[int, ...], list[float]]]:
+    """A model, a prompt, and the log-probabilities of what comes next after everything that can be written after it."""
+    model, prompt = small_model(kind, seed), random_tokens(1, 3, seed=seed, d_vocab=SMALL)
     log_probs = {
         before: next_log_probs(model, prompt, list(before)).tolist()
         for length in range(n_new)
         for before in product(range(SMALL), repeat=length)
     }
+    return model, prompt, log_probs
+
+
+def exhaustive(
+    log_probs: dict[tuple[int, ...], list[float]], n_new: int, stop: int, power: float
+) -> list[tuple[float, list[int]]]:
+    """Every sequence that ends with the stop token or is as long as allowed, with its score, best first."""
     found = []
     for length in range(1, n_new + 1):
         for tokens in product(range(SMALL), repeat=length):
@@ -45,8 +55,8 @@ def exhaustive(model: Model, prompt: Tensor, n_new: int, stop: int, power: float
 def test_a_beam_that_is_wide_enough_finds_the_best_of_all_sequences(kind: str, power: float) -> None:
     n_new, stop, n_best = 4, 2, 10
     for seed in range(2):
-        model, prompt = small_model(kind, seed), random_tokens(1, 3, seed=seed, d_vocab=SMALL)
-        expected = exhaustive(model, prompt, n_new, stop, power)
+        model, prompt, log_probs = small_case(kind, seed, n_new)
+        expected = exhaustive(log_probs, n_new, stop, power)
         (found,) = beam_search(
             model,
             prompt,
