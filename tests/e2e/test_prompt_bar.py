@@ -1,5 +1,7 @@
 """What stands in the prompt bar and was not run yet: how long it stays, and what takes its place."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -108,5 +110,18 @@ def test_run_is_not_covered_by_the_text_that_is_typed(app: Driver, width: int, b
     app.page.set_viewport_size({"width": width, "height": 900})
     app.open(prompt=PROMPT, **b)
     app.page.get_by_role("textbox", name="Prompt").last.fill("The dog")
-    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+    _run(app).click()
     expect(app.fed.last).to_contain_text("3 input tokens")
+
+
+@pytest.mark.parametrize("width", [1024, 390])
+def test_run_is_not_covered_by_the_source_that_is_typed(app: Driver, width: int) -> None:
+    app.page.set_viewport_size({"width": width, "height": 900})
+    app.open(TRANSLATE)
+    app.page.get_by_role("textbox", name="Source").fill("der Mann sieht den Hund .")
+    _run(app).click()
+    app.page.wait_for_url(re.compile("source=der"))
+
+
+def _run(app: Driver) -> Locator:
+    return app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run")
