@@ -60,7 +60,7 @@ def draw(bar: Bar) -> None:
 
 
 def text(name: str, label: str, placeholder: str) -> None:
-    """A text to be typed: one line, which opens while it has the keyboard's focus, over what is below it."""
+    """A text to be typed: one line, which opens while it has the keyboard's focus."""
     key = selection.widget_key(name)
     st.text_area(label, key=key, height=68, placeholder=placeholder, label_visibility="collapsed")
 

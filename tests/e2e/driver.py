@@ -126,7 +126,7 @@ class Driver:
     def run(self, prompt: str) -> None:
         """Type a prompt and run it."""
         self.prompt.fill(prompt)
-        self.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+        self.run_button.click()
 
     def open_example(self, title: str) -> None:
         """Choose one of the examples from their menu."""
@@ -138,7 +138,7 @@ class Driver:
         chooser = self.page.get_by_role("combobox", name="Model")
         chooser.fill(name)
         chooser.press("Enter")
-        self.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+        self.run_button.click()
 
     def shown(self) -> list[str]:
         """Which result the attention page shows: model, tokens and chosen heads."""
@@ -147,6 +147,11 @@ class Driver:
     def picture(self) -> str:
         """All that is drawn: equal exactly when it looks equal."""
         return str(self.page.evaluate(PICTURE))
+
+    @property
+    def run_button(self) -> Locator:
+        """What submits the bar."""
+        return self.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run")
 
     @property
     def prompt(self) -> Locator:

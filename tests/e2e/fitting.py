@@ -8,7 +8,6 @@ from tests.e2e.driver import DRAWN, Driver
 
 How = Literal["alone", "compared"]
 
-WIDTHS = (1280, 900, 680, 390)
 SIZES = ((1440, 900), (1280, 800), (1920, 900), (900, 900), (390, 844))
 DESKTOP = 1280  # from here on
 # CSS pixels from the top of the window; with a B there are a line more in the bar and one more below it.

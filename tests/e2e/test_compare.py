@@ -54,7 +54,7 @@ def test_compare_opens_a_second_prompt_and_close_b_ends_it(app: Driver) -> None:
     expect(second).to_have_value(A)
     app.settle()
     second.fill(B)
-    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+    app.run_button.click()
     expect(app.fed).to_have_count(2)
     app.page.get_by_role("button", name="Close B").click()
     expect(app.fed).to_have_count(1)

@@ -42,7 +42,7 @@ def test_what_came_with_a_link_is_there_once_the_prompt_that_it_left_out_is_past
     expect(app.refused).to_have_count(0)
     app.settle()
     app.page.get_by_role("textbox", name="Prompt A").fill(COMPARED["prompt"])
-    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+    app.run_button.click()
     app.becomes(picture)
     app.page.wait_for_url(link)
 

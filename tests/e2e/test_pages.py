@@ -9,10 +9,11 @@ from playwright.sync_api import Browser, expect
 
 from headlight.app.frame.view import View
 from tests.e2e.driver import PICTURE, PROMPTED_VIEWS, Driver
-from tests.e2e.fitting import WIDTHS, check_fits
+from tests.e2e.fitting import check_fits
 
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet"
+WIDTHS = (1280, 900, 680, 390)  # of windows; the last is a phone's, in which Run stands below the prompt
 OF_NO_PROMPT = ("heads", "weights", "corpus", "patching")  # of the model alone, and of two prompts
 
 # What the browser holds for the components.

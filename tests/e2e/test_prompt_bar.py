@@ -110,7 +110,7 @@ def test_run_is_not_covered_by_the_text_that_is_typed(app: Driver, width: int, b
     app.page.set_viewport_size({"width": width, "height": 900})
     app.open(prompt=PROMPT, **b)
     app.page.get_by_role("textbox", name="Prompt").last.fill("The dog")
-    _run(app).click()
+    app.run_button.click()
     expect(app.fed.last).to_contain_text("3 input tokens")
 
 
@@ -119,9 +119,5 @@ def test_run_is_not_covered_by_the_source_that_is_typed(app: Driver, width: int)
     app.page.set_viewport_size({"width": width, "height": 900})
     app.open(TRANSLATE)
     app.page.get_by_role("textbox", name="Source").fill("der Mann sieht den Hund .")
-    _run(app).click()
+    app.run_button.click()
     app.page.wait_for_url(re.compile("source=der"))
-
-
-def _run(app: Driver) -> Locator:
-    return app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run")

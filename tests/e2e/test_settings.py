@@ -30,7 +30,7 @@ def restricted(browser: Browser, tmp_path: Path) -> Iterator[Driver]:
 def test_the_models_folder_is_in_the_list_and_other_paths_are_refused(restricted: Driver, tmp_path: Path) -> None:
     restricted.open(prompt=PROMPT)
     restricted.choose("Model", "ours")
-    restricted.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+    restricted.run_button.click()
     expect(restricted.fed).to_contain_text("ours")
     restricted.open(prompt=PROMPT, model=str(tmp_path / "models" / "ours"))
     expect(restricted.refused).to_contain_text(re.compile(r"is not offered here\. Choose one of mini, .*ours, gpt2"))

@@ -35,7 +35,7 @@ def source_box(app: Driver) -> Locator:
 
 def run(app: Driver, source: str) -> None:
     source_box(app).fill(source)
-    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+    app.run_button.click()
 
 
 def strip(app: Driver) -> list[str]:
@@ -105,7 +105,7 @@ def test_what_came_with_a_link_is_there_once_the_sources_that_it_left_out_are_pa
     expect(app.refused).to_have_count(0)
     app.page.get_by_role("textbox", name="Source A").fill(SYLLABLES)
     app.page.get_by_role("textbox", name="Source B").fill(other)
-    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+    app.run_button.click()
     app.becomes(picture)
     app.page.wait_for_url(link)
 
@@ -138,7 +138,7 @@ def test_a_target_of_ones_own_takes_the_trees_place(app: Driver) -> None:
     opened(app)
     app.page.get_by_text("Give the target yourself").click()
     app.page.get_by_role("textbox", name="Target").fill("ju ba")
-    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+    app.run_button.click()
     expect(app.page.get_by_text("The target you gave")).to_be_visible()
     app.settle()
     assert strip(app)[11:] == ["ju", "ba", "</s>"]
@@ -221,7 +221,7 @@ def test_a_second_source_stands_beside_the_first_and_the_link_holds_it(app: Driv
     app.settle()
     other = "ba li ko su fe mo ri ta ne"
     app.page.get_by_role("textbox", name="Source B").fill(other)
-    app.page.locator(".st-key-headlight-bar").get_by_role("button", name="Run").click()
+    app.run_button.click()
     app.page.wait_for_url(lambda url: "source_b=" in url)
     app.settle()
     expect(app.page.get_by_text(" ".join(reversed(other.split())), exact=True)).to_be_visible()
