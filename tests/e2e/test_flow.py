@@ -164,8 +164,13 @@ def _likeliest(mini: Transformer, a: str, b: str) -> tuple[str, float, float]:
     return mini.to_str_tokens(best[None])[0], float(of_a[best]), float(of_b[best])
 
 
-def test_the_last_token_is_seen_with_the_margin_behind_it(app: Driver) -> None:
-    app.open(FLOW, prompt="The cat sat on the mat. " * 12)
+def test_the_last_token_is_seen_with_the_margin_behind_it_after_a_shorter_prompt_too(app: Driver) -> None:
+    app.open(FLOW, prompt="The cat sat on the mat.")
+    graph = app.page.get_by_role("application", name=re.compile("information flow"))
+    before = graph.get_attribute("aria-label")
+    app.run("The cat sat on the mat. " * 12)
+    expect(graph).not_to_have_attribute("aria-label", str(before))
+    app.settle()
     ends = "(box) => [box.scrollLeft + box.clientWidth, box.scrollWidth]"
     seen, whole = app.page.locator(".scroller").first.evaluate(ends)
     assert whole - seen <= 1  # scrollLeft may lie between two pixels

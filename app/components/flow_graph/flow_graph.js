@@ -24,7 +24,7 @@ class FlowGraph {
   chosen = null;
   start = 0;
   /** @type {number | undefined} */
-  revealed; // the start that was brought into sight
+  revealed; // the start that was brought into sight; none of a graph that is not drawn yet
   /** @type {Graph} */
   data;
   /** @type {FlowProps} */
@@ -70,7 +70,9 @@ class FlowGraph {
   update(props, arrays) {
     this.props = props;
     this.limit = props.limit && roundLimitUp(props.limit);
+    const before = this.data?.positions;
     this.data = new Graph(props, arrays);
+    if (this.data.positions !== before) this.revealed = undefined; // until it is drawn as wide as it now is
     this.pointed = null;
     this.view.tooltip.hide();
     const { title, threshold } = props;
@@ -83,7 +85,7 @@ class FlowGraph {
   setValue([start, ...place]) {
     this.start = Math.min(start, this.props.labels.length - 1);
     this.chosen = this.found(place);
-    if (this.theme) this.revealStart();
+    if (this.revealed !== undefined) this.revealStart();
     this.paintSoon();
   }
 
