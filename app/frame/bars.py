@@ -61,7 +61,7 @@ def draw(bar: Bar) -> None:
 
 def text(name: str, label: str, placeholder: str) -> None:
     """A text to be typed: one line, which opens while it has the keyboard's focus."""
-    key = selection.widget_key(name)
+    key = selection.bar_key(name)
     st.text_area(label, key=key, height=68, placeholder=placeholder, label_visibility="collapsed")
 
 
@@ -88,7 +88,7 @@ def _run_button(submit: Callable[[], None], rows: Sequence[Callable[[], None]]) 
 
 def option(kind: type[Kind], field: str, label: str, **look: Any) -> Kind:
     """An option that holds what stands in the bar for a field of the selection, whether it was run or not."""
-    key = selection.widget_key(field)
+    key = selection.bar_key(field)
 
     def stand(value: Any) -> None:
         st.session_state[key] = value
@@ -102,7 +102,7 @@ def model_list(field: str, label: str, offered: Sequence[str], help: str) -> Sug
         return option(
             Suggested, field, label, help=help, offered=offered, placeholder="Choose or type a model", width=MODEL_WIDTH
         )
-    names = (*offered, st.session_state[selection.widget_key(field)])
+    names = (*offered, st.session_state[selection.bar_key(field)])
     return option(Listed, field, label, help=help, options={name: name for name in names}, width=MODEL_WIDTH)
 
 
@@ -113,7 +113,7 @@ def _alignment(field: str) -> Choice:
 
 def _hint(fields: Sequence[str]) -> None:
     """What to do with a B that was opened, while what stands in its boxes is still the same as in A's."""
-    held, key = st.session_state, selection.widget_key
+    held, key = st.session_state, selection.bar_key
     if all(held[key(field)] == held[key(f"{field}_b")] for field in fields):
         st.caption("Change B and press Run.", width="content")
 

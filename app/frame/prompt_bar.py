@@ -45,7 +45,7 @@ def _model(side: str, field: str) -> Option:
 
 def _begin() -> Option:
     """What prompts begin with: more than yes or no where a model may know conversations, or one was asked for."""
-    now, held = selection.current(), st.session_state[selection.widget_key("bos")]
+    now, held = selection.current(), st.session_state[selection.bar_key("bos")]
     if held == "chat" or any(map(models.may_know_chat, filter(None, (now.model, now.model_b)))):
         return bars.option(Listed, "bos", "Begin with", help=TERMS["begin"], options=BEGINNINGS, width=140)
     return bars.option(Switch, "bos", "BOS token", help=TERMS["bos"])
@@ -59,8 +59,8 @@ def _submit() -> None:
 
 
 def _bring_prompt() -> None:
-    now, held, prompt = selection.current(), st.session_state, selection.widget_key("prompt")
-    model = held[selection.widget_key("model")]
+    now, held, prompt = selection.current(), st.session_state, selection.bar_key("prompt")
+    model = held[selection.bar_key("model")]
     own = prompts.own_prompt(model)
     if own and model != now.model and held[prompt] == now.prompt and not selection.comparing(PROMPT_BAR):
         held[prompt] = own

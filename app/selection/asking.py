@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.app.selection.bars import BarFields, in_b
-from headlight.app.selection.session import READ, _session, ask_instead, current, forgotten, widget_key
+from headlight.app.selection.session import READ, _session, ask_instead, bar_key, current, forgotten
 
 
 def submit(bar: BarFields) -> None:
@@ -14,7 +14,7 @@ def submit(bar: BarFields) -> None:
     if forgotten():
         _session().late = True
         return
-    typed = {name: st.session_state[key] for name in bar.names if (key := widget_key(name)) in st.session_state}
+    typed = {name: st.session_state[key] for name in bar.names if (key := bar_key(name)) in st.session_state}
     typed |= {name: typed[name] or None for name in set(bar.typed) & set(typed) - set(READ)}  # left empty
     if not comparing(bar):
         typed |= _without_b(bar) | {bar.align: getattr(current(), bar.align)}
@@ -29,7 +29,7 @@ def compare(bar: BarFields) -> None:
         return
     _session().comparing.add(bar)
     for name in bar.of_a:
-        st.session_state[widget_key(in_b(name))] = st.session_state[widget_key(name)]
+        st.session_state[bar_key(in_b(name))] = st.session_state[bar_key(name)]
 
 
 def compare_no_more(bar: BarFields) -> None:

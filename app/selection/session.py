@@ -68,7 +68,7 @@ def ask(selection: Selection, page: str = "") -> None:
     session.tied.clear()
     session.comparing = {bar for bar in BARS if bar.has_b(selection)}
     for name in _ASKED:
-        st.session_state.pop(widget_key(name), None)
+        st.session_state.pop(bar_key(name), None)
     fill_bars()
 
 
@@ -78,16 +78,16 @@ def fill_bars() -> None:
     What an encoder-decoder reads is left to its page until something was chosen.
     """
     for bar in BARS:  # Streamlit forgets a text with a page that lacks its box, and what stands beside it goes with it
-        for name in bar.beside if widget_key(bar.text) not in st.session_state else ():
-            st.session_state.pop(widget_key(name), None)
+        for name in bar.beside if bar_key(bar.text) not in st.session_state else ():
+            st.session_state.pop(bar_key(name), None)
     now = _session().asked or current()
     held = {name: getattr(now, name) for name in _ASKED}
     held |= {in_b(bar.model): held[in_b(bar.model)] or held[bar.model] for bar in BARS}
     held |= {name: held[name] or "" for name in _TYPED if name != "source"}
     for name, value in held.items():
         left_open = value == getattr(Selection, name) and name in ("translator", "source", "translator_b")
-        if widget_key(name) not in st.session_state and not left_open and not (_session().late and name in _TYPED):
-            st.session_state[widget_key(name)] = value
+        if bar_key(name) not in st.session_state and not left_open and not (_session().late and name in _TYPED):
+            st.session_state[bar_key(name)] = value
 
 
 def submit_late() -> None:
@@ -99,7 +99,7 @@ def submit_late() -> None:
     if not session.late:
         return
     if session.asked is not None:
-        keys = {name: widget_key(name) for name in (*_TYPED, "model", "bos")}
+        keys = {name: bar_key(name) for name in (*_TYPED, "model", "bos")}
         drawn = {name: st.session_state[key] for name, key in keys.items() if key in st.session_state}
         for bar in BARS:
             if bar not in session.comparing:
@@ -229,6 +229,15 @@ def asks() -> int:
 def widget_key(name: str) -> str:
     """The key of the widget or component that holds one field, or one part of the page."""
     return f"{_KEYS}{name}"
+
+
+def bar_key(name: str) -> str:
+    """The key of what asks for one field in a bar.
+
+    A text that may be left empty stands behind a button, where Streamlit lets it hear of no other value: it is a new
+    box for each selection that is asked for.
+    """
+    return widget_key(f"{name}.{asks()}" if name in _TYPED and name not in READ else name)
 
 
 def bind(name: str, page: type[PageChoices]) -> dict[str, Any]:

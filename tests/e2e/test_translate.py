@@ -145,6 +145,22 @@ def test_a_target_of_ones_own_takes_the_trees_place(app: Driver) -> None:
     expect(app.page.get_by_text("Beam search", exact=True)).to_have_count(0)
 
 
+def test_a_target_that_was_gone_back_from_is_given_no_more(app: Driver) -> None:
+    opened(app)
+    app.page.get_by_text("Give the target yourself").click()
+    app.page.get_by_role("textbox", name="Target").fill("ju ba")
+    app.run_button.click()
+    expect(app.page.get_by_text("The target you gave")).to_be_visible()
+    app.settle()
+    app.page.go_back()
+    app.settle()
+    run(app, "ba ko")
+    app.page.wait_for_url(lambda url: "source=ba+ko&" in url)
+    app.settle()
+    expect(app.page.get_by_text("The target you gave")).to_have_count(0)
+    assert "translation=" not in app.page.url
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [

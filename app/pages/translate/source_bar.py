@@ -34,7 +34,7 @@ def _texts(side: str, field: str) -> None:
     with st.popover("Give the target yourself", key=f"headlight-target{field}"):
         st.text_area(
             f"Target{side}",
-            key=selection.widget_key(f"translation{field}"),
+            key=selection.bar_key(f"translation{field}"),
             height=68,
             placeholder="Left empty, the model writes it",
             help=TERMS["given_target"],
@@ -71,8 +71,8 @@ def _begin() -> None:
     model = now.translator or example.model
     begun = {"translator": model, "source": now.source or example.source, "translator_b": now.translator_b or model}
     for name, value in begun.items():
-        if getattr(now, name) in ("", None) and selection.widget_key(name) not in st.session_state:
-            st.session_state[selection.widget_key(name)] = value
+        if getattr(now, name) in ("", None) and selection.bar_key(name) not in st.session_state:
+            st.session_state[selection.bar_key(name)] = value
 
 
 def _open(example: prompts.SourceExample) -> None:
