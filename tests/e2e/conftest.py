@@ -33,18 +33,38 @@ def second_window(browser: Browser, server: str) -> Iterator[Driver]:
     driver.close()
 
 
-@pytest.fixture
-def app(first_window: Driver) -> Iterator[Driver]:
-    """The window, in which nothing may go wrong unseen: no request leaves the machine, no error reaches the console."""
+@pytest.fixture(scope="module")
+def first_session(first_window: Driver) -> Driver:
+    """A session in the window for the tests of one file, each of which finds what those before it have left."""
     first_window.clear()
-    yield first_window
-    assert not first_window.outside
-    assert not first_window.complaints
+    return first_window
+
+
+@pytest.fixture(scope="module")
+def second_session(second_window: Driver) -> Driver:
+    """Another one in the other window."""
+    second_window.clear()
+    return second_window
 
 
 @pytest.fixture
-def elsewhere(second_window: Driver) -> Iterator[Driver]:
+def app(first_session: Driver) -> Iterator[Driver]:
+    """The window, in which nothing may go wrong unseen: no request leaves the machine, no error reaches the console."""
+    first_session.begin()
+    yield first_session
+    assert not first_session.outside
+    assert not first_session.complaints
+
+
+@pytest.fixture
+def elsewhere(second_session: Driver) -> Iterator[Driver]:
     """Somebody else's window."""
-    second_window.clear()
-    yield second_window
-    assert not second_window.complaints
+    second_session.begin()
+    yield second_session
+    assert not second_session.complaints
+
+
+@pytest.fixture
+def own_session(app: Driver) -> None:
+    """The test has a session to itself, for what one remembers: its prompts, and what was opened or scrolled to."""
+    app.clear()

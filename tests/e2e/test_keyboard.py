@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from headlight.app.registry import VIEWS
@@ -63,6 +64,7 @@ def test_tokens_of_a_long_prompt_are_walked_across_its_blocks(app: Driver) -> No
     app.page.wait_for_url(re.compile(rf"queries={place}(&|$)"))
 
 
+@pytest.mark.usefixtures("own_session")
 def test_tokens_that_come_into_sight_get_the_colours_that_they_missed(app: Driver) -> None:
     """The pointer on a token colours those in sight, by their attention; the others as soon as they are scrolled to."""
     app.page.set_viewport_size({"width": 600, "height": 1600})  # the whole strip, so that the wheel turns it alone

@@ -82,6 +82,7 @@ def test_a_model_that_cannot_be_had_is_said_and_the_old_model_stays(app: Driver,
     assert app.shown() == before
 
 
+@pytest.mark.usefixtures("own_session")
 def test_a_link_to_a_model_that_is_not_there_keeps_its_text_for_the_default_model(app: Driver) -> None:
     app.open(prompt=PROMPT, model="no such")
     expect(app.refused).to_contain_text("There is no")

@@ -5,10 +5,13 @@ import io
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from headlight.app.registry import VIEWS
 from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("own_session")
 
 VIEW = next(view for view in VIEWS if view.slug == "prompts")
 SHOWN = "The keys to the cabinet"

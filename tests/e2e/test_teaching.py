@@ -36,6 +36,7 @@ def test_every_page_works_on_it(app: Driver, name: str) -> None:
     expect(app.page.get_by_text("Its weights were written by hand:")).to_be_visible()
 
 
+@pytest.mark.usefixtures("own_session")
 def test_a_word_that_it_does_not_know_is_named_and_the_result_before_stays(app: Driver) -> None:
     app.open(model="teach-copy", prompt="the ! fox ?")
     before = app.shown()

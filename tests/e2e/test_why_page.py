@@ -133,6 +133,7 @@ def test_two_prompts_are_explained_beside_each_other(app: Driver) -> None:
     expect(app.page.get_by_text("promotes more in B")).to_be_visible()
 
 
+@pytest.mark.usefixtures("own_session")
 def test_the_mean_can_be_over_the_listed_prompts(app: Driver) -> None:
     app.open(WHY, **CHOSEN)
     expect(app.page.get_by_text("The mean is over the 14 tokens of this prompt")).to_be_visible()
