@@ -34,7 +34,8 @@ def _checked(what: Any, *, typechecker: Callable[[Any], Any]) -> Any:
     """A class or function with its annotations as checks.
 
     What jaxtyping does by itself takes some 40 microseconds a call, of a million calls: it checks what is given a
-    second time with what comes back, and keeps shapes even where no annotation names one.
+    second time with what comes back, keeps shapes even where no annotation names one, and binds every argument to its
+    name for shapes that are computed from values, of which there are none here.
     """
     if inspect.isclass(what):
         if dataclasses.is_dataclass(what) and "__init__" in vars(what):
@@ -44,13 +45,16 @@ def _checked(what: Any, *, typechecker: Callable[[Any], Any]) -> Any:
     # It leaves out what a generator yields, and names in quotes, which may be there for static type checkers alone.
     if inspect.isgeneratorfunction(what) or any(isinstance(each, str) for each in annotations):
         return jaxtyped(what, typechecker=typechecker)
-    checked = typechecker(what)
-    if _names_shape(annotations):
-        checked = jaxtyped(checked, typechecker=None)
+    checked, names_shape = typechecker(what), _names_shape(annotations)
 
     @wraps(what)
     def switched(*args: Any, **kwargs: Any) -> Any:
-        return (what if jaxtyping.config.jaxtyping_disable else checked)(*args, **kwargs)
+        if jaxtyping.config.jaxtyping_disable:
+            return what(*args, **kwargs)
+        if not names_shape:
+            return checked(*args, **kwargs)
+        with jaxtyped("context"):
+            return checked(*args, **kwargs)
 
     return switched
 
