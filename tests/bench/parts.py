@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -161,12 +161,19 @@ def served(chromium: Browser, part: str) -> Iterator[Row]:
         if part == "signed_bars":
             yield from in_files(chromium, Path(stack.enter_context(tempfile.TemporaryDirectory())))
             return
-        urls = {}
-        for side in SIDES:
-            made = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            with patch.dict("os.environ", BENCH_PART=part, BENCH_SIDE=side):
-                urls[side] = stack.enter_context(headlight(made, "--model", "mini", command=SWAPPED))
+        urls = {side: stack.enter_context(swapped(part, side)) for side in SIDES}
         yield from measure(chromium, part, urls)
+
+
+@contextmanager
+def swapped(part: str, side: str) -> Iterator[str]:
+    """The address of Headlight with our part, or with the library's in its place."""
+    with (
+        tempfile.TemporaryDirectory() as made,
+        patch.dict("os.environ", BENCH_PART=part, BENCH_SIDE=side),
+        headlight(Path(made), "--model", "mini", command=SWAPPED) as url,
+    ):
+        yield url
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from tests.bench import parts, ui
-from tests.bench.window import Browser, browser
+from tests.bench.window import Browser, Window, browser
 from tests.serving import served
 
 pytestmark = pytest.mark.thorough
@@ -34,20 +34,32 @@ def floor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["Headlight", "floor"])
+@pytest.fixture(scope="module", params=["Headlight", "floor"])
 def subject(request: pytest.FixtureRequest, server: str, floor: str) -> ui.Subject:
     """The embedded model's page, or the floor's."""
     return ui.Subject("mini", server, (2, 4)) if request.param == "Headlight" else ui.floor_at(floor)
 
 
-def test_an_act_takes_time_that_the_page_has_marked(chromium: Browser, subject: ui.Subject) -> None:
-    """Each twice, so that it begins where it ended. A page that was not drawn anew would take less than nothing."""
+@pytest.fixture(scope="module")
+def window(chromium: Browser, subject: ui.Subject) -> Iterator[Window]:
+    """A window with it."""
     window = ui.opened(chromium, subject)
+    yield window
+    window.close()
+
+
+def test_an_act_takes_time_that_the_page_has_marked(window: Window, subject: ui.Subject) -> None:
+    """Each twice, so that it begins where it ended. A page that was not drawn anew would take less than nothing.
+
+    A change of page, the last, says something to the server, so that a count of zero after hovering means something.
+    """
+    sent = 0
     for name, act in ACTS.items():
+        sent = window.ask("watched.sent")
         took = [milliseconds for _, milliseconds in islice(act(window, subject), 4)]
         assert len(took) == 4, name
         assert all(0 < each < 60_000 for each in took), name
-    window.close()
+    assert window.ask("watched.sent") > sent > 0
 
 
 def test_the_first_load_takes_longer_than_the_script_alone(chromium: Browser, subject: ui.Subject) -> None:
@@ -56,45 +68,35 @@ def test_the_first_load_takes_longer_than_the_script_alone(chromium: Browser, su
     assert took > 100
 
 
-def test_a_page_counts_what_it_says_to_the_server(chromium: Browser, subject: ui.Subject) -> None:
-    """A change of page sends something, so that a count of zero after hovering means something."""
-    window = ui.opened(chromium, subject)
-    before = window.ask("watched.sent")
-    next(ui.change_pages(window, subject, []))
-    assert window.ask("watched.sent") > before > 0
-    window.close()
-
-
-def test_charts_are_noted_apart_and_the_first_of_each_page_does_not_count(chromium: Browser, server: str) -> None:
-    window = ui.opened(chromium, subject := ui.Subject("mini", server, (2, 4)))
+@pytest.mark.parametrize("subject", ["Headlight"], indirect=True)
+def test_charts_are_noted_apart_and_the_first_of_each_page_does_not_count(window: Window, subject: ui.Subject) -> None:
     charts: list[ui.Timed] = []
     pages = [page for page, _ in islice(ui.change_pages(window, subject, charts), 5)]
-    window.close()
     assert pages[:2] == ["inside", "residual"]
     assert dict(charts).keys() <= {"residual", "lens", "prompts", "why"}
     assert all(0 < took < 60_000 for _, took in charts)
     assert ui.after_first([("a", 1.0), ("b", 2.0), ("a", 3.0), ("a", 4.0)]) == [("a", 3.0), ("a", 4.0)]
 
 
-def test_what_a_page_cannot_do_is_an_error(chromium: Browser, subject: ui.Subject) -> None:
+def test_what_a_page_cannot_do_is_an_error(window: Window) -> None:
     """Both by the page's own word, which would else pass for an empty answer."""
-    window = ui.opened(chromium, subject)
     with pytest.raises(RuntimeError, match="nowhere"):
         window.ask("() => nowhere")
     with pytest.raises(RuntimeError, match=r"No\.such"):
         window.call("No.such")
-    window.close()
 
 
 @pytest.mark.parametrize("part", ["nav_bar", "options"])
 def test_a_page_is_drawn_with_the_librarys_part_in_the_place_of_ours(
-    chromium: Browser, part: str, monkeypatch: pytest.MonkeyPatch
+    chromium: Browser, server: str, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change of page there and back and a first load, each once and on both sides."""
     monkeypatch.setattr(parts, "ROUNDS", 1)
     monkeypatch.setattr(parts, "LOADS", 1)
     page, *_ = parts.PAGES[part]
     monkeypatch.setitem(parts.PAGES, part, (page,))
-    rows = [row for row in parts.served(chromium, part) if row.drawn == "whole"]
+    with parts.swapped(part, "library") as library:
+        measured = [*parts.measure(chromium, part, {"ours": server, "library": library})]
+    rows = [row for row in measured if row.drawn == "whole"]
     assert [row.act for row in rows] == [f"change to {page}", f"change to {parts.FIRST}", "first load: attention"]
     assert all(0 < each < 60_000 for row in rows for side in (row.ours, row.library) for each in side.each)
