@@ -1,5 +1,6 @@
 """The command `headlight`: checks the settings, and starts Streamlit's server with those that concern it."""
 
+import gc
 import os
 import sys
 
@@ -19,6 +20,7 @@ def main() -> None:
     if {"-h", "--help"} & set(flags):
         parser().print_help()
         return
+    gc.disable()  # until all is imported that the page then spares (memory.py): it is a fifth of the time to start
     from headlight.app.server.settings import SERVER, read  # here: the flags are told without waiting for torch
     from headlight.model.errors import ConfigError
 

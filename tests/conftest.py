@@ -1,5 +1,6 @@
 """What holds for every test: shapes are checked, results do not depend on the machine, nothing leaves it."""
 
+import gc
 import os
 import socket
 import sys
@@ -16,6 +17,7 @@ from tests.annotations import check_annotations
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+gc.disable()  # while all tests come in: there is nothing to collect, and looking for it takes half as long again
 check_annotations("headlight.model")  # before anything imports it
 torch.set_num_threads(1)  # the order of sums, and so their last bits, is the same wherever tests run
 # A slow machine is no failure. `make test` draws a quarter of a hundred examples, and `make test-all` the others.
@@ -24,6 +26,12 @@ settings.register_profile("all", deadline=None, max_examples=75)
 settings.load_profile("headlight")
 
 LOOPBACK = ("127.", "::1", "localhost")
+
+
+def pytest_collection_finish() -> None:
+    """From here on it is collected, but for what has come in."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -35,3 +35,4 @@ def spare_modules() -> None:
         _n_modules = len(sys.modules)
         gc.collect()
         gc.freeze()
+    gc.enable()  # which it is not yet when the server starts
