@@ -43,7 +43,6 @@ def used_tab(desktop: BrowserContext) -> Page:
 @pytest.fixture
 def tab(used_tab: Page) -> Page:
     """That tab as if it were new; in a new one the browser would have to read all of Streamlit's scripts again."""
-    used_tab.goto("about:blank")
     used_tab.set_viewport_size(SCREEN)
     used_tab.mouse.move(0, 0)
     return used_tab
