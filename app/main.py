@@ -15,8 +15,9 @@ from headlight.app.runs import prompts
 from headlight.app.server import boundary, memory
 from headlight.app.server.settings import settings
 
-ASSETS = Path(__file__).parent.parent / "assets"
-STYLE = Path(__file__).parent / "style.css"
+APP = Path(__file__).parent
+ASSETS = APP.parent / "assets"
+STYLES = APP / "style.css", APP / "frame" / "frame.css"
 STOPPED = "Stopped. Run it again, or shorten the prompt."
 ABOUT = "What every attention head of a transformer does with your prompt. Nothing you type leaves the server."
 
@@ -27,7 +28,8 @@ def main() -> None:
     icon = str(ASSETS / "icon.png")
     st.set_page_config(page_title="Headlight", page_icon=icon, layout="wide", menu_items={"About": ABOUT})
     st.logo(ASSETS / "logo.svg", size="large")
-    st.html(STYLE)
+    for sheet in STYLES:
+        st.html(sheet)
     said = ""
     with boundary.guard(notices.refused):
         example = prompts.examples()[0]
