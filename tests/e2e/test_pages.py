@@ -44,6 +44,7 @@ def test_a_browser_that_lost_scripts_and_arrays_gets_them_again(app: Driver) -> 
     app.page.evaluate(LOSE)
     app.go_to(PROMPTED_VIEWS[0])
     app.page.wait_for_function(f"drawn => ({PICTURE})() === drawn", arg=drawn)
+    expect(app.page.get_by_role("navigation", name="Pages")).to_have_count(1)  # it was there all the time
 
 
 @pytest.fixture(scope="module")

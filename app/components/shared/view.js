@@ -68,6 +68,7 @@ class View {
   // Takes its place on the page.
   /** @param {HTMLElement} parentElement @param {string} group */
   join(parentElement, group) {
+    parentElement.querySelector(".headlight")?.remove(); // that of an earlier script, as after a newer server's start
     parentElement.append(this.root);
     if (!this.theme) this.wear(readTheme(this.root));
     this.link = joinGroup(group, this.component.listeners ?? {});
