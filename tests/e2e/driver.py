@@ -104,9 +104,13 @@ class Driver:
         return [url for url in self.requests if not url.startswith(LOOPBACK)]
 
     def open(self, view: View = VIEWS[0], **query: str) -> None:
-        """Open a view by its address and wait until it is drawn: where Headlight is open already, as Back would do."""
-        address = f"{self.url}/?{query_of(view, **query)}"
-        if page_of(self.page.url):
+        """Open a view by its address and wait until it is drawn: where Headlight is open already, as Back would do.
+
+        An address that names nothing is a newcomer's.
+        """
+        named = query_of(view, **query)
+        address = f"{self.url}/?{named}"
+        if named and page_of(self.page.url):
             self.page.evaluate(GO_BACK_TO, address)
         else:
             self.page.goto(address)

@@ -41,6 +41,7 @@ def _rows(app: Driver) -> Locator:
     return app.page.get_by_role("button", name="Remove")
 
 
+@pytest.mark.usefixtures("own_session")
 def test_without_its_induction_heads_mini_no_longer_repeats(app: Driver) -> None:
     model = load("mini")
     tokens = model.to_tokens(PROMPT, prepend_bos=True)

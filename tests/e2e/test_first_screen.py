@@ -30,7 +30,6 @@ def test_a_comparison_begins_high_too(app: Driver, view: View) -> None:
     check_first_screen(app, view, "compared")
 
 
-@pytest.mark.usefixtures("own_session")
 @pytest.mark.parametrize(("width", "height"), SIZES[:2])
 def test_a_newcomer_sees_the_grid_and_two_chosen_heads_whole(app: Driver, width: int, height: int) -> None:
     app.page.set_viewport_size({"width": width, "height": height})
@@ -50,7 +49,6 @@ def test_a_newcomer_sees_the_grid_and_two_chosen_heads_whole(app: Driver, width:
     assert board["y"] - header["height"] <= 200  # nothing taller stands above
 
 
-@pytest.mark.usefixtures("own_session")
 def test_every_token_is_named_along_the_chosen_heads(app: Driver) -> None:
     """Two dozen tokens have room for a label each, which none of today's default panels may lack."""
     app.page.set_viewport_size({"width": 1280, "height": 800})

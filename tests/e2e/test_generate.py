@@ -49,7 +49,7 @@ def bars(app: Driver) -> Locator:
 
 
 def chosen(app: Driver) -> str:
-    return app.page.locator(".chip.chosen").inner_text()
+    return app.page.locator(".chip.chosen").filter(visible=True).inner_text()
 
 
 def drawn(

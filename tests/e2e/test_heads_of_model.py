@@ -73,6 +73,7 @@ def test_another_score_orders_anew_and_survives_in_the_link(opened: Driver) -> N
     expect(opened.page.get_by_text("Copying (OV) (share)")).to_be_visible()
 
 
+@pytest.mark.usefixtures("own_session")
 def test_prompts_of_the_list_can_be_looked_at_instead(opened: Driver) -> None:
     opened.page.get_by_role("radio", name="my prompts").click()
     expect(opened.page.get_by_text("Measured on 1 prompt of the list")).to_be_visible()

@@ -21,6 +21,7 @@ def shown(app: Driver) -> list[str]:
     return [*app.page.locator("h1").all_inner_texts(), *marked.all_inner_texts()]
 
 
+@pytest.mark.usefixtures("own_session")
 def test_a_page_is_marked_and_the_bar_above_it_stays(app: Driver) -> None:
     heard: list[bytes] = []
     app.page.on("websocket", lambda socket: socket.on("framereceived", lambda message: heard.append(bytes(message))))
