@@ -118,8 +118,9 @@ class Driver:
         self.page.locator(DRAWN).or_(self.refused).filter(visible=True).first.wait_for()
 
     def go_to(self, view: View) -> None:
-        """Change to another view by the navigation."""
+        """Change to another view by the navigation, and take the pointer off it."""
         self.link(view).click()
+        self.page.mouse.move(0, 0)
         self.page.wait_for_url(lambda url: page_of(url) == view.slug)
         self.settle()
 

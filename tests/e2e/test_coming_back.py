@@ -48,15 +48,9 @@ def go_away(app: Driver, view: View) -> None:
     app.go_to(LENS if view is not LENS else ATTENTION)
 
 
-def come_back(app: Driver, view: View) -> None:
-    app.go_to(view)
-    app.page.mouse.move(0, 0)  # off the links
-    app.settle()
-
-
 def away_and_back(app: Driver, view: View) -> None:
     go_away(app, view)
-    come_back(app, view)
+    app.go_to(view)
 
 
 def looks_like(app: Driver, before: str) -> bool:
@@ -71,7 +65,7 @@ def test_every_page_looks_as_it_did_and_shows_the_prompt_that_was_run_elsewhere(
     app.open(prompt=PROMPT)
     before = _pictures(app, DRAWN)
     for view in DRAWN:
-        come_back(app, view)
+        app.go_to(view)
         assert looks_like(app, before[view]), view.slug
         assert view not in expected or not looks_like(app, expected[view]), view.slug
     app.go_to(PROMPTS)
@@ -79,7 +73,7 @@ def test_every_page_looks_as_it_did_and_shows_the_prompt_that_was_run_elsewhere(
     app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == [OTHER])
     app.settle()
     for view in OF_A_PROMPT:
-        come_back(app, view)
+        app.go_to(view)
         assert looks_like(app, expected[view]), view.slug
 
 
@@ -87,7 +81,7 @@ def _pictures(app: Driver, views: Sequence[View]) -> dict[View, str]:
     """Each page as it looks, one after the other."""
     pictures = {}
     for view in views:
-        come_back(app, view)
+        app.go_to(view)
         pictures[view] = app.picture()
     return pictures
 
@@ -103,7 +97,7 @@ def test_a_page_has_the_theme_that_was_chosen_elsewhere(themed: Driver) -> None:
     go_away(app, ATTENTION)
     app.page.emulate_media(color_scheme="dark")
     app.settle()
-    come_back(app, ATTENTION)
+    app.go_to(ATTENTION)
     assert looks_like(app, dark)
 
 
