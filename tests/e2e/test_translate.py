@@ -134,7 +134,7 @@ def test_a_click_in_the_tree_shows_that_branch(app: Driver) -> None:
     expect(app.page.get_by_text(MIRRORED, exact=True)).to_have_count(0)
 
 
-def test_a_target_of_ones_own_takes_the_trees_place(app: Driver) -> None:
+def test_a_target_of_ones_own_takes_the_trees_place_until_it_is_gone_back_from(app: Driver) -> None:
     opened(app)
     app.page.get_by_text("Give the target yourself").click()
     app.page.get_by_role("textbox", name="Target").fill("ju ba")
@@ -143,15 +143,6 @@ def test_a_target_of_ones_own_takes_the_trees_place(app: Driver) -> None:
     app.settle()
     assert strip(app)[11:] == ["ju", "ba", "</s>"]
     expect(app.page.get_by_text("Beam search", exact=True)).to_have_count(0)
-
-
-def test_a_target_that_was_gone_back_from_is_given_no_more(app: Driver) -> None:
-    opened(app)
-    app.page.get_by_text("Give the target yourself").click()
-    app.page.get_by_role("textbox", name="Target").fill("ju ba")
-    app.run_button.click()
-    expect(app.page.get_by_text("The target you gave")).to_be_visible()
-    app.settle()
     app.page.go_back()
     app.settle()
     run(app, "ba ko")
