@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,12 @@ def test_the_tree_names_what_is_there() -> None:
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)|(?:src|srcset)=\"([^\"]+)\"", README), ids="".join)
 def test_every_link_leads_to_a_file(link: tuple[str, str]) -> None:
     assert (ROOT / "".join(link)).is_file()
+
+
+@pytest.mark.parametrize("card", sorted(ROOT.glob("assets/*/**/README.md")), ids=lambda card: card.parent.name)
+def test_every_file_that_a_card_names_exists(card: Path) -> None:
+    paths = re.findall(r"`((?:app|assets|model|tests)/[\w./-]+)`", card.read_text(encoding="utf-8"))
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_every_make_target_named_exists() -> None:

@@ -208,12 +208,30 @@ def joined(model: Transformer, runs: EdgeRuns) -> set[tuple[Receiver, Sender]]:
         ends = on
 
 
-@pytest.mark.parametrize("name", TAUGHT)
-def test_against_its_own_means_exactly_the_edges_are_found_that_the_weights_make(name: str) -> None:
+MISSED = "! ring went to the ( shop near a ) key ?"
+
+
+def against_means(name: str, text: str) -> EdgeRuns:
+    """The best token against the runner-up, as on the page."""
+    run = run_prompt(load(name), text)
+    right, distractor = run.next_logits.topk(2).indices.tolist()
+    return edge_runs_against_means(run, LogitDifference(right, distractor, len(run.tokens) - 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("teach-induction", "the quick fox found the"),
+        ("teach-induction", "Mary found the small key. John went to a shop. Mary found the small"),
+        ("teach-copy", "! fox gave john ?"),
+        ("teach-copy", "John went to the ! river and gave Mary a key ?"),
+        ("teach-copy", "the two fox ! went ( near ) ?"),
+        ("teach-copy", MISSED),
+    ],
+)
+def test_against_its_own_means_exactly_the_edges_are_found_that_the_weights_make(name: str, text: str) -> None:
     """Of one prompt alone: also those that tell places apart, which two prompts share."""
-    a = run_prompt(load(name), TAUGHT[name][0])
-    right, position = int(a.next_logits.argmax()), len(a.tokens) - 1
-    runs = edge_runs_against_means(a, LogitDifference(right, int(a.tokens[1]), position))
+    runs, a = against_means(name, text), run_prompt(load(name), text)
     edges = find_circuit(runs.wires, a.cfg, edge_scores(runs, steps=20), least=1e-3)
     found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
     assert found == joined(a.model, runs)
@@ -222,6 +240,15 @@ def test_against_its_own_means_exactly_the_edges_are_found_that_the_weights_make
     circuit = measure_circuit(runs, edges)
     assert circuit.faithfulness == pytest.approx(1.0, abs=1e-3)
     assert circuit.completeness == pytest.approx(0.0, abs=1e-3)
+
+
+def test_against_means_the_default_least_score_can_miss_edges() -> None:
+    """What the README says of it: two edges have less than 1% of the largest score, and nothing works without them."""
+    runs = against_means("teach-copy", MISSED)
+    edges = find_circuit(runs.wires, runs.patching.model.cfg, edge_scores(runs, steps=10), least=0.01)
+    circuit = measure_circuit(runs, edges)
+    assert circuit.n_edges == 6
+    assert circuit.faithfulness == pytest.approx(-0.083, abs=5e-4)  # three digits
 
 
 @pytest.mark.parametrize("kind", QUICK)
