@@ -32,8 +32,7 @@ def main() -> None:
         st.html(sheet)
     said = ""
     with boundary.guard(notices.refused):
-        example = prompts.examples()[0]
-        selection.arrive(VIEWS, selection.Selection(settings().model, example.prompt))
+        selection.arrive(VIEWS, settings().model, prompts.first_prompt)
         kind = _view().kind
         kind.bar()
         notes = st.container()  # a place of its own, empty or not, so that a notice does not make what is below anew

@@ -124,7 +124,7 @@ def menus(bar: Bar, examples: Sequence[AnyExample], show: Callable[[AnyExample],
     """
     with st.container(horizontal=True, key="headlight-menus"):
         beginning = st.container(key="headlight-run")
-        key, titles = selection.widget_key(f"examples{bar.fields.key}"), {each.title: each for each in examples}
+        key, titles = selection.widget_key(f"examples{bar.fields.key}"), {each.name: each for each in examples}
 
         def open_chosen() -> None:
             show(titles[st.session_state[key]])

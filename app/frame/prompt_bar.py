@@ -12,8 +12,9 @@ from headlight.app.frame.edits import drawer
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models, prompts
 from headlight.app.selection import PROMPT_BAR, Selection
-from headlight.app.selection.choices import Change
 from headlight.app.server.settings import settings
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
 from headlight.model.text.chat import Begin
 
 BEGINNINGS: dict[Begin, str] = {True: "BOS token", "chat": "chat template", False: "nothing"}
@@ -26,7 +27,7 @@ def draw() -> None:
 
 def menus() -> DeltaGenerator:
     """The row of menus under the bar; returns its beginning, for what was run."""
-    return bars.menus(_BAR, prompts.examples(), _open, drawer.link())
+    return bars.menus(_BAR, prompts.examples(), open_example, drawer.link())
 
 
 def _prompt(side: str, field: str) -> None:
@@ -52,7 +53,7 @@ def _begin() -> Option:
 
 
 def _submit() -> None:
-    """Ask for what stands in the bar; a model chosen without another prompt brings its own, if it has one."""
+    """Ask for what stands in the bar; a model that reads few words, chosen without another prompt, brings its own."""
     if not selection.forgotten():
         _bring_prompt()
     selection.submit(PROMPT_BAR)
@@ -61,9 +62,9 @@ def _submit() -> None:
 def _bring_prompt() -> None:
     now, held, prompt = selection.current(), st.session_state, selection.bar_key("prompt")
     model = held[selection.bar_key("model")]
-    own = prompts.own_prompt(model)
-    if own and model != now.model and held[prompt] == now.prompt and not selection.comparing(PROMPT_BAR):
-        held[prompt] = own
+    is_new = model != now.model and held[prompt] == now.prompt and not selection.comparing(PROMPT_BAR)
+    if is_new and models.heads_by_hand(model):
+        held[prompt] = prompts.first_prompt(model)
 
 
 _BAR = bars.Bar(
@@ -76,10 +77,20 @@ _BAR = bars.Bar(
 )
 
 
-def look_at(prompt: str) -> str:
-    """What to look at, if the prompt is one of the examples and this the page that it is an example of."""
-    shown = (each.look_at for each in prompts.examples() if each.prompt == prompt and each.view == selection.page())
-    return next(shown, "")
+def look_at(shown: Comparison) -> str:
+    """What to look at, if what is shown is one of the examples and this the page that it is an example of."""
+    prompt_b = None if shown.b is None or shown.b.edits else shown.b.prompt
+    asked = shown.a.prompt, prompt_b, selection.page()
+    examples = (each for each in prompts.examples() if (each.prompt, each.prompt_b, each.view) == asked)
+    return next((_look_at(example, shown.a) for example in examples), "")
+
+
+def _look_at(example: prompts.Example, run: Run) -> str:
+    """What an example says to look at, where it is true of this run: in its own model or in another language model."""
+    if example.model == run.source.name and run.bos is True:
+        return f"{example.look_at} {prompts.brings(example)}"
+    by_hand = any(map(models.heads_by_hand, (example.model, run.source.name)))
+    return "" if by_hand or run.cfg.attention_dir != "causal" else example.look_at
 
 
 def on_default(asked: Selection) -> Selection:
@@ -87,14 +98,13 @@ def on_default(asked: Selection) -> Selection:
     return replace(asked, model=settings().model, model_b="", bos=bool(asked.bos))
 
 
-def _open(example: prompts.Example) -> None:
-    now = selection.current()
+def open_example(example: prompts.Example) -> None:
+    """Open an example as it is described: on its page, in its model, with default settings but the colours' scale."""
     chosen = Selection(
-        model=example.model or now.model,
+        model=example.model,
         prompt=example.prompt,
         prompt_b=example.prompt_b,
-        bos=bool(example.model) or now.bos,  # those written by hand rest on it
         heads=example.heads,
+        scale=selection.current().scale,
     )
-    stays = now.after(Change(example=True))
-    selection.ask(replace(chosen, scale=stays.scale, choices=stays.choices), page=example.view)
+    selection.ask(chosen, page=example.view)

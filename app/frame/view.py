@@ -44,7 +44,7 @@ PROMPTED = Kind(
     shown.within,
     about.draw,
     lambda found: tuple(dict.fromkeys(run.prompt for run in found.runs)),
-    lambda found: prompt_bar.look_at(found.a.prompt),
+    prompt_bar.look_at,
     prompt_bar.on_default,
     drawer.draw,
     shown.awaited,

@@ -19,18 +19,22 @@ EXAMPLES, SOURCES = PROMPTS / "examples.json", PROMPTS / "sources.json"
 class Example:
     """A prompt worth a look, or two: on which page, and one sentence on what to look at.
 
-    With a `model` it is that model's own, and opens it; without one it is for whichever model is open.
-    Without `heads` ((layer, head) pairs) the page picks those whose patterns on this prompt are the clearest, which is
-    right for any model.
+    It opens its `model`, of which what it says is true. Without `heads` ((layer, head) pairs) the page picks those
+    whose patterns on this prompt are the clearest, which is right for any model.
     """
 
     title: str
+    model: str
     prompt: str
     view: str
     look_at: str
     prompt_b: str | None = None
     heads: tuple[tuple[int, int], ...] | None = None
-    model: str = ""
+
+    @property
+    def name(self) -> str:
+        """The title and the model that comes with it."""
+        return f"{self.title} · {self.model}"
 
 
 @cache
@@ -39,9 +43,9 @@ def examples() -> tuple[Example, ...]:
     return tuple(_example(**entry) for entry in json.loads(EXAMPLES.read_text(encoding="utf-8")))
 
 
-def own_prompt(model: str) -> str | None:
-    """The prompt that a model brings along; None for one that takes any text."""
-    return next((example.prompt for example in examples() if example.model == model), None)
+def first_prompt(model: str) -> str:
+    """The prompt that a model opens with: its own first example, or else the first of all."""
+    return next((example.prompt for example in examples() if example.model == model), examples()[0].prompt)
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,16 @@ class SourceExample:
     model: str
     source: str
     look_at: str
+
+    @property
+    def name(self) -> str:
+        """The title and the model that comes with it."""
+        return f"{self.title} · {self.model}"
+
+
+def brings(example: Example | SourceExample) -> str:
+    """That the example was opened in a model of its own, whatever stood in the box before."""
+    return f"The example brought its model, {example.model}."
 
 
 @cache

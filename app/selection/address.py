@@ -1,6 +1,6 @@
 """The session and the page's URL: one that the user opens, or goes back to, replaces what is selected."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -8,7 +8,6 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.app.selection.choices import PageChoices
-from headlight.app.selection.chosen import Selection
 from headlight.app.selection.links import from_query, to_query
 from headlight.app.selection.session import READ, _session, ask
 
@@ -31,8 +30,10 @@ class Page(Protocol):
         """The type of its own options."""
 
 
-def arrive(pages: Sequence[Page], start: Selection) -> None:
-    """Take over the URL where the user opened one or moved to one by Back or Forward; `start` fills what it lacks.
+def arrive(pages: Sequence[Page], model: str, first_prompt: Callable[[str], str]) -> None:
+    """Take over the URL where the user opened one or moved to one by Back or Forward.
+
+    One without a model is of `model`, and one without a prompt has the `first_prompt` of its model.
 
     A text that was left out of the URL for its length is empty: what was chosen for it waits until the user pastes it.
 
@@ -44,17 +45,15 @@ def arrive(pages: Sequence[Page], start: Selection) -> None:
     opened = session.shown is None and session.asked is None and not session.refusal
     if opened or (query and _moved_in_history()):
         selection, unread = from_query(query, [page.choices for page in pages if page.choices])
+        selection = replace(selection, model=selection.model or model)
         if "prompt" not in query and "prompt" not in unread:
-            selection = replace(selection, prompt=start.prompt)
+            selection = replace(selection, prompt=first_prompt(selection.model))
         waiting: dict[str, Any] = {name: "" for name in READ if name in unread}
         selection = replace(selection, **waiting)
         slugs = {name: page.slug for page in pages for name in (page.slug, *page.formerly)}
         page = slugs.get(query.get(_PAGE, session.pages[0]))
         turned = session.page if opened else ""  # by the click that found the session forgotten
-        ask(
-            selection if selection.model else replace(selection, model=start.model),
-            turned or page or session.pages[0],
-        )
+        ask(selection, turned or page or session.pages[0])
         session.linked, session.unread = True, unread if page else (*unread, _PAGE)
 
 

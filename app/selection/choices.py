@@ -29,16 +29,12 @@ def below(index: int | None, size: int) -> int | None:
 
 @dataclass(frozen=True)
 class Change:
-    """What is asked for in another way than now: the model, anything in the prompt bar, the same for the source bar.
-
-    An `example` is opened as it is described, by itself.
-    """
+    """What is asked for in another way than now: the model, anything in the prompt bar, the same for the source bar."""
 
     model: bool = False
     prompt: bool = False
     translator: bool = False
     source: bool = False
-    example: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,12 +44,10 @@ class PageChoices:
     Every field has a default, and is a parameter of the address by its own name, which no other page has. Its type says
     what the address may hold, or a codec beside the type: `Annotated[int, count(1, 64)]`.
 
-    `forgets` names, by what of a `Change` is so, the options that then mean nothing. What does not `stay` is no part of
-    an example.
+    `forgets` names, by what of a `Change` is so, the options that then mean nothing.
     """
 
     forgets: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    stays: ClassVar[bool] = False
 
     def within(self, extent: Extent) -> Self:
         """Without what is not there in what is shown."""
@@ -61,6 +55,5 @@ class PageChoices:
 
     def after(self, change: Change) -> Self:
         """Without what means nothing once something else is asked for."""
-        kept = type(self)() if change.example and not self.stays else self
         gone = [name for what, names in self.forgets.items() if getattr(change, what) for name in names]
-        return replace(kept, **{name: getattr(type(self), name) for name in gone})
+        return replace(self, **{name: getattr(type(self), name) for name in gone})

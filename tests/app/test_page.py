@@ -14,7 +14,7 @@ from headlight.app import selection
 from headlight.app.components import Option
 from headlight.app.frame import bars
 from headlight.app.runs import models, runs
-from headlight.app.runs.prompts import examples
+from headlight.app.runs.prompts import Example, examples
 from headlight.app.selection import links
 from headlight.model import fields
 from tests.app.conftest import Options
@@ -244,13 +244,39 @@ def test_a_full_queue_says_busy_and_the_result_before_stays(page: AppTest, setti
     assert before in _texts(page)
 
 
-def test_an_example_opens_with_its_heads_on_its_page(page: AppTest) -> None:
-    _open(page)
-    example = examples()[1]
-    (button,) = [button for button in page.button if button.label == example.title]
-    button.click().run()
+def _hint(page: AppTest) -> str:
+    return next((caption.value for caption in page.caption if "What to look at" in caption.value), "")
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.title)
+def test_an_example_brings_its_model_and_settings_and_says_so(page: AppTest, example: Example) -> None:
+    """Whatever was open before: here a model of thirty words, without BOS, a B, pinned tokens and options of pages."""
+    _open(page, model="teach-copy", prompt="a key", prompt_b="a fox", bos="0", queries="1", target=" key", measure="kl")
+    _press(page, f"{example.title} · {example.model}")
     assert page.text_area[0].value == example.prompt
-    assert page.query_params["prompt"] == example.prompt
+    heads = {} if example.heads is None else {"heads": " ".join(f"{layer}.{head}" for layer, head in example.heads)}
+    b = {} if example.prompt_b is None else {"prompt_b": example.prompt_b}
+    view = {} if example.view == "attention" else {"page": example.view}
+    assert page.query_params == {"model": example.model, "prompt": example.prompt} | heads | b | view
+    assert _hint(page).endswith(f"{example.look_at} The example brought its model, {example.model}.")
+
+
+@pytest.mark.parametrize(
+    ("number", "model", "said"), [(2, "mini-llama", True), (2, "teach-induction", False), (-1, "mini", False)]
+)
+def test_a_hint_is_said_of_models_of_which_it_is_true(page: AppTest, number: int, model: str, said: bool) -> None:
+    """An example's text in another model that learned from text; what was written by hand, and what was not."""
+    example = examples()[number]
+    page.query_params["page"] = example.view
+    _open(page, model=model, prompt=example.prompt)
+    assert (example.look_at in _hint(page)) is said
+    assert "The example brought its model" not in _hint(page)
+
+
+@pytest.mark.parametrize("model", ["teach-copy", "mini"])
+def test_a_model_without_a_prompt_opens_with_its_own_example(page: AppTest, model: str) -> None:
+    _open(page, model=model)
+    assert page.query_params["prompt"] == next(each.prompt for each in examples() if each.model == model)
 
 
 def test_another_prompt_keeps_the_chosen_heads_and_drops_the_pinned_tokens(page: AppTest, folder: str) -> None:

@@ -103,7 +103,8 @@ def _take(
     height: int = HEIGHT,
     **query: str,
 ) -> None:
-    examples = [each for each in prompts.examples() if each.view == view.slug and not each.model] or prompts.examples()
+    own = [each for each in prompts.examples() if each.view == view.slug and each.model == "mini"]
+    examples = own or prompts.examples()
     driver = Driver(browser, url, theme, width)
     driver.page.set_viewport_size({"width": width, "height": height})
     driver.open(view, **{"prompt": examples[0].prompt} | query)

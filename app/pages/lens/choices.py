@@ -20,7 +20,6 @@ class Choices(PageChoices):
     """
 
     forgets: ClassVar = {"model": ("lens_from", "scope_position")}  # a lens is of its model, a place of its tokenizer
-    stays = True
 
     measure: ColourBy = "top"
     lens: Kind = "logit"

@@ -1,7 +1,6 @@
 """Patching: which parts of one prompt's run, put into another, make that predict as the other does."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import streamlit as st
 
@@ -9,7 +8,7 @@ from headlight.app import selection
 from headlight.app.analyses import patching
 from headlight.app.analyses.patching import Piece
 from headlight.app.components import CellAxis, Choice, Column, Listed, Option, Switch, cell_map, row_table
-from headlight.app.frame import notices, progress
+from headlight.app.frame import notices, progress, prompt_bar
 from headlight.app.glossary import TERMS
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
@@ -83,11 +82,10 @@ def _refuse(shown: Comparison, reason: str) -> None:
     pairs = [example for example in prompts.examples() if example.prompt_b is not None]
     for example in pairs:
         st.button(
-            f"Open an example: {example.title}",
+            f"Open an example: {example.name}",
             key=selection.widget_key(f"patching.{example.title}"),
-            on_click=lambda example=example: selection.ask_instead(
-                replace(selection.current(), prompt=example.prompt, prompt_b=example.prompt_b, model_b="")
-            ),
+            on_click=prompt_bar.open_example,
+            args=(example,),
         )
 
 

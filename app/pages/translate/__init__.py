@@ -12,7 +12,7 @@ TRANSLATED = Kind(
     choices.within,
     source_bar.about,
     lambda found: tuple(dict.fromkeys(each.source_text for each in found.sides.values())),
-    lambda found: source_bar.look_at(found.a.source_text),
+    source_bar.look_at,
     source_bar.on_default,
 )
 EXPORT = Export("translate", exports.script, exports.data, picture.draw, exports.page)

@@ -86,9 +86,11 @@ def on_default(asked: Selection) -> Selection:
     return replace(asked, translator=prompts.first_source("").model, translator_b="")
 
 
-def look_at(source: str) -> str:
-    """What to look at, if the source is one of the examples."""
-    return next((each.look_at for each in prompts.source_examples() if each.source == source), "")
+def look_at(found: Translations) -> str:
+    """What to look at, if what is shown is one of the examples in its model."""
+    shown = found.a.source.name, found.a.source_text
+    examples = (each for each in prompts.source_examples() if (each.model, each.source) == shown)
+    return next((f"{example.look_at} {prompts.brings(example)}" for example in examples), "")
 
 
 def about(found: Translations) -> None:

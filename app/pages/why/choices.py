@@ -12,6 +12,4 @@ By = Literal["parts", "features"]
 class Choices(PageChoices):
     """Whether a score is split by who wrote to the stream, or by the features that a dictionary finds in it."""
 
-    stays = True
-
     why_by: By = "parts"

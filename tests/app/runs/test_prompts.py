@@ -3,6 +3,7 @@
 import pytest
 
 from headlight.app.registry import VIEWS
+from headlight.app.runs import models
 from headlight.app.runs.prompts import MAX_CHARACTERS, check_length, check_text, examples
 from headlight.model.errors import InputError
 
@@ -38,6 +39,7 @@ def test_examples_can_be_shown() -> None:
     assert len({example.title for example in examples()}) == len({example.prompt for example in examples()}) >= 3
     for example in examples():
         check_text(example.prompt)
+        assert example.model in models.offered_models()
         assert example.view in {view.slug for view in VIEWS}
         assert example.look_at.endswith((".", "?"))
         assert example.heads is None or len(set(example.heads)) == len(example.heads) > 0

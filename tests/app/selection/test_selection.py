@@ -185,13 +185,6 @@ def test_what_is_read_of_a_page_needs_its_page_and_spoils_nothing_else() -> None
     assert from_query(unreadable, PAGES) == (chosen.updated(weights.Choices, circuit="qk"), ("circuit",))
 
 
-def test_an_example_is_opened_without_what_was_chosen_on_a_page() -> None:
-    chosen = Selection(prompt="a").updated(weights.Choices, circuit="ov")
-    assert chosen.after(Change(model=True, prompt=True)) == chosen
-    coloured = chosen.updated(lens.Choices, measure="kl")  # that alone stays
-    assert coloured.after(Change(example=True)) == Selection(prompt="a").updated(lens.Choices, measure="kl")
-
-
 def test_what_is_one_of_the_model_or_of_the_prompt_goes_with_it() -> None:
     of_model = {inside.Choices(component=1), attention.Choices(pair=((0, 1), (0, 2)))}
     of_prompt = {flow.Choices(flow_chosen=(1, 2)), generate.Choices(written=(7,), step=1)}
