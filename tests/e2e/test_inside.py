@@ -25,6 +25,16 @@ def _step(app: Driver, name: str) -> Locator:
     return app.page.get_by_role("region", name=name, exact=True)
 
 
+# The rows of so many whose left edge has the pin's colour.
+MARKED_ROWS = """(canvas, rows) => {
+    const context = canvas.getContext("2d");
+    context.fillStyle = getComputedStyle(canvas).getPropertyValue("--pin-colour");
+    const hex = (row) => [...context.getImageData(0, ((row + 0.5) * canvas.height) / rows, 1, 1).data.slice(0, 3)]
+        .map((value) => value.toString(16).padStart(2, "0")).join("");
+    return [...Array(rows).keys()].filter((row) => `#${hex(row)}` === context.fillStyle);
+}"""
+
+
 def _number(text: str) -> float:
     return float(text.replace("−", "-"))
 
@@ -128,6 +138,9 @@ def test_two_runs_are_shown_in_turn_with_their_numbers_beside_each_other(app: Dr
 def test_a_prompt_as_long_as_the_context_shows_the_keys_that_matter(app: Driver) -> None:
     app.open(INSIDE, prompt="The cat sat on the mat. " * 28, heads=f"{LAYER}.{HEAD}", queries="100")
     expect(app.page.get_by_text(re.compile(r"show 12 of [12]\d\d keys"))).to_be_visible()
+    drawn = _step(app, "Residual stream").get_by_role("img", name=re.compile("^X, 12 of [12]\\d\\d × 128 numbers"))
+    keys = [button.get_attribute("aria-label") or "" for button in _step(app, "Mask").locator("th button").all()]
+    assert [keys[row] for row in drawn.evaluate(MARKED_ROWS, 12)] == [next(key for key in keys if " 100," in key)]
     assert _step(app, "Mask").locator("td.masked").count() == 2
 
 

@@ -11,7 +11,11 @@ from headlight.app.components.shared.mount import held, mount, register
 
 _render = register(__file__)
 
-Axis = Literal["one", "query", "key", "d_model", "d_head", "d_value"]
+Axis = Literal["one", "query", "token", "key", "d_model", "d_head", "d_value"]
+OF_TOKENS: tuple[Axis, ...] = (
+    "token",
+    "key",
+)  # the same tokens: of the first the query is marked, of the other the key
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +61,15 @@ class HeadStep:
 
 @dataclass(frozen=True)
 class StepKeys:
-    """The keys that the matrices hold: place on the page's axis and label of each, and of how many they are taken."""
+    """The keys that the matrices hold: place on the page's axis and label of each, and of how many they are taken.
+
+    `query` is the place of the query, which is one of them.
+    """
 
     places: Sequence[int]
     labels: Sequence[str]
     n_keys: int
+    query: int
 
 
 class Followed(NamedTuple):
@@ -101,6 +109,7 @@ def head_steps(
             "steps": [_props(step, keys, arrays) for step in steps],
             "places": list(keys.places),
             "labels": list(keys.labels),
+            "query": keys.query,
             "entry": entry,
             "spelled": spelled and {str(place): list(map(list, lines)) for place, lines in spelled.items()},
         },
@@ -122,6 +131,11 @@ def _term(term: Term, keys: StepKeys, arrays: dict[str, np.ndarray]) -> str | Ma
     name = f"matrix{len(arrays)}"
     arrays[name] = np.ascontiguousarray(term.values, np.float32)
     sizes = zip((term.rows, term.columns), term.values.shape, strict=True)
-    shape = " × ".join(f"{keys.n_keys if axis == 'key' else size:,}" for axis, size in sizes)
+    shape = " × ".join(_size(size, keys.n_keys if axis in OF_TOKENS else size) for axis, size in sizes)
     about = {"name": term.name, "rows": term.rows, "columns": term.columns, "cells": term.cells}
     return {**about, "shape": shape, "array": name}
+
+
+def _size(drawn: int, whole: int) -> str:
+    """The length of an axis, of which a part may be drawn."""
+    return f"{whole:,}" if drawn == whole else f"{drawn:,} of {whole:,}"

@@ -1,6 +1,6 @@
 // The steps of one head. Each is a card: what it does in words, its formula, its matrices in a row, and the followed
 // number's arithmetic. Matrices with few numbers are tables, the others pictures that tell their numbers at the pointer.
-/** @typedef {"one" | "query" | "key" | "d_model" | "d_head" | "d_value"} StepAxis */
+/** @typedef {"one" | "query" | "token" | "key" | "d_model" | "d_head" | "d_value"} StepAxis */
 /** @typedef {{ key: number, component: number }} StepChoice the place of a key, and a component of q, k, v and z */
 /** @typedef {{ name: string, rows: StepAxis, columns: StepAxis, cells: boolean, shape: string, array: string }} StepTerm */
 /**
@@ -8,16 +8,16 @@
  *   spelled: string[] }} HeadStep
  */
 /**
- * @typedef {{ title: string, steps: HeadStep[], places: number[], labels: string[], entry: number | null,
- *   spelled: Record<number, string[][]> | null }} HeadStepsProps of head_steps/__init__.py
+ * @typedef {{ title: string, steps: HeadStep[], places: number[], labels: string[], query: number,
+ *   entry: number | null, spelled: Record<number, string[][]> | null }} HeadStepsProps of head_steps/__init__.py
  */
 /** @typedef {StepTerm & { values: Float32Array, size: number[], scale: ColourScale }} StepMatrix */
 
 const FRAME = 10; // milliseconds
 /** @type {Partial<Record<StepAxis, string>>} */
-const NAMES = { key: "key", d_model: "entry", d_head: "component", d_value: "component" };
+const NAMES = { token: "token", key: "key", d_model: "entry", d_head: "component", d_value: "component" };
 /** @type {Partial<Record<StepAxis, keyof StepChoice>>} */
-const CHOSEN_BY = { key: "key", d_head: "component", d_value: "component" };
+const CHOSEN_BY = { token: "key", key: "key", d_head: "component", d_value: "component" };
 
 /** @implements {Component} */
 class HeadSteps {
@@ -124,6 +124,7 @@ class HeadSteps {
   /** @param {StepAxis} axis @param {number} size */
   marked(axis, size) {
     if (axis === "key") return this.props.places.indexOf(this.key);
+    if (axis === "token") return this.props.places.indexOf(this.props.query);
     if (axis === "d_model") return this.props.entry ?? -1;
     return axis in CHOSEN_BY ? Math.min(this.component, size - 1) : -1;
   }
@@ -224,8 +225,8 @@ class HeadSteps {
 
   /** @type {(axis: StepAxis, index: number) => TooltipRow[]} */
   describe(axis, index) {
-    if (axis === "key") return [[`key ${this.props.places[index]}`, this.props.labels[index]]];
     const name = NAMES[axis];
+    if (axis === "token" || axis === "key") return [[`${name} ${this.props.places[index]}`, this.props.labels[index]]];
     return name ? [[name, String(index)]] : [];
   }
 
@@ -238,7 +239,7 @@ class HeadSteps {
   /** @type {(axis: StepAxis, index: number) => Partial<StepChoice>} */
   chosenBy(axis, index) {
     const name = CHOSEN_BY[axis];
-    return name ? { [name]: axis === "key" ? this.props.places[index] : index } : {};
+    return name ? { [name]: name === "key" ? this.props.places[index] : index } : {};
   }
 
   /** @param {Partial<StepChoice>} chosen */

@@ -1,7 +1,7 @@
 // How a step's matrices look: their numbers, sizes and colours, and the letters of their names.
 const CELL = 17; // CSS pixels of a key or of a vector's one row
 /** @type {Partial<Record<StepAxis, [across: number, down: number]>>} */
-const LONGEST = { d_model: [260, 230], d_head: [150, 150], d_value: [150, 150], key: [400, 400] };
+const LONGEST = { d_model: [260, 230], d_head: [150, 150], d_value: [150, 150], token: [400, 400], key: [400, 400] };
 
 /** @type {(value: number) => string} */
 const numberOf = (value) => (Number.isNaN(value) ? "–" : significant(value));

@@ -34,7 +34,7 @@ def _reading(write: Writer) -> Iterator[HeadStep]:
         "residual",
         ("X: a row for each token", "X: a column for each token"),
         f"What layer {at.head[0]} reads: {_begun(at)}{below}. x is the query's part of X.",
-        write.line(row("x", "d_model", stream[at.query]), "in", StepMatrix("X", "key", "d_model", stream[window])),
+        write.line(row("x", "d_model", stream[at.query]), "in", StepMatrix("X", "token", "d_model", stream[window])),
     )
     if steps.normalized is None or at.weights.norm is None:
         return
@@ -55,7 +55,7 @@ def _reading(write: Writer) -> Iterator[HeadStep]:
         (formula,) * 2,
         f"{of}, with {norm.eps:g} added under the root. Every token's x is treated alike, which gives X̂.",
         write.line(*terms, "=", row("x̂", "d_model", normalized[at.query])),
-        write.line(StepMatrix("X̂", "key", "d_model", normalized[window])),
+        write.line(StepMatrix("X̂", "token", "d_model", normalized[window])),
     )
 
 

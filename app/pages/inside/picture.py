@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headlight.app.components import HeadStep, StepMatrix
+from headlight.app.components.head_steps import OF_TOKENS
 from headlight.app.exports.picture import hatched, label_axis, largest, matrix, origin, scale, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.inside.chosen import Inside, on_common_keys, query_of, sides_of
@@ -78,7 +79,7 @@ def _step(axes: "Axes", step: HeadStep, labels: Sequence[str], side: str, palett
     hatched(axes, palette)
     image = matrix(axes, known, palette, scale(largest([known]), signed, root=True), signed)
     axes.set_yticks([])
-    if result.rows == "key":
+    if result.rows in OF_TOKENS:
         label_axis(axes, "y", labels, MATRIX - 0.4)
     if result.columns == "key":
         axes.set_xticks(range(len(labels)), labels, fontsize=5.5)

@@ -69,9 +69,10 @@ def draw(
         at = sides[side]
         steps = steps_of(at, convention)
     places = [_place(shown, at, position) for position in at.window]
+    labels = [shown.labels[place] for place in places]
     head_steps(
         steps,
-        StepKeys(places, [shown.labels[place] for place in places], len(at.run.tokens)),
+        StepKeys(places, labels, len(at.run.tokens), _place(shown, at, at.query)),
         title=in_file or "",
         entry=None if side == DIFFERENCE else at.entry,
         value=_followed(shown, at),

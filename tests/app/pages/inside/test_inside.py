@@ -41,6 +41,14 @@ def test_steps_are_those_of_the_attention_page(run: Run) -> None:
         torch.testing.assert_close(steps.masked.values, attended.scores[query], rtol=1e-5, atol=1e-5)
 
 
+def test_the_marked_row_of_all_tokens_is_the_query_s(run: Run) -> None:
+    at = _at(Comparison(run), queries=(5,), keys=(2,))
+    for step in steps_of(at, "row")[:2]:
+        *_, x = (term for term in step.equations[0] if isinstance(term, StepMatrix) and term.rows == "query")
+        (of_all,) = (term for term in step.equations[-1] if isinstance(term, StepMatrix) and term.rows == "token")
+        assert np.array_equal(of_all.values[at.window.index(at.query)], x.values[0])
+
+
 def test_heads_and_the_shared_bias_add_up_to_what_attention_writes(run: Run) -> None:
     layer, query = 1, 5
     outputs = [inside(run, layer, head, query).output.values for head in range(run.cfg.n_heads)]
