@@ -6,10 +6,10 @@ Source: the files that SAELens 6.54 writes, its description of older ones, and i
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from headlight.model.dictionaries.dictionary import Architecture, Dictionary, Gates, Origin, Output, Reading
+from headlight.model.dictionaries.folding import folded, plain
 from headlight.model.dictionaries.weights import checked
 from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import read_safetensors
@@ -43,6 +43,18 @@ OLDER_NAMES = {
 }
 
 
+NORMALIZATIONS = ("none", "expected_average_only_in", "covariance_whitening", "layer_norm", "constant_norm_rescale")
+# What each setting that changes the arithmetic can say. Older versions wrote True for the constant factor.
+ALLOWED: dict[str, tuple[object, ...]] = {
+    "architecture": tuple(ARCHITECTURES),
+    "activation_fn": (None, "relu", "topk"),
+    "normalize_activations": (None, False, True, *NORMALIZATIONS),
+    "reshape_activations": (None, "none", "hook_z"),
+    "apply_b_dec_to_input": (True, False),
+    "rescale_acts_by_decoder_norm": (None, True, False),
+}
+
+
 def recognises(folder: Path) -> bool:
     """Whether a folder is SAELens's."""
     return (folder / CONFIG).is_file()
@@ -56,16 +68,14 @@ def read(folder: Path, name: str) -> Dictionary:
     """
     cfg = _settings(read_json(folder / CONFIG))
     given = _choice(cfg)
-    tensors = read_safetensors(folder / WEIGHTS)
+    tensors = plain(read_safetensors(folder / WEIGHTS))
     if given == "batchtopk":
         tensors = _with_threshold(tensors)
     origin = _origin(cfg, folder)
     d_in, d_sae, hook_in = _size(cfg, "d_in"), _size(cfg, "d_sae"), _hook(cfg, "hook_name")
     is_transcoder = "transcoder" in str(cfg["architecture"])
     d_out = _size(cfg, "d_out") if is_transcoder else d_in
-    found = checked(tensors, _shapes(str(cfg["architecture"]), d_in, d_sae, d_out))
-    if given == "topk" and cfg.get("rescale_acts_by_decoder_norm"):
-        found = _norms_folded(found)
+    found = folded(folder, cfg, checked(tensors, _shapes(str(cfg["architecture"]), d_in, d_sae, d_out)))
     return Dictionary(
         name=name,
         hook_in=hook_in,
@@ -87,31 +97,36 @@ def _settings(raw: dict[str, Any]) -> dict[str, Any]:
     """What a config of any version says, flat, under its newest names, and with what it leaves out."""
     metadata = raw.get("metadata")
     cfg = {OLDER_NAMES.get(key, key): value for key, value in raw.items()}
-    cfg |= metadata if isinstance(metadata, dict) else {}
+    cfg = (metadata if isinstance(metadata, dict) else {}) | cfg
     activation = cfg.get("activation_fn_kwargs")
     if cfg.get("activation_fn") == "topk" and isinstance(activation, dict) and "k" in activation:
+        if others := [name for name, value in activation.items() if name != "k" and value]:
+            raise CheckpointError(f"{CONFIG} says {others[0]} in activation_fn_kwargs, which is not read; it can be k.")
         cfg |= {"architecture": "topk", "k": activation["k"]}
     return {"architecture": "standard", "apply_b_dec_to_input": True} | cfg
 
 
 def _choice(cfg: dict[str, Any]) -> Architecture:
     """Which of our architectures it is; what would make it compute something else is refused."""
-    if cfg["architecture"] not in ARCHITECTURES:
+    for name, allowed in ALLOWED.items():
+        if not any(value is cfg.get(name) or value == cfg.get(name) for value in allowed):
+            listing = ", ".join(repr(value) for value in allowed if value is not None)
+            raise CheckpointError(f"{CONFIG} says {name} {cfg[name]!r}, which is not read; it can be {listing}.")
+    if cfg.get("normalize_activations") in ("layer_norm", "constant_norm_rescale"):
         raise CheckpointError(
-            f"{CONFIG} says architecture {cfg['architecture']!r}; it can be {', '.join(ARCHITECTURES)}."
+            f"{CONFIG} says normalize_activations {cfg['normalize_activations']!r}: what it reads is divided by a "
+            "number of each position's own, so that its features would not add up to the activation. Take one that was "
+            f"trained with {', '.join(map(repr, NORMALIZATIONS[:3]))}."
         )
-    if cfg.get("activation_fn", "relu") not in ("relu", "topk"):
-        raise CheckpointError(f"{CONFIG} says activation_fn {cfg['activation_fn']!r}; it can be 'relu' or 'topk'.")
-    if cfg.get("normalize_activations") not in (None, False, "none"):
+    if cfg.get("reshape_activations") == "hook_z" and not str(cfg.get("hook_name")).endswith("_z"):
+        raise CheckpointError(f"{CONFIG} says reshape_activations 'hook_z' of {cfg.get('hook_name')}, which is no z.")
+    for name in ("hook_head_index", "hook_head_index_out"):
+        if cfg.get(name) is not None:
+            raise CheckpointError(f"{CONFIG} says {name} {cfg[name]!r}: dictionaries of one head are not read.")
+    if "transcoder" in cfg["architecture"] and cfg.get("normalize_activations") not in (None, False, "none"):
         raise CheckpointError(
-            f"{CONFIG} says normalize_activations {cfg['normalize_activations']!r}: what it reads is rescaled by a "
-            "number of the position's own, so that its features would not add up to the activation. Only 'none' is "
-            "read here; a constant factor can be folded into the weights by SAELens's "
-            "fold_activation_norm_scaling_factor."
-        )
-    if cfg.get("hook_head_index") is not None:
-        raise CheckpointError(
-            f"{CONFIG} says hook_head_index {cfg['hook_head_index']!r}: of one head is not supported."
+            f"{CONFIG} says normalize_activations {cfg['normalize_activations']!r} of a transcoder, whose output "
+            "SAELens does not bring back. It can be 'none'."
         )
     return ARCHITECTURES[cfg["architecture"]]
 
@@ -157,16 +172,6 @@ def _with_threshold(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
             "with SAELens's save_inference_model."
         )
     return tensors
-
-
-def _norms_folded(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Decoder rows of length 1, with their lengths in the encoder: the most active are chosen by what they write."""
-    norms = tensors["W_dec"].float().norm(dim=-1)
-    return tensors | {
-        "W_enc": tensors["W_enc"].float() * norms,
-        "b_enc": tensors["b_enc"].float() * norms,
-        "W_dec": tensors["W_dec"].float() / norms.clamp(min=torch.finfo(torch.float32).tiny)[:, None],
-    }
 
 
 def _origin(cfg: dict[str, Any], folder: Path) -> Origin:

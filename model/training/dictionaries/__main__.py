@@ -33,7 +33,12 @@ def arguments() -> argparse.Namespace:
         metavar="HOOK",
         help="activations by TransformerLens's names: of a hook_mlp_out a transcoder, of any other an autoencoder",
     )
-    parser.add_argument("--kind", choices=get_args(Kind), default="topk")
+    parser.add_argument(
+        "--kind",
+        choices=get_args(Kind),
+        default="topk",
+        help="(default: %(default)s); SAELens opens transcoders of the other two kinds alone",
+    )
     parser.add_argument("--features", type=int, default=1024, help="how many (default: %(default)s)")
     parser.add_argument("--k", type=int, default=16, help="how many are active at a position (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=1800, help="of 1024 tokens (default: %(default)s)")

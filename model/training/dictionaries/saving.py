@@ -1,4 +1,7 @@
-"""Writing a trained dictionary as SAELens writes its own, in half precision."""
+"""Writing a trained dictionary as SAELens writes its own, in half precision.
+
+SAELens opens all but topk transcoders, for which it has no class.
+"""
 
 import json
 from pathlib import Path
@@ -11,7 +14,7 @@ from headlight.model.dictionaries.sae_lens import CONFIG, WEIGHTS
 from headlight.model.training.dictionaries.recipe import Place
 from headlight.model.training.dictionaries.sparse import Sparse
 
-FORMAT = "6.54.12"  # SAELens's version whose files these are; of topk transcoders it has none
+FORMAT = "6.54.12"  # SAELens's version whose files these are
 
 
 # What tells models apart that are as wide and as deep.
@@ -24,7 +27,8 @@ def save(sparse: Sparse, place: Place, model_name: str, model_cfg: TransformerCo
     named = {"hook_name": place.hook_in} | ({} if place.is_autoencoder else {"hook_name_out": place.hook_out})
     settings = {name: getattr(model_cfg, name) for name in SETTINGS}
     origin = {"model_name": model_name, "sae_lens_version": FORMAT, "transformer_config": settings}
-    cfg |= {"dtype": "float32", "metadata": {**origin, **named}}
+    reshape = "hook_z" if place.hook_in.endswith("hook_z") else "none"
+    cfg |= {"dtype": "float32", "reshape_activations": reshape, "metadata": {**origin, **named}}
     folder.mkdir(parents=True, exist_ok=True)
     save_file({name: tensor.to(torch.float16).contiguous() for name, tensor in tensors.items()}, folder / WEIGHTS)
     (folder / CONFIG).write_text(json.dumps(cfg, indent=1) + "\n", encoding="utf-8")

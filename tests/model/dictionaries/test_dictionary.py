@@ -81,6 +81,94 @@ def test_activations_and_reconstruction_are_those_of_saelens_forward(architectur
     torch.testing.assert_close(dictionary.decode(acts), expected @ tensors["W_dec"] + tensors["b_dec"], **CLOSE)
 
 
+def checkpoint(folder: Path, kind: str, /, *, threshold: float = 0.7, **cfg: object) -> dict[str, Tensor]:
+    """A training checkpoint of SAELens's, which keeps one threshold for all features of a batchtopk."""
+    tensors = write(folder, kind, **cfg)
+    if kind == "batchtopk":
+        tensors = tensors | {"topk_threshold": torch.tensor(threshold, dtype=torch.float64)}
+        del tensors["threshold"]
+    save_file(tensors, folder / "sae_weights.safetensors")
+    return tensors
+
+
+def in_training(t: dict[str, Tensor], z: Tensor, k: int | None, rescaled: bool) -> tuple[Tensor, Tensor]:
+    """What SAELens's training classes activate for what they read, and reconstruct of it, without their batches."""
+    norms = t["W_dec"].norm(dim=-1) if rescaled else torch.ones(D_SAE)
+    pre = ((z - t["b_dec"]) @ t["W_enc"] + t["b_enc"]) * norms
+    least = pre.sort(descending=True).values[:, k - 1 : k] if k else t["topk_threshold"].float()
+    acts = pre.relu() * (pre >= least if k else pre > least)
+    return acts, (acts / norms) @ t["W_dec"] + t["b_dec"]
+
+
+@pytest.mark.parametrize("rescaled", [True, False])
+@pytest.mark.parametrize("kind", ["topk", "batchtopk", "matryoshka_batchtopk"])
+def test_a_checkpoint_chooses_features_by_what_they_write(kind: str, rescaled: bool, tmp_path: Path) -> None:
+    """Guards against norms of decoder rows that are folded into topk's weights alone."""
+    t = checkpoint(
+        tmp_path, "topk" if kind == "topk" else "batchtopk", architecture=kind, rescale_acts_by_decoder_norm=rescaled
+    )
+    x = torch.randn(7, D_IN)
+    acts, made = in_training(t, x, K if kind == "topk" else None, rescaled)
+    dictionary = open_dictionary(tmp_path)[2]
+    torch.testing.assert_close(dictionary.encode(x), acts, **CLOSE)
+    torch.testing.assert_close(dictionary.decode(dictionary.encode(x)), made, **CLOSE)
+
+
+@pytest.mark.parametrize("rescaled", [True, False])
+@pytest.mark.parametrize("kind", ["topk", "batchtopk"])
+def test_a_constant_factor_of_training_is_folded_in(kind: str, rescaled: bool, tmp_path: Path) -> None:
+    """Activations that say what features write are in units of the activation itself, as SAELens saves them."""
+    named = {"normalize_activations": "expected_average_only_in", "rescale_acts_by_decoder_norm": rescaled}
+    t = checkpoint(tmp_path, kind, **named)
+    with pytest.raises(
+        CheckpointError, match=r"times a constant, which is not in these files.*activation_scaler\.json"
+    ):
+        open_dictionary(tmp_path)
+    (tmp_path / "activation_scaler.json").write_text(json.dumps({"scaling_factor": 0.4, "has_whitening": False}))
+    x = torch.randn(7, D_IN)
+    acts, made = in_training(t, 0.4 * x, K if kind == "topk" else None, rescaled)
+    dictionary = open_dictionary(tmp_path)[2]
+    torch.testing.assert_close(dictionary.encode(x), acts / 0.4 if rescaled else acts, **CLOSE)
+    torch.testing.assert_close(dictionary.decode(dictionary.encode(x)), made / 0.4, **CLOSE)
+
+
+@pytest.mark.parametrize("reads_b_dec", [True, False])
+@pytest.mark.parametrize("kind", ["gated", "topk", "batchtopk"])
+def test_whitening_is_folded_in(kind: str, reads_b_dec: bool, tmp_path: Path) -> None:
+    told = {"normalize_activations": "covariance_whitening", "apply_b_dec_to_input": reads_b_dec}
+    t = checkpoint(tmp_path, kind, rescale_acts_by_decoder_norm=True, **told)
+    with pytest.raises(CheckpointError, match=r"matrix is not in these files.*activation_whitening\.safetensors"):
+        open_dictionary(tmp_path)
+    matrix, mean = torch.randn(D_IN, D_IN, dtype=torch.float64) / 4 + torch.eye(D_IN), torch.randn(D_IN).double()
+    inverse = matrix.inverse().contiguous()
+    save_file(
+        {"mean": mean, "matrix": matrix, "inverse_matrix": inverse}, tmp_path / "activation_whitening.safetensors"
+    )
+    x = torch.randn(7, D_IN)
+    z = ((x - mean) @ matrix).float()
+    dictionary = open_dictionary(tmp_path)[2]
+    if kind == "gated":
+        product = (z - t["b_dec"] if reads_b_dec else z) @ t["W_enc"]
+        acts = (product * t["r_mag"].exp() + t["b_mag"]).relu() * (product + t["b_gate"] > 0)
+        made = acts @ t["W_dec"] + t["b_dec"]
+    else:
+        acts, made = in_training(t, z if reads_b_dec else z + t["b_dec"], K if kind == "topk" else None, rescaled=True)
+    # The matrix is multiplied into the weights, whose sums are then as many again.
+    torch.testing.assert_close(dictionary.encode(x), acts, rtol=1e-4, atol=1e-4)
+    whole = (made.double() @ inverse + mean).float()
+    torch.testing.assert_close(dictionary.decode(dictionary.encode(x)), whole, rtol=1e-4, atol=1e-4)
+
+
+def test_factors_of_features_are_read_where_they_are_1(tmp_path: Path) -> None:
+    tensors = write(tmp_path, "standard", dtype=torch.float64)
+    save_file(tensors | {"scaling_factor": torch.ones(D_SAE)}, tmp_path / "sae_weights.safetensors")
+    x = torch.randn(3, D_IN)
+    torch.testing.assert_close(open_dictionary(tmp_path)[2].encode(x), written_out("standard", tensors, x), **CLOSE)
+    save_file(tensors | {"scaling_factor": torch.full((D_SAE,), 2.0)}, tmp_path / "sae_weights.safetensors")
+    with pytest.raises(CheckpointError, match="scaling_factor of each feature"):
+        open_dictionary(tmp_path)
+
+
 @pytest.mark.parametrize("architecture", ["standard", "topk", "jumprelu", "gated"])
 def test_an_active_feature_is_its_encoder_row_times_what_is_read_and_its_offset(
     architecture: str, tmp_path: Path
@@ -119,7 +207,22 @@ def test_a_folder_of_folders_is_a_dictionary_for_each_layer(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({"normalize_activations": "layer_norm"}, "normalize_activations 'layer_norm'"),
+        (
+            {"normalize_activations": "layer_norm"},
+            "'layer_norm': what it reads is divided by a number of each position's",
+        ),
+        ({"normalize_activations": "rms"}, "normalize_activations 'rms', which is not read"),
+        ({"normalize_activations": True}, "normalize_activations True: it reads activations times a constant"),
+        ({"reshape_activations": "hook_z"}, "reshape_activations 'hook_z' of blocks.2.hook_resid_pre"),
+        ({"reshape_activations": "hook_q"}, "reshape_activations 'hook_q'"),
+        ({"apply_b_dec_to_input": "yes"}, "apply_b_dec_to_input 'yes'"),
+        ({"architecture": "abstopk"}, "architecture 'abstopk'"),
+        ({"activation_fn": "tanh-relu"}, "activation_fn 'tanh-relu'"),
+        ({"activation_fn": "topk", "activation_fn_kwargs": {"k": 3, "signed": True}}, "signed in activation_fn_kwargs"),
+        (
+            {"architecture": "transcoder", "d_out": D_IN, "normalize_activations": "covariance_whitening"},
+            "of a transcoder, whose output SAELens does not bring back",
+        ),
         ({"architecture": "temporal"}, "architecture 'temporal'"),
         ({"d_sae": D_SAE + 1}, "another shape"),
         ({"d_in": -3}, "d_in -3"),

