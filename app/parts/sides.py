@@ -46,6 +46,15 @@ def compared(sides: Mapping[str, Side], of: Callable[[Side], Value]) -> dict[str
     return with_difference({name: of(side) for name, side in sides.items()})
 
 
+def compared_parts(
+    sides: Mapping[str, Side], of: Callable[[Side], Mapping[str, float]]
+) -> dict[str, Mapping[str, float]]:
+    """The parts of a sum of each side and, where there are both, B - A, in which one that a side lacks counts as 0."""
+    return difference.with_difference(
+        {name: of(side) for name, side in sides.items()}, DIFFERENCE, difference.subtract_parts
+    )
+
+
 def as_shown(sides: Mapping[str, Value]) -> dict[str, Value]:
     """What is known of A, B and B - A, by the names that these have on the page."""
     return {DIFFERENCE if side == difference.DIFFERENCE else side: value for side, value in sides.items()}

@@ -1,11 +1,20 @@
-"""A, B and B - A: what the three are called, and the one way in which all that both runs have is subtracted."""
+"""A, B and B - A: what the three are called, and how numbers of two runs are subtracted.
 
-from collections.abc import Mapping
+States, such as the norm after a layer, are subtracted where both runs have them. Parts of a sum are matched by name,
+and one that a run lacks counts as 0 in it, so that the differences of all parts add up to the difference of the sums.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
+from jaxtyping import Float
+from torch import Tensor
+
 from headlight.model.analysis import Measure
+from headlight.model.analysis.alignment import on_axis
 
 Values = TypeVar("Values", bound=Any)
+Name = TypeVar("Name", bound=Hashable)
 
 Side = Literal["a", "b", "difference"]
 DIFFERENCE = "B - A"
@@ -36,6 +45,33 @@ def subtract(a: Values, b: Values) -> Values:
     return change
 
 
-def with_difference(sides: Mapping[str, Values], name: str = DIFFERENCE) -> dict[str, Values]:
+def union(a: Sequence[Name], b: Sequence[Name]) -> tuple[Name, ...]:
+    """The names in A or in B, in the order of A; each that B alone has stands behind the one that it follows in B."""
+    known, last = set(a), None
+    behind: dict[Name | None, list[Name]] = {}
+    for name in b:
+        if name in known:
+            last = name
+        else:
+            behind.setdefault(last, []).append(name)
+    return (*behind.get(None, ()), *(each for name in a for each in (name, *behind.get(name, ()))))
+
+
+def by_name(
+    values: Float[Tensor, "part *rest"], own: Sequence[Name], names: Sequence[Name], absent: float
+) -> Float[Tensor, "name *rest"]:
+    """Values [part, ...] with these names in place of their own, `absent` where there is no such part."""
+    places = {name: place for place, name in enumerate(own)}
+    return on_axis(values, [places.get(name) for name in names], absent, dims=(0,))
+
+
+def subtract_parts(a: Mapping[Name, float], b: Mapping[Name, float]) -> dict[Name, float]:
+    """B - A of the parts of two sums: one that is lacking counts as 0."""
+    return {name: b.get(name, 0.0) - a.get(name, 0.0) for name in union(list(a), list(b))}
+
+
+def with_difference(
+    sides: Mapping[str, Values], name: str = DIFFERENCE, change: Callable[[Values, Values], Values] = subtract
+) -> dict[str, Values]:
     """A quantity of A and, where there is a B, that of B and B - A, which is called `name`."""
-    return {**sides, name: subtract(sides["A"], sides["B"])} if len(sides) > 1 else dict(sides)
+    return {**sides, name: change(sides["A"], sides["B"])} if len(sides) > 1 else dict(sides)

@@ -1,11 +1,13 @@
 """The residual stream: its norm at every layer, how far its direction turns, and what each part of the model adds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import torch
 
 from headlight.model.analysis import Measure, residual
+from headlight.model.analysis.alignment import on_axis
+from headlight.model.analysis.difference import DIFFERENCE, by_name, subtract, union
 from headlight.model.comparison import Comparison
 from headlight.model.linear import no_split
 from headlight.model.reports.tables import Rows, Table, Tables, columns, finite, number, tokens_of
@@ -35,17 +37,39 @@ def layer_cosines(shown: Comparison) -> dict[str, Measure]:
 
 def component_norms(shown: Comparison) -> dict[str, Measure]:
     """The norm of what each component wrote [component, place], of A, B and B - A."""
-    return shown.measured_by_place(lambda run: decomposition(run).norms)
+    return _by_component(shown, lambda found: found.norms)
 
 
 def component_shares(shown: Comparison) -> dict[str, Measure]:
     """Each component's share of the final stream [component, place], of A, B and B - A."""
-    return shown.measured_by_place(lambda run: decomposition(run).shares)
+    return _by_component(shown, lambda found: found.shares)
 
 
 def component_names(shown: Comparison) -> tuple[str, ...]:
-    """What writes to the residual stream, in the order of writing, of the run that has more of it."""
-    return max((tuple(name for name, _ in run.writes()) for run in shown.runs), key=len)
+    """What writes to the residual stream of any of the runs, in the order of writing."""
+    first, *others = (decomposition(run).components for run in shown.runs)
+    return union(first, others[0]) if others else first
+
+
+def _by_component(shown: Comparison, of: Callable[[residual.Decomposition], Measure]) -> dict[str, Measure]:
+    """A measure [component, place] of A, B and B - A under the `component_names`.
+
+    A component that a run lacks is NaN there, and counts as 0 in B - A.
+    """
+    names = component_names(shown)
+
+    def named(run: Run, absent: float) -> Measure:
+        found = decomposition(run)
+        measure = of(found)
+        absent = torch.nan if bool(measure.values.isnan().all()) else absent  # as shares are where there are none
+        values = by_name(measure.values.float(), found.components, names, absent)
+        placed = on_axis(values, shown.positions(run), torch.nan)
+        return Measure(measure.name, measure.unit, ("component", "place"), placed)
+
+    sides = {side: named(run, torch.nan) for side, run in shown.sides.items()}
+    if shown.b is None:
+        return sides
+    return {**sides, DIFFERENCE: subtract(named(shown.a, 0.0), named(shown.b, 0.0))}
 
 
 def decomposition(run: Run) -> residual.Decomposition:
@@ -87,5 +111,5 @@ def _components(shown: Comparison, norms: Mapping[str, Measure], shares: Mapping
     rows = Rows()
     for side, measure in norms.items():
         pairs = torch.stack([measure.values[:, place], shares[side].values[:, place]], -1).tolist()
-        rows += [(side, name, number(norm), number(share)) for name, (norm, share) in zip(names, pairs, strict=False)]
+        rows += [(side, name, number(norm), number(share)) for name, (norm, share) in zip(names, pairs, strict=True)]
     return columns(["run", "component", "L2 norm", "share of the final stream"], rows)

@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.model.analysis import Measure
 from headlight.model.analysis.alignment import on_axis
 from headlight.model.analysis.attribution import Promoted
-from headlight.model.analysis.difference import DIFFERENCE, with_difference
+from headlight.model.analysis.difference import DIFFERENCE, subtract_parts, with_difference
 from headlight.model.comparison import Comparison
 from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.edits import head_name
@@ -27,6 +27,7 @@ SOURCES = ("run", "place", "logits")
 PROMOTED = ("run", "rank", "promotes", "by (logits)", "suppresses", "by how much (logits)")
 OUTCOMES = ("run", "what is done", "direct effect (logits)", "total effect (logits)", "KL (nats)", "then predicted")
 CELL = ("run", "quantity", "value")
+NamedPart = tuple[Row, float]
 
 
 def why_tables(shown: Comparison, asked: Asked) -> Tables:
@@ -47,10 +48,10 @@ def explained_by_features(shown: Comparison, sides: Mapping[str, Explained], dic
     """The scores and what the heads move, by the features of a dictionary of the stream that they read."""
     scores = {side: explain_cell_by_features(at.run, at.cell, dictionary) for side, at in sides.items()}
     return {
-        "score by features": _table(
+        "score by features": _parts_table(
             ("run", "query's feature", "key's feature", "nats"), {side: _pairs(why) for side, why in scores.items()}
         ),
-        "moved by features": _table(
+        "moved by features": _parts_table(
             ("run", "moved", "place", "logits"), {side: _moved(shown, at, dictionary) for side, at in sides.items()}
         ),
     }
@@ -77,7 +78,7 @@ def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Table
     return {
         "tokens": tokens_of(shown),
         "cell": _table(CELL, {side: summary(at).items() for side, at in sides.items()}),
-        "score": _table(SCORE, {side: _pairs(at.why) for side, at in sides.items()}),
+        "score": _parts_table(SCORE, {side: _pairs(at.why) for side, at in sides.items()}),
         "promoted": _table(
             PROMOTED,
             {side: promoted_rows(found, shown.a.tokenizer) for side, found in promoted_of(sides).items()},
@@ -86,9 +87,9 @@ def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Table
         "outcomes": _table(
             OUTCOMES, {side: map(astuple, found) for side, found in changes_of(sides).items()}, differs=False
         ),
-        "effects": _table(EFFECTS, {side: effect_by_name(at).items() for side, at in sides.items()}),
+        "effects": _parts_table(EFFECTS, {side: _effects(at) for side, at in sides.items()}),
         "layers": _table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
-        "sources": _table(SOURCES, {side: _sources(shown, at) for side, at in sides.items()}),
+        "sources": _parts_table(SOURCES, {side: _sources(shown, at) for side, at in sides.items()}),
     }
 
 
@@ -162,6 +163,13 @@ def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: 
     return columns(heading, listed)
 
 
+def _parts_table(heading: Sequence[str], sides: Mapping[str, Iterable[NamedPart]]) -> Table:
+    """Each run's parts of a sum, a row each, and B - A, in which one that a run lacks counts as 0."""
+    parts = {side: dict(found) for side, found in sides.items()}
+    compared = with_difference(parts, change=subtract_parts)
+    return columns(heading, [(side, *name, value) for side, found in compared.items() for name, value in found.items()])
+
+
 def _difference(a: Sequence[Row], b: Sequence[Row]) -> Iterator[Row]:
     of_a = {_key(row): row for row in a}
     for row in b:
@@ -176,19 +184,23 @@ def _key(row: Row) -> Row:
     return tuple(cell for cell in row if not isinstance(cell, float))
 
 
-def _pairs(why: Why) -> Iterator[Row]:
+def _effects(at: Explained) -> Iterator[NamedPart]:
+    yield from (((name,), value) for name, value in effect_by_name(at).items())
+
+
+def _pairs(why: Why) -> Iterator[NamedPart]:
     for query_name, row in zip(why.query_names, why.found.matrix.values.tolist(), strict=True):
         for key_name, value in zip(why.key_names, row, strict=True):
-            yield query_name, key_name, value
+            yield (query_name, key_name), value
 
 
-def _moved(shown: Comparison, at: Explained, dictionary: Dictionary) -> Iterator[Row]:
+def _moved(shown: Comparison, at: Explained, dictionary: Dictionary) -> Iterator[NamedPart]:
     effects = moved_effects(at.run, at.head, dictionary, at.question)
     names, values, constant = moved_by_part(at, dictionary, effects)
     for (row, place), value in finite(on_axis(values, shown.positions(at.run), float("nan"))):
         if value != 0:
-            yield names[row], place, value
-    yield from ((name, None, value) for name, value in zip(names, constant.tolist(), strict=True) if value != 0)
+            yield (names[row], place), value
+    yield from (((name, None), value) for name, value in zip(names, constant.tolist(), strict=True) if value != 0)
 
 
 def _layers(at: Explained) -> Iterator[Row]:
@@ -196,6 +208,6 @@ def _layers(at: Explained) -> Iterator[Row]:
     yield from zip(at.run.layer_labels, *by_layer, strict=True)
 
 
-def _sources(shown: Comparison, at: Explained) -> Iterator[Row]:
+def _sources(shown: Comparison, at: Explained) -> Iterator[NamedPart]:
     placed = on_axis(at.by_source.values, shown.positions(at.run), float("nan"))
-    yield from ((place, value) for (place,), value in finite(placed))
+    yield from finite(placed)

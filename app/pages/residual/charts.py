@@ -1,5 +1,6 @@
 """The residual page's plots: how the norm grows, component norms at one token, and how the direction changes."""
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,12 +13,27 @@ from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import DIFFERENCE, by_side, named
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
-from headlight.model.reports.residual import component_norms, component_shares, layer_cosines, stream_norms
+from headlight.model.reports.residual import (
+    component_names,
+    component_norms,
+    component_shares,
+    layer_cosines,
+    stream_norms,
+)
+from headlight.model.run import EDITED, EMBEDDINGS, NORMALISED
 
 Norms = Mapping[str, Float[np.ndarray, "layer place"]]
 Parts = Mapping[str, Float[np.ndarray, "component place"]]
-EMBEDDINGS: tuple[plots.Colour, ...] = ("light grey", "grey", "purple")
-KINDS: dict[str, plots.Colour] = {"attention": "blue", "MLP": "orange"}
+COLOURS: dict[str, plots.Colour] = {  # of what writes to the stream, in the order in which bars stand
+    "embeddings": "light grey",
+    **dict(zip(EMBEDDINGS, ("light grey", "grey", "purple"), strict=True)),
+    "attention": "blue",
+    "MLP": "orange",
+    EDITED: "purple",
+    NORMALISED: "purple",
+}
+BEHIND = {EDITED: "edits", NORMALISED: "norms"}
+LAYERED = re.compile(r"(?P<layer>L\d+) (?P<kind>.+)")
 
 
 def rows(shown: Comparison, chosen: Selection) -> Rows:
@@ -64,34 +80,35 @@ def _growth(shown: Comparison, norms: Norms, place: int) -> list[Plot]:
     return [of_runs, plots.lines(change, layers, title=title, unit="L2 norm", what="change")]
 
 
+def places_of(shown: Comparison) -> tuple[str, ...]:
+    """Where bars of components stand: at the embedding, at each layer, and behind them what is no layer's."""
+    return (*shown.layer_labels, *(BEHIND[name] for name in component_names(shown) if name in BEHIND))
+
+
+def by_kind(shown: Comparison, values: Float[np.ndarray, " component"]) -> dict[str, Float[np.ndarray, " place"]]:
+    """The components' values by what these are, such as attention or an embedding, NaN at places without one."""
+    places, found = places_of(shown), dict[str, Float[np.ndarray, " place"]]()
+    for name, value in zip(component_names(shown), values.tolist(), strict=True):
+        if (layered := LAYERED.fullmatch(name)) is not None:
+            place, kind = places.index(layered["layer"]), layered["kind"]
+        else:
+            place, kind = places.index(BEHIND[name]) if name in BEHIND else 0, name
+        found.setdefault(kind, np.full(len(places), np.nan))[place] = value
+    return {kind: at for kind, at in found.items() if np.isfinite(at).any()}
+
+
 def _written(shown: Comparison, parts: Parts, place: int, title: str, unit: str) -> list[Plot]:
-    of_runs = {side: _bars(shown, side, values) for side, values in written(shown, parts, place).items()}
-    kinds = dict.fromkeys(kind for bars in of_runs.values() for kind in bars)  # some are in one of two models alone
-    beside = [bars[kind] for kind in kinds for bars in of_runs.values() if kind in bars]  # A's beside B's
-    found = [plots.bars(beside, shown.layer_labels, title=title, unit=unit)]
+    of_runs = {side: by_kind(shown, values) for side, values in written(shown, parts, place).items()}
+    named = {side: "" if shown.b is None else f", {side}" for side in of_runs}
+    beside = [  # A's beside B's
+        Bars(f"{kind}{named[side]}", of_run[kind], COLOURS[kind], hatched=side == "B")
+        for kind in COLOURS
+        for side, of_run in of_runs.items()
+        if kind in of_run
+    ]
+    found = [plots.bars(beside, places_of(shown), title=title, unit=unit)]
     if len(of_runs) == 2:
-        a, b = of_runs["A"], of_runs["B"]
-        both = [kind for kind in kinds if kind in a and kind in b]
-        change = [Bars(kind, b[kind].values - a[kind].values, a[kind].colour) for kind in both]
-        found.append(plots.bars(change, shown.layer_labels, title=f"{title}, {DIFFERENCE}", unit=unit))
+        kinds = by_kind(shown, parts[DIFFERENCE][:, place])
+        change = [Bars(kind, kinds[kind], COLOURS[kind]) for kind in COLOURS if kind in kinds]
+        found.append(plots.bars(change, places_of(shown), title=f"{title}, {DIFFERENCE}", unit=unit))
     return found
-
-
-def _bars(shown: Comparison, side: str, values: Float[np.ndarray, " component"]) -> dict[str, Bars]:
-    """By kind a run's embeddings at the first place, and what the parts of each layer write at that layer's."""
-    run, n_places = shown.sides[side], len(shown.layer_labels)
-    cfg, begun = run.cfg, [name for name, _ in run.embeddings()]
-    others = values.tolist()[len(begun) :]
-    n_kinds = 1 if cfg.attn_only else 2
-    end = n_kinds * cfg.n_layers  # behind it is what edits of the stream add
-
-    def bars(kind: str, colour: plots.Colour, first: int, numbers: list[float]) -> Bars:
-        at = np.full(n_places, np.nan)
-        at[first : first + len(numbers)] = numbers
-        return Bars(kind if shown.b is None else f"{kind}, {side}", at, colour, hatched=side == "B")
-
-    embedded = zip(begun, values.tolist(), EMBEDDINGS, strict=False)
-    return {name: bars(name, colour, 0, [value]) for name, value, colour in embedded} | {
-        kind: bars(kind, colour, 1, others[slot:end:n_kinds] if slot < n_kinds else [])
-        for slot, (kind, colour) in enumerate(KINDS.items())
-    }

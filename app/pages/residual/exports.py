@@ -7,6 +7,7 @@ from headlight.app.exports.html.document import document
 from headlight.app.exports.html.signed_bars import bars_by_place
 from headlight.app.exports.script import report
 from headlight.app.pages.residual.maps import GROUP, cosine_map, norm_map
+from headlight.app.parts import needs
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import by_side
 from headlight.app.selection.chosen import Selection
@@ -43,10 +44,9 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     """A file in which every token can be looked at."""
     norms, place, names = by_side(stream_norms(shown)), place_of(shown, chosen), component_names(shown)
     called = {side: "" if shown.b is None else f"{side}: " for side in norms}
-    added = {
-        "component norms (L2)": by_side(component_norms(shown)),
-        "share of the final stream": by_side(component_shares(shown)),
-    }
+    added = {"component norms (L2)": by_side(component_norms(shown))}
+    if not needs.split(shown):
+        added["share of the final stream"] = by_side(component_shares(shown))
     with recorded() as mounted:
         for side in norms:
             norm_map(shown, norms, side, f"norms {side}", called[side], MapCell(0, place))

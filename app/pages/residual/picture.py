@@ -6,6 +6,8 @@ import numpy as np
 
 from headlight.app.exports.picture import Colours, colour_bar, label_axis, largest, maps, matrix, origin, scale, ticks
 from headlight.app.exports.style import Palette
+from headlight.app.figures import plots
+from headlight.app.pages.residual.charts import COLOURS, by_kind, places_of
 from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 COLUMN = (3.6, 7.0)  # inches at least and at most
 PITCH = 0.11  # inches that a token's label wants
-BAR = 0.38  # of the room that a layer has
+ROOM = 0.8  # that bars have of the way to the next layer
+NO_SUM = "the stream is no sum of components"
 MOST_LEVEL = 13  # layers whose names have room to lie level
 HEIGHTS = (2.3, 1.7, 1.9, 2.2)  # inches: norms, what each part adds, shares, cosines
 
@@ -44,9 +47,11 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         _norm_map(figure, at_norms, norms, side, palette)
         label_axis(at_norms, "x", labels, width)
         label_axis(at_norms, "y", layers, HEIGHTS[0] - 0.8)
-        _bars(at_lengths, lengths[side], place, layers, palette)
-        _bars(at_shares, shares[side], place, layers, palette)
-        at_shares.legend(fontsize=6.5, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.14), handlelength=1)
+        lacks = _lacks(shown, side, place)
+        _bars(at_lengths, shown, lengths[side], place, lacks, palette)
+        _bars(at_shares, shown, shares[side], place, lacks or NO_SUM, palette)
+        if not lacks:
+            at_lengths.legend(fontsize=6.5, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.14), handlelength=1)
         _cosines(figure, at_cosines, cosines[side], layers, palette, side == DIFFERENCE)
         name = "" if shown.b is None else f"{side.replace('-', '−')}:  "
         at_norms.set_title(f"{name}residual stream norm (L2)")
@@ -72,24 +77,30 @@ def _norm_map(figure: "Figure", axes: "Axes", norms: dict[str, Measure], side: s
     colour_bar(figure, image, [axes], "change of L2 norm" if signed else "L2 norm", marks)
 
 
-def _bars(axes: "Axes", measure: Measure, place: int, layers: tuple[str, ...], palette: Palette) -> None:
-    """The embeddings side by side at the first layer's place, then attention and MLP of each layer."""
-    token, position, *written = measure.values[:, place].tolist()
-    n_layers = len(layers) - 1
-    kinds = ("attention", "MLP") if len(written) >= 2 * n_layers else ("attention",)
-    axes.bar(-0.2, token, color=palette.faded, width=BAR, label="token embedding")
-    axes.bar(0.2, position, color=palette.faded, width=BAR, alpha=0.5, label="position embedding")
-    for slot, kind in enumerate(kinds):
-        centres = np.arange(1, len(layers)) + (slot - 0.5 if len(kinds) == 2 else 0) * 0.4
-        axes.bar(
-            centres, written[slot : len(kinds) * n_layers : len(kinds)], width=BAR, color=palette.bars[slot], label=kind
-        )
+def _lacks(shown: Comparison, side: str, place: int) -> str:
+    """What to say in place of bars where a run has no token."""
+    here = shown.sides_at(place)
+    if side == DIFFERENCE:
+        return "" if len(here) == len(shown.runs) else "no such token in both runs"
+    return "" if side in here else "no such token in this run"
+
+
+def _bars(axes: "Axes", shown: Comparison, measure: Measure, place: int, lacks: str, palette: Palette) -> None:
+    """Side by side at each place what is written there: at the first the embeddings, then what each layer adds."""
+    kinds, places = by_kind(shown, measure.values[:, place].numpy()), places_of(shown)
+    for kind, values in kinds.items():
+        there = np.flatnonzero(np.isfinite(values))
+        beside = [other for other, at in kinds.items() if np.isfinite(at[there]).any()]
+        width = ROOM / len(beside)
+        centres = there + width * (beside.index(kind) - (len(beside) - 1) / 2)
+        axes.bar(centres, values[there], width=0.95 * width, color=plots.COLOURS[COLOURS[kind]], label=kind)
     axes.axhline(0, color=palette.border, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    label_axis(axes, "x", layers, COLUMN[0])
-    axes.tick_params(axis="x", rotation=0 if len(layers) <= MOST_LEVEL else 90)
-    if all(value != value for value in written):
-        axes.text(0.5, 0.5, "no such token in this run", color=palette.faded, ha="center", transform=axes.transAxes)
+    axes.set_xlim(-0.6, len(places) - 0.4)
+    label_axis(axes, "x", places, COLUMN[0])
+    axes.tick_params(axis="x", rotation=0 if len(places) <= MOST_LEVEL else 90)
+    if not kinds:
+        axes.text(0.5, 0.5, lacks, color=palette.faded, ha="center", transform=axes.transAxes)
         axes.set_yticks([])
 
 

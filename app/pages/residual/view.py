@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Float
 
 from headlight.app import selection
 from headlight.app.components import Listed
@@ -19,10 +18,15 @@ from headlight.app.parts.sides import (
     named,
     say_what_is_common,
     say_what_is_missing,
-    with_difference,
 )
 from headlight.model.comparison import Comparison
-from headlight.model.reports.residual import component_norms, component_shares, layer_cosines, stream_norms
+from headlight.model.reports.residual import (
+    component_names,
+    component_norms,
+    component_shares,
+    layer_cosines,
+    stream_norms,
+)
 
 
 def render(shown: Comparison) -> None:
@@ -39,7 +43,6 @@ def render(shown: Comparison) -> None:
         st.info(f"{no_shares} So no component has a share of it.")
     else:
         parts["share"] = by_side(component_shares(shown))
-    _say_what_edits_add(shown, parts, place)
     heading("By layer, at the token", "norm", "share", "cosine")
     if selection.current().table:
         _tables(shown, norms, parts, place)
@@ -73,22 +76,14 @@ def _token(shown: Comparison, place: int) -> Listed:
     )
 
 
-def _say_what_edits_add(shown: Comparison, parts: Mapping[str, own.Parts], place: int) -> None:
-    """What edits of the stream itself write, which is no layer's."""
-    for unit, found in parts.items():
-        for side, values in own.written(shown, found, place).items():
-            if shown.sides[side].edits_stream:
-                st.caption(f"{side}'s edits of the stream itself, which are no layer's: {values[-1]:.3g} ({unit})")
-
-
 def _tables(shown: Comparison, norms: own.Norms, parts: Mapping[str, own.Parts], place: int) -> None:
     layers = shown.layer_labels
     here = {side: values[:, place] for side, values in norms.items()}
     columns = tables.of_rows("After layer", layers, named(shown, here, "L2 norm"))
     tables.draw(columns, "L2 norm of the chosen token's stream by layer")
     for unit, found in parts.items():
-        names, of_runs = _by_component(shown, own.written(shown, found, place))
-        table = tables.of_rows("Component", names, named(shown, with_difference(of_runs), unit))
+        here = {side: values[:, place] for side, values in found.items() if np.isfinite(values[:, place]).any()}
+        table = tables.of_rows("Component", component_names(shown), named(shown, here, unit))
         tables.draw(table, f"{unit} of what each component writes at the chosen token")
     for side, values in by_side(layer_cosines(shown)).items():
         if shown.b is not None:
@@ -96,15 +91,3 @@ def _tables(shown: Comparison, norms: own.Norms, parts: Mapping[str, own.Parts],
         after = layers[: len(values)]
         columns = tables.of_rows("After layer", after, dict(zip(after, values.T, strict=True)))
         tables.draw(columns, f"Cosine between the stream's states after every two layers {side}")
-
-
-def _by_component(
-    shown: Comparison, values: Mapping[str, Float[np.ndarray, " component"]]
-) -> tuple[list[str], dict[str, Float[np.ndarray, " name"]]]:
-    """The names of all that writes in any of these runs, and each run's values in that order, NaN where it has none."""
-    by_name = {
-        side: dict(zip((name for name, _ in shown.sides[side].writes()), of_run, strict=True))
-        for side, of_run in values.items()
-    }
-    names = list(dict.fromkeys(name for of_run in by_name.values() for name in of_run))
-    return names, {side: np.array([of_run.get(name, np.nan) for name in names]) for side, of_run in by_name.items()}

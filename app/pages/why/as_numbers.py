@@ -9,7 +9,7 @@ from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import panels, spelled
 from headlight.app.parts import tables
 from headlight.app.parts.parts import heading
-from headlight.app.parts.sides import DIFFERENCE, compared
+from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
 from headlight.model.comparison import Comparison
 from headlight.model.explain.explained import Explained
 from headlight.model.reports.why import effect_by_name
@@ -30,7 +30,7 @@ def draw(shown: Comparison, sides: Mapping[str, Explained], side: str, measured:
     _table("What the cell writes", _promoted(sides, side))
     if measured:
         _table("Does it matter", panels.outcome_columns(numbers.changes_of(sides)[side]))
-    effects = compared(sides, effect_by_name)[side]
+    effects = compared_parts(sides, effect_by_name)[side]
     _table("Direct logit attribution", {"Part": list(effects), "logits": np.array(list(effects.values()))})
     over_layers = compared(sides, numbers.by_layer)[side]
     rows = dict(zip(over_layers.rows, over_layers.values, strict=True))

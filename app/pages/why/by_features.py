@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Float
 
 from headlight.app import selection
 from headlight.app.components.options.kinds import Link
@@ -71,20 +70,6 @@ def moved_matrix(shown: Comparison, reader: Reader, at: Explained) -> Matrix:
     return Matrix(names, (*places, FROM_NOWHERE), np.concatenate([on_places, constant.numpy()[:, None]], axis=1))
 
 
-def with_all_parts(sides: Mapping[str, Matrix]) -> dict[str, Matrix]:
-    """Of each run and, with a B, of B − A, with the parts of both: one that a run lacks adds nothing there."""
-    rows = tuple(dict.fromkeys(name for each in sides.values() for name in each.rows))
-    columns = tuple(dict.fromkeys(name for each in sides.values() for name in each.columns))
-    return compared(sides, lambda each: Matrix(rows, columns, _filled(each, rows, columns)))
-
-
-def _filled(matrix: Matrix, rows: tuple[str, ...], columns: tuple[str, ...]) -> Float[np.ndarray, "row column"]:
-    values = np.zeros((len(rows), len(columns)))
-    places = [[names.index(each) for each in own] for names, own in ((rows, matrix.rows), (columns, matrix.columns))]
-    values[np.ix_(*places)] = matrix.values
-    return values
-
-
 def draw_score(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
     """The strongest pairs, that their sum is the score, and a link to each of the strongest features."""
     matrices = score_matrices(reader, sides)
@@ -116,12 +101,12 @@ def draw_tables(shown: Comparison, reader: Reader, sides: Mapping[str, Explained
 
 def score_matrices(reader: Reader, sides: Mapping[str, Explained]) -> dict[str, Matrix]:
     """The scores of the runs by features and, where there are two, their change."""
-    return with_all_parts({side: score_matrix(reader, at) for side, at in sides.items()})
+    return compared(sides, lambda at: score_matrix(reader, at))
 
 
 def moved_matrices(shown: Comparison, reader: Reader, sides: Mapping[str, Explained]) -> dict[str, Matrix]:
     """What the runs' heads move by feature and, where there are two, its change."""
-    return with_all_parts({side: moved_matrix(shown, reader, at) for side, at in sides.items()})
+    return compared(sides, lambda at: moved_matrix(shown, reader, at))
 
 
 def _links(shown: Comparison, reader: Reader, at: Explained, matrix: Matrix) -> None:

@@ -9,7 +9,7 @@ from headlight.app.pages.why import panels
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import number, signed
-from headlight.app.parts.sides import DIFFERENCE, compared, is_there, side_of
+from headlight.app.parts.sides import DIFFERENCE, compared_parts, is_there, side_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.explain.explained import Explained
@@ -28,7 +28,7 @@ def of(shown: Comparison, chosen: Selection) -> Rows:
 def rows(shown: Comparison, sides: Mapping[str, Explained], side: str, measured: bool = True) -> Rows:
     """What the cell writes, what happens without it if that is measured, and who made the prediction: A, B or B − A."""
     named = f", {side}" if shown.b is not None else ""
-    effects = compared(sides, effect_by_name)[side]
+    effects = compared_parts(sides, effect_by_name)[side]
     fall = bar_list.rows(
         panels.fall_rows(effects, f"target − distractor{named}"),
         title=f"Direct logit attribution{named}",

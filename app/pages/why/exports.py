@@ -16,7 +16,7 @@ from headlight.app.pages.why.figures import condensed
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of, place_of
-from headlight.app.parts.sides import DIFFERENCE, compared
+from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
@@ -110,7 +110,7 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
         compared(sides, of)
         for of in (numbers.score_matrix, numbers.effect_map, numbers.by_layer, lambda at: numbers.by_source(shown, at))
     )
-    effects = compared(sides, effect_by_name)
+    effects = compared_parts(sides, effect_by_name)
     changes = numbers.changes_of(sides)
     target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
     with recorded() as mounted:
@@ -121,7 +121,7 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
             changed = panels.outcome_rows(changes[side])
             signed_bars(changed, title=f"{called}{panels.CHANGE}", series=panels.SERIES, key=f"outcomes {side}")
             _attribution((maps, layers, taken), called, side, head_of(shown, chosen))
-            fall = panels.fall_rows(effects[side], f"{target} − {distractor}")
+            fall = panels.fall_rows(effects[side], f"{called}{target} − {distractor}")
             signed_bars(fall, title=f"{called}{panels.EFFECT}", key=f"fall {side}")
         if (reader := by_features.wanted(shown, chosen, head_of(shown, chosen)[0])) is not None:
             _features(shown, reader, sides)

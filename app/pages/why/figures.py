@@ -90,7 +90,7 @@ def _column(part: Part, n_heads: int) -> int:
 def by_layer(at: Explained) -> Matrix:
     """What had been added up to after each layer, and what the lens reads there."""
     rows = np.stack([each.values.numpy() for each in (at.effects.accumulated, at.effects.lens)])
-    return Matrix(("accumulated", "logit lens"), at.run.layer_labels, rows)
+    return Matrix(("accumulated", "logit lens"), at.run.layer_labels, rows, absent=np.nan)
 
 
 def by_source(shown: Comparison, at: Explained) -> Matrix:

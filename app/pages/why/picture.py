@@ -13,7 +13,7 @@ from headlight.app.pages.why.figures import SUM, condensed, fall, limit_of
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of, place_of
-from headlight.app.parts.sides import compared
+from headlight.app.parts.sides import compared, compared_parts
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name
@@ -37,7 +37,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     scores = compared(sides, numbers.score_matrix)
     parts = {side: condensed(matrix) for side, matrix in scores.items()}
     maps = compared(sides, numbers.effect_map)
-    effects = compared(sides, effect_by_name)
+    effects = compared_parts(sides, effect_by_name)
     figure = Figure(figsize=(WIDTH * max(1, len(scores)), sum(HEIGHTS) + 0.6), layout="constrained")
     grid = figure.subplots(len(HEIGHTS), max(1, len(scores)), height_ratios=HEIGHTS, squeeze=False)
     head, place = head_name(head_of(shown, chosen)), place_of(shown, chosen)

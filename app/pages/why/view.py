@@ -197,7 +197,8 @@ def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
         panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
         if side != DIFFERENCE:
             st.text(spelled.score(sides[side]))
-    st.caption("Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.")
+    of_both = " A part that one run lacks counts as 0 in it." if side == DIFFERENCE else ""
+    st.caption(f"Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.{of_both}")
     if side != DIFFERENCE:
         follow.draw(shown, sides[side])
 

@@ -4,7 +4,15 @@ import numpy as np
 import torch
 
 from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import DIFFERENCE, sides_of, subtract, with_difference
+from headlight.model.analysis.difference import (
+    DIFFERENCE,
+    by_name,
+    sides_of,
+    subtract,
+    subtract_parts,
+    union,
+    with_difference,
+)
 
 
 def test_numbers_and_arrays_subtract_a_from_b_in_the_rows_that_both_have() -> None:
@@ -27,6 +35,18 @@ def test_mappings_are_subtracted_name_by_name() -> None:
     assert subtract({"x": 1.0, "of A": 2.0}, {"of B": 3.0, "x": 4.0}) == {"x": 3.0}
     nested = subtract({"heads": {"L0H0": 1.0}}, {"heads": {"L0H0": 0.25}})
     assert nested == {"heads": {"L0H0": -0.75}}
+
+
+def test_names_of_both_keep_their_order() -> None:
+    assert union(["t", "p", "L0"], ["t", "L0", "L1"]) == ("t", "p", "L0", "L1")
+    assert union(["t", "L0", "bias"], ["first", "t", "p", "L0", "L1"]) == ("first", "t", "p", "L0", "L1", "bias")
+    assert union(["y", "x"], ["x", "z", "y"]) == ("y", "x", "z")
+
+
+def test_parts_that_a_side_lacks_count_as_zero() -> None:
+    assert subtract_parts({"x": 1.0, "of A": 2.0}, {"of B": 3.0, "x": 4.0}) == {"of B": 3.0, "x": 3.0, "of A": -2.0}
+    laid = by_name(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), ["x", "y"], ["y", "p", "x"], torch.nan)
+    np.testing.assert_array_equal(laid, [[3, 4], [np.nan, np.nan], [1, 2]])
 
 
 def test_there_is_a_difference_where_there_is_a_b() -> None:

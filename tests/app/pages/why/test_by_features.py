@@ -52,10 +52,10 @@ def test_a_change_counts_the_features_that_one_run_lacks(run: Run, folder: str) 
     found = shown.of(selection)
     reader = by_features.wanted(found, selection, 1)
     assert reader is not None
-    own = {side: by_features.score_matrix(reader, at) for side, at in sides_of(found, selection)[0].items()}
-    assert set(own["A"].columns) != set(own["B"].columns)
-    whole = by_features.with_all_parts(own)
-    assert whole["B − A"].values.sum() == pytest.approx(own["B"].values.sum() - own["A"].values.sum(), abs=1e-6)
+    scores = by_features.score_matrices(reader, sides_of(found, selection)[0])
+    assert set(scores["A"].columns) != set(scores["B"].columns)
+    change = scores["B"].values.sum() - scores["A"].values.sum()
+    assert scores["B − A"].values.sum() == pytest.approx(change, abs=1e-6)
 
 
 def test_features_are_offered_where_a_dictionary_reads_the_heads_stream(run: Run, options: Options) -> None:

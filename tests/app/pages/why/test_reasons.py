@@ -159,11 +159,18 @@ def test_a_waterfall_goes_from_nothing_to_the_sum() -> None:
     ]
 
 
-def test_a_difference_is_of_what_both_have() -> None:
-    a = Matrix(("x", "y"), ("u", "v"), np.array([[1.0, 2.0], [3.0, 4.0]]))
-    b = Matrix(("y", "x", "z"), ("v",), np.array([[1.0], [7.0], [9.0]]))
+def test_a_part_that_one_run_lacks_counts_as_zero_in_a_difference() -> None:
+    a = Matrix(("x", "y"), ("u", "v"), np.array([[1.0, 2.0], [3.0, np.nan]]))
+    b = Matrix(("y", "z", "x"), ("v", "w"), np.array([[np.nan, 1.0], [9.0, 8.0], [7.0, 5.0]]))
     found = with_difference({"A": a, "B": b})["B − A"]
-    assert (found.rows, found.columns, found.values.tolist()) == (("y", "x"), ("v",), [[-3], [5]])
+    assert (found.rows, found.columns) == (("x", "y", "z"), ("u", "v", "w"))
+    np.testing.assert_array_equal(found.values, [[-1, 5, 5], [-3, 0, 1], [0, 9, 8]])
+
+
+def test_what_is_no_part_of_a_sum_has_a_difference_where_both_have_it() -> None:
+    a = Matrix(("lens",), ("embed", "L0"), np.array([[1.0, 2.0]]), absent=np.nan)
+    b = Matrix(("lens",), ("embed", "L0", "L1"), np.array([[4.0, 6.0, 9.0]]), absent=np.nan)
+    np.testing.assert_array_equal(with_difference({"A": a, "B": b})["B − A"].values, [[3, 4, np.nan]])
 
 
 OVER = ("one two", "three", "four five one two three")
