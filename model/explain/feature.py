@@ -108,12 +108,16 @@ def _normalised(read: Parts, norm: Norm | None) -> Parts:
     return Parts(read.parts, normalized(read.vectors, read.stream, bare).float(), read.stream)
 
 
-def direction_of(run: Run, dictionary: Dictionary, feature: int) -> Float[Tensor, " d_model"] | None:
+def direction_of(
+    run: Run, dictionary: Dictionary, feature: int, before: int | None = None
+) -> Float[Tensor, " d_model"] | None:
     """What a feature adds to the stream at an activation of 1, by all its outputs; None where it writes to no stream.
 
-    A norm behind the layer's heads is counted by its gain alone.
+    With `before` it is what the heads of that layer see of it. A norm behind the layer's heads is counted by its gain
+    alone.
     """
-    written = [_to_stream(run, output.hook, output.W_dec[feature]) for output in dictionary.outputs]
+    outputs = (each for each in dictionary.outputs if before is None or _first_reader(each.hook) <= before)
+    written = [_to_stream(run, output.hook, output.W_dec[feature]) for output in outputs]
     found = [each for each in written if each is not None]
     return torch.stack(found).sum(0) if found else None
 
@@ -168,14 +172,17 @@ def read_by(run: Run, dictionary: Dictionary, feature: int) -> dict[Through, Mea
     """How much each later head reads what a feature writes [layer, head]; None where it writes to no stream.
 
     By its query, its key and its value, each a composition score: the size of what the head's circuit makes of the
-    direction, over both sizes. NaN for the heads of layers that come before.
+    direction, over both sizes. Of a cross-layer feature the direction is what it has written before the head's layer.
+    NaN for the heads of layers that come before all that it writes.
     """
-    direction = direction_of(run, dictionary, feature)
-    if direction is None:
+    if direction_of(run, dictionary, feature) is None:
         return None
     shape = (run.cfg.n_layers, run.cfg.n_heads)
     scores = {through: torch.full(shape, torch.nan) for through in THROUGH}
-    for layer in range(_first_reader(dictionary), run.cfg.n_layers):
+    for layer in range(run.cfg.n_layers):
+        direction = direction_of(run, dictionary, feature, before=layer)
+        if direction is None:
+            continue
         weights = [head_weights(run, layer, head) for head in range(run.cfg.n_heads)]
         W_Q, W_K, W_V, W_O = (torch.stack([getattr(each, name) for each in weights]) for name in WEIGHTS)
         for through, found in scores.items():
@@ -187,9 +194,8 @@ def read_by(run: Run, dictionary: Dictionary, feature: int) -> dict[Through, Mea
     }
 
 
-def _first_reader(dictionary: Dictionary) -> int:
-    """The first layer whose heads see what a dictionary writes."""
-    hook = dictionary.hooks_out[0]
+def _first_reader(hook: str) -> int:
+    """The first layer whose heads see what is written to an activation."""
     if not hook.startswith("blocks."):
         return 0  # an embedding
     return int(hook.split(".")[1]) + (not hook.endswith("hook_resid_pre"))

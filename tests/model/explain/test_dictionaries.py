@@ -139,6 +139,26 @@ def test_heads_read_a_direction_as_they_read_a_head_that_writes_it_alone(run: Ru
     assert not found["value"].values[1:].isnan().any()
 
 
+def test_heads_read_of_a_cross_layer_feature_what_is_written_before_them(run: Run, tmp_path: Path) -> None:
+    """Guards against the sum of all that it ever writes, which no head but the last layer's sees."""
+    one = open_dictionary(save_dictionary(tmp_path / "d", "blocks.0.hook_resid_mid", 20, out="blocks.0.hook_mlp_out"))[
+        0
+    ]
+    rows = torch.randn(3, 60, 20, generator=torch.Generator().manual_seed(4))
+    outputs = [replace(one.outputs[0], hook=f"blocks.{at}.hook_mlp_out", W_dec=rows[at]) for at in range(3)]
+    found = feature.read_by(run, replace(one, outputs=tuple(outputs)), 5)
+    assert found is not None
+    assert found["key"].values[0].isnan().all()
+    for layer in (1, 2):
+        attn, gain = run.model.block(layer).attn, run.model.block(layer).ln1.w[:, None]
+        direction = rows[:layer, 5].sum(0)
+        for head in range(run.cfg.n_heads):
+            W_Q, W_K, W_V = (gain * W[head] - (gain * W[head]).mean(0) for W in (attn.W_Q, attn.W_K, attn.W_V))
+            for through, matrix in (("query", W_Q @ W_K.T), ("key", W_K @ W_Q.T), ("value", W_V @ attn.W_O[head])):
+                expected = (direction @ matrix).norm() / (direction.norm() * matrix.norm())
+                torch.testing.assert_close(found[through].values[layer, head], expected.detach(), **CLOSE)
+
+
 def test_what_features_of_the_last_stream_carry_adds_up_to_the_difference(run: Run, tmp_path: Path) -> None:
     dictionary = open_dictionary(save_dictionary(tmp_path / "d", "blocks.2.hook_resid_post", 20))[2]
     question = Question(7, 300, 4)
