@@ -44,7 +44,8 @@ def graph_of(
 
     Patterns, norm scales and gates are held at the run's own. Of all heads' writes and units those `most` with the
     largest effects on the target become nodes; the others are gathered, by layer and position, in nodes of their own
-    that nothing flows into. With `folded` heads are no nodes but part of the edges, as in circuit-tracer.
+    that nothing flows into. With `folded` heads are no nodes but part of the edges, as in circuit-tracer; transcoders'
+    skip connections always are.
 
     Source: Ameisen et al. 2025, "Circuit Tracing: Revealing Computational Graphs in Language Models".
 

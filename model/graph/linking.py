@@ -18,18 +18,18 @@ def edges_of(parts: Parts, sources: Sources, pulled: Pulled, reading: Pull, posi
     """What each node gives to each that is followed, and to the target that reads the last stream, the last row.
 
     With heads as nodes an edge is one step: to a neuron or feature from its own position, to a head's write from any
-    that it attends to. With `folded` it is all ways through heads, of however many layers.
+    that it attends to. With `folded` it is all ways through heads, of however many layers. Either goes through skip
+    connections as well, which are no nodes.
     """
     nodes = [node for node in sources.nodes if node.is_followed]
-    directions = [_direction(parts, pulled, node) for node in nodes] + [reading[position]]
+    directions = torch.stack([*(_direction(parts, pulled, node) for node in nodes), reading[position]])
     limits = [_limit(parts, node) for node in nodes] + [parts.held.n_stages]
-    if folded:
-        positions = [*(node.position for node in nodes), position]
-        return _through_all_heads(parts, sources, directions, positions, limits)
-    products = torch.stack(directions) @ sources.vectors.T
-    ways = torch.stack([*(_ways(parts, sources, node) for node in nodes), (sources.positions == position).double()])
+    ways = torch.stack([*(_ways(parts, node) for node in nodes), _only(parts, position)])
+    if folded or any(mlp.skip for mlp in parts.mlps):
+        return _through_all(parts, sources, directions, ways, limits, Followed(no_heads=not folded, no_units=True))
+    products = directions @ sources.vectors.T
     before = sources.stages < torch.tensor(limits)[:, None]
-    return sources.by_node(products * ways * before)
+    return sources.by_node(products * ways[:, sources.positions] * before)
 
 
 def _direction(parts: Parts, pulled: Pulled, node: Node) -> Float[Tensor, " d_model"]:
@@ -47,24 +47,31 @@ def _limit(parts: Parts, node: Node) -> int:
     return 2 * layer if node.kind == "head" else parts.mlps[layer].units.limit
 
 
-def _ways(parts: Parts, sources: Sources, node: Node) -> Float[Tensor, " row"]:
-    """How much of what was written at each vector's position a node reads."""
+def _ways(parts: Parts, node: Node) -> Float[Tensor, " pos"]:
+    """How much of what was written at each position a node reads."""
     if node.kind != "head":
-        return (sources.positions == node.position).double()
+        return _only(parts, node.position)
     heads = parts.heads[node.layer or 0]
-    return (heads.pattern[node.index or 0, node.position] / heads.read_scales)[sources.positions]
+    return heads.pattern[node.index or 0, node.position] / heads.read_scales
 
 
-def _through_all_heads(
-    parts: Parts, sources: Sources, directions: Sequence[Tensor], positions: Sequence[int], limits: Sequence[int]
+def _only(parts: Parts, position: int) -> Float[Tensor, " pos"]:
+    return torch.nn.functional.one_hot(torch.tensor(position), parts.held.n_pos).double()
+
+
+def _through_all(
+    parts: Parts,
+    sources: Sources,
+    directions: Float[Tensor, "target d_model"],
+    ways: Float[Tensor, "target pos"],
+    limits: Sequence[int],
+    followed: Followed,
 ) -> Edges:
+    """The edges by all ways that are followed, of however many steps."""
     found = torch.zeros(len(directions), len(sources.nodes), dtype=torch.float64)
     for limit in sorted(set(limits)):
         rows = [row for row, own in enumerate(limits) if own == limit]
         for some in (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)):
-            reading = torch.zeros(len(some), parts.held.n_pos, parts.held.run.cfg.d_model, dtype=torch.float64)
-            for slot, row in enumerate(some):
-                reading[slot, positions[row]] = directions[row]
-            pulled = pull(parts, reading, limit, Followed(no_units=True))
+            pulled = pull(parts, ways[some][..., None] * directions[some][:, None], limit, followed)
             found[some] = sources.by_node(sources.read_by(pulled, limit))
     return found

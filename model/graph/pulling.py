@@ -30,10 +30,14 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """Which heads' writes and units the pull goes through; the others are constants. None is all, or none of them."""
+    """Which heads' writes and units the pull goes through; the others are constants. None is all, or none of them.
+
+    Skip connections are no parts of their own: the pull goes through all of them, as in circuit-tracer.
+    """
 
     heads: Sequence[HeadsKept] | None = None
     units: Sequence[UnitsKept] | None = None
+    no_heads: bool = False
     no_units: bool = False
 
     def of_heads(self, layer: int, heads: Heads) -> Float[Tensor, "head pos"]:
@@ -70,10 +74,11 @@ def pull(parts: Parts, direction: Pull, limit: int, followed: Followed) -> Pulle
     for stage in range(limit - 1, -1, -1):
         pulled.at[stage], layer = now, stage // 2
         if stage % 2 == 0:
-            now = now + _through_heads(parts.heads[layer], layer, now, followed, pulled)
+            if not followed.no_heads:
+                now = now + _through_heads(parts.heads[layer], layer, now, followed, pulled)
             now, later = now if later is None else now + later, None
-        elif parts.mlps and not followed.no_units:
-            given = _through_units(parts.mlps[layer], layer, followed, pulled)
+        elif parts.mlps:
+            given = _through_mlp(parts.mlps[layer], layer, followed, pulled)
             beside = parts.mlps[layer].units.limit < stage  # it reads the stream from before its layer's attention
             now, later = (now, given) if beside else (now + given, None)
     pulled.at[-1] = now
@@ -86,6 +91,13 @@ def _through_heads(heads: Heads, layer: int, now: Pull, followed: Followed, pull
     kept = values * followed.of_heads(layer, heads)[..., None]
     read = torch.einsum("hpk,...hpv,hdv->...kd", heads.pattern, kept, heads.W_V)
     return read / heads.read_scales[:, None]
+
+
+def _through_mlp(mlp: Mlp, layer: int, followed: Followed, pulled: Pulled) -> Pull:
+    given = torch.zeros(()) if followed.no_units else _through_units(mlp, layer, followed, pulled)
+    if mlp.skip is None:
+        return given
+    return given + pulled.at[2 * layer + 1] @ mlp.skip.matrix.T / mlp.units.read_scales[:, None]
 
 
 def _through_units(mlp: Mlp, layer: int, followed: Followed, pulled: Pulled) -> Pull:

@@ -124,7 +124,9 @@ def _mlp(parts: Parts, layer: int, followed: Followed) -> Iterator[Written]:
         node = Node(units.kind, position, layer, int(units.ids[unit]))
         for place in units.writes:
             yield Written(node, 2 * place + 1, _vectors(units, place, position)[unit])
-    own, left_out = torch.zeros_like(parts.mlps[layer].bias), torch.zeros_like(parts.mlps[layer].bias)
+    skip = parts.mlps[layer].skip
+    left_out = torch.zeros_like(parts.mlps[layer].bias)
+    own = left_out.clone() if skip is None else skip.writes.clone()
     for earlier in range(layer + 1):
         there = parts.mlps[earlier].units
         if layer in there.writes:

@@ -56,11 +56,23 @@ class Units:
 
 
 @dataclass(frozen=True, eq=False)
+class Skip:
+    """A transcoder's skip connection: a linear map from the stream that its features read to its own MLP's place.
+
+    `matrix` has the norm before it folded in, but for the units' `read_scales`. `writes` are what it adds in the run.
+    """
+
+    matrix: Float[Tensor, "d_model d_model"]
+    writes: Stream
+
+
+@dataclass(frozen=True, eq=False)
 class Mlp:
-    """One layer's MLP in parts: its units, and what it writes whatever these do."""
+    """One layer's MLP in parts: its units, what it writes whatever these do, and a skip connection past the units."""
 
     units: Units
     bias: Stream
+    skip: Skip | None = None
 
 
 def units_of(held: Held, dictionaries: Mapping[int, Dictionary] | None) -> list[Mlp]:
@@ -159,7 +171,15 @@ def _features(held: Held, layer: int, dictionary: Dictionary) -> Mlp:
         write_scales={place: torch.ones(held.n_pos, dtype=torch.float64) for place in places},
         limit=limit,
     )
-    return Mlp(units, dictionary.b_dec(places[layer]).double().expand(held.n_pos, -1))
+    return Mlp(units, dictionary.b_dec(places[layer]).double().expand(held.n_pos, -1), _skip(dictionary, read, norm))
+
+
+def _skip(dictionary: Dictionary, read: Stream, norm: Norm | None) -> Skip | None:
+    if dictionary.skip is None:
+        return None
+    skip = widened(dictionary.skip)
+    matrix = ov.reading(dictionary.reading.linear(skip.T).T.double(), norm)
+    return Skip(matrix, (dictionary.reading.of(read.float()) @ skip).double())
 
 
 def _read_by(held: Held, layer: int, hook: str) -> tuple[Stream, Norm | None, int]:

@@ -1,5 +1,6 @@
 """A graph of transcoders' features: edges by autograd through the model in which they stand for its MLPs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run_prompt(open_tiny("gpt2-like", tmp_path_factory.mktemp("models")), "one two three one two")
 
 
-def transcoder(layer: int, hook_in: str, outputs: list[int], threshold: float | None = None) -> Dictionary:
+def transcoder(
+    layer: int, hook_in: str, outputs: list[int], threshold: float | None = None, *, skips: bool = False
+) -> Dictionary:
     torch.manual_seed(layer)
     return Dictionary(
         name=f"random {layer}",
@@ -38,6 +41,7 @@ def transcoder(layer: int, hook_in: str, outputs: list[int], threshold: float | 
             for place in outputs
         ),
         threshold=None if threshold is None else torch.full((N_FEATURES,), threshold),
+        skip=torch.randn(D, D) / D**0.5 if skips else None,
     )
 
 
@@ -46,6 +50,8 @@ SETS = {
     "of the stream": [transcoder(layer, "hook_resid_mid", [layer], threshold=1.0) for layer in range(3)],
     "behind the norm's gain": [transcoder(layer, "mlp.hook_in", [layer]) for layer in range(3)],
     "cross-layer": [transcoder(layer, "hook_resid_mid", list(range(layer, 3))) for layer in range(3)],
+    "past the features": [transcoder(layer, "hook_resid_mid", [layer], skips=True) for layer in range(3)],
+    "past them and the norm": [transcoder(layer, "mlp.hook_in", [layer], skips=True) for layer in range(3)],
 }
 
 
@@ -58,15 +64,19 @@ class Replaced(Tap):
             layer: each.encode(clean[each.hook_in]).detach().requires_grad_() for layer, each in dictionaries.items()
         }
         self.stream = clean["blocks.0.hook_resid_pre"].clone().requires_grad_()
-        self.logits = torch.empty(0)
+        self.read, self.logits = dict[int, Tensor](), torch.empty(0)
 
     def written(self, hook: str) -> Tensor:
-        return sum(  # type: ignore[return-value]
+        """By features, whose activations are leaves, and by skip connections, which are none."""
+        layer = int(hook.split(".")[1])
+        by_features = sum(
             self.leaves[layer] @ output.W_dec
             for layer, each in self.dictionaries.items()
             for output in each.outputs
             if output.hook == hook
         )
+        skip = self.dictionaries[layer].skip
+        return by_features if skip is None else by_features + self.read[layer] @ skip  # type: ignore[return-value]
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         if name.endswith(("hook_pattern", "hook_scale")):
@@ -75,7 +85,7 @@ class Replaced(Tap):
             return self.stream
         for layer, each in self.dictionaries.items():
             if name == each.hook_in:
-                self.given[layer] = each.encode(activation)
+                self.given[layer], self.read[layer] = each.encode(activation), each.reading.of(activation)
         if name.endswith("hook_mlp_out"):
             written = self.written(name)
             return written + (self.clean[name] - written).detach()
@@ -128,10 +138,19 @@ def test_with_errors_all_adds_up(run: Run, named: str, most: int) -> None:
     left_out = [node.kind == "features left out" for node in graph.nodes]
     assert bool(graph.effects[left_out].any()) is (most == 5)  # what has no way to the target is left out
     model, biases = run.model, torch.zeros(D)
+    cache = model.run_with_cache(run.tokens[None])[1]
     for layer in range(3):
-        biases = biases + model.block(layer).attn.b_O + SETS[named][layer].b_dec()
+        block, each = model.block(layer), SETS[named][layer]
+        biases = biases + block.attn.b_O
+        skipped = torch.zeros(D)
+        if each.skip is not None:  # past the features go the biases too, through the norm where there is one
+            read = (biases - biases.mean()) / cache[f"blocks.{layer}.ln2.hook_scale"][
+                0, AIM.position
+            ] * block.ln2.w + block.ln2.b
+            skipped = (biases if each.hook_in.endswith("resid_mid") else read) @ each.skip
+        biases = biases + each.b_dec() + skipped
     W_U = model.unembed.W_U[:, AIM.token] - model.unembed.W_U.mean(1)
-    scale = model.run_with_cache(run.tokens[None])[1]["ln_final.hook_scale"][0, AIM.position]
+    scale = cache["ln_final.hook_scale"][0, AIM.position]
     own = (model.ln_final.b @ W_U) + model.unembed.b_U[AIM.token] - model.unembed.b_U.mean()
     through = ((biases - biases.mean()) / scale * model.ln_final.w) @ W_U
     # What no node gave to the target: every bias written to the stream, the final norm's, and the unembedding's.
@@ -165,3 +184,25 @@ def test_a_feature_that_is_not_active_is_no_node(run: Run, tmp_path: Path) -> No
         for node in graph.nodes
         if isinstance(node, Node) and node.kind == "feature" and node.layer == 1
     } == active
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_transcoders_that_miss_nothing_leave_nothing_to_errors(run: Run, folded: bool) -> None:
+    """Guards against skip connections that are left out, whose part then stands in the errors' place.
+
+    What features miss of each MLP is solved for, by a linear map of what they read at these few positions.
+    """
+    cache = run.model.run_with_cache(run.tokens[None])[1]
+    exact = []
+    for layer, each in enumerate(SETS["per layer"]):
+        read, written = cache[each.hook_in][0], cache[f"blocks.{layer}.hook_mlp_out"][0]
+        missed = written - each.decode(each.encode(read))
+        exact.append(replace(each, skip=torch.linalg.lstsq(read.double(), missed.double(), driver="gelsd")[0].float()))
+    graph = graph_of(run, AIM, Dictionaries("exact", exact), most=1000, folded=folded)
+    errors = [node.kind == "error" for node in graph.nodes]
+    tokens = [node.kind == "token" for node in graph.nodes]
+    assert float(graph.effects[errors].abs().sum()) < 1e-3 * abs(graph.target.value)  # float32's, over five positions
+    constants = float((graph.bias * graph.slopes).sum())
+    rest = [node.kind == "heads left out" for node in graph.nodes]
+    whole = float(graph.effects[tokens].sum() + graph.effects[rest].sum()) + constants
+    assert whole == pytest.approx(graph.target.value, rel=2e-3)
