@@ -19,15 +19,17 @@ from headlight.model.checks import check_size
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
+from headlight.model.families.lora import is_adapter
 from headlight.model.families.multimodal import KINDS, text_part, text_tensors
 from headlight.model.families.pieces import Pieces, parameters
 from headlight.model.families.resemblance import likeness
 from headlight.model.families.tensors import (
     check_depth,
     check_experts,
+    is_tied,
     model_type,
     read_config_file,
-    read_folder,
+    read_model,
     taken,
     weight_files,
     write_folder,
@@ -59,7 +61,8 @@ class Architecture:
     `settings(config)` are `TransformerConfig`'s fields. `pieces(cfg, config)` say where each parameter lies, under the
     tensors' names without `prefix`, which the model with a head puts before all of its body's. Tensors whose names
     match `ignored`, and that no piece names, are buffers, copies, or parts that have no share in the logits. `renamed`
-    are patterns in names that older versions wrote, and what stands there now.
+    are patterns in names that older versions wrote, and what stands there now. `embedding` and `unembed` are one matrix
+    where the config ties them, and so are the other `twins`.
     """
 
     model_type: str
@@ -67,7 +70,9 @@ class Architecture:
     pieces: Callable[[TransformerConfig, Any], Pieces]
     prefix: str = "model."
     ignored: str = r".*rotary_emb\.inv_freq"
+    embedding: str = "embed_tokens.weight"
     unembed: str = UNEMBED
+    twins: tuple[tuple[str, str], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -75,6 +80,10 @@ class Architecture:
         """The family of this architecture's folders."""
         description = f"a Hugging Face {self.model_type} folder (config.json and safetensors)"
         return Family(description, self._recognises, partial(read, self), self._likeness)
+
+    def names(self, raw: dict[str, Tensor], is_part: bool = False) -> dict[str, Tensor]:
+        """A folder's tensors by the names that pieces have; with `is_part`, of a folder that holds others besides."""
+        return plain_names(text_tensors(raw, self.unembed) if is_part else raw, self.prefix, self.renamed)
 
     def _recognises(self, path: Path) -> bool:
         kind = model_type(path)
@@ -102,21 +111,21 @@ def read(
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
         ConfigError: settings in config.json that are not supported.
     """
-    told, raw = read_config_file(folder), read_folder(folder)
+    told = read_config_file(folder)
     part = text_part(told)
-    if part is not None:
-        raw = text_tensors(raw, architecture.unembed)
     config = read_config(architecture.model_type, told if part is None else part, required=() if part else SIZES)
-    tensors = plain_names(raw, architecture.prefix, architecture.renamed)
-    embedding = embedding_of(tensors)
+    embedding, unembed = architecture.embedding, architecture.unembed
+    names = partial(architecture.names, is_part=part is not None)
+    twins = ((embedding, unembed), *architecture.twins) if config.tie_word_embeddings else ()
+    tensors = read_model(folder, names, unembed, twins)
+    if is_adapter(folder) and embedding in tensors:
+        config.vocab_size = len(tensors[embedding])  # which may have tokens more than its base's
     translated = _translated(architecture, config)
     if translated.get("tie_word_embeddings"):
-        translated["tie_word_embeddings"] = is_tied(tensors.get(architecture.unembed), embedding)
+        translated["tie_word_embeddings"] = is_tied(tensors.get(unembed), tensors.get(embedding))
     cfg = TransformerConfig(**(translated | settings))
     if cfg.tie_word_embeddings:
-        tensors.pop(architecture.unembed, None)
-    elif config.tie_word_embeddings and embedding is not None:
-        tensors.setdefault(architecture.unembed, embedding)
+        tensors.pop(unembed, None)
     check_depth(tensors, cfg.n_layers)
     check_experts(tensors, cfg.num_experts)
     pieces = architecture.pieces(cfg, config)
@@ -220,22 +229,6 @@ def plain_names(raw: dict[str, Tensor], prefix: str, renamed: tuple[tuple[str, s
 def without_ignored(tensors: dict[str, Tensor], ignored: str, needed: Mapping[str, object]) -> dict[str, Tensor]:
     """The tensors without those whose names match `ignored`, unless they are needed."""
     return {name: tensor for name, tensor in tensors.items() if name in needed or not re.fullmatch(ignored, name)}
-
-
-def is_tied(own: Tensor | None, embedding: Tensor | None) -> bool:
-    """Whether the embedding is the unembedding, if the config says so.
-
-    It is not where the file holds two different matrices; transformers decides alike.
-    """
-    return own is None or embedding is None or torch.equal(own, embedding)
-
-
-def embedding_of(tensors: dict[str, Tensor]) -> Tensor | None:
-    """The token embedding, by whichever name."""
-    return next((tensor for name, tensor in tensors.items() if name.endswith(EMBEDDINGS)), None)
-
-
-EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight", "tok_embeddings.weight")
 
 
 def save_folder(folder: Path, prefix: str, pieces: Pieces, model: Transformer, config: str) -> None:

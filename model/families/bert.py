@@ -11,6 +11,7 @@ from headlight.model.families.architecture import Architecture, activation, laye
 from headlight.model.families.decoder import heads, mlp, norm, sizes
 from headlight.model.families.pieces import Pieces, linear, table, vector
 
+EMBEDDING = "embeddings.word_embeddings.weight"
 LAYER = "encoder.layer.{}."
 RENAMED = ((r"LayerNorm\.gamma$", "LayerNorm.weight"), (r"LayerNorm\.beta$", "LayerNorm.bias"))
 # Buffers, copies of a bias under a second name, and heads for other tasks.
@@ -79,7 +80,7 @@ def embeddings(cfg: TransformerConfig, first_position: int = 0) -> Pieces:
     """
     at, width = "embeddings.", cfg.d_embed or 0
     found = {
-        "embed.W_E": table(f"{at}word_embeddings.weight", cfg.d_vocab, width),
+        "embed.W_E": table(EMBEDDING, cfg.d_vocab, width),
         "pos_embed.W_pos": table(f"{at}position_embeddings.weight", cfg.n_ctx, width, first_position),
         **norm("embed_ln", f"{at}LayerNorm", width),
     }
@@ -121,7 +122,9 @@ FAMILY = Architecture(
     settings,
     pieces,
     prefix="bert.",
+    embedding=EMBEDDING,
     ignored=IGNORED,
     unembed="cls.predictions.decoder.weight",
+    twins=(("cls.predictions.bias", "cls.predictions.decoder.bias"),),
     renamed=RENAMED,
 ).family

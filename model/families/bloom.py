@@ -45,4 +45,4 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
     )
 
 
-FAMILY = Architecture("bloom", settings, pieces, prefix="transformer.").family
+FAMILY = Architecture("bloom", settings, pieces, prefix="transformer.", embedding="word_embeddings.weight").family

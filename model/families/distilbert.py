@@ -43,6 +43,7 @@ FAMILY = Architecture(
     settings,
     pieces,
     prefix="distilbert.",
+    embedding=bert.EMBEDDING,
     ignored=r"embeddings\.position_ids",
     unembed="vocab_projector.weight",
 ).family

@@ -36,6 +36,7 @@ FAMILY = Architecture(
     settings,
     pieces,
     prefix="electra.",
+    embedding=bert.EMBEDDING,
     ignored=r"embeddings\.position_ids",
     unembed=f"{UNEMBED}.weight",
     renamed=bert.RENAMED,

@@ -8,11 +8,19 @@ from typing import Any
 
 from torch import Tensor
 
-from headlight.model.families.architecture import UNEMBED, filled, is_tied, plain_names, read_config
+from headlight.model.errors import CheckpointError
+from headlight.model.families.architecture import UNEMBED, filled, plain_names, read_config
 from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton
+from headlight.model.families.lora import is_adapter
 from headlight.model.families.pieces import Pieces
-from headlight.model.families.tensors import check_depth, model_type, read_folder, weight_files
-from headlight.model.files import read_json
+from headlight.model.families.tensors import (
+    check_depth,
+    is_tied,
+    model_type,
+    read_config_file,
+    read_model,
+    weight_files,
+)
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
 SHARED = "shared.weight"
@@ -48,9 +56,16 @@ def read(
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
         ConfigError: settings in config.json that are not supported.
     """
-    config = read_config(architecture.model_type, read_json(folder / "config.json"))
-    tensors = plain_names(read_folder(folder), architecture.prefix)
-    shared = {"shared_embeddings": "all" if _is_tied(tensors) else "inputs"}
+    config = read_config(architecture.model_type, read_config_file(folder))
+    names = partial(plain_names, prefix=architecture.prefix)
+    twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings else ()
+    tensors = read_model(folder, lambda raw: _one_embedding(names(raw)), UNEMBED, twins, inseparable=(SHARED,))
+    if is_adapter(folder) and SHARED in tensors:
+        config.vocab_size = len(tensors[SHARED])  # which may have tokens more than its base's
+    tied = bool(twins) and is_tied(tensors.get(SHARED), tensors.get(UNEMBED))
+    if tied:
+        tensors.pop(UNEMBED, None)
+    shared = {"shared_embeddings": "all" if tied else "inputs"}
     cfg = Seq2SeqConfig(**(architecture.settings(config) | shared | settings))
     check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
     pieces = architecture.pieces(cfg, config)
@@ -58,12 +73,18 @@ def read(
     return Checkpoint(cfg, state, weight_files(folder))
 
 
-def _is_tied(tensors: dict[str, Tensor]) -> bool:
-    """Whether the output has no matrix of its own; copies are taken out, and the embedding comes under its one name."""
+def _one_embedding(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors with the embedding that source and target share under its one name.
+
+    Raises:
+        CheckpointError: source and target have different embeddings.
+    """
     for copy in COPIES:
-        if (embedding := tensors.pop(copy, None)) is not None:
-            tensors.setdefault(SHARED, embedding)
-    tied = is_tied(tensors.get(UNEMBED), tensors.get(SHARED))
-    if tied:
-        tensors.pop(UNEMBED, None)
-    return tied
+        if (embedding := tensors.pop(copy, None)) is not None and not is_tied(
+            embedding, tensors.setdefault(SHARED, embedding)
+        ):
+            raise CheckpointError(
+                f"The file holds two different matrices as {copy} and {SHARED}; only models whose source and target "
+                "have one embedding can be opened."
+            )
+    return tensors

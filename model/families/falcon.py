@@ -61,4 +61,4 @@ def _n_key_value_heads(config: Any) -> int:
     return 1 if config.multi_query else config.num_attention_heads
 
 
-FAMILY = Architecture("falcon", settings, pieces, prefix="transformer.").family
+FAMILY = Architecture("falcon", settings, pieces, prefix="transformer.", embedding="word_embeddings.weight").family

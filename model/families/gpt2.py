@@ -18,17 +18,23 @@ from headlight.model.errors import ConfigError
 from headlight.model.families.architecture import (
     UNEMBED,
     activation,
-    embedding_of,
     filled,
-    is_tied,
     layers,
     plain_names,
 )
 from headlight.model.families.decoder import norm, outside
 from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
+from headlight.model.families.lora import is_adapter
 from headlight.model.families.pieces import Piece, Pieces, table, vector
 from headlight.model.families.resemblance import likeness
-from headlight.model.families.tensors import check_depth, model_type, read_config_file, read_folder, weight_files
+from headlight.model.families.tensors import (
+    check_depth,
+    is_tied,
+    model_type,
+    read_config_file,
+    read_model,
+    weight_files,
+)
 
 DEFAULTS: dict[str, object] = {
     "vocab_size": 50257,
@@ -49,6 +55,7 @@ NEUTRAL: dict[str, object] = {  # settings that would change the arithmetic, at 
     "quantization_config": None,
     "pruned_heads": {},
 }
+EMBEDDING = "wte.weight"
 PREFIX = "transformer."  # which GPT2LMHeadModel gives its body's tensors
 BUFFERS = r"h\.\d+\.attn\.(bias|masked_bias)"  # causal masks that old versions stored
 
@@ -61,10 +68,13 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
         ConfigError: settings in config.json that are not supported.
     """
     hf_config = DEFAULTS | read_config_file(folder)
-    tensors = plain_names(read_folder(folder), PREFIX)
-    told = _translated(hf_config) | {"tie_word_embeddings": hf_config["tie_word_embeddings"]}
-    if told["tie_word_embeddings"] is True:
-        told["tie_word_embeddings"] = is_tied(tensors.get(UNEMBED), embedding_of(tensors))
+    is_said_tied, names = hf_config["tie_word_embeddings"], partial(plain_names, prefix=PREFIX)
+    tensors = read_model(folder, names, UNEMBED, ((EMBEDDING, UNEMBED),) if is_said_tied else (), transposed=True)
+    if is_adapter(folder) and EMBEDDING in tensors:
+        hf_config["vocab_size"] = len(tensors[EMBEDDING])  # which may have tokens more than its base's
+    told = _translated(hf_config) | {"tie_word_embeddings": is_said_tied}
+    if is_said_tied is True:
+        told["tie_word_embeddings"] = is_tied(tensors.get(UNEMBED), tensors.get(EMBEDDING))
     cfg = TransformerConfig(**(told | settings))
     require_gpt2(cfg)
     if cfg.tie_word_embeddings:
@@ -97,7 +107,7 @@ def pieces(cfg: TransformerConfig) -> Pieces:
 def around(cfg: TransformerConfig) -> Pieces:
     """What is in no layer, also of GPT-2's kin: embeddings of tokens and positions, the final norm, the unembedding."""
     positions = {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
-    return positions | outside(cfg, "ln_f", "wte.weight")
+    return positions | outside(cfg, "ln_f", EMBEDDING)
 
 
 def _layer(cfg: TransformerConfig, at: str) -> Pieces:

@@ -43,5 +43,10 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
 
 
 FAMILY = Architecture(
-    "gpt_bigcode", settings, pieces, prefix="transformer.", ignored=r"h\.\d+\.attn\.(bias|masked_bias)|bias"
+    "gpt_bigcode",
+    settings,
+    pieces,
+    prefix="transformer.",
+    ignored=r"h\.\d+\.attn\.(bias|masked_bias)|bias",
+    embedding="wte.weight",
 ).family

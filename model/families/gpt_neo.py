@@ -40,5 +40,10 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
 
 
 FAMILY = Architecture(
-    "gpt_neo", settings, pieces, prefix="transformer.", ignored=r"h\.\d+\.attn\.attention\.(bias|masked_bias)"
+    "gpt_neo",
+    settings,
+    pieces,
+    prefix="transformer.",
+    ignored=r"h\.\d+\.attn\.attention\.(bias|masked_bias)",
+    embedding="wte.weight",
 ).family

@@ -44,6 +44,7 @@ FAMILY = Architecture(
     settings,
     pieces,
     prefix="gpt_neox.",
+    embedding="embed_in.weight",
     ignored=r".*\.(rotary_emb\.inv_freq|attention\.(bias|masked_bias))",
     renamed=((r"^embed_out\.", "lm_head."),),  # which save_pretrained still writes
 ).family

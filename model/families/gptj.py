@@ -41,5 +41,10 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
 
 
 FAMILY = Architecture(
-    "gptj", settings, pieces, prefix="transformer.", ignored=r"h\.\d+\.attn\.(bias|masked_bias|embed_positions)"
+    "gptj",
+    settings,
+    pieces,
+    prefix="transformer.",
+    ignored=r"h\.\d+\.attn\.(bias|masked_bias|embed_positions)",
+    embedding="wte.weight",
 ).family

@@ -1,21 +1,25 @@
 """LoRA folders, as peft writes them: a few small matrices that are added to those of a base, which lies elsewhere.
 
-Source: Hu et al. 2021, "LoRA"; peft's LoraConfig and save_pretrained for the names.
+Source: Hu et al. 2021, "LoRA"; Liu et al. 2024, "DoRA"; peft's save_pretrained for the names, its layers for the rest.
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import torch
 from torch import Tensor
 
-from headlight.model.errors import CheckpointError, ConfigError
-from headlight.model.files import read_json
+from headlight.model.errors import CheckpointError
+from headlight.model.families.lora_settings import CONFIG, REMEDY, LoraSettings
 
-CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+WEIGHTS = "adapter_model.safetensors"
 BEFORE = "base_model.model."  # every name of the base's modules
-HALF = re.compile(r"(.+)\.lora_([AB])(?:\.default)?\.weight")
-REMEDY = "Merge them in peft: merge_and_unload(), then save_pretrained(folder)."
+WRAPPER = re.compile(r"(?<=\.)(base_layer|token_adapter|modules_to_save|default)\.")  # modules that peft puts around
+PART = re.compile(r"(.+)\.(lora_\w+|trainable_tokens_delta)(?:\.default)?(?:\.(weight|bias))?")
+ROWS = "trainable_tokens_delta"  # the embeddings of single tokens
+HEAD = re.compile(r"(.*\.)?(score|classifier|classification_head|qa_outputs|v_head|value_head|pooler)\..*")
 
 
 def is_adapter(folder: Path) -> bool:
@@ -29,12 +33,11 @@ def base_folder(folder: Path) -> Path:
 
     Raises:
         CheckpointError: the base is not on this machine.
-        ConfigError: it is an adapter of another kind than LoRA.
+        ConfigError: it is an adapter of a kind that is not computed here.
     """
     if not is_adapter(folder):
         return folder
-    told = _config(folder)
-    name = str(told.get("base_model_name_or_path"))
+    name = LoraSettings.of(folder).base
     for base in (folder / name, folder.parent / name):
         if (base / "config.json").is_file() and not is_adapter(base):
             return base
@@ -44,58 +47,178 @@ def base_folder(folder: Path) -> Path:
     )
 
 
-def merge(folder: Path, base: dict[str, Tensor], adapter: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The base's tensors with the products of an adapter's halves added, and with what it holds whole in their place.
+def adapter_file(folder: Path) -> Path:
+    """The file of an adapter's tensors.
+
+    Raises:
+        CheckpointError: there is none that is read.
+    """
+    if not (folder / WEIGHTS).is_file():
+        held = ", ".join(sorted(path.name for path in folder.glob("adapter_model.*"))) or "no weights"
+        raise CheckpointError(
+            f"{folder.name} is a LoRA whose folder holds {held}; only {WEIGHTS} is read. Load it in peft and call "
+            "save_pretrained(folder), which writes that."
+        )
+    return folder / WEIGHTS
+
+
+Names = Callable[[dict[str, Tensor]], dict[str, Tensor]]
+"""Gives a checkpoint's tensors the names that its family reads them by, and leaves out what it does not read."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """What an adapter is merged into.
+
+    `names` gives a checkpoint's tensors the names that `tensors` have. `tied` are the token embedding and the
+    unembedding, if these are one matrix: what is added to one of them is not added to the other. `transposed`: linear
+    layers, but for the unembedding, hold their matrices as [in, out]. `inseparable` are matrices that several modules
+    read, so that nothing can be added to one of these alone.
+    """
+
+    tensors: dict[str, Tensor]
+    names: Names
+    unembed: str
+    tied: tuple[str, ...] = ()
+    transposed: bool = False
+    inseparable: tuple[str, ...] = ()
+
+    def place(self, name: str) -> str | None:
+        """The tensors' name for one of the model that was trained; None where that part of the model is not read.
+
+        Raises:
+            CheckpointError: the base has no such tensor.
+        """
+        plain = next(iter(self.names({name: torch.empty(0)})), None)
+        if plain is None or plain in self.tensors:
+            return plain
+        if HEAD.fullmatch(name):
+            raise CheckpointError(
+                f"The adapter holds {name}: it was trained with another head than a language model's, which has no "
+                "logits of tokens. Open its base, or the LoRA of a language model."
+            )
+        raise CheckpointError(
+            f"The adapter holds {name}, which its base has not: it was trained on another model, or under the names of "
+            f"another version of transformers. {REMEDY}"
+        )
+
+    def check_separable(self, module: str, place: str) -> None:
+        """Refuse a module that cannot be changed without others.
+
+        Raises:
+            CheckpointError: it is one of several that read a matrix.
+        """
+        if place in self.inseparable:
+            raise CheckpointError(
+                f"The adapter changes {module} alone, whose matrix other modules read as well: that cannot be opened."
+            )
+
+
+def merge(folder: Path, base: Base, adapter: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The base's tensors with what an adapter adds to them, and with what it holds whole in their place.
 
     Raises:
         CheckpointError: a tensor of the adapter has no place in the base.
-        ConfigError: it is an adapter of another kind than LoRA.
+        ConfigError: it is an adapter of a kind that is not computed here.
     """
-    told, merged, halves = _config(folder), dict(base), dict[str, dict[str, Tensor]]()
+    settings = LoraSettings.of(folder)
+    whole, parts = _apart(adapter)
+    merged = base.tensors | _whole(settings, base, whole)
+    for module, held in parts.items():
+        place = base.place(f"{module}.weight")
+        if place is not None and ROWS not in held:
+            merged |= _added(settings, base, merged, module, place, held)
+    return merged | _rows(settings, base, merged, {module: held for module, held in parts.items() if ROWS in held})
+
+
+def _apart(adapter: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, dict[str, Tensor]]]:
+    """What an adapter holds whole, by name, and what else it holds of each module, by the part's name."""
+    whole, parts = dict[str, Tensor](), dict[str, dict[str, Tensor]]()
     for name, tensor in adapter.items():
-        plain = name.removeprefix(BEFORE)
-        if half := HALF.fullmatch(plain):
-            halves.setdefault(half[1], {})[half[2]] = tensor
-        else:
-            merged[_place(plain.replace("modules_to_save.", ""), base)] = tensor
-    for module, pair in halves.items():
-        place = _place(f"{module}.weight", base)
-        merged[place] = _added(told, module, base[place], pair)
-    return merged
+        plain = WRAPPER.sub("", name.removeprefix(BEFORE))
+        if part := PART.fullmatch(plain):
+            of = "bias" if part[3] == "bias" else part[2].removeprefix("lora_")
+            parts.setdefault(part[1], {})[of] = tensor
+        elif ".original_module." not in plain:  # what stood there before the training
+            whole[plain] = tensor
+    return whole, parts
 
 
-def _config(folder: Path) -> dict[str, Any]:
-    told = read_json(folder / CONFIG)
-    for name, allowed in (("peft_type", "LORA"), ("use_dora", False), ("lora_bias", False)):
-        if told.get(name, allowed) not in (allowed, None):
-            raise ConfigError(f"{CONFIG} sets {name} to {told[name]!r}; only {allowed!r} is supported. {REMEDY}")
-    return told
+def _whole(settings: LoraSettings, base: Base, whole: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What is put in the base's place: of tied tensors in all, unless one's module was trained without the other."""
+    found: dict[str, Tensor] = {}
+    for name, tensor in whole.items():
+        if (place := base.place(name)) is not None:
+            module = name.rpartition(".")[0]
+            if alone := place not in base.tied or settings.is_saved(module):
+                base.check_separable(module, place)
+            found |= dict.fromkeys((place,) if alone else base.tied, tensor)
+    return found
 
 
-def _place(name: str, base: dict[str, Tensor]) -> str:
-    """The base's name of a tensor, with or without the prefix that a model with a head puts before it."""
-    for each in (name, name.partition(".")[2]):
-        if each in base:
-            return each
-    raise CheckpointError(f"The adapter holds {name}, which its base has not, so they do not belong together. {REMEDY}")
+def _rows(
+    settings: LoraSettings, base: Base, tensors: dict[str, Tensor], parts: dict[str, dict[str, Tensor]]
+) -> dict[str, Tensor]:
+    """The matrices in which single tokens' rows are replaced; the embedding's also where the unembedding has none."""
+    found: dict[str, Tensor] = {}
+    for module, held in parts.items():
+        place = base.place(f"{module}.weight")
+        if place is None:
+            continue
+        at, rows = torch.tensor(settings.token_rows(module)), held[ROWS]
+        if rows.shape != (len(at), tensors[place].shape[1]) or max(at) >= len(tensors[place]):
+            raise CheckpointError(f"The adapter's rows for single tokens of {module} do not fit its base's {place}.")
+        is_of_both = base.tied[:1] == (place,) and len(parts) == 1
+        for each in base.tied if is_of_both else (place,):
+            found[each] = tensors[each].index_copy(0, at, rows.to(tensors[each].dtype))
+    return found
 
 
-def _added(told: dict[str, Any], module: str, weight: Tensor, pair: dict[str, Tensor]) -> Tensor:
-    """A matrix [out, in], or [in, out] with `fan_in_fan_out`, and the scaled product of both halves."""
-    into, out = pair.get("A"), pair.get("B")
+def _added(
+    settings: LoraSettings, base: Base, tensors: dict[str, Tensor], module: str, place: str, held: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """A module's matrix with the scaled product of its halves added, and its bias if it has a half."""
+    if not settings.is_target(module) and not (settings.ties and place in base.tied):
+        raise CheckpointError(
+            f"The adapter holds lora_A and lora_B of {module}, which {CONFIG} leaves out of what was trained, so that "
+            "peft would not add them. Take them out of the file, or mend target_modules and what belongs to it."
+        )
+    base.check_separable(module, place)
+    kind = "embedding_" if "embedding_A" in held else ""
+    into, out = held.pop(f"{kind}A", None), held.pop(f"{kind}B", None)
     if into is None or out is None or into.ndim != 2 or out.ndim != 2 or into.shape[0] != out.shape[1]:
         raise CheckpointError(f"The adapter's lora_A and lora_B of {module} do not make up a product.")
-    turned = bool(told.get("fan_in_fan_out"))
+    turned = bool(kind) or (base.transposed and place != base.unembed)
     shape = (into.shape[1], out.shape[0]) if turned else (out.shape[0], into.shape[1])
-    if weight.shape != shape:
-        raise CheckpointError(f"The adapter's {module} is {list(shape)}, its base's {list(weight.shape)}.")
-    product = out.float() @ into.float()
-    return (weight.float() + _scale(told, module, len(into)) * (product.T if turned else product)).to(weight.dtype)
+    if tensors[place].shape != shape:
+        raise CheckpointError(f"The adapter's {module} is {list(shape)}, its base's {list(tensors[place].shape)}.")
+    scale = settings.scale(module, len(into))
+    change = scale * (out.float() @ into.float())
+    weight = tensors[place].float() + (change.T if turned else change)
+    if settings.use_dora:
+        weight = _of_lengths(weight, held.pop("magnitude_vector", None), 0 if turned else 1, module)
+    found = {place: weight.to(tensors[place].dtype)}
+    if settings.has_bias:
+        found |= _biased(tensors, module, f"{place.removesuffix('weight')}bias", scale, held.pop("bias", None))
+    held.pop("velora_embed", None)  # of VeLoRA's backward pass
+    if held:
+        raise CheckpointError(f"The adapter holds lora_{min(held)} of {module}, which is not known. {REMEDY}")
+    return found
 
 
-def _scale(told: dict[str, Any], module: str, rank: int) -> float:
-    alphas = told.get("alpha_pattern") or {}
-    alpha = next((alphas[key] for key in alphas if module == key or module.endswith(f".{key}")), told.get("lora_alpha"))
-    if not isinstance(alpha, int | float):
-        raise ConfigError(f"{CONFIG} sets lora_alpha to {alpha!r}; it has to be a number.")
-    return alpha / (rank**0.5 if told.get("use_rslora") else rank)
+def _biased(
+    tensors: dict[str, Tensor], module: str, place: str, scale: float, bias: Tensor | None
+) -> dict[str, Tensor]:
+    if bias is None or place not in tensors or tensors[place].shape != bias.shape:
+        raise CheckpointError(
+            f"The adapter adds a bias to {module}, which has none of that width in its base: that cannot be opened."
+        )
+    return {place: (tensors[place].float() + scale * bias.float()).to(tensors[place].dtype)}
+
+
+def _of_lengths(weight: Tensor, lengths: Tensor | None, inputs: int, module: str) -> Tensor:
+    """A matrix whose outputs' weights have the lengths that DoRA trained; `inputs` is the axis of the inputs."""
+    norms = torch.linalg.vector_norm(weight, dim=inputs, keepdim=True)
+    if lengths is None or lengths.numel() != norms.numel():
+        raise CheckpointError(f"The adapter lacks the lora_magnitude_vector of {module}, or it has another width.")
+    return weight * lengths.float().view_as(norms) / norms

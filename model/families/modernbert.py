@@ -14,7 +14,7 @@ from headlight.model.families.pieces import Piece, Pieces, fused, linear, table,
 from headlight.model.families.qwen2 import windows
 from headlight.model.families.rope import rotary
 
-UNEMBED = "decoder"
+EMBEDDING, UNEMBED = "embeddings.tok_embeddings.weight", "decoder"
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def settings(config: Any) -> dict[str, Any]:
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     """Where ModernBERT's parameters lie."""
     found = {
-        "embed.W_E": table("embeddings.tok_embeddings.weight", cfg.d_vocab, cfg.d_model),
+        "embed.W_E": table(EMBEDDING, cfg.d_vocab, cfg.d_model),
         "mlm_head.W": linear("head.dense.weight", cfg.d_model, cfg.d_model),
     }
     norms = {"embed.ln": "embeddings.norm", "ln_final": "final_norm", "mlm_head.ln": "head.norm"}
@@ -75,4 +75,4 @@ def _norm(ours: str, theirs: str, config: Any) -> Pieces:
     return found | {f"{ours}.b": vector(f"{theirs}.bias", config.hidden_size)} if config.norm_bias else found
 
 
-FAMILY = Architecture("modernbert", settings, pieces, unembed=f"{UNEMBED}.weight").family
+FAMILY = Architecture("modernbert", settings, pieces, embedding=EMBEDDING, unembed=f"{UNEMBED}.weight").family

@@ -22,4 +22,7 @@ def text_part(told: dict[str, Any]) -> dict[str, Any] | None:
 
 def text_tensors(tensors: dict[str, Tensor], unembed: str) -> dict[str, Tensor]:
     """The text part's tensors under the names that they have in a folder of text alone."""
-    return {name.replace(PART, "", 1): tensor for name, tensor in tensors.items() if PART in name or name == unembed}
+    head = unembed.removesuffix("weight")  # of which a LoRA holds other tensors
+    return {
+        name.replace(PART, "", 1): tensor for name, tensor in tensors.items() if PART in name or name.startswith(head)
+    }

@@ -16,6 +16,7 @@ from headlight.model.families.architecture import UNEMBED, Architecture, activat
 from headlight.model.families.decoder import embedding, heads, mlp, norm, sizes
 from headlight.model.families.pieces import Pieces, joined, linear, table
 
+EMBEDDING = "decoder.embed_tokens.weight"
 FIRST = 2  # the row of the first position
 
 
@@ -44,7 +45,7 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
         found |= _norm(cfg, "ln_final", "decoder.final_layer_norm")
     if _is_narrow(config):
         return found | _narrow_embedding(cfg, config.word_embed_proj_dim)
-    return found | embedding(cfg, "decoder.embed_tokens.weight")
+    return found | embedding(cfg, EMBEDDING)
 
 
 def _is_narrow(config: Any) -> bool:
@@ -52,7 +53,7 @@ def _is_narrow(config: Any) -> bool:
 
 
 def _narrow_embedding(cfg: TransformerConfig, width: int) -> Pieces:
-    rows = table("decoder.embed_tokens.weight", cfg.d_vocab, width)
+    rows = table(EMBEDDING, cfg.d_vocab, width)
     columns = linear(UNEMBED, width, cfg.d_vocab)
     return {
         "embed.W_E": joined(rows, linear("decoder.project_in.weight", width, cfg.d_model), by=_product),
@@ -79,4 +80,4 @@ def _norm(cfg: TransformerConfig, ours: str, theirs: str) -> Pieces:
     return norm(ours, theirs, cfg.d_model) if cfg.normalization_type == "LN" else {}
 
 
-FAMILY = Architecture("opt", settings, pieces).family
+FAMILY = Architecture("opt", settings, pieces, embedding=EMBEDDING).family

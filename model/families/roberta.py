@@ -37,7 +37,9 @@ FAMILY = Architecture(
     settings,
     pieces,
     prefix="roberta.",
+    embedding=bert.EMBEDDING,
     ignored=r"embeddings\.position_ids|pooler\..*|lm_head\.(decoder\.)?bias",
     unembed=f"{UNEMBED}.weight",
+    twins=(("lm_head.bias", f"{UNEMBED}.bias"),),
     renamed=bert.RENAMED,
 ).family

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from headlight.model.errors import CheckpointError
 from headlight.model.families.family import Opening
-from headlight.model.families.lora import WEIGHTS, base_folder, is_adapter, merge
+from headlight.model.families.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
 from headlight.model.families.room import check_room, kept_in
 from headlight.model.files import read_json, reason
 from headlight.model.host import Steps
@@ -50,7 +50,7 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
     Raises:
         CheckpointError: there are none, one is missing, or the index is damaged or names a file outside the folder.
     """
-    return (*_shards(base_folder(folder)), *([folder / WEIGHTS] if is_adapter(folder) else []))
+    return (*_shards(base_folder(folder)), *([adapter_file(folder)] if is_adapter(folder) else []))
 
 
 def _shards(folder: Path) -> dict[Path, list[str]]:
@@ -78,7 +78,7 @@ def _shards(folder: Path) -> dict[Path, list[str]]:
 
 
 def read_folder(folder: Path) -> dict[str, Tensor]:
-    """The tensors of a Hugging Face folder, in one file or sharded; a LoRA's merged into its base's.
+    """The tensors of a Hugging Face folder, in one file or sharded; of a LoRA those of its base.
 
     Raises:
         CheckpointError: a file is missing or damaged, two shards hold a tensor of the same name, or one lacks a tensor
@@ -90,7 +90,46 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
         _refuse(f"lacks in {file.name} what its index says is there:", (name for name in names if name not in shard))
         _refuse("has in several files the tensors", tensors.keys() & shard.keys())
         tensors |= shard
-    return merge(folder, tensors, read_safetensors(folder / WEIGHTS)) if is_adapter(folder) else tensors
+    return tensors
+
+
+def read_model(
+    folder: Path,
+    names: Names,
+    unembed: str,
+    twins: tuple[tuple[str, str], ...],
+    transposed: bool = False,
+    inseparable: tuple[str, ...] = (),
+) -> dict[str, Tensor]:
+    """A folder's tensors by the names that `names` gives them, with what a LoRA adds.
+
+    `twins` are two names for one tensor, of which a file may hold either; both are there then, and are two tensors
+    where the file, or a LoRA, makes them so. `transposed` and `inseparable` are told a `Base`.
+
+    Raises:
+        CheckpointError: as `read_folder`, or a tensor of the adapter has no place in its base.
+        ConfigError: it is an adapter of a kind that is not computed here.
+    """
+    tensors = names(read_folder(folder))
+    for one, other in twins:
+        for name, copy in ((one, other), (other, one)):
+            if name in tensors:
+                tensors.setdefault(copy, tensors[name])
+    if not is_adapter(folder):
+        return tensors
+    tied = next((pair for pair in twins if unembed in pair and unembed in tensors), ())
+    if tied and not is_tied(*(tensors[name] for name in tied)):
+        tied = ()
+    base = Base(tensors, names, unembed, tied, transposed, inseparable)
+    return merge(folder, base, read_safetensors(adapter_file(folder)))
+
+
+def is_tied(one: Tensor | None, other: Tensor | None) -> bool:
+    """Whether two tensors that the config says are one are so: not where the file holds two different matrices.
+
+    transformers decides alike.
+    """
+    return one is None or other is None or one is other or torch.equal(one, other)
 
 
 def read_config_file(folder: Path) -> dict[str, Any]:
