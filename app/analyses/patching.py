@@ -129,8 +129,9 @@ def do(piece: Piece) -> Float[Tensor, " cell"]:
     """
 
     def made() -> Float[Tensor, " cell"]:
+        cells = cells_of(piece.asked)
         with runs.turn():
-            return cells_of(piece.asked).shares(piece.start, piece.stop, _at_once())
+            return cells.shares(piece.start, piece.stop, _at_once())
 
     return runs.keep(("patched", piece), made)
 

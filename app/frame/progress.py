@@ -32,6 +32,7 @@ def offer(
 
     Without an estimate in `seconds` it waits to be asked for.
     """
+    work.halt_if_lost(missing)
     if not missing or work.waiting:
         return False
     quick = seconds is not None and seconds <= (AT_ONCE if at_once is None else at_once)

@@ -22,9 +22,11 @@ class Jobs:
 
     `waiting` are the jobs still to be done; `refused` says why others cannot be; `halted` says why the work came to an
     end before it was through, `stopped` that the user ended it; `spent` are the seconds that it has taken so far.
+    `batch` are all jobs that were started together.
     """
 
     waiting: tuple[Any, ...] = ()
+    batch: frozenset[Any] = frozenset()
     total: int = 0
     refused: dict[Hashable, str] = field(default_factory=dict)
     halted: str = ""
@@ -49,11 +51,23 @@ class Jobs:
     def start(self, wanted: Sequence[Hashable]) -> None:
         """Do these, each once, but for those that were refused before."""
         self.waiting = tuple(job for job in dict.fromkeys(wanted) if job not in self.refused)
+        self.batch = frozenset(self.waiting)
         self.total, self.halted, self.stopped, self.spent = len(self.waiting), "", False, 0.0
 
     def stop(self) -> None:
         """Do no more; what was done stays."""
-        self.waiting, self.stopped = (), True
+        self.waiting, self.batch, self.stopped = (), frozenset(), True
+
+    def halt_if_lost(self, missing: Collection[Hashable]) -> None:
+        """Halt where what was just done is missing again, because the cache had no room for it: it would never end."""
+        if self.waiting:
+            return
+        if self.batch.difference(self.refused).intersection(missing):
+            self.halted = (
+                "The server's memory for results is too small for this page: what was computed first is gone when the "
+                "last is done. Look at fewer heads or prompts, or start the server with a larger --cache-gib."
+            )
+        self.batch = frozenset()
 
     def step(self, do: Callable[[Any], object]) -> None:
         """Do what is waiting for one slice of time; what cannot be done is noted, and the rest goes on."""
@@ -64,7 +78,7 @@ class Jobs:
             try:
                 do(job)
             except BusyError as error:
-                self.waiting, self.halted = (), str(error)
+                self.waiting, self.batch, self.halted = (), frozenset(), str(error)
                 return
             except HeadlightError as error:
                 self.refused[job] = str(error)

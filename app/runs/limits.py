@@ -2,9 +2,10 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
-from threading import BoundedSemaphore, Lock
+from sys import getsizeof
+from threading import BoundedSemaphore, Lock, local
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -20,23 +21,39 @@ class BusyError(HeadlightError):
 
 
 class Gate:
-    """Lets so many callers in at a time, lets so many more wait, and turns the rest away."""
+    """Let `at_once` threads in at a time and `waiting` more queue; turn the rest away.
+
+    A place belongs to a thread, which keeps it when it enters again: nobody waits for a second place while holding one.
+    """
 
     def __init__(self, at_once: int, waiting: int) -> None:
         self._places, self._at_once = BoundedSemaphore(at_once), at_once
         self._lock, self._room = Lock(), at_once + waiting
+        self._thread = local()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the calling thread has a place."""
+        return getattr(self._thread, "is_inside", False)
 
     @contextmanager
     def enter(self) -> Iterator[None]:
-        """A place for the length of a `with` block.
+        """Hold a place for the length of a `with` block: the thread's own, if it has one.
 
         Raises:
             BusyError: every place, the waiting ones included, is taken.
         """
+        if self.is_held:
+            yield
+            return
         self._take()
         try:
             with self._places:
-                yield
+                self._thread.is_inside = True
+                try:
+                    yield
+                finally:
+                    self._thread.is_inside = False
         finally:
             with self._lock:
                 self._room += 1
@@ -52,20 +69,23 @@ class Gate:
 
 
 def held_bytes(value: object) -> int:
-    """Bytes of the tensors and arrays in a value, and in its dataclasses, mappings and sequences."""
+    """Bytes of the tensors and arrays in a value, and of what else it holds in dataclasses, mappings and sequences."""
     if hasattr(value, "nbytes"):
         return value.nbytes
+    own = getsizeof(value)
     if is_dataclass(value):
         value = vars(value)
     if isinstance(value, Mapping):
         value = tuple(value.values())
-    return sum(map(held_bytes, value)) if isinstance(value, tuple | list) else 0
+    return own + (sum(map(held_bytes, value)) if isinstance(value, tuple | list | set | frozenset) else 0)
 
 
 class ByteCache:
-    """Keeps what was used last, up to so many bytes in all; safe between threads.
+    """Keep what was used last, up to so many bytes in all; safe between threads.
 
-    The newest is kept even if it alone is larger than the bound: it is what somebody is looking at.
+    The newest is kept even if it alone is larger than the bound: it is what somebody is looking at. Values of up to a
+    sixteenth of the bound, such as the pieces of a map, do not give way to larger ones, such as the runs that every
+    piece needs, until they take half of it: else each piece would push out the last, and no map become whole.
     """
 
     # Not cachetools' LRUCache: it refuses a value larger than its bound, has no look that is no use, and its decorator,
@@ -73,14 +93,18 @@ class ByteCache:
 
     def __init__(self, bound: int, size: Callable[[Any], int] = held_bytes) -> None:
         self._bound, self._size, self._held = bound, size, 0
+        self._small, self._share_of_small, self._held_by_small = bound // 16, bound // 2, 0
         self._lock, self._kept = Lock(), OrderedDict[Hashable, tuple[Any, int]]()
         self._making = WeakValueDictionary[Hashable, Any]()  # a lock a key, for as long as somebody holds or awaits it
 
-    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value kept under the key, made first if there is none; who asks while it is made waits for it."""
+    def get(self, key: Hashable, make: Callable[[], Value], may_wait: bool = True) -> Value:
+        """Return the value kept under the key, making it first if there is none.
+
+        Whoever asks while another thread makes it waits for that, or makes it too where it may not wait.
+        """
         with self._lock:
             making = self._making.setdefault(key, Lock())
-        with making:
+        with making if may_wait else nullcontext():
             if (kept := self.find(key)) is not None:
                 return kept
             value = make()
@@ -101,16 +125,32 @@ class ByteCache:
 
     def _put(self, key: Hashable, value: object, nbytes: int) -> None:
         with self._lock:
-            self._held += nbytes - self._kept.pop(key, (None, 0))[1]
+            self._let_go(key)
             self._kept[key] = value, nbytes
-            while self._held > self._bound and len(self._kept) > 1:
-                self._held -= self._kept.popitem(last=False)[1][1]
+            self._count(nbytes)
+            while self._held > self._bound and (oldest := self._oldest()) is not None:
+                self._let_go(oldest)
+
+    def _oldest(self) -> Hashable | None:
+        """The value to let go of first: of those that have to give way the one used longest ago, never the newest."""
+        spared = self._small if self._held_by_small <= self._share_of_small else -1
+        giving_way = (key for key, (_, nbytes) in self._kept.items() if nbytes > spared)
+        oldest = next(giving_way, None)
+        return None if next(giving_way, None) is None else oldest
+
+    def _let_go(self, key: Hashable) -> None:
+        if key in self._kept:
+            self._count(-self._kept.pop(key)[1])
+
+    def _count(self, nbytes: int) -> None:
+        self._held += nbytes
+        self._held_by_small += nbytes if abs(nbytes) <= self._small else 0
 
     def drop(self, unwanted: Callable[[Any], bool]) -> None:
         """Let go of the unwanted values."""
         with self._lock:
             for key in [key for key, (value, _) in self._kept.items() if unwanted(value)]:
-                self._held -= self._kept.pop(key)[1]
+                self._let_go(key)
 
     @property
     def keys(self) -> tuple[Hashable, ...]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headlight.app.runs import dictionaries, limits, models, passes, prompts
 from headlight.app.runs.cost import budget, cost_of
-from headlight.app.runs.limits import GIB, ByteCache, Gate
+from headlight.app.runs.limits import GIB, ByteCache, Gate, held_bytes
 from headlight.app.runs.passes import Layers
 from headlight.app.server import memory
 from headlight.app.server.settings import settings
@@ -31,6 +31,7 @@ from headlight.model.text.chat import Begin
 Value = TypeVar("Value")
 Inputs = tuple[str, str, Begin]
 """A model's name, a prompt, and what it begins with."""
+ENTRY_BYTES = 1024  # of a key and of what stands around a value, so that no number of small values is kept for nothing
 EditedInputs = tuple[str, str, Begin, tuple[Edit, ...]]
 """The same and edits: what `run` takes, by which a job names a run."""
 
@@ -54,7 +55,7 @@ def _gate() -> Gate:
 
 @cache
 def _results() -> ByteCache:
-    return ByteCache(int(settings().cache_gib * GIB))
+    return ByteCache(int(settings().cache_gib * GIB), lambda value: ENTRY_BYTES + held_bytes(value))
 
 
 def run(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) -> Run:
@@ -266,7 +267,7 @@ def neuron_over_or_none(model_name: str, prompt: str, bos: Begin, neuron: Neuron
 
 
 def turn() -> AbstractContextManager[None]:
-    """A place among the runs under way, for the length of a `with` block.
+    """A place among the runs under way, for the length of a `with` block; a thread that has one keeps it.
 
     Raises:
         BusyError: too many runs at once.
@@ -275,8 +276,11 @@ def turn() -> AbstractContextManager[None]:
 
 
 def keep(key: Hashable, make: Callable[[], Value]) -> Value:
-    """What `make` gives, from the cache where it was made before; the key must name all that it is made of."""
-    return _results().get(key, make)
+    """What `make` gives, from the cache where it was made before; the key must name all that it is made of.
+
+    A thread that holds a place waits for no other thread's result: that thread may be waiting for this very place.
+    """
+    return _results().get(key, make, may_wait=not _gate().is_held)
 
 
 def kept(key: Hashable) -> Any:

@@ -4,6 +4,7 @@ import pytest
 
 from headlight.app.runs import jobs
 from headlight.app.runs.jobs import Jobs
+from headlight.model.errors import InputError
 
 
 def test_what_is_left_is_told_by_the_pace_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,3 +48,29 @@ def test_work_that_is_no_longer_wanted_is_let_go() -> None:
     work.keep_to(["b0", "b1"])
     assert not work.waiting
     assert not work.stopped
+
+
+def test_work_whose_results_do_not_stay_is_halted_and_not_done_again_and_again() -> None:
+    work, cached = Jobs(), list[int]()
+
+    def do(job: int) -> None:
+        if job == 3:
+            raise InputError("not three")
+        cached[:] = [job]  # which pushes out the one before
+
+    work.start(range(4))
+    while work.waiting:
+        work.step(do)
+    work.halt_if_lost([3])  # refused, which says enough
+    assert not work.halted
+    work.start(range(3))
+    while work.waiting:
+        work.halt_if_lost([0, 1, 2])  # still at it
+        work.step(do)
+    assert not work.halted
+    work.halt_if_lost([job for job in range(3) if job not in cached])
+    assert "larger --cache-gib" in work.halted
+    work.start([0, 1])
+    work.stop()
+    work.halt_if_lost([0, 1])
+    assert not work.halted

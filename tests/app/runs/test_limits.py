@@ -1,12 +1,14 @@
 """The gate, the byte-bounded cache and the budget of a run."""
 
 from concurrent.futures import ThreadPoolExecutor
+from sys import getsizeof
 from threading import Event
 
 import numpy as np
 import pytest
 import torch
 
+from headlight.app.runs import runs
 from headlight.app.runs.limits import GIB, BusyError, ByteCache, Cost, Gate, check_cost, held_bytes
 from headlight.model.errors import HeadlightError
 
@@ -41,6 +43,41 @@ def test_the_gate_gives_the_place_back_after_an_error() -> None:
             raise ZeroDivisionError
 
 
+def test_a_thread_keeps_its_place_when_it_asks_for_another() -> None:
+    gate = Gate(at_once=1, waiting=0)
+    with gate.enter():
+        with gate.enter(), ThreadPoolExecutor(1) as pool:
+            assert not pool.submit(lambda: gate.is_held).result(10)  # it is this thread's alone
+        assert gate.is_held
+        with ThreadPoolExecutor(1) as pool, pytest.raises(BusyError):
+            pool.submit(lambda: gate.enter().__enter__()).result(10)
+    assert not gate.is_held
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(_enter_and_leave, gate).result(10)
+
+
+def _enter_and_leave(gate: Gate) -> None:
+    with gate.enter():
+        assert gate.is_held
+
+
+def test_who_holds_a_place_does_not_wait_for_a_result_whose_maker_waits_for_it(settings: dict[str, object]) -> None:
+    settings.update(runs_at_once=1, runs_waiting=1)
+    begun = Event()
+
+    def make() -> str:
+        begun.set()
+        with runs.turn():
+            return "made"
+
+    with ThreadPoolExecutor(1) as pool:
+        with runs.turn():
+            other = pool.submit(runs.keep, "result", make)
+            assert begun.wait(10)  # it holds the result's lock, and waits for the place
+            assert runs.keep("result", make) == "made"
+        assert other.result(10) == "made"
+
+
 def test_the_cache_stays_within_its_bytes_and_lets_go_of_what_was_used_longest_ago() -> None:
     cache, made = ByteCache(bound=300), []
 
@@ -57,6 +94,17 @@ def test_the_cache_stays_within_its_bytes_and_lets_go_of_what_was_used_longest_a
     assert (made, cache.nbytes) == (["a", "b", "c", "d"], 300)
     cache.get("c", lambda: make("c"))
     assert made[-1] == "c"
+
+
+def test_small_values_stay_beside_large_ones_as_far_as_their_share_goes() -> None:
+    cache, large, small = ByteCache(bound=160), np.zeros(200, np.uint8), np.zeros(10, np.uint8)
+    for name in "abcdefgh":
+        cache.get(name, lambda: small.copy())
+    for name in "AB":
+        cache.get(name, lambda: large.copy())
+    assert (cache.keys, cache.nbytes) == ((*"abcdefgh", "B"), 280)
+    cache.get("i", lambda: small.copy())  # they would have more than half of the bound
+    assert cache.keys == (*"bcdefgh", "B", "i")
 
 
 def test_a_look_at_a_value_does_not_keep_it_longer() -> None:
@@ -114,7 +162,15 @@ def test_what_could_not_be_made_is_tried_again() -> None:
 
 def test_bytes_are_counted_inside_of_what_holds_them() -> None:
     nested = {"a": (torch.zeros(3, dtype=torch.float64), [np.zeros(5, np.uint16)]), "b": "text"}
-    assert held_bytes(nested) == 3 * 8 + 5 * 2
+    objects = (nested, nested["a"], nested["a"][1], "text")
+    assert held_bytes(nested) == 3 * 8 + 5 * 2 + sum(map(getsizeof, objects))
+
+
+def test_no_number_of_small_results_is_kept_for_nothing(settings: dict[str, object]) -> None:
+    settings["cache_gib"] = 10_000 / GIB
+    for number in range(100):
+        runs.keep(("a verdict", number), lambda: True)
+    assert 5 <= len(runs._results().keys) <= 10
 
 
 def test_a_run_over_the_budget_is_refused_with_what_would_fit() -> None:
