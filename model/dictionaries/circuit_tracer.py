@@ -1,7 +1,7 @@
 """Reading circuit-tracer's transcoders: config.yaml beside layer_<i>.safetensors, or beside a cross-layer one's files.
 
-Source: circuit-tracer 0.5, transcoder/single_layer_transcoder.py, transcoder/cross_layer_transcoder.py and
-utils/hf_utils.py.
+Source: circuit-tracer 0.5 and its main branch of April 2026, transcoder/single_layer_transcoder.py,
+transcoder/cross_layer_transcoder.py, transcoder/activation_functions.py and utils/hf_utils.py.
 """
 
 import re
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from headlight.model.dictionaries.dictionary import Dictionary, Origin, Output
 from headlight.model.dictionaries.gemma_scope import renamed
+from headlight.model.dictionaries.hub import came_from
 from headlight.model.dictionaries.npz import read_npz
 from headlight.model.dictionaries.weights import checked, width_of
 from headlight.model.errors import CheckpointError
@@ -24,6 +25,8 @@ LARGEST = 1_000_000  # bytes of a config
 THRESHOLD = "activation_function.threshold"
 NUMBER = "([0-9]{1,4})"
 KINDS = ("transcoder_set", "cross_layer_transcoder")
+ACTIVATIONS = (None, "relu", "jumprelu", "jump_relu", "topk")
+K_OF = {"facebook/crv-8b-instruct-transcoders": 128}  # whose config does not say it, as circuit-tracer knows too
 
 
 def recognises(folder: Path) -> bool:
@@ -43,9 +46,43 @@ def read(folder: Path, name: str) -> list[Dictionary]:
         raise CheckpointError(f"{CONFIG} says model_kind {kind!r}; it can be {' or '.join(KINDS)}.")
     hooks = _hook(told, "feature_input_hook"), _hook(told, "feature_output_hook")
     origin = Origin(str(told.get("model_name") or ""))
+    if told.get("activation") not in ACTIVATIONS:
+        known = ", ".join(map(repr, ACTIVATIONS[1:]))
+        raise CheckpointError(f"{CONFIG} says activation {told['activation']!r}, which is not read; it can be {known}.")
     if kind == KINDS[0]:
-        return [_layer(_tensors(path), name, layer, hooks, origin) for layer, path in _files(folder, told).items()]
+        known_k = told.get("k", next((k for name, k in K_OF.items() if came_from(name, folder)), None))
+        found = []
+        for layer, path in _files(folder, told).items():
+            tensors = _tensors(path)
+            kept = tensors.pop("k", None) if told.get("activation") in (None, "topk") else None
+            k = _k(told.get("activation"), known_k, kept)
+            if THRESHOLD in tensors and (k is not None or told.get("activation") == "relu"):
+                raise CheckpointError(f"{path.name} has thresholds, and {CONFIG} says that it is no jumprelu.")
+            found.append(_layer(tensors, name, layer, hooks, origin, k))
+        return found
+    if told.get("activation") == "topk":
+        raise CheckpointError(f"{CONFIG} says activation 'topk' of a {kind}; circuit-tracer has none of these.")
     return _cross_layer(folder, name, hooks, origin)
+
+
+def _k(activation: object, said: object, kept: Tensor | None) -> int | None:
+    """How many features are active at most, by the config or by the file of a layer; None where it is no topk.
+
+    Raises:
+        CheckpointError: nothing says how many, or the two do not agree.
+    """
+    if activation not in (None, "topk") or (activation is None and kept is None):
+        return None
+    held = None if kept is None or kept.numel() != 1 else kept.item()
+    values = {value for value in (said, held) if value is not None}
+    k = next(iter(values), None)
+    if len(values) != 1 or not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        told = " and ".join(map(repr, values)) or "no number"
+        raise CheckpointError(
+            f"{CONFIG} and the layers' files say {told} for k; topk transcoders have one whole number of at least 1. "
+            f"Write it into {CONFIG}."
+        )
+    return k
 
 
 def _settings(path: Path) -> dict[str, Any]:
@@ -120,8 +157,13 @@ def _turned(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in tensors.items() if name != "threshold"} | turned | threshold
 
 
-def _layer(tensors: dict[str, Tensor], name: str, layer: int, hooks: tuple[str, str], origin: Origin) -> Dictionary:
-    """W_enc [feature, d_in], W_dec [feature, d_out], W_skip [d_out, d_in] and, of jumprelu, the thresholds."""
+def _layer(
+    tensors: dict[str, Tensor], name: str, layer: int, hooks: tuple[str, str], origin: Origin, k: int | None
+) -> Dictionary:
+    """W_enc [feature, d_in], W_dec [feature, d_out], W_skip [d_out, d_in] and, of jumprelu, the thresholds.
+
+    Its topk takes the largest as they are, those below 0 too where there are not enough others.
+    """
     n_features, d_in = width_of(tensors, "W_enc", 2)
     d_out = width_of(tensors, "W_dec", 2)[1]
     shapes: dict[str, tuple[int, ...]] = {"W_enc": (n_features, d_in), "W_dec": (n_features, d_out)}
@@ -132,11 +174,13 @@ def _layer(tensors: dict[str, Tensor], name: str, layer: int, hooks: tuple[str, 
     return Dictionary(
         name=name,
         hook_in=f"blocks.{layer}.{hooks[0]}",
-        architecture="jumprelu" if THRESHOLD in found else "standard",
+        architecture="topk" if k else "jumprelu" if THRESHOLD in found else "standard",
         W_enc=found["W_enc"].T,
         b_enc=found["b_enc"],
         outputs=(Output(f"blocks.{layer}.{hooks[1]}", found["W_dec"], found["b_dec"]),),
         threshold=found.get(THRESHOLD),
+        k=k,
+        keep_sign=k is not None,
         skip=found["W_skip"].T if "W_skip" in found else None,
         origin=origin,
     )

@@ -84,8 +84,9 @@ class Dictionary:
 
     Its weights are views of the mapped file, in which only the rows that are asked for are read; everything is computed
     in float32. `threshold` is what a feature has to exceed (jumprelu, batchtopk), `k` how many at most are active
-    (topk). With `b_dec_from_input` the decoder's bias is taken off what is read. `skip` is a linear map past the
-    features, from what is read to the first output. `reading` is what comes before all that.
+    (topk); with `keep_sign` these can be below 0. With `b_dec_from_input` the decoder's bias is taken off what is read.
+    `skip` is a linear map past the features, from what is read to the first output. `reading` is what comes before all
+    that.
 
     Source: Bricken et al. 2023, "Towards Monosemanticity" (standard); Gao et al. 2024, arXiv 2406.04093 (topk);
     Bussmann et al. 2024, arXiv 2412.06410 (batchtopk); Rajamanoharan et al. 2024, arXiv 2404.16014 (gated) and
@@ -101,6 +102,7 @@ class Dictionary:
     outputs: tuple[Output, ...]
     threshold: Float[Tensor, " feature"] | None = None
     k: int | None = None
+    keep_sign: bool = False
     gates: Gates | None = None
     skip: Float[Tensor, "d_in d_out"] | None = None
     reading: Reading = AS_IT_IS
@@ -153,6 +155,8 @@ class Dictionary:
             product = product * widened(self.gates.r_mag[some]).exp()
             return (product + widened(self.b_enc[some])).relu() * (gate > 0)
         pre = product + widened(self.b_enc[some])
+        if self.keep_sign:
+            return pre
         return pre.relu() if self.threshold is None else pre.relu() * (pre > widened(self.threshold[some]))
 
     def decode(

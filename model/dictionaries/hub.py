@@ -19,6 +19,11 @@ def is_hub_name(name: str) -> bool:
     return NAME.fullmatch(name) is not None and ".." not in name
 
 
+def came_from(repository: str, folder: Path) -> bool:
+    """Whether a folder's path names a repository of the hub, as it is called there or as its cache calls it."""
+    return any(repository.replace("/", between) in str(folder) for between in ("/", "--"))
+
+
 def fetch(name: str) -> Path:
     """The folder of a hub name, fetched if it was not before.
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from headlight.model.dictionaries.dictionary import Architecture, Dictionary, Gates, Origin, Output, Reading
 from headlight.model.dictionaries.folding import folded, plain
+from headlight.model.dictionaries.hub import came_from
 from headlight.model.dictionaries.weights import checked
 from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import read_safetensors
@@ -178,7 +179,7 @@ def _origin(cfg: dict[str, Any], folder: Path) -> Origin:
     """How the model was opened that it was trained on: SAELens processes no weights unless it is told to."""
     told = cfg.get("model_from_pretrained_kwargs")
     told = told if isinstance(told, dict) else {}
-    known = any(repository.replace("/", between) in str(folder) for repository in CENTRED for between in ("/", "--"))
+    known = any(came_from(repository, folder) for repository in CENTRED)
     return Origin(
         model=str(cfg.get("model_name") or ""),
         centred=known or told.get("center_writing_weights") is True,

@@ -47,7 +47,8 @@ def active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:
 def strongest(run: Run, dictionary: Dictionary, position: int) -> tuple[list[int], Float[Tensor, " some"]]:
     """The features that are active at a position, the most active first, and how active each is."""
     acts = active(run, dictionary)[position]
-    features = acts.argsort(descending=True)[: int((acts > 0).sum())].tolist()
+    order = acts.argsort(descending=True)
+    features = order[acts[order] != 0].tolist()
     return features, acts[features]
 
 

@@ -167,6 +167,60 @@ def test_per_layer_transcoders_of_circuit_tracer(skip: bool, thresholds: bool, t
         torch.testing.assert_close(one.decode(acts, x), expected, **CLOSE)
 
 
+def topk(pre: Tensor, k: int) -> Tensor:
+    """circuit-tracer's TopK: the k largest as they are, whatever their sign."""
+    least = pre.sort(descending=True).values[:, k - 1 : k]
+    return pre * (pre >= least)
+
+
+def write_topk(folder: Path, config: str, k: int | None) -> list[dict[str, Tensor]]:
+    """As circuit-tracer of April 2026 writes topk transcoders, whose k is in the config, the file or both."""
+    layers = write_layers(folder, skip=True, thresholds=False)
+    with (folder / "config.yaml").open("a") as file:
+        file.write(config)
+    for layer, t in enumerate(layers):
+        save_file(t | ({} if k is None else {"k": torch.tensor(k)}), folder / f"layer_{layer}.safetensors")
+    return layers
+
+
+@pytest.mark.parametrize(("config", "k"), [("activation: topk\nk: 25\n", None), ("", 25), ("activation: topk\n", 25)])
+def test_topk_transcoders_of_circuit_tracer(config: str, k: int | None, tmp_path: Path) -> None:
+    """25 of 30 are more than are above 0, so that some of the largest are below."""
+    layers = write_topk(tmp_path / "set", config, k)
+    opened, x = open_dictionary(tmp_path / "set"), drawn(4, D, seed=2)
+    for layer, t in enumerate(layers):
+        acts = topk(F.linear(x, t["W_enc"], t["b_enc"]), 25)
+        assert (acts < 0).any()
+        torch.testing.assert_close(opened[layer].encode(x), acts, **CLOSE)
+        expected = acts @ t["W_dec"] + t["b_dec"] + x @ t["W_skip"].T
+        torch.testing.assert_close(opened[layer].decode(acts, x), expected, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("config", "k", "said"),
+    [
+        ("activation: topk\n", None, "say no number for k"),
+        ("activation: topk\nk: 3\n", 4, "for k; topk transcoders have one whole number"),
+        ("activation: groupmax\n", None, "activation 'groupmax', which is not read"),
+        ("activation: relu\n", 4, "has tensors that its settings do not tell of: k"),
+    ],
+)
+def test_topk_transcoders_that_do_not_say_one_k_are_refused(
+    config: str, k: int | None, said: str, tmp_path: Path
+) -> None:
+    write_topk(tmp_path / "set", config, k)
+    with pytest.raises(CheckpointError, match=said):
+        open_dictionary(tmp_path / "set")
+
+
+def test_k_is_known_of_the_published_ones_whose_config_does_not_say_it(tmp_path: Path) -> None:
+    """As circuit-tracer knows it: 128, which is more than there are features here, so that all are active."""
+    folder = tmp_path / "models--facebook--crv-8b-instruct-transcoders"
+    (t, *_), x = write_topk(folder, "activation: topk\n", None), drawn(4, D, seed=2)
+    assert open_dictionary(folder)[0].k == 128
+    torch.testing.assert_close(open_dictionary(folder)[0].encode(x), F.linear(x, t["W_enc"], t["b_enc"]), **CLOSE)
+
+
 def test_files_that_a_config_names_are_read_where_they_lie_beside_it(tmp_path: Path) -> None:
     """As in the sets of Gemma Scope's transcoders, whose files are named as the hub's."""
     first_release(tmp_path / "layer_0" / "width_16k")
