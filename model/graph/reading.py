@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ LONGEST, LONGEST_PROMPT = 200, 100_000  # characters of a name that is kept, and
 KINDS: dict[str, Kind] = {name: kind for kind, name in TYPES.items() if kind not in REST} | {
     "lorsa error": "heads left out"
 }
+NUMBERED: tuple[Kind, ...] = ("token", "head", "neuron", "feature", "logit")
 ERRORS: dict[str, Kind] = {str(number): kind for kind, number in REST.items()}
 
 
@@ -27,12 +29,14 @@ ERRORS: dict[str, Kind] = {str(number): kind for kind, number in REST.items()}
 class Opened:
     """A graph from a file, what its nodes were called there ("" where they were not), and how they were grouped.
 
-    Biases are what the file's edges leave of an activation; with edges cut away they hold these too.
+    Biases are what the file's edges leave of an activation; with edges cut away they hold these too. `n_unclear` are
+    the links out of an id that a feature and an error share of which nothing tells whose they are; the error has them.
     """
 
     graph: Graph
     names: tuple[str, ...]
     groups: tuple[Group, ...]
+    n_unclear: int = 0
 
 
 def open_graph(content: bytes) -> Opened:
@@ -58,19 +62,36 @@ def open_graph(content: bytes) -> Opened:
 
 
 class _Nodes:
-    """The nodes of a file in our order: those that are followed first, in the order in which they feed one another."""
+    """The nodes of a file in our order: those that are followed first, in the order in which they feed one another.
+
+    circuit-tracer calls the error of layer l at position p 0_l_p, as it calls layer 0's feature l there: `errors` are
+    those whose id a feature has too.
+    """
 
     def __init__(self, raw: Sequence[Mapping[str, Any]], tokens: Sequence[str]) -> None:
         self.raw = sorted(raw, key=_order)
         self.nodes = [_node(each, len(tokens)) for each in self.raw]
         self.ids = [_text(each.get("node_id"), "node_id", LONGEST) for each in self.raw]
-        self.places = {name: place for place, name in enumerate(self.ids)}
+        self.places, self.errors = dict[str, int](), dict[str, int]()
         self.n_followed = sum(node.is_followed for node in self.nodes)
-        if len(self.places) < len(self.ids):
-            twice = next(name for name in self.ids if self.ids.count(name) > 1)
-            raise InputError(f"Two of the file's nodes are called {twice!r}; each needs a node_id of its own.")
+        for place, name in enumerate(self.ids):
+            if name not in self.places:
+                self.places[name] = place
+            elif name not in self.errors and self._can_share(self.places[name], place):
+                self.errors[name] = place
+            else:
+                raise InputError(f"Two of the file's nodes are called {name!r}; each needs a node_id of its own.")
         if not any(node.kind == "logit" for node in self.nodes):
             raise InputError("The file has no node of feature_type 'logit', so that nothing is explained by it.")
+
+    def _can_share(self, first: int, second: int) -> bool:
+        one, other = self.nodes[first], self.nodes[second]
+        return (one.kind, one.layer, other.kind) == ("feature", 0, "error") and one.index == other.layer
+
+    def can_be_error(self, name: str, target: int) -> bool:
+        """Whether a link out of a shared id can be the error's: what an MLP misses is read by later layers alone."""
+        layer = self.nodes[target].layer
+        return layer is None or layer > (self.nodes[self.errors[name]].layer or 0)
 
 
 def _order(raw: Mapping[str, Any]) -> tuple[bool, bool, int]:
@@ -85,7 +106,7 @@ def _opened(
     chosen: Mapping[str, Any],
     tokens: Sequence[str],
 ) -> Opened:
-    edges = _edges(read, links)
+    edges, n_unclear = _edges(read, links)
     activations = _numbers(read.raw[: read.n_followed], "activation")
     probabilities = _numbers(read.raw[: read.n_followed], "token_prob").nan_to_num(0.0).clamp(0, 1)
     logits = [place for place, node in enumerate(read.nodes) if node.kind == "logit"]
@@ -117,7 +138,7 @@ def _opened(
         logit_probabilities=_weights(read, probabilities, logits, main),
     )
     names = tuple(_label(_text(each.get("clerp") or "", "clerp", LONGEST)) for each in read.raw)
-    return Opened(graph, names, _groups(chosen, read))
+    return Opened(graph, names, _groups(chosen, read), n_unclear)
 
 
 def _model(metadata: Mapping[str, Any]) -> str:
@@ -137,11 +158,16 @@ def _weights(
     return found
 
 
-def _edges(read: _Nodes, links: Sequence[Any]) -> Float[Tensor, "followed node"]:
-    edges = torch.zeros(read.n_followed, len(read.nodes), dtype=torch.float64)
-    for link in links:
-        link = _part({"link": link}, "link", dict)
-        ends = [_text(link.get(end), end, LONGEST) for end in ("source", "target")]
+def _edges(read: _Nodes, links: Sequence[Any]) -> tuple[Float[Tensor, "followed node"], int]:
+    """The edges, and how many could be a feature's or an error's.
+
+    Where both ends are named twice the feature's link is the first: circuit-tracer writes a target's in that order.
+    """
+    edges, n_unclear = torch.zeros(read.n_followed, len(read.nodes), dtype=torch.float64), 0
+    links = [_part({"link": link}, "link", dict) for link in links]
+    all_ends = [tuple(_text(link.get(end), end, LONGEST) for end in ("source", "target")) for link in links]
+    counts, met = Counter(all_ends), set[tuple[str, ...]]()
+    for link, ends in zip(links, all_ends, strict=True):
         source, target = map(read.places.get, ends)
         if source is None or target is None:
             raise InputError(f"A link of the file goes from {ends[0]!r} to {ends[1]!r}, of which one is no node.")
@@ -149,9 +175,14 @@ def _edges(read: _Nodes, links: Sequence[Any]) -> Float[Tensor, "followed node"]
             raise InputError(
                 f"A link goes into {read.ids[target]!r}, an embedding or error, into which nothing can go."
             )
+        if ends[0] in read.errors:
+            is_unclear = counts[ends] == 1 and read.can_be_error(ends[0], target)
+            n_unclear += is_unclear
+            source = read.errors[ends[0]] if is_unclear or ends in met else source
+        met.add(ends)
         edges[target, source] = _number(link.get("weight"), "weight")
     _check_ways(edges)
-    return edges
+    return edges, n_unclear
 
 
 def _check_ways(edges: Float[Tensor, "followed node"]) -> None:
@@ -218,8 +249,8 @@ def _layer(raw: Mapping[str, Any]) -> int:
 
 
 def _index(raw: Mapping[str, Any], kind: Kind) -> int | None:
-    """The number in an id; that of a head counts down."""
-    number = _number_of(raw)
+    """The number in an id, of what has one; that of a head counts down."""
+    number = _number_of(raw) if kind in NUMBERED else ""
     if not (number.lstrip("-").isascii() and number.lstrip("-").isdigit() and len(number) <= 12):
         return None
     if kind == "head":

@@ -224,4 +224,9 @@ def _of_file(opened: files.OpenFile) -> None:
     _picture(found)
     st.text(_spelled(found))
     st.caption("It is shown as it was written; nothing of it is run here, so it is not checked.")
+    if n_unclear := opened.opened.n_unclear:
+        st.caption(
+            f"{n_unclear} of its links leave an id that a feature of layer 0 and an error share, and nothing in the "
+            "file tells whose they are. They are drawn as the error's."
+        )
     told.of_file(found)

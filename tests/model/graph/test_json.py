@@ -140,6 +140,53 @@ def test_theirs_is_opened() -> None:
     assert graph_scores(graph).replacement == pytest.approx(early / (early + late / 4))
 
 
+def changed(*nodes: dict[str, Any], links: list[tuple[str, str, float]]) -> bytes:
+    """Theirs with some nodes and links more."""
+    more = [{"source": source, "target": target, "weight": weight} for source, target, weight in links]
+    return json.dumps(THEIRS | {"nodes": THEIRS["nodes"] + [*nodes], "links": THEIRS["links"] + more}).encode()
+
+
+def feature_and_error(number: int) -> list[dict[str, Any]]:
+    """As circuit-tracer's feature_node(0, 1, number) and error_node(number, 1) write them: both as 0_number_1."""
+    node = {"node_id": f"0_{number}_1", "ctx_idx": 1, "clerp": ""}
+    feature = {"feature_type": "cross layer transcoder", "layer": "0", "activation": 2.0}
+    return [node | feature, node | {"feature_type": "mlp reconstruction error", "layer": str(number)}]
+
+
+def test_a_feature_and_an_error_of_one_id_keep_their_links() -> None:
+    """circuit-tracer's ids name an error's layer where they name layer 0's feature; its links have features first."""
+    links = [("E_3_1", "0_1_1", 0.5), ("0_1_1", "1_9_1", 7.0), ("0_1_1", "3_50_1", 4.0), ("0_1_1", "3_50_1", -3.0)]
+    opened = open_graph(changed(*feature_and_error(1), links=links))
+    graph, places = (
+        opened.graph,
+        {(node.kind, node.layer, node.index): at for at, node in enumerate(opened.graph.nodes)},
+    )
+    feature, error = places["feature", 0, 1], places["error", 1, None]
+    late, logit = places["feature", 1, 9], places["logit", None, 50]
+    assert graph.edges[feature, places["token", None, 3]] == 0.5
+    assert graph.edges[[late, late, logit, logit], [feature, error] * 2].tolist() == [7.0, 0.0, 4.0, -3.0]
+    assert opened.n_unclear == 0  # layer 1's error comes too late for layer 1's features
+
+
+def test_a_link_of_which_nothing_tells_whose_it_is_is_counted_as_unexplained() -> None:
+    opened = open_graph(changed(*feature_and_error(0), links=[("0_0_1", "1_9_1", 5.0), ("E_3_1", "0_0_1", 0.5)]))
+    graph, places = (
+        opened.graph,
+        {(node.kind, node.layer, node.index): at for at, node in enumerate(opened.graph.nodes)},
+    )
+    row = graph.edges[places["feature", 1, 9]]
+    # The other error of layer 0 has an id of its own, 0_-1_1.
+    assert opened.n_unclear == 1
+    assert row[places["feature", 0, 0]] == 0.0
+    assert sorted(row[[node.kind == "error" for node in graph.nodes]].tolist()) == [-1.0, 5.0]
+
+
+def test_two_features_of_one_id_are_refused() -> None:
+    feature, _ = feature_and_error(0)
+    with pytest.raises(InputError, match="Two of the file's nodes are called '0_0_1'"):
+        open_graph(changed(feature, feature, links=[]))
+
+
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("folded", [True, False])
 def test_ours_comes_back_as_it_was(run: Run, folded: bool) -> None:
