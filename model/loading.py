@@ -133,13 +133,23 @@ def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
     """
     if not has_tokenizer(path):
         return None
-    tokenizer = Tokenizer.from_folder(path)
+    tokenizer = _read_tokenizer(path)
     if tokenizer.n_words > d_vocab:
         raise CheckpointError(
             f"The tokenizer beside the checkpoint has {tokenizer.n_words} words, the model embeddings for {d_vocab} "
             "tokens: they do not belong together. Put the model's own tokenizer in its place, or take it away."
         )
+    if tokenizer.bos_token_id is not None and tokenizer.bos_token_id >= d_vocab:
+        tokenizer.bos_token_id = None  # one that transformers adds to a vocabulary that never knew it
     return tokenizer
+
+
+def _read_tokenizer(path: Path) -> Tokenizer:
+    """As transformers reads it, whose import takes two seconds, forty times as long as `mini` takes to open.
+
+    So the first page does without it: of the models that come with the project a test holds the ids against it.
+    """
+    return Tokenizer.from_own_folder(path) if path.parent == EMBEDDED else Tokenizer.from_folder(path)
 
 
 def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer:
@@ -172,15 +182,17 @@ def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer
         model = seq2seq_skeleton(checkpoint.cfg)
         model.load_state_dict(checkpoint.state, assign=True)
     model.source = Source(str(source), path, family, checkpoint.files)
-    model.source_tokenizer, model.target_tokenizer = (_side(path, side) for side in ("source", "target"))
+    model.source_tokenizer, model.target_tokenizer = (_side(path, side, family) for side in ("source", "target"))
     return model.requires_grad_(False).eval()
 
 
-def _side(folder: Path, side: str) -> Tokenizer | None:
+def _side(folder: Path, side: str, family: str) -> Tokenizer | None:
     path = folder / f"{side}_tokenizer.json"
     if path.is_file():
         return Tokenizer.from_file(path)
-    return Tokenizer.from_folder(folder) if (folder / "tokenizer.json").is_file() else None  # one for both sides
+    if family == "marian" or not has_tokenizer(folder):  # transformers reads Marian's in Python
+        return None
+    return Tokenizer.from_folder(folder)  # one for both sides
 
 
 def build(checkpoint: Checkpoint[TransformerConfig]) -> Transformer:

@@ -295,7 +295,7 @@ def tokenizer_of(model: Transformer) -> Tokenizer:
     """
     if model.tokenizer is None:
         raise InputError(
-            "This model came without a tokenizer, so no prompt can be typed. Put its tokenizer.json, or its vocab.json "
-            "and merges.txt, beside the weights."
+            "This model came without a tokenizer, so no prompt can be typed. Put its tokenizer.json, or the files that "
+            "its tokenizer has in place of that, beside the weights."
         )
     return model.tokenizer

@@ -163,15 +163,19 @@ class Transformer(HookedModel):
         """
         return self(tokens, attention_mask, tap=self.edit(fwd_hooks), stop_at_layer=stop_at_layer)
 
-    def to_tokens(self, text: str, prepend_bos: Begin = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
+    def to_tokens(
+        self, text: str, prepend_bos: Begin = False, parse_special: bool | None = None
+    ) -> Int[Tensor, "1 pos"]:
         """`Tokenizer.to_tokens` of the model's tokenizer, on the model's device."""
         return self._tokenizer().to_tokens(text, prepend_bos, parse_special).to(self.embed.W_E.device)
 
-    def to_str_tokens(self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool = False) -> list[str]:
+    def to_str_tokens(
+        self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool | None = None
+    ) -> list[str]:
         """`Tokenizer.to_str_tokens` of the model's tokenizer."""
         return self._tokenizer().to_str_tokens(text, prepend_bos, parse_special)
 
-    def to_single_token(self, text: str, parse_special: bool = False) -> int:
+    def to_single_token(self, text: str, parse_special: bool | None = None) -> int:
         """`Tokenizer.to_single_token` of the model's tokenizer."""
         return self._tokenizer().to_single_token(text, parse_special)
 

@@ -10,10 +10,16 @@ from headlight.model.decoding.translations import Translations
 from headlight.model.edits import describe
 from headlight.model.run import Run
 from headlight.model.source import Source
+from headlight.model.text.chat import LITERAL, Begin, prepends
 
 Found = Comparison | Translations
 
-BEGINS = {True: "the beginning-of-sequence token", "chat": "a user's turn in the chat template", False: "nothing"}
+BEGINS: dict[Begin, str] = {
+    True: "the beginning-of-sequence token",
+    "chat": "a user's turn in the chat template",
+    False: "nothing",
+}
+BEGINS |= {literal: f"{BEGINS[prepends(literal)]}; special tokens as plain text" for literal in LITERAL}
 
 
 @dataclass(frozen=True)

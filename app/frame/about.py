@@ -13,6 +13,7 @@ from headlight.app.selection import widget_key
 from headlight.model.comparison import Comparison
 from headlight.model.edits import describe
 from headlight.model.run import Run
+from headlight.model.text.chat import is_begun
 
 MOST_NAMED, MOST_LIKELY = 2, 3  # edits, and next tokens
 EXPLAINS = "why"  # the page
@@ -24,7 +25,7 @@ def draw(shown: Comparison) -> None:
         with line(side):
             named = "" if shown.b is None else f"{side}  "
             count = f"{len(run.tokens):,} input token{'s' if len(run.tokens) > 1 else ''}"
-            bos = "in the chat template" if run.bos == "chat" else "with BOS" if run.bos else "without BOS"
+            bos = "in the chat template" if run.bos == "chat" else "with BOS" if is_begun(run.bos) else "without BOS"
             edits = f"{_edits(run)} · " if run.edits else ""
             st.text(f"{named}{run.source.name} · {edits}{count} {bos}", width="content")
             st.text(f"most likely {_where(run)}:  {_next_tokens(run)}", width="content")

@@ -15,7 +15,7 @@ from headlight.app.selection import PROMPT_BAR, Selection
 from headlight.app.server.settings import settings
 from headlight.model.comparison import Comparison
 from headlight.model.run import Run
-from headlight.model.text.chat import Begin
+from headlight.model.text.chat import Begin, is_begun
 
 BEGINNINGS: dict[Begin, str] = {True: "BOS token", "chat": "chat template", False: "nothing"}
 
@@ -95,7 +95,7 @@ def _look_at(example: prompts.Example, run: Run) -> str:
 
 def on_default(asked: Selection) -> Selection:
     """What was asked, on the model that the server opens with."""
-    return replace(asked, model=settings().model, model_b="", bos=bool(asked.bos))
+    return replace(asked, model=settings().model, model_b="", bos=is_begun(asked.bos))
 
 
 def open_example(example: prompts.Example) -> None:

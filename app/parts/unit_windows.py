@@ -19,6 +19,7 @@ from headlight.app.selection.choices import Change
 from headlight.model.corpus.tree import Tree, UnitDashboard, Window
 from headlight.model.errors import ScanError
 from headlight.model.run import Run
+from headlight.model.text.chat import is_begun
 from headlight.model.text.labels import label
 
 WIDTHS = 4, 3
@@ -110,7 +111,7 @@ def open_window(run: Run, slug: str, window: Window) -> None:
     now, ids, bos = selection.current(), window.token_ids, run.tokenizer.bos_token_id
     begins = ids[0] == bos
     new = replace(now, prompt=run.tokenizer.to_string(ids[begins:]), prompt_b=None, model_b="", edits=(), edits_off=())
-    place = window.peak - begins + (new.bos and bos is not None)
+    place = window.peak - begins + (is_begun(new.bos) and bos is not None)
     selection.ask(replace(new.after(Change(prompt=True)), position=place, neuron=now.neuron, feature=now.feature), slug)
 
 

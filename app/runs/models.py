@@ -32,8 +32,7 @@ from headlight.model.families import DType
 from headlight.model.host import Host
 from headlight.model.loading import estimate, is_here, is_seq2seq
 from headlight.model.source import Source
-from headlight.model.text.chat import template_of
-from headlight.model.text.tokenizer_files import settings_of
+from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
 from headlight.model.training.recipes.teaching_weights import HEADS
 
@@ -180,7 +179,7 @@ def may_know_chat(name: str) -> bool:
     folder = os.path.expanduser(_source(name))
     if os.path.isdir(folder) and (name in _in_folder() or any_model_allowed()):
         with suppress(HeadlightError):  # what cannot be read is said when it is opened
-            return template_of(Path(folder), settings_of(Path(folder) / "tokenizer_config.json")) is not None
+            return may_have_chat_template(Path(folder))
     return name not in HUB_MODELS
 
 

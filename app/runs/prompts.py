@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from headlight.model.errors import InputError
-from headlight.model.text.chat import Begin
+from headlight.model.text.chat import Begin, is_begun
 
 EMPTY = "is empty. Type a sentence, or pick one of the examples."
 MAX_CHARACTERS = 50_000  # refused before tokenizing; 1024 of GPT-2's tokens are about 4500 characters of English
@@ -111,7 +111,7 @@ def check_length(n_tokens: int, n_ctx: int, bos: Begin) -> None:
     """
     if n_tokens > n_ctx:
         around = "what the chat template puts around it" if bos == "chat" else "the beginning-of-sequence token"
-        counted = f", {around} included" if bos else ""
+        counted = f", {around} included" if is_begun(bos) else ""
         raise InputError(
             f"The prompt has {n_tokens:,} tokens{counted}; this model's context holds {n_ctx:,}. "
             f"That is {n_tokens - n_ctx:,} too many: shorten it."

@@ -26,7 +26,7 @@ from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.host import Host
 from headlight.model.run import Run, make_run, run_key, tokenizer_of
 from headlight.model.source import Source
-from headlight.model.text.chat import Begin
+from headlight.model.text.chat import Begin, as_literal, is_literal, prepends
 
 Value = TypeVar("Value")
 Inputs = tuple[str, str, Begin]
@@ -210,7 +210,8 @@ def tokens_of(model_name: str, prompt: str, bos: Begin) -> tuple[Transformer, In
     model = models.open_model(model_name)
     forget_closed()
     tokenizer = tokenizer_of(model)
-    bos = "chat" if bos == "chat" else bos and tokenizer.bos_token_id is not None
+    if prepends(bos) and tokenizer.bos_token_id is None and not tokenizer.adds_special:
+        bos = as_literal(False, is_literal(bos))
     tokens = tokenizer.to_tokens(prompt, prepend_bos=bos)[0]
     prompts.check_length(len(tokens), model.cfg.n_ctx, bos)
     limits.check_cost(len(tokens), cost_of(model), budget())

@@ -11,7 +11,7 @@ from urllib.parse import quote_plus
 
 from headlight.model.edits import MOST_EDITS, Edit, from_text, prompts_from_text, prompts_to_text, to_text
 from headlight.model.errors import InputError
-from headlight.model.text.chat import Begin
+from headlight.model.text.chat import LITERAL, Begin
 
 LONGEST_PLAIN = 1500  # characters in the URL; a longer prompt is compressed
 MAX_HEADS = 1000
@@ -167,11 +167,13 @@ def _edits(text: str) -> tuple[Edit, ...]:
 
 
 def _begin_text(begin: Begin) -> str:
-    return begin if begin == "chat" else str(int(begin))
+    return begin if isinstance(begin, str) else str(int(begin))
 
 
 def _begin(text: str) -> Begin:
-    return "chat" if text == "chat" else bool(int(one_of("0", "1").read(text)))
+    allowed: tuple[Begin, ...] = (False, True, "chat", *LITERAL)
+    words = {_begin_text(begin): begin for begin in allowed}
+    return words[one_of(*words).read(text)]
 
 
 PROMPT = Codec(_prompt_text, _prompt, long=True)

@@ -104,7 +104,7 @@ class Worker:
             try:
                 if document.text is None:
                     raise InputError(document.reason)
-                tokens = tokenizer.to_tokens(document.text)[0].tolist()
+                tokens = tokenizer.to_tokens(document.text, parse_special=False)[0].tolist()  # a stranger's text
                 if found := cut(document.index, document.name, tokens, length, bos):
                     cuts[document.index] = found
                 else:

@@ -35,7 +35,5 @@ def save_transformer(model: Transformer, folder: str | Path) -> None:
     folder = Path(folder)
     save(model, MODEL_TYPE, folder)
     if (tokenizer := model.tokenizer) is not None:
-        bos = tokenizer.bos_token_id
-        told = {"bos_token": None if bos is None else tokenizer.labels([bos])[0]}
         tokenizer.save(folder / "tokenizer.json")
-        (folder / "tokenizer_config.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer.settings, indent=2) + "\n", encoding="utf-8")

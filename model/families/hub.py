@@ -16,6 +16,7 @@ from typing import Any
 from headlight.model.errors import CheckpointError, ModelNotFoundError, TooLargeError
 from headlight.model.families.tensors import weight_files
 from headlight.model.host import HERE, Host
+from headlight.model.text.tokenizer_files import FILES as TOKENIZER_FILES
 from headlight.model.text.tokenizer_files import has_tokenizer
 
 # Each short name's repository and the commit that it stands for, so that a name means the same weights everywhere.
@@ -33,10 +34,7 @@ FILES = [
     "model.safetensors",
     "model-*.safetensors",
     "model.safetensors.index.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.json",
-    "merges.txt",
+    *TOKENIZER_FILES,
 ]
 COMMIT = re.compile(r"[0-9a-f]{40}")
 GB = 10**9

@@ -11,7 +11,7 @@ from headlight.model.edits import AblateHeads, AblateNeurons, ClampNeurons, Drop
 from headlight.model.errors import InputError
 from headlight.model.host import HERE, Host
 from headlight.model.run import tokenizer_of
-from headlight.model.text.chat import Begin
+from headlight.model.text.chat import Begin, is_begun
 from headlight.model.transformer import Transformer
 
 SHORTEST = 4  # tokens that make a half
@@ -59,7 +59,7 @@ def random_repeat(
             f"The context or the vocabulary of {name} does not hold {SHORTEST} different tokens twice, so that "
             "there are no random repeats to look for heads on. Look at your own prompts instead."
         )
-    start = tokenizer_of(model).bos_token_id if bos else None
+    start = tokenizer_of(model).bos_token_id if is_begun(bos) else None
     before = torch.tensor([] if start is None else [start], dtype=torch.long)
     tokens = repeated_halves(1, half, words(model, host), np.random.default_rng([seed, number]))[0]
     return Sequence(model, torch.cat([before, tokens]), bos, len(before), edits, host)
@@ -86,7 +86,7 @@ def half_of(model: Transformer, bos: Begin, half: int, host: Host = HERE) -> int
 
 def most_half(model: Transformer, bos: Begin, host: Host = HERE) -> int:
     """How many different tokens the context holds twice."""
-    return min((model.cfg.n_ctx - bool(bos)) // 2, len(words(model, host)))
+    return min((model.cfg.n_ctx - is_begun(bos)) // 2, len(words(model, host)))
 
 
 def words(model: Transformer, host: Host = HERE) -> Int[np.ndarray, " word"]:

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from headlight.model.errors import InputError
 
-Begin = bool | Literal["chat"]
+Begin = bool | Literal["chat", "literal", "bos_literal"]
 """What a text begins with: nothing, the beginning-of-sequence token, or a user's turn by the chat template.
 
-That puts all around the text, up to where the model's answer begins."""
+That puts all around the text, up to where the model's answer begins. "literal" is nothing and "bos_literal" that token,
+and the spelling of a special token in the text is no token of its own then, but text like any other."""
+LITERAL: tuple[Begin, ...] = ("literal", "bos_literal")
 Message = Mapping[str, Any]  # "role" and "content", and what else a template may ask for
 
 
@@ -41,12 +42,23 @@ class ChatTemplate:
         return str(rendered[0][0])
 
 
-def template_of(folder: Path, settings: Mapping[str, Any]) -> str | None:
-    """A folder's chat template: a file of its own, or in tokenizer_config.json, alone or the default of several."""
-    file = folder / "chat_template.jinja"
-    if file.is_file():
-        return file.read_text(encoding="utf-8")
-    told = settings.get("chat_template")
-    if isinstance(told, list):
-        told = {each.get("name"): each.get("template") for each in told if isinstance(each, dict)}.get("default")
-    return told if isinstance(told, str) else None
+def is_begun(begin: Begin) -> bool:
+    """Whether anything stands before a text's own tokens."""
+    return begin not in (False, "literal")
+
+
+def prepends(begin: Begin) -> bool:
+    """Whether a text begins with the beginning-of-sequence token."""
+    return begin is True or begin == "bos_literal"
+
+
+def is_literal(begin: Begin) -> bool:
+    """Whether the spelling of a special token in a text is text like any other."""
+    return begin in LITERAL
+
+
+def as_literal(begin: Begin, literal: bool) -> Begin:
+    """The same beginning with spellings of special tokens read as text, or as those tokens; chat has only these."""
+    if begin == "chat":
+        return begin
+    return ("bos_literal" if prepends(begin) else "literal") if literal else prepends(begin)

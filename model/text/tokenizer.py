@@ -1,6 +1,7 @@
 """Text to token ids and back, and how a token is shown."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +12,10 @@ from jaxtyping import Int
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError, HeadlightError, InputError
-from headlight.model.text.chat import Begin, ChatTemplate, Message, template_of
+from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, prepends
 from headlight.model.text.labels import label
 from headlight.model.text.spelling import spelling
-from headlight.model.text.tokenizer_files import backend_of, content, settings_of
+from headlight.model.text.tokenizer_files import TokenizerFiles, read_own, read_with_transformers
 
 if TYPE_CHECKING:
     import tokenizers
@@ -23,63 +24,70 @@ TokenIds = Int[Tensor, "..."] | Sequence[int] | int
 
 END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a sequence
 MOST_LISTED = 60  # words of a vocabulary that a message names
-SPECIAL_ROLES = ("bos_token", "eos_token", "unk_token", "pad_token", "cls_token", "sep_token", "mask_token")
 MASKS = ("[MASK]", "<mask>")  # what BERT and RoBERTa call it, whose older folders do not say so
 
 
 class Tokenizer:
     """A model's tokenizer: ids for text, text for ids and a label for every id.
 
-    Special tokens that are typed, such as <|endoftext|>, are literal text unless `parse_special` asks otherwise, or
-    there is a token for what is masked, which could not be typed else. The beginning-of-sequence token is prepended
-    only when asked for; where the tokenizer itself puts special tokens around a text, these are then added.
+    The spelling of a special token in a text, such as <|endoftext|>, is that token, as transformers reads it;
+    `parse_special=False` takes it for literal text. The beginning-of-sequence token is prepended only when asked for;
+    where the tokenizer itself puts special tokens around a text, these are then added.
     """
 
     def __init__(
         self,
         backend: "tokenizers.Tokenizer",
         special: Sequence[str] = (),
-        bos: str | None = None,
-        mask: str | None = None,
-        chat_template: ChatTemplate | None = None,
+        roles: Mapping[str, str] | None = None,
+        chat_template: str | None = None,
+        parses_special: bool = True,
     ) -> None:
-        """Wrap a tokenizer of the `tokenizers` library; of the special tokens those that it knows become special."""
+        """Wrap a tokenizer of the `tokenizers` library.
+
+        Those of the `special` tokens that it knows become special; `roles` name some by what they are for (bos_token,
+        eos_token, mask_token). `parses_special` is what `parse_special` is where it is left out.
+        """
+        roles = roles or {}
         backend.no_truncation()
         backend.no_padding()
+        backend.encode_special_tokens = False  # the library's name for leaving them literal
         backend.add_special_tokens([token for token in special if backend.token_to_id(token) is not None])
-        self.mask_token_id = None if mask is None else backend.token_to_id(mask)
-        backend.encode_special_tokens = self.mask_token_id is None  # the library's name for leaving them literal
-        self._backend = backend
+        self._backend, self._parses_special, self._roles = backend, parses_special, roles
         self._added = backend.get_added_tokens_decoder()
-        self._bytes_of, self._chat_template = spelling(backend), chat_template
+        self._bytes_of = spelling(backend)
+        self._chat_template = None if chat_template is None else ChatTemplate(chat_template, roles)
         self._of_words = type(backend.model).__name__ == "WordLevel"
         self._of_parts = type(backend.model).__name__ == "WordPiece"
         self.adds_special = backend.num_special_tokens_to_add(False) > 0
-        self.bos_token_id = None if bos is None else backend.token_to_id(bos)
+        self.bos_token_id, self.eos_token_id = map(self._id_of, ("bos_token", "eos_token"))
+        masks = (backend.token_to_id(token) for token in (roles.get("mask_token"), *MASKS) if token)
+        self.mask_token_id = next((token for token in masks if token is not None), None)
         if self.bos_token_id is None and self.adds_special:
             self.bos_token_id = _first_special(backend)
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> "Tokenizer":
-        """The tokenizer of a Hugging Face folder: tokenizer.json, or GPT-2's vocab.json and merges.txt.
+        """The tokenizer of a Hugging Face folder, as transformers' AutoTokenizer reads it; no code of it is run.
+
+        Raises:
+            CheckpointError: there is none, or it cannot be read; the message says what to do.
+        """
+        return cls._of(read_with_transformers(Path(folder)))
+
+    @classmethod
+    def from_own_folder(cls, folder: Path) -> "Tokenizer":
+        """The tokenizer of a folder that comes with the project, which is read without transformers.
 
         Raises:
             CheckpointError: there is none, or it cannot be read.
         """
-        folder = Path(folder)
-        settings = settings_of(folder / "tokenizer_config.json")
-        roles = {role: token for role in SPECIAL_ROLES if (token := content(settings.get(role)))}
-        special = [roles.get(role, END_OF_TEXT) for role in SPECIAL_ROLES if role in roles or role not in settings]
-        template = template_of(folder, settings)
-        with _refusing(
-            CheckpointError,
-            "The tokenizer cannot be read ({}). The folder has to hold tokenizer.json, or vocab.json and merges.txt: "
-            "copy or download them again.",
-        ):
-            backend = backend_of(folder, settings.get("add_prefix_space") is True)
-            mask = next((token for token in (roles.get("mask_token"), *MASKS) if _knows(backend, token)), None)
-            chat_template = None if template is None else ChatTemplate(template, roles)
-            return cls(backend, special, content(settings.get("bos_token", END_OF_TEXT)), mask, chat_template)
+        return cls._of(read_own(folder))
+
+    @classmethod
+    def _of(cls, files: TokenizerFiles) -> "Tokenizer":
+        with _refusing(CheckpointError, "The tokenizer cannot be used ({}). Copy or download its files again."):
+            return cls(files.backend, (), files.roles, files.chat_template, files.parses_special)
 
     @classmethod
     def from_file(cls, path: Path) -> "Tokenizer":
@@ -96,6 +104,13 @@ class Tokenizer:
     def save(self, path: Path) -> None:
         """Write the tokenizer as one file that `from_file` and the `tokenizers` library read."""
         path.write_text(self._backend.to_str(pretty=True) + "\n", encoding="utf-8")
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What tokenizer_config.json says beside the file that `save` writes."""
+        kind = {"tokenizer_class": "PreTrainedTokenizerFast", "split_special_tokens": not self._parses_special}
+        template = {"chat_template": self._chat_template.text} if self._chat_template else {}
+        return kind | dict(self._roles) | template
 
     @property
     def n_words(self) -> int:
@@ -115,9 +130,14 @@ class Tokenizer:
         if unknown is None:
             return []
         no_words = {self._backend.token_to_id(unknown), *self._added}
-        found = self._backend.encode(text, add_special_tokens=False)
+        found = self._literal.encode(text, add_special_tokens=False)
         spans = zip(found.ids, found.offsets, strict=True)
         return [text[start:end] for token, (start, end) in spans if token in no_words]
+
+    def special_spellings(self, text: str) -> dict[str, int]:
+        """The special tokens that a text has the spelling of, and how often each is in it."""
+        counts = Counter(self._added[token] for token in self._encode(text, False, True) if token in self._added)
+        return {token.content: n for token, n in counts.items() if token.special and token.content in text}
 
     def _strange_words(self, text: str) -> list[str]:
         """The words of a text on which a vocabulary of words fails that has no token for all others."""
@@ -127,7 +147,9 @@ class Tokenizer:
         words = splitter.pre_tokenize_str(text if normalizer is None else normalizer.normalize_str(text))
         return [label(word.encode()) for word, _ in words if self._backend.token_to_id(word) is None]
 
-    def to_tokens(self, text: str, prepend_bos: Begin = False, parse_special: bool = False) -> Int[Tensor, "1 pos"]:
+    def to_tokens(
+        self, text: str, prepend_bos: Begin = False, parse_special: bool | None = None
+    ) -> Int[Tensor, "1 pos"]:
         """The ids of a text, as a batch of one row; with `prepend_bos="chat"` as what a user says to a chat model.
 
         Raises:
@@ -137,7 +159,7 @@ class Tokenizer:
         return torch.tensor([self._encode(text, prepend_bos, parse_special)], dtype=torch.long)
 
     def to_batch(
-        self, texts: Sequence[str], prepend_bos: Begin = False, parse_special: bool = False
+        self, texts: Sequence[str], prepend_bos: Begin = False, parse_special: bool | None = None
     ) -> tuple[Int[Tensor, "batch pos"], Int[Tensor, "batch pos"]]:
         """The ids of several texts, padded on the right with id 0, and the mask that is 1 for real tokens.
 
@@ -151,7 +173,7 @@ class Tokenizer:
         shape = (len(rows), n_pos)
         return torch.tensor(tokens, dtype=torch.long).view(shape), torch.tensor(mask, dtype=torch.long).view(shape)
 
-    def to_single_token(self, text: str, parse_special: bool = False) -> int:
+    def to_single_token(self, text: str, parse_special: bool | None = None) -> int:
         """The id of a text that is one token.
 
         Raises:
@@ -171,7 +193,9 @@ class Tokenizer:
         """The text of token ids; bytes that are no whole character become U+FFFD."""
         return self._backend.decode(_ids(tokens), skip_special_tokens=False)
 
-    def to_str_tokens(self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool = False) -> list[str]:
+    def to_str_tokens(
+        self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool | None = None
+    ) -> list[str]:
         """The text of each token of a text, or of each of the token ids.
 
         Raises:
@@ -183,7 +207,7 @@ class Tokenizer:
     def apply_chat_template(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
         """A conversation as the model was trained on it, by default up to where its answer begins.
 
-        What comes has its special tokens in it: give it to `to_tokens` with `parse_special`, without `prepend_bos`.
+        What comes has its special tokens in it: give it to `to_tokens` without `prepend_bos`.
 
         Raises:
             InputError: the tokenizer has no chat template, or that refuses the conversation.
@@ -210,14 +234,18 @@ class Tokenizer:
         """Whether the model was trained on conversations, and its template lies beside the tokenizer."""
         return self._chat_template is not None
 
-    def _encode(self, text: str, prepend_bos: Begin, parse_special: bool) -> list[int]:
+    def _id_of(self, role: str) -> int | None:
+        return self._backend.token_to_id(self._roles[role]) if role in self._roles else None
+
+    def _encode(self, text: str, begin: Begin, parse_special: bool | None) -> list[int]:
         if not isinstance(text, str):
             raise InputError(f"One text is needed, not {type(text).__name__}; `to_batch` takes several.")
-        if prepend_bos == "chat":
+        if begin == "chat":
             return self._encode(self.apply_chat_template([{"role": "user", "content": text}]), False, True)
-        around = prepend_bos and self.adds_special
+        parse = False if is_literal(begin) else self._parses_special if parse_special is None else parse_special
+        around = prepends(begin) and self.adds_special
         bos = [] if self.bos_token_id is None or around else [self.bos_token_id]
-        if prepend_bos and not bos and not around:
+        if prepends(begin) and not bos and not around:
             raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
         try:
             text.encode("utf-8")
@@ -226,7 +254,7 @@ class Tokenizer:
                 f"The text's character {error.start + 1} is half of a surrogate pair, which no tokenizer takes. "
                 "Remove or replace it."
             ) from error
-        backend = self._parsing if parse_special else self._backend
+        backend = self._backend if parse else self._literal
         try:
             with _refusing(InputError, "The model's tokenizer fails on this text ({}). Try another text or model."):
                 ids = backend.encode(text, add_special_tokens=around).ids
@@ -234,7 +262,7 @@ class Tokenizer:
             if strange := self._strange_words(text):
                 raise InputError(self._only_these(strange)) from error
             raise
-        return bos + ids if prepend_bos else ids
+        return bos + ids if prepends(begin) else ids
 
     def _only_these(self, strange: list[str]) -> str:
         """What to say of words that the vocabulary lacks."""
@@ -244,9 +272,11 @@ class Tokenizer:
         return f"This model knows {len(known)} words and not: {said}. Use these alone: {listed}{more}"
 
     @cached_property
-    def _parsing(self) -> "tokenizers.Tokenizer":
-        """A second tokenizer that parses special tokens: a switch thrown on the first would change other threads'."""
-        return type(self._backend).from_str(self._backend.to_str())
+    def _literal(self) -> "tokenizers.Tokenizer":
+        """A second tokenizer that leaves special tokens literal: a switch on the first would change other threads'."""
+        literal = type(self._backend).from_str(self._backend.to_str())
+        literal.encode_special_tokens = True
+        return literal
 
     def _label(self, token: int) -> str:
         name = self._backend.id_to_token(token) if 0 <= token < 2**32 else None
@@ -276,10 +306,6 @@ def _first_special(backend: "tokenizers.Tokenizer") -> int | None:
     """The special token that a tokenizer puts before a text."""
     found = backend.encode("a")
     return found.ids[0] if found.special_tokens_mask[0] else None
-
-
-def _knows(backend: "tokenizers.Tokenizer", token: str | None) -> bool:
-    return token is not None and backend.token_to_id(token) is not None
 
 
 def _ids(tokens: TokenIds) -> list[int]:

@@ -1,37 +1,171 @@
-"""The files in which a Hugging Face folder holds its tokenizer."""
+"""The files in which a folder holds its tokenizer, as transformers reads them."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headlight.model.errors import CheckpointError
 from headlight.model.files import read_json
 
 if TYPE_CHECKING:
     import tokenizers
 
+CONFIG = "tokenizer_config.json"
+VOCABULARIES = (  # one of them holds the vocabulary, whatever the class of the tokenizer
+    "tokenizer.json",
+    "vocab.json",
+    "vocab.txt",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tiktoken.model",
+    "tekken.json",
+)
+BESIDE = (CONFIG, "merges.txt", "added_tokens.json", "special_tokens_map.json", "chat_template.jinja")
+FILES = (*VOCABULARIES, *BESIDE, "additional_chat_templates/*.jinja")
+CONVERT = (
+    "Or, where transformers opens it, write tokenizer.json: "
+    "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
+)
+WITHOUT = "Without its files the folder opens for token ids, from Python."
+RUNS_CODE = f"It is made by code that lies in the folder (auto_map), which is not run here. {CONVERT}"
+MAX_REASON = 160  # characters of what another library says of a file
+
+
+@dataclass(frozen=True)
+class TokenizerFiles:
+    """What a folder says of its tokenizer.
+
+    `roles` are its special tokens by what they are for, such as bos_token. `parses_special` is whether the spelling of
+    a special token in a text is that token.
+    """
+
+    backend: "tokenizers.Tokenizer"
+    roles: Mapping[str, str]
+    chat_template: str | None = None
+    parses_special: bool = True
+
 
 def has_tokenizer(folder: Path) -> bool:
-    """Whether a folder holds the files that `Tokenizer.from_folder` reads."""
-    return (folder / "tokenizer.json").is_file() or (folder / "vocab.json").is_file()
+    """Whether a folder holds the files of a tokenizer."""
+    return any((folder / name).is_file() for name in VOCABULARIES)
 
 
-def backend_of(folder: Path, add_prefix_space: bool) -> "tokenizers.Tokenizer":
-    """The library's tokenizer of a folder: tokenizer.json, or GPT-2's vocab.json and merges.txt."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+def may_have_chat_template(folder: Path) -> bool:
+    """Whether a folder looks as if its tokenizer has a chat template, from a look at its files.
 
+    Raises:
+        CheckpointError: the settings cannot be read.
+    """
+    settings = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+    return (folder / "chat_template.jinja").is_file() or bool(settings.get("chat_template"))
+
+
+def read_with_transformers(folder: Path) -> TokenizerFiles:
+    """A folder's tokenizer as transformers' AutoTokenizer makes it of all its files; no code of the folder is run.
+
+    Raises:
+        CheckpointError: transformers cannot read it without more packages or code, or has no fast tokenizer for it.
+    """
+    from transformers import AutoTokenizer, TokenizersBackend  # two seconds
+
+    settings = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+    config = _config(folder, settings)
+    how = {"config": config, "local_files_only": True, "trust_remote_code": False, "mistral_format": False}
+    with _refusing(folder, "" if "auto_map" not in settings else RUNS_CODE):
+        made: Any = AutoTokenizer.from_pretrained(folder, **how)
+    if not isinstance(made, TokenizersBackend):
+        raise CheckpointError(
+            f"The tokenizer is transformers' {type(made).__name__}, which is written in Python, and no tokenizer.json "
+            f"can be made of it. {WITHOUT}"
+        )
+    _check_complete(folder, made)
+    template = made.chat_template
+    template = template.get("default") if isinstance(template, dict) else template
+    return TokenizerFiles(
+        made.backend_tokenizer,
+        {role: str(token) for role, token in made.special_tokens_map.items()},
+        template if isinstance(template, str) else None,
+        not made.split_special_tokens,
+    )
+
+
+def read_own(folder: Path) -> TokenizerFiles:
+    """The tokenizer of a folder that comes with the project, from tokenizer.json and the roles beside it.
+
+    These say all that there is to say, and importing transformers would take longer than opening the model does.
+
+    Raises:
+        CheckpointError: a file is missing or damaged.
+    """
+    from tokenizers import Tokenizer
+
+    settings = read_json(folder / CONFIG)
+    roles = {name: token for name, token in settings.items() if name.endswith("_token") and isinstance(token, str)}
+    with _refusing(folder):
+        backend = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    backend.add_special_tokens(
+        [token for token in dict.fromkeys(roles.values()) if backend.token_to_id(token) is not None]
+    )
+    return TokenizerFiles(backend, roles)
+
+
+def _config(folder: Path, settings: dict[str, Any]) -> Any:
+    """A model's config, of which AutoTokenizer takes the kind of model and the tokenizer's class.
+
+    One that transformers refuses for something else is left at that kind's defaults. GPT-2's two files alone are taken
+    for what they are.
+    """
+    from transformers import AutoConfig, GPT2Config, PreTrainedConfig
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    if not (folder / "config.json").is_file():
+        is_bare = "tokenizer_class" not in settings and not (folder / "tokenizer.json").is_file()
+        return GPT2Config() if is_bare and (folder / "vocab.json").is_file() else PreTrainedConfig()
+    try:
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception:  # a check of another setting, in whatever way it fails
+        said = read_json(folder / "config.json")
+        kind = str(said.get("model_type"))
+        config = CONFIG_MAPPING[kind]() if kind in CONFIG_MAPPING else PreTrainedConfig()
+        config.tokenizer_class = said.get("tokenizer_class")
+        return config
+
+
+def _check_complete(folder: Path, made: Any) -> None:
+    """Refuse what transformers makes of a part of the files: a tokenizer of letters, or of nothing but special tokens.
+
+    Any file of SentencePiece's or of tiktoken's, whatever its name, has been read for the class's own.
+    """
+    if (folder / "tokenizer.json").is_file() or any(folder.glob("*.model")) or (folder / "tekken.json").is_file():
+        return
+    names = [name for role, name in made.vocab_files_names.items() if role != "tokenizer_file"]
+    if missing := [name for name in names if not (folder / name).is_file()]:
+        raise CheckpointError(
+            f"The tokenizer is transformers' {type(made).__name__}, which is made of {' and '.join(names)}; the folder "
+            f"lacks {' and '.join(missing)}. Put the model's own files there. {CONVERT}"
+        )
+
+
+@contextmanager
+def _refusing(folder: Path, what_to_do: str = "") -> Iterator[None]:
+    """Whatever another library raises while it reads a tokenizer, as an error that says what to do."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # panics of the `tokenizers` library are not even an Exception
+        said = " ".join(str(error).replace(str(folder), folder.name).split()).rstrip(".")
+        said = said if len(said) <= MAX_REASON else f"{said[:MAX_REASON]} …"
+        raise CheckpointError(f"The tokenizer cannot be read ({said}). {what_to_do or _advice(folder)}") from error
+
+
+def _advice(folder: Path) -> str:
+    """What to do about a tokenizer that cannot be read, by the files that there are."""
     if (folder / "tokenizer.json").is_file():
-        return Tokenizer.from_file(str(folder / "tokenizer.json"))
-    backend = Tokenizer(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
-    backend.decoder = decoders.ByteLevel()
-    return backend
-
-
-def settings_of(path: Path) -> dict[str, Any]:
-    """What tokenizer_config.json says; nothing where there is none."""
-    return read_json(path) if path.is_file() else {}
-
-
-def content(token: object) -> str | None:
-    """A special token's text, which tokenizer_config.json gives alone or in an object."""
-    text = token.get("content") if isinstance(token, dict) else token
-    return text if isinstance(text, str) else None
+        return "Copy or download tokenizer.json and the files beside it again."
+    if any(folder.glob("*.model")):
+        return f"A .model file needs the package of its kind: pip install sentencepiece, or tiktoken. {CONVERT}"
+    return f"The folder has to hold tokenizer.json, or all files of its kind. {CONVERT}"

@@ -10,6 +10,7 @@ from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Found
 from headlight.app.pages.heads.subjects import Subject
 from headlight.app.runs.jobs import Jobs
+from headlight.model.text.chat import is_begun
 
 
 def look(work: Jobs, sides: Mapping[str, Subject]) -> None:
@@ -28,7 +29,7 @@ def look(work: Jobs, sides: Mapping[str, Subject]) -> None:
 
 def _looking_seconds(subject: Subject, missing: Sequence[Input]) -> float:
     own = [each for each in missing if each in subject.sequences]
-    n_tokens = len(subject.run.tokens) if subject.sequences[0].prompt else 2 * subject.half + bool(subject.run.bos)
+    n_tokens = len(subject.run.tokens) if subject.sequences[0].prompt else 2 * subject.half + is_begun(subject.run.bos)
     return detection.looking_seconds(subject.run.cfg, subject.passes * len(own), n_tokens)
 
 
@@ -41,7 +42,9 @@ def ablate(work: Jobs, found: Mapping[str, Found]) -> None:
         if subject.half:
             heads = [head for head in subject.heads if selection.current().of(Choices).every_head or head in labelled]
             jobs_here = [job for job in detection.ablation_jobs(subject.repeats, heads) if job not in work.refused]
-            seconds += detection.ablating_seconds(subject.run.cfg, jobs_here, 2 * subject.half + bool(subject.run.bos))
+            seconds += detection.ablating_seconds(
+                subject.run.cfg, jobs_here, 2 * subject.half + is_begun(subject.run.bos)
+            )
             missing += jobs_here
     open_heads = {head for job in missing for head in job.heads}
     label = f"Ablate {len(open_heads):,} head{'' if len(open_heads) == 1 else 's'}"

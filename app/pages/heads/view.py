@@ -26,6 +26,7 @@ from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Selecti
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 from headlight.model.roles import ABLATIONS
+from headlight.model.text.chat import is_begun
 
 DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}
 SHOWS_HEADS = "attention"
@@ -112,7 +113,7 @@ def _spelled(subject: Subject, chosen: Selection) -> str:
     """What the random repeats are; nothing where there are none."""
     if subject.half == 0:
         return ""
-    behind = ", behind the beginning-of-sequence token" if subject.run.bos else ""
+    behind = ", behind the beginning-of-sequence token" if is_begun(subject.run.bos) else ""
     fewer = f" (the context holds no more of the {chosen.finder_half})" if subject.half < chosen.finder_half else ""
     tokens = f"{subject.half} different random tokens{fewer}, each twice{behind}"
     return f"{len(subject.repeats)} sequences of {tokens}; seed {chosen.finder_seed:,}"

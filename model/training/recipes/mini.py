@@ -193,7 +193,7 @@ def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], 
     tokenizer = tokenizers.Tokenizer.from_file(str(arguments.out / bpe.FILE))
     prose = prose_tokens(tokenizer, PROSE_TOKENS, arguments.seed, arguments.run / "prose.npy")
     model = new_model(arguments.seed, cfg)
-    model.tokenizer = Tokenizer.from_folder(arguments.out)
+    model.tokenizer = Tokenizer.from_own_folder(arguments.out)
 
     def keep(step: int) -> None:
         if arguments.keep and step % arguments.keep == 0:

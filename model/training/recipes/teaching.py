@@ -45,7 +45,7 @@ def word_tokenizer() -> Tokenizer:
     backend.normalizer = normalizers.Lowercase()
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # spaces part words, and every mark stands alone
     backend.decoder = decoders.Replace(tokenizers.Regex("^"), " ")  # so that each token begins a word
-    return Tokenizer(backend, [END_OF_TEXT], END_OF_TEXT)
+    return Tokenizer(backend, [END_OF_TEXT], {"bos_token": END_OF_TEXT})
 
 
 if __name__ == "__main__":

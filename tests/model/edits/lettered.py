@@ -21,7 +21,7 @@ def words(model: Transformer) -> Transformer:
     """With a tokenizer to which each letter is a word, and that can begin a text."""
     backend = tokenizers.Tokenizer(tokenizers.models.WordLevel(IDS, unk_token="m"))
     backend.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    model.tokenizer = Tokenizer(backend, bos="<s>")
+    model.tokenizer = Tokenizer(backend, roles={"bos_token": "<s>"})
     return model
 
 

@@ -22,7 +22,7 @@ REAL = ROOT.parent / "shared" / "data" / "gpt2_tokenizer"
 
 @pytest.fixture(scope="module")
 def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("small"), small_backend())
+    return write(tmp_path_factory.mktemp("small"), small_backend(), bos_token=END)
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +55,8 @@ texts = st.text() | st.lists(st.sampled_from([*TEXT, END, " ", "\n\t", "  ", "\u
 @example("a" * 500)
 def test_ids_are_those_of_transformers(pairs: list[tuple[Tokenizer, GPT2Tokenizer]], text: str) -> None:
     for ours, theirs in pairs:
-        assert ids(ours, text) == theirs.encode(text, split_special_tokens=True)
-        assert ids(ours, text, parse_special=True) == theirs.encode(text)
+        assert ids(ours, text) == theirs.encode(text)
+        assert ids(ours, text, parse_special=False) == theirs.encode(text, split_special_tokens=True)
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="GPT-2's vocabulary is not part of the project")
@@ -76,11 +76,16 @@ def test_tokens_join_to_the_text(pairs: list[tuple[Tokenizer, GPT2Tokenizer]], t
         assert len(ours.labels(tokens)) == tokens.shape[1]
 
 
-def test_special_tokens_are_literal_unless_asked_for(small: Tokenizer) -> None:
+def test_special_tokens_are_parsed_unless_they_are_to_be_literal(small: Tokenizer) -> None:
     end = small.bos_token_id
-    assert end not in ids(small, f"a{END}b")
-    assert ids(small, f"a{END}b", parse_special=True) == [*ids(small, "a"), end, *ids(small, "b")]
-    assert end not in ids(small, f"a{END}b")  # asking once changes nothing for the next
+    parsed = [*ids(small, "a"), end, *ids(small, "b")]
+    assert ids(small, f"a{END}b") == parsed
+    literal = ids(small, f"a{END}b", parse_special=False)
+    assert end not in literal
+    assert ids(small, f"a{END}b", prepend_bos="literal") == literal
+    assert ids(small, f"a{END}b", prepend_bos="bos_literal") == [end, *literal]
+    assert ids(small, f"a{END}b") == parsed  # asking once changes nothing for the next
+    assert small.special_spellings(f"{END}a{END} <s>") == {END: 2}
     assert small.labels([end]) == [END]
     assert small.to_string([end]) == END
 
@@ -89,10 +94,12 @@ def test_special_tokens_that_the_file_does_not_mark_are_literal_too(tmp_path: Pa
     """Some folders list their special tokens only in tokenizer_config.json."""
     backend = small_backend()
     backend.add_tokens([AddedToken("<pad>", special=False), AddedToken("<s>", special=False)])
-    tokenizer = Tokenizer.from_folder(write(tmp_path, backend, pad_token="<pad>", bos_token={"content": "<s>"}))
-    assert len(ids(tokenizer, "<pad><s>")) > 2
+    tokenizer = Tokenizer.from_folder(
+        write(tmp_path, backend, pad_token="<pad>", bos_token={"__type": "AddedToken", "content": "<s>"})
+    )
+    assert len(ids(tokenizer, "<pad><s>", parse_special=False)) > 2
     assert tokenizer.bos_token_id == backend.token_to_id("<s>")
-    assert ids(tokenizer, "<pad>", parse_special=True) == [backend.token_to_id("<pad>")]
+    assert ids(tokenizer, "<pad>") == [backend.token_to_id("<pad>")]
 
 
 def test_the_beginning_token_is_prepended_only_when_asked(small_folder: Path, tmp_path: Path) -> None:
@@ -132,7 +139,7 @@ def test_a_batch_is_padded_on_the_right(small: Tokenizer) -> None:
 
 def test_single_tokens(small: Tokenizer) -> None:
     assert small.labels(small.to_single_token(" the")) == ["␣the"]
-    assert small.to_single_token(END, parse_special=True) == small.bos_token_id
+    assert small.to_single_token(END) == small.bos_token_id
     with pytest.raises(InputError, match=r"' the cat' is \d+ tokens \(␣the .*\), not one"):
         small.to_single_token(" the cat")
     with pytest.raises(InputError, match="'' is 0 tokens"):
@@ -235,5 +242,5 @@ def test_a_word_spelled_like_a_special_token_is_unknown() -> None:
     """It was taken for the special token itself, which means nothing as a word of a source."""
     backend = Backend(models.WordLevel({"<s>": 0, "<unk>": 1, "ba": 2}, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer = Tokenizer(backend, special=("<s>", "<unk>"), bos="<s>")
+    tokenizer = Tokenizer(backend, special=("<s>", "<unk>"), roles={"bos_token": "<s>"})
     assert tokenizer.unknown_words("ba <s> ko <unk> ba") == ["<s>", "ko", "<unk>"]
