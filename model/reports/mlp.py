@@ -1,11 +1,14 @@
 """Neurons: the first of them at a token, what they add to a prediction, and one in full."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import torch
+
 from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import with_difference
+from headlight.model.analysis.difference import by_name, subtract, with_difference
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Neuron, head_name, neuron_name
 from headlight.model.explain.logits import Question
@@ -99,20 +102,25 @@ def ranked(shown: Comparison, asked: Asked) -> list[Neuron]:
     return [(at // found.shape[1] + (asked.layer or 0), at % found.shape[1]) for at in order]
 
 
+def has_neuron(run: Run, neuron: Neuron) -> bool:
+    """Whether a run's model has a neuron."""
+    return neuron[0] < run.cfg.n_layers and neuron[1] < (run.cfg.d_mlp or 0)
+
+
 def chosen(shown: Comparison, asked: Asked) -> Neuron:
-    """The neuron that is shown in full: the one that is asked for, if every run has it, else the first."""
-    neuron = asked.neuron
-    has = neuron is not None and all(
-        neuron[0] < run.cfg.n_layers and neuron[1] < (run.cfg.d_mlp or 0) for run in shown.runs
-    )
-    return neuron if neuron is not None and has else ranked(shown, replace(asked, count=1))[0]
+    """The neuron that is shown in full: the one that is asked for, or the first that every run has."""
+    wanted = [] if asked.neuron is None else [asked.neuron]
+    neurons = (*wanted, *ranked(shown, replace(asked, count=sys.maxsize)))
+    return next(neuron for neuron in neurons if all(has_neuron(run, neuron) for run in shown.runs))
 
 
 def measured_of(shown: Comparison, asked: Asked, neurons: Sequence[Neuron]) -> dict[str, Measure]:
-    """What the difference loses without each neuron at the place [neuron], of A, B and B - A."""
+    """What the difference loses without each neuron at the place [neuron], of A, B and B - A; NaN in a run without."""
     found = {}
     for side, (run, at) in shown.sides_at(asked.place).items():
-        found[side] = measured_effects(run, neurons, Question(asked.target, asked.distractor, at), at)
+        own = [neuron for neuron in neurons if has_neuron(run, neuron)]
+        measured = measured_effects(run, own, Question(asked.target, asked.distractor, at), at)
+        found[side] = replace(measured, values=by_name(measured.values, own, neurons, torch.nan))
     return with_difference(found)
 
 
@@ -125,7 +133,18 @@ def sums_of(shown: Comparison, asked: Asked) -> dict[str, dict[str, Measure]]:
         of = direct_effects(run, Question(asked.target, asked.distractor, at))
         neurons = Measure("direct effect of the neurons", "logits", ("layer",), of.values.values.sum(-1))
         found[side] = {NEURONS: neurons, BIASES: of.bias, EDITS: of.edited, WRITTEN: of.written}
-    return with_difference(found)
+    return with_difference(found, change=_change_of_sums)
+
+
+def _change_of_sums(a: dict[str, Measure], b: dict[str, Measure]) -> dict[str, Measure]:
+    """B - A of sums by layer; a layer that one lacks counts as 0."""
+
+    def change(of_a: Measure, of_b: Measure) -> Measure:
+        layers = range(max(len(of_a.values), len(of_b.values)))
+        padded = (by_name(of.values, range(len(of.values)), layers, 0.0) for of in (of_a, of_b))
+        return subtract(*(replace(of_a, values=values) for values in padded))
+
+    return {name: change(of_a, b[name]) for name, of_a in a.items()}
 
 
 def strip_of(shown: Comparison, neuron: Neuron) -> dict[str, Measure]:
@@ -147,14 +166,21 @@ def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], fl
 def _neurons(shown: Comparison, asked: Asked) -> Table:
     neurons, sides = ranked(shown, asked), values_of(shown, asked)
     measured = measured_of(shown, asked, neurons) if asked.measured else {}
-    names = list(next(iter(sides.values())))
+    names = list(dict.fromkeys(name for values in sides.values() for name in values))  # a gate is in some models alone
     rows = Rows()
     for side, values in sides.items():
         for place, neuron in enumerate(neurons):
-            known = [number(float(values[name].values[neuron])) for name in names]
+            known = [_value(values.get(name), neuron) for name in names]
             effect = [number(float(measured[side].values[place]))] if measured else []
             rows.append((side, neuron_name(neuron), *known, *effect))
     return columns(["run", "neuron", *names, *([MEASURED] if measured else [])], rows)
+
+
+def _value(measure: Measure | None, neuron: Neuron) -> float | None:
+    """A measure of a neuron; None where there is no such measure, or no such neuron."""
+    if measure is None or any(at >= size for at, size in zip(neuron, measure.values.shape, strict=True)):
+        return None
+    return number(float(measure.values[neuron]))
 
 
 def _sums(shown: Comparison, asked: Asked) -> Iterator[Row]:

@@ -1,5 +1,6 @@
 """One head's steps as a picture: of each step its result, of A and, with a B, of B and B - A beside it."""
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from headlight.app.pages.inside.equations import difference, steps_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
+from headlight.model.analysis.difference import union
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name
 
@@ -25,21 +27,22 @@ WIDTH, ROW, MATRIX = 6.4, 0.75, 1.7  # inches: a column, a step whose result is 
 
 
 def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
-    """One column a side, one row a step; a token is a row, as in the code that the page gives."""
+    """One column a side, one row a step that any of them takes; a token is a row, as in the page's code."""
     from matplotlib.figure import Figure
 
     sides, columns = _columns(shown, chosen)
-    n_steps = max(len(steps) for _, steps in columns.values())
-    example = next(steps for _, steps in columns.values() if len(steps) == n_steps)
-    heights = [ROW if result is None or result.values.shape[0] == 1 else MATRIX for result in map(_result, example)]
+    by_term = {side: {step.term: step for step in steps} for side, (_, steps) in columns.items()}
+    terms = functools.reduce(union, map(tuple, by_term.values()))
+    heights = [max(_height(steps[term]) for steps in by_term.values() if term in steps) for term in terms]
     figure = Figure(figsize=(WIDTH * len(columns), sum(heights) + 0.5), layout="constrained")
-    grid = figure.subplots(n_steps, len(columns), height_ratios=heights, squeeze=False)
-    for across, (side, (at, steps)) in enumerate(columns.items()):
+    grid = figure.subplots(len(terms), len(columns), height_ratios=heights, squeeze=False)
+    for across, (side, (at, _)) in enumerate(columns.items()):
         labels = [at.run.labels[position] for position in at.window]
-        for axes, step in zip(grid[:, across], steps, strict=False):
-            _step(axes, step, labels, "" if shown.b is None else f"{side}:  ", palette)
-        for axes in grid[len(steps) :, across]:
-            axes.set_axis_off()
+        for axes, term in zip(grid[:, across], terms, strict=True):
+            if term in by_term[side]:
+                _step(axes, by_term[side][term], labels, "" if shown.b is None else f"{side}:  ", palette)
+            else:
+                axes.set_axis_off()
     place, at = query_of(shown, chosen), next(iter(sides.values()))
     figure.suptitle(f"{head_name(at.head)} at {shown.labels[place]}, place {place}", fontsize=10)
     origin(figure, shown, palette)
@@ -56,6 +59,12 @@ def _columns(
         a, b = on_common_keys(shown, sides["A"], sides["B"])
         columns[DIFFERENCE] = a, difference(steps_of(a, "row"), steps_of(b, "row"))
     return sides, columns
+
+
+def _height(step: HeadStep) -> float:
+    """Inches of a step."""
+    result = _result(step)
+    return ROW if result is None or result.values.shape[0] == 1 else MATRIX
 
 
 def _result(step: HeadStep) -> StepMatrix | None:

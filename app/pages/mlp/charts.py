@@ -53,8 +53,7 @@ def said(value: float, measured: list[float]) -> str:
 def _rest(found: Found, name: str, values: list[float], twice: bool) -> list[Row]:
     """All other neurons, the biases, what edits changed behind them, and the sum."""
     total = found.total_of(name)
-    sizes = found.values[name].values.shape
-    n_others = (sizes[1] if found.asked.layer is not None else sizes[0] * sizes[1]) - len(values)
+    n_others = found.n_ranked - len(values)
     rows = [(f"the other {n_others:,}", total - sum(values), "rest")] if n_others else []
     if name == MEASURES["direct"]:
         rows.append((BIASES, found.sum_of(BIASES), "rest"))

@@ -12,7 +12,7 @@ from headlight.app.parts.pair import Pair, pair_of, place_of
 from headlight.app.parts.sides import as_shown
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import SIDES
+from headlight.model.analysis.difference import DIFFERENCE, SIDES, with_difference
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Neuron
 from headlight.model.reports import mlp
@@ -71,15 +71,27 @@ class Found:
         """The name of the measure that they are ranked by."""
         return MEASURES[self.asked.by]
 
+    @property
+    def n_ranked(self) -> int:
+        """How many neurons the layers have that are ranked; of B - A those that either run has."""
+        known = mlp.values_of(self.shown, self.asked)
+        layers = slice(None) if self.asked.layer is None else slice(self.asked.layer, self.asked.layer + 1)
+        counts = {side: values[MEASURES["activation"]].values[layers].numel() for side, values in known.items()}
+        if self.side != DIFFERENCE:
+            return counts[self.side]
+        return counts["A"] + counts["B"] - counts[DIFFERENCE]  # which is of those that both have
+
     def sum_of(self, name: str) -> float:
         """What one of the parts of the MLPs' direct effects comes to, over the layers that are ranked."""
         values = mlp.sums_of(self.shown, self.asked)[self.side][name].values
         return float(values.sum() if self.asked.layer is None else values[self.asked.layer])
 
     def total_of(self, name: str) -> float:
-        """A measure summed over all neurons of the layers that are ranked."""
-        values = self.values[name].values.double()
-        return float(values.sum() if self.asked.layer is None else values[self.asked.layer].sum())
+        """A measure summed over all neurons of the layers that are ranked; of B - A over those of either run."""
+        sides = mlp.values_of(self.shown, self.asked)
+        layers = slice(None) if self.asked.layer is None else self.asked.layer
+        sums = {side: float(sides[side][name].values[layers].double().sum()) for side in "AB" if side in sides}
+        return with_difference(sums)[self.side]
 
 
 def find(shown: Comparison, now: Selection) -> Found:

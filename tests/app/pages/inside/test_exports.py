@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import Browser, expect
 
 from headlight.app.exports import style
@@ -12,8 +13,10 @@ from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.inside.choices import Choices
 from headlight.app.pages.inside.chosen import inside_of
 from headlight.app.parts.labels import number
+from headlight.app.runs import shown
 from headlight.model.comparison import Comparison
 from headlight.model.head import attend
+from tests.app.choosing import selection_of
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare_tables, run_here
 from tests.app.exports.test_documents import Opened
@@ -45,10 +48,28 @@ def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None
     svg = style.file(lambda: INSIDE.draw(alone, selection, LIGHT), LIGHT, "svg")
     at = inside_of(alone, selection, "A")
     assert at is not None
-    shown = [alone.a.labels[position] for position in at.window]
-    assert {"$"} <= set(shown)
-    assert set(shown) <= set(texts(svg))
+    labels = [alone.a.labels[position] for position in at.window]
+    assert {"$"} <= set(labels)
+    assert set(labels) <= set(texts(svg))
     assert number(float(at.steps.weights.values[KEY])) in texts(svg)
+
+
+@pytest.mark.parametrize("models", [("mini", "mini-llama"), ("mini-llama", "mini")])
+def test_each_row_of_the_picture_is_one_step(models: tuple[str, str]) -> None:
+    """mini-llama turns its queries and keys in a step that mini does not take, and its norm is another one."""
+    selection = selection_of(model=models[0], model_b=models[1], prompt="one two", prompt_b="one two")
+    both = shown.of(selection)
+    figure = INSIDE.draw(both, selection, LIGHT)
+    rows: dict[int, dict[str, list[str]]] = {}
+    for axes in figure.axes:
+        if axes.get_title() and (spec := axes.get_subplotspec()):
+            side, step = axes.get_title().split(":  ", 2)[:2]
+            rows.setdefault(spec.rowspan.start, {}).setdefault(step, []).append(side)
+    assert all(len(steps) == 1 for steps in rows.values())
+    sides = {step: found for steps in rows.values() for step, found in steps.items()}
+    norms, turned = ("LayerNorm", "RMSNorm")[:: 1 if models[0] == "mini" else -1], "B" if models[0] == "mini" else "A"
+    assert (sides["Turned"], sides[norms[0]], sides[norms[1]]) == ([turned], ["A"], ["B"])
+    assert all(found == ["A", "B", "B − A"] for step, found in sides.items() if step not in ("Turned", *norms))
 
 
 def test_the_file_tells_its_numbers_and_follows_a_click(

@@ -1,19 +1,24 @@
 """The page *MLP* without a browser: what it lists and adds up to, what is chosen in it, and what it refuses."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from headlight.app.exports.style import LIGHT
 from headlight.app.pages.mlp import EXPORT, VIEW, charts, one, over_prompts
 from headlight.app.pages.mlp.choices import Choices
 from headlight.app.pages.mlp.found import Found, find
 from headlight.app.runs import runs, shown
 from headlight.app.selection.links import from_query, to_query
+from headlight.model import Transformer, TransformerConfig
+from headlight.model.analysis.difference import with_difference
 from headlight.model.comparison import Comparison
 from headlight.model.edits import AblateNeurons, neuron_name
 from headlight.model.explain.logits import Question, logit_attribution
 from headlight.model.explain.neurons import over_prompt
+from headlight.model.families.headlight import save_transformer
 from headlight.model.reports.mlp import BIASES, MEASURED, WRITTEN
 from headlight.model.run import Run, run_prompt
 from tests.app.choosing import selection_of
@@ -21,7 +26,8 @@ from tests.app.conftest import Options
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.pages.test_sides import page
-from tests.tiny import open_tiny
+from tests.places import MINI
+from tests.tiny import KINDS, SIZES, open_tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where neurons are zeroed side by side
 
@@ -93,6 +99,46 @@ def test_experts_have_no_such_page(tmp_path: Path, run: Run) -> None:
     experts = run_prompt(open_tiny("gpt_oss-like", tmp_path / "experts"), run.prompt)
     assert "several experts" in VIEW.needs(Comparison(experts))
     assert not VIEW.needs(Comparison(run))
+
+
+@pytest.fixture(scope="module")
+def unlike(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two models of which one has more layers and no gates, the other wider MLPs that are gated."""
+    folders = []
+    for kind, sizes in (("gpt2-like", {}), ("llama-like", {"n_layers": 2, "d_mlp": 31})):
+        folders.append(str(tmp_path_factory.mktemp("models") / kind))
+        save_transformer(Transformer(TransformerConfig(**(SIZES | KINDS[kind] | sizes))), Path(folders[-1]))
+        for file in MINI.glob("tokenizer*.json"):
+            shutil.copy(file, folders[-1])
+    return folders[0], folders[1]
+
+
+@pytest.mark.parametrize("side", ["a", "b", "difference"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_models_with_other_mlps_stand_side_by_side(unlike: tuple[str, str], order: int, side: str) -> None:
+    a, b = unlike[::order]
+    text = {"prompt": "one two three", "prompt_b": "one two three"}
+    selection = selection_of(model=a, model_b=b, side=side, neurons_count=60, **text)
+    both = shown.of(selection)
+    its, effects = find(both, selection), {}
+    for name, run in both.sides.items():
+        whole = logit_attribution(run, Question(its.asked.target, its.asked.distractor, its.asked.place))
+        named = zip(whole.names, whole.values.values.tolist(), strict=True)
+        effects[name] = sum(value for part, value in named if part.endswith("MLP"))
+    *rows, total = charts.neurons(its).traces[0]["x"]
+    expected = with_difference(effects)[its.side]
+    # Float32 sums of some dozen effects of size 1, taken in another order.
+    assert total == pytest.approx(expected, abs=1e-4)
+    assert sum(rows) == pytest.approx(expected, abs=1e-4)
+    table = EXPORT.data(both, selection).tables["neurons"]
+    gated = {run for run, gate in zip(table["run"], table["gate"], strict=True) if gate is not None}
+    assert gated == {"B" if order == 1 else "A"}
+    for run, neuron, effect in zip(table["run"], table["neuron"], table["direct effect"], strict=True):
+        layer, index = (int(each) for each in neuron[1:].split("N"))
+        cfg = both.sides[run].cfg if run in both.sides else None
+        assert (effect is None) == (layer >= (cfg.n_layers if cfg else 2) or index >= (cfg.d_mlp if cfg else 22))
+    assert EXPORT.page(both, selection)
+    assert EXPORT.draw(both, selection, LIGHT)
 
 
 CASES: list[dict[str, object]] = [
