@@ -31,7 +31,9 @@ class Settings:
 
     model: str = _set("mini", "the model shown first: from the list, or a folder, a `.safetensors` file, a hub name")
     models_folder: str = _set("", "a folder: the model folders and `.safetensors` files in it join the list")
-    any_model: bool = _set(True, "whether any path or hub name may be typed; never beyond loopback")
+    any_model: bool = _set(
+        True, "whether any path or hub name may be typed; never beyond loopback, nor under another host name"
+    )
     device: str = _set("cpu", "where models run: cpu, or cuda where there is one", one_of=("cpu", "cuda"))
     dtype: str = _set(
         "stored",

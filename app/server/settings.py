@@ -41,10 +41,14 @@ def settings() -> Settings:
 
 
 def only_this_machine() -> bool:
-    """Whether the server listens on loopback alone."""
+    """Return whether the server is for this machine's users alone: it listens on loopback, under loopback's names.
+
+    One that is reached under another name stands behind a reverse proxy, which brings anybody's requests to loopback.
+    """
     from streamlit import get_option  # here: `headlight` starts without it
 
-    return is_loopback(get_option("server.address") or "")
+    hosts = get_option("server.allowedHosts")  # no host at all is any
+    return bool(hosts) and all(map(is_loopback, (get_option("server.address") or "", *hosts)))
 
 
 def is_loopback(address: str) -> bool:

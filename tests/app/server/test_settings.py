@@ -11,6 +11,7 @@ import pytest
 import streamlit
 
 from headlight.app.__main__ import server_options
+from headlight.app.runs import models
 from headlight.app.server.flags import Settings, flag, parser, variable
 from headlight.app.server.settings import SERVER, is_loopback, only_this_machine, read
 from headlight.model.errors import ConfigError
@@ -161,8 +162,30 @@ def test_loopback_is_told_from_what_others_reach(
 ) -> None:
     for address in addresses:
         assert is_loopback(address) == loopback
-        monkeypatch.setattr(streamlit, "get_option", {"server.address": address or None}.__getitem__)
+        options = {"server.address": address or None, "server.allowedHosts": list(Settings.allowed_hosts)}
+        monkeypatch.setattr(streamlit, "get_option", options.__getitem__)
         assert only_this_machine() == loopback
+
+
+@pytest.mark.parametrize(
+    ("private", "hosts"),
+    [
+        (True, ["localhost"]),
+        (True, ["127.0.0.1", "::1"]),
+        (False, ["headlight.example"]),
+        (False, ["localhost", "127.0.0.1", "headlight.example"]),
+        (False, ["*"]),
+        (False, ["*.localhost.example"]),
+        (False, []),  # Streamlit then takes any
+    ],
+)
+def test_a_server_behind_a_reverse_proxy_is_not_for_this_machine_alone(
+    private: bool, hosts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"server.address": "127.0.0.1", "server.allowedHosts": hosts}
+    monkeypatch.setattr(streamlit, "get_option", options.__getitem__)
+    assert only_this_machine() == private
+    assert models.any_model_allowed() == private
 
 
 def test_what_the_server_has_to_know_is_given_to_it() -> None:
