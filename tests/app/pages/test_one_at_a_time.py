@@ -18,6 +18,7 @@ SECONDS = 60  # for one script run on a busy machine
 MOST_SLICES = 30  # more than any page needs; one that makes the same things again and again takes no end
 PROMPT, OTHER = "one two three " * 9, "one two four " * 9
 CACHE = 100_000  # bytes, less than either prompt's run
+FOR_ROLES = 500_000  # *Head roles* needs what 20 sequences and 100 ablations gave at once
 QUERIES: dict[str, list[dict[str, str]]] = {
     "patching": [{"patch_estimate": "1"}, {"patch_map": "path_q"}],
     "graph": [{}, {"graph_mode": "circuit"}],
@@ -57,8 +58,10 @@ SLUGS = [view.slug if view.slug in TELLING else pytest.param(view.slug, marks=TH
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_page_asks_for_no_second_place_and_comes_to_an_end(
-    slug: str, works: list[Jobs], folder: str, monkeypatch: pytest.MonkeyPatch
+    slug: str, works: list[Jobs], settings: dict[str, object], folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if slug == "heads":
+        settings["cache_gib"] = FOR_ROLES / limits.GIB
     monkeypatch.setattr(boundary, "guard", _no_boundary)
     if slug == "patching":
         monkeypatch.setattr(jobs, "SLICE_SECONDS", 0.0)  # the page and its runs are made anew after each piece
