@@ -79,7 +79,10 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def server(log: Path) -> Iterator[str]:
-    """The address of Headlight, one server for all tests of a worker; a traceback in its log fails the last of them."""
+    """The address of Headlight, one server for all tests of a worker; a traceback in its log fails the last of them.
+
+    The pages' error boundary logs one too. A test that brings an error about takes its traceback out of the log.
+    """
     from tests.serving import headlight
 
     with headlight(log.parent, "--threads", "1") as url:

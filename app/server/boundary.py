@@ -1,7 +1,6 @@
-"""Where errors end: what a user can mend is said plainly, anything else gets an id that the log has too."""
+"""Where errors end: what a user can mend is said plainly, anything else gets an id under which the log has it."""
 
 import logging
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from secrets import token_hex
@@ -20,6 +19,5 @@ def guard(report: Callable[[str], None]) -> Iterator[None]:
         report(str(error))
     except Exception as error:
         incident = token_hex(4)
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        _LOG.error("error %s: %r at %s:%s", incident, error, where.filename, where.lineno)
-        report(f"Something went wrong that is not your doing. The server's log has the details under {incident}.")
+        _LOG.error("error %s", incident, exc_info=error)
+        report(f"Unexpected error (not caused by your input). Error id {incident}; the log has the traceback.")

@@ -229,8 +229,8 @@ def test_an_error_of_ours_is_an_id_and_the_rest_of_the_page_stays(
     _open(page)
     monkeypatch.setattr(fields, "attend", lambda *arguments: {}["secret"])
     _type(page, PROMPT)
-    (said,) = [text.value for text in page.text if "Something went wrong" in text.value]
-    assert re.search(r"under [0-9a-f]{8}\.", said)
+    (said,) = [text.value for text in page.text if "Unexpected error" in text.value]
+    assert re.search(r"Error id [0-9a-f]{8};", said)
     assert "secret" not in _texts(page)
     assert page.text_area[0].value == PROMPT
 
