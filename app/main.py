@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import nav_bar
@@ -82,7 +83,7 @@ def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> No
     if view.kind is not bar or selection.asked() is not unanswered or not selection.arrived():
         st.rerun()
     if seen is not None:
-        with boundary.guard(lambda reason: notices.refused(reason, "view")):
+        with _place(view), boundary.guard(lambda reason: notices.refused(reason, "view")):
             _draw(view, view.kind.of(seen))
         if view.kind is PROMPTED:
             prompt_list.note(selection.current(), view.slug, view.title)
@@ -94,6 +95,18 @@ def _navigation(said: str) -> None:
     for view in VIEWS:
         groups.setdefault(view.group, {})[view.slug] = view.title
     nav_bar(groups, _view().slug, said, key=selection.widget_key("navigation"), turn_to=selection.turn_to)
+
+
+def _place(view: View) -> DeltaGenerator:
+    """Where a view is drawn: at each change of page the other one of two places, and the one that is left is hidden.
+
+    What stood there would else be seen below the next page's heading until that page has been computed.
+    """
+    key = selection.widget_key("drawn")
+    slug, place = st.session_state.get(key, (view.slug, 0))
+    place = place if slug == view.slug else 1 - place
+    st.session_state[key] = view.slug, place
+    return [st.container(key=f"headlight-{'view' if each == place else 'left'}") for each in range(2)][place]
 
 
 def _draw(view: View, found: Any) -> None:

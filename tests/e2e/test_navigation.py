@@ -123,3 +123,21 @@ def test_a_link_by_a_pages_former_name_opens_it_by_its_own(app: Driver) -> None:
     app.settle()
     assert shown(app)[-1] == INSIDE.title
     expect(app.page.get_by_text("Not all of this link can be used here")).to_have_count(0)
+
+
+# Counts how often the new page's heading is there, and how often with something of the page before.
+WATCHING = """() => {
+    [window.there, window.mixed] = [0, 0];
+    const has = (name) => Number(document.querySelector(`.st-key-headlight-${name}`)?.checkVisibility() ?? false);
+    new MutationObserver(() => {
+        window.there += has("heading-Logit-lens");
+        window.mixed += has("heading-Logit-lens") * has("grid");
+    }).observe(document.body, { childList: true, subtree: true });
+}"""
+
+
+def test_nothing_of_the_page_before_stands_below_the_heading_of_one_that_takes_long(app: Driver) -> None:
+    app.open(prompt="a lens of so many tokens takes its time " * 15)
+    app.page.evaluate(WATCHING)
+    app.go_to(LENS)
+    assert app.page.evaluate("[window.there > 1, window.mixed]") == [True, 0]
