@@ -13,6 +13,7 @@ import numpy as np
 
 Lch = tuple[float, float, float]  # OKLab's lightness, chroma, and hue in degrees
 
+LEAST_EFFECT = 0.1  # a share, logits or nats: where nothing does more, nothing matters, and no colour is a strong one
 BLUE, ORANGE, PURPLE, GREY, FAINT = "#4f8fd0", "#cc7722", "#9064c0", "#87919d", "#a9b2bc"  # on either ground
 
 

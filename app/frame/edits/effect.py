@@ -5,6 +5,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import CellAxis, cell_map
+from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.model.analysis.attribution import kl_divergence
 from headlight.model.analysis.residual import stream_change
 from headlight.model.comparison import Comparison
@@ -28,6 +29,7 @@ def draw(shown: Comparison) -> None:
         CellAxis("after", shown.a.layer_labels[::-1]),
         CellAxis("token", shown.a.labels, numbered=True),
         title="change, as a share of A's length",
+        ends=(0.0, max(LEAST_EFFECT, float(changed.max(initial=0.0)))),
         lacks="not reached",
         key=selection.widget_key("cone"),
     )

@@ -1,6 +1,7 @@
 """The flow's graphs as components: of one run, and of the change from A to B."""
 
 from headlight.app.components import FlowChoice, GraphEdge, GraphNode, flow_graph
+from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.flow import figures as numbers
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.model.analysis.flow import Edge, Flow, state_names
@@ -64,9 +65,9 @@ def states_of(shown: Comparison, change: FlowChange) -> tuple[str, ...]:
 
 
 def limit_of(change: FlowChange) -> float:
-    """How far the scale of changes goes to either side; some way where nothing has changed."""
+    """How far the scale of changes goes to either side."""
     sizes = [abs(told(pair)) for pair in change.nodes] + [abs(edge.change) for edge in change.changed]
-    return max(sizes, default=0.0) or 1.0
+    return max(LEAST_EFFECT, *sizes)
 
 
 def told(pair: NodePair) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.app.components import encode_positive, encode_signed, head_grid
+from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Change, Scored
 from headlight.app.parts.labels import SCORES
@@ -12,7 +13,6 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.edits import Head
 
 FIRST = 10
-ROUNDING = 1e-5  # what float32 may tell apart in equal scores, and no map should
 PITCH = 72  # pixels of a head in the map at most
 
 
@@ -20,8 +20,7 @@ def limit_of(found: Sequence[Scored]) -> float:
     """How far the scale goes that these are shown on."""
     if not found[0].signed:
         return 1.0
-    largest = max(float(np.nanmax(np.abs(each.values), initial=0.0)) for each in found)
-    return largest if largest > ROUNDING else 1.0
+    return max(LEAST_EFFECT, *(float(np.nanmax(np.abs(each.values), initial=0.0)) for each in found))
 
 
 def draw_map(found: Scored, chosen: Selection, epoch: int, key: str, limit: float, side: str = "") -> tuple[Head, ...]:

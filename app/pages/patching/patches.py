@@ -7,7 +7,9 @@ import numpy as np
 from headlight.app.analyses import patching
 from headlight.app.analyses.patching import Asked
 from headlight.app.exports.csv_files import Cell
+from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.patching.choices import Choices
+from headlight.app.parts.first_heads import heads_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import Pair, pair_of
 from headlight.app.selection.chosen import Selection
@@ -54,6 +56,10 @@ class Patched:
     def unpatched(self) -> float:
         """The share of the run that is patched, before anything is."""
         return 0.0 if self.asked.into == "A" else 1.0
+
+    def limit(self, matrix: Matrix) -> float:
+        """How far from the share with nothing patched the colours of a map go."""
+        return max(LEAST_EFFECT, float(np.nanmax(np.abs(matrix.values - self.unpatched), initial=0.0)))
 
     @property
     def order(self) -> list[tuple[int, int]]:
@@ -118,8 +124,12 @@ def layer_of(shown: Comparison, chosen: Selection) -> int:
 
 
 def receiver_of(shown: Comparison, chosen: Selection) -> Head:
-    """The head that paths lead to: the one chosen, or the first of the last layer."""
-    return chosen.of(Choices).patch_head or (shown.a.cfg.n_layers - 1, 0)
+    """The head that paths lead to: the one chosen here, or the first of the page's heads that a layer lies below.
+
+    Without any it is the first of the last layer.
+    """
+    above = (head for head in heads_of(shown, chosen) if head[0] > 0)
+    return chosen.of(Choices).patch_head or next(above, (shown.a.cfg.n_layers - 1, 0))
 
 
 def asked_of(shown: Comparison, chosen: Selection) -> Asked:

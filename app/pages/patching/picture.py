@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headlight.app.exports.picture import colour_bar, label_axis, largest, matrix, origin, scale, ticks
+from headlight.app.exports.picture import colour_bar, label_axis, matrix, origin, scale, ticks
 from headlight.app.exports.style import Palette
 from headlight.app.pages.patching.patches import finished, title
 from headlight.app.pages.patching.view import drawn
@@ -27,7 +27,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     figure.suptitle(title(found.asked), fontsize=10, x=0.01, ha="left")
     for axes, (values, called) in zip(figure.subplots(len(maps), 1, squeeze=False)[:, 0], maps, strict=True):
         away = values.values - found.unpatched
-        limit = largest([away])
+        limit = found.limit(values)
         image = matrix(axes, away, palette, scale(limit, True, root=True), True)
         at = ticks(limit, True, root=True)
         colour_bar(figure, image, [axes], "share", at, [found.unpatched + tick for tick in at])

@@ -237,6 +237,7 @@ def draw_map(found: Patched, matrix: Matrix, called: str, key: str) -> None:
         CellAxis(columns, matrix.columns),
         title=called,
         scale="signed",
+        ends=(0.0, found.limit(matrix)),
         centre=found.unpatched,
         lacks="not matched" if found.complete else "not done yet",
         key=key,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sides import DIFFERENCE, as_shown, placed
 from headlight.model.analysis.attribution import Promoted
@@ -101,9 +102,9 @@ def by_source(shown: Comparison, at: Explained) -> Matrix:
 
 
 def limit_of(sides: Mapping[str, Matrix], side: str) -> float:
-    """The largest size in A and B, whose colours compare, or in B - A; sums do not count."""
+    """The largest size in A and B, whose colours compare, or in B - A, if it matters at all; sums do not count."""
     shared = [each for each in sides if (each == DIFFERENCE) == (side == DIFFERENCE)]
-    return max(_largest(sides[each]) for each in shared)
+    return max(LEAST_EFFECT, *(_largest(sides[each]) for each in shared))
 
 
 def _largest(matrix: Matrix) -> float:

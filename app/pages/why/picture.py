@@ -57,7 +57,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
 
 def _cells(figure: "Figure", axes: "Axes", sides: Mapping[str, Matrix], side: str, unit: str, palette: Palette) -> None:
     """A signed map, with its numbers where there is room."""
-    shown, limit = sides[side], limit_of(sides, side) or 1.0
+    shown, limit = sides[side], limit_of(sides, side)
     (image,) = maps(figure, [(axes, shown.values, Colours(unit, limit, signed=True, root=True))], palette)
     label_axis(axes, "x", shown.columns, WIDTH - 1.4)
     label_axis(axes, "y", shown.rows, 2.0)

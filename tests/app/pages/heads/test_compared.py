@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from headlight.app.analyses import detection
 from headlight.app.analyses.detection import Repeats, sequence_of
+from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Change, Found, changed, changed_effects, changes_table, find
 from headlight.app.pages.heads.head_map import caption, limit_of
@@ -68,7 +69,7 @@ def test_nothing_changes_between_a_model_and_its_copy(others: tuple[str, str], f
         assert not change.low[measured].any()  # the same from sequence to sequence, so surely nothing
     _, copies = compare(choose(folder, others[0], finder_score="copying"))
     assert not copies.values.any()
-    assert limit_of([copies]) == 1.0
+    assert limit_of([copies]) == LEAST_EFFECT
 
 
 def test_the_other_way_round_every_change_has_the_other_sign(others: tuple[str, str], folder: str) -> None:

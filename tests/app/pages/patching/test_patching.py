@@ -11,8 +11,10 @@ import pytest
 import torch
 
 from headlight.app.analyses import patching
+from headlight.app.components.shared.mount import recorded
 from headlight.app.exports import style
 from headlight.app.pages.patching import EXPORT as PATCHING
+from headlight.app.pages.patching import picture
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
     asked_of,
@@ -25,11 +27,12 @@ from headlight.app.pages.patching.patches import (
     said_of_b,
     table,
 )
+from headlight.app.pages.patching.view import draw_map
 from headlight.app.runs import runs, shown
 from headlight.app.selection import Selection
 from headlight.model import load, save_gpt2
 from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateHeads, Drop, Edit, Patch, Steer
+from headlight.model.edits import AblateHeads, Drop, Edit, Head, Patch, Steer
 from headlight.model.errors import InputError
 from headlight.model.hooks import NO_TAP, Chain
 from headlight.model.hooks import Edit as Hooks
@@ -37,6 +40,7 @@ from headlight.model.patching import KINDS, PATHS, LogitDifference, Parts, Patch
 from tests.app.choosing import selection_of
 from tests.app.exports.test_code import compare, run_here
 from tests.model.test_masked_runs import CONFIGS, saved
+from tests.unpacking import unpack
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way
 A = "one two three one four"
@@ -206,6 +210,40 @@ def test_data_picture_and_page_hold_the_map(fields: dict[str, object], folder: s
     drawn = style.file(lambda: PATCHING.draw(found, selection, style.LIGHT), style.LIGHT, "svg").decode()
     assert exact.rows[0] in drawn
     assert b"Patching, " in PATCHING.page(found, selection)
+
+
+@pytest.mark.parametrize(
+    ("fields", "receiver"),
+    [
+        ({"heads": ((1, 2), (2, 0))}, (1, 2)),
+        ({"heads": ((0, 1), (2, 3))}, (2, 3)),  # below the first layer there is no head whose path could end in it
+        ({"heads": ((1, 2),), "patch_head": (2, 1)}, (2, 1)),
+        ({"heads": ((0, 1),)}, (2, 0)),
+    ],
+)
+def test_paths_lead_to_the_head_that_is_looked_at(fields: dict[str, object], receiver: Head, folder: str) -> None:
+    found, selection = of(folder, patch_map="path_q", **fields)
+    assert found.a.cfg.n_layers == 3
+    assert asked_of(found, selection).parts.receiver == receiver
+
+
+@pytest.mark.parametrize(("largest", "limit"), [(0.004, 0.1), (0.7, 0.7)])
+@pytest.mark.parametrize("into", ["A", "B"])
+def test_shares_that_do_not_matter_have_pale_colours(largest: float, limit: float, into: str, folder: str) -> None:
+    """On the page, in a file and in the picture, whose scale is the square root of how far a share is from none."""
+    found, selection = of(folder, patch_into=into)
+    whole = finished(found, selection)
+    moved = np.full_like(whole.exact.values, -largest / 2)
+    moved[0, 0] = largest
+    small = replace(whole, exact=replace(whole.exact, values=whole.unpatched + moved))
+    with recorded() as mounted:
+        draw_map(small, small.exact, "share", "share")
+    assert unpack(mounted[0].data)[0]["props"]["ends"] == pytest.approx([0, limit])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(picture, "finished", lambda found, selection: small)
+        figure = PATCHING.draw(found, selection, style.LIGHT)
+    (norm,) = (image.norm for axes in figure.axes for image in axes.images)
+    assert (norm.vmin, norm.vmax) == pytest.approx((-limit, limit))
 
 
 def test_nothing_is_computed_twice(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
