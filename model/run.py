@@ -118,6 +118,12 @@ class Run:
         return tokenizer_of(self.model)
 
     @property
+    def token_types(self) -> list[int] | None:
+        """Which text each token is in, 0 or 1; None where the model does not tell texts apart."""
+        is_told = (self.cfg.n_token_types or 1) > 1 and self.tokenizer.separator is not None
+        return self.model.token_types(self.tokens[None])[0].tolist() if is_told else None
+
+    @property
     def asked(self) -> int:
         """The position whose logits are the prediction: the first masked token, or the last token where none is."""
         return asked_of(self.model, self.tokens)

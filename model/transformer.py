@@ -58,13 +58,15 @@ class Transformer(HookedModel):
         tap: Tap = NO_TAP,
         stop_at_layer: int | None = None,
         n_past: int = 0,
+        token_type_ids: Int[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "batch pos d_out"]:
         """Logits at every position, or the residual stream before block `stop_at_layer` if that is given.
 
         `attention_mask` is 1 for real tokens and 0 for padding, left or right; a row's real tokens get the result
         that they get alone. `tap` sees, and may replace, every named activation on the way. With `n_past` the tokens
         follow as many that were run already, whose keys and values the tap puts before the new ones; the mask then
-        covers both.
+        covers both. `token_type_ids` says of each token which text it is in, where the model has an embedding of that;
+        by default as `token_types` has it.
 
         Raises:
             InputError: no tokens, more than the context holds, ids outside the vocabulary, or a mask of another shape.
@@ -74,20 +76,45 @@ class Transformer(HookedModel):
         real = None if attention_mask is None else attention_mask.bool()
         n_pos = tokens.shape[1]
         positions = place(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
-        resid = self._embedded(tokens, positions, tap)
+        types = None if self.token_type_embed is None else self._types(tokens, attention_mask, token_type_ids)
+        resid = self._embedded(tokens, positions, tap, types)
         for layer, block in enumerate(self._blocks(stop_at_layer)):
             resid = block(resid, positions, tap.within(f"blocks.{layer}"))
         return resid if stop_at_layer is not None else self.to_logits(resid, tap)
 
+    def token_types(
+        self, tokens: Int[Tensor, "batch pos"], attention_mask: Int[Tensor, "batch pos"] | None = None
+    ) -> Int[Tensor, "batch pos"]:
+        """Which text each token is in: by the tokenizer's encoding of a pair, all in the first without a tokenizer."""
+        if (self.cfg.n_token_types or 1) == 1 or self.tokenizer is None:
+            return torch.zeros_like(tokens)
+        return self.tokenizer.token_types(tokens, None if attention_mask is None else attention_mask.bool())
+
+    def _types(
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        mask: Int[Tensor, "batch pos"] | None,
+        given: Int[Tensor, "batch pos"] | None,
+    ) -> Int[Tensor, "batch pos"]:
+        if given is None:
+            return self.token_types(tokens, mask)
+        n_types = self.cfg.n_token_types or 1
+        if given.shape != tokens.shape or not (given.min() >= 0 and given.max() < n_types):
+            raise InputError(
+                f"Token types have shape {list(given.shape)} and go up to {int(given.max())}; give one of 0 to "
+                f"{n_types - 1} for each of the tokens {list(tokens.shape)}."
+            )
+        return given
+
     def _embedded(
-        self, tokens: Int[Tensor, "batch pos"], positions: Positions, tap: Tap
+        self, tokens: Int[Tensor, "batch pos"], positions: Positions, tap: Tap, types: Int[Tensor, "batch pos"] | None
     ) -> Float[Tensor, "batch pos d_model"]:
         embedded = tap("hook_embed", self.embed(tokens, tap.within("embed")))
         if self.pos_embed is not None:
             where = positions.query.expand_as(tokens)
             embedded = embedded + tap("hook_pos_embed", self.pos_embed(where))
-        if self.token_type_embed is not None:
-            embedded = embedded + tap("hook_token_type_embed", self.token_type_embed(tokens))
+        if self.token_type_embed is not None and types is not None:
+            embedded = embedded + tap("hook_token_type_embed", self.token_type_embed(types))
         return self.dropout(self.begun(embedded, tap))
 
     def begun(
@@ -132,6 +159,7 @@ class Transformer(HookedModel):
         names_filter: NamesFilter | None = None,
         attention_mask: Int[Tensor, "batch pos"] | None = None,
         stop_at_layer: int | None = None,
+        token_type_ids: Int[Tensor, "batch pos"] | None = None,
     ) -> tuple[Float[Tensor, "batch pos d_out"], ActivationCache]:
         """The output of `forward` and the activations named by a name, a list or a predicate.
 
@@ -143,7 +171,7 @@ class Transformer(HookedModel):
             InputError: as `forward`.
         """
         keep = self._collect(names_filter)
-        returned = self(tokens, attention_mask, tap=keep, stop_at_layer=stop_at_layer)
+        returned = self(tokens, attention_mask, tap=keep, stop_at_layer=stop_at_layer, token_type_ids=token_type_ids)
         return returned, ActivationCache(keep.kept, self.cfg.n_layers)
 
     def run_with_hooks(
@@ -152,6 +180,7 @@ class Transformer(HookedModel):
         fwd_hooks: Sequence[tuple[NamesFilter, HookFunction]] = (),
         attention_mask: Int[Tensor, "batch pos"] | None = None,
         stop_at_layer: int | None = None,
+        token_type_ids: Int[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "batch pos d_out"]:
         """The output of `forward` with hook functions `fn(activation, hook)` at names, lists or predicates.
 
@@ -161,7 +190,8 @@ class Transformer(HookedModel):
             HookError: a name that the model does not have, or a function that returns the wrong thing.
             InputError: as `forward`.
         """
-        return self(tokens, attention_mask, tap=self.edit(fwd_hooks), stop_at_layer=stop_at_layer)
+        tap = self.edit(fwd_hooks)
+        return self(tokens, attention_mask, tap=tap, stop_at_layer=stop_at_layer, token_type_ids=token_type_ids)
 
     def to_tokens(
         self, text: str, prepend_bos: Begin = False, parse_special: bool | None = None

@@ -1,7 +1,7 @@
 """How far a run's numbers can be trusted, measured on request: against themselves, float64 and transformers."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 
@@ -20,7 +20,7 @@ from headlight.model.edits.kinds import layer_of
 from headlight.model.errors import InputError, TooLargeError
 from headlight.model.families import OWN
 from headlight.model.families.lora import is_adapter
-from headlight.model.families.reference import Reference, reference
+from headlight.model.families.reference import Reference, reference, reference_ids
 from headlight.model.families.tensors import read_safetensors
 from headlight.model.hooks import Chain, Collect, Look, Tap
 from headlight.model.kernels.backend import Backend, backend, default, measure
@@ -153,13 +153,15 @@ def _above_one(pattern: Float[Tensor, "batch head query key"]) -> Float[Tensor, 
 class Differences:
     """How far our numbers are from a reference's, at most: of logits, and in shares of the largest of each layer.
 
-    Patterns are None where those of all layers would take too much memory. `largest` is the largest logit.
+    Patterns are None where those of all layers would take too much memory. `largest` is the largest logit. `other_ids`
+    are the reference's own token ids for the prompt where these are not the run's.
     """
 
     logits: float
     streams: float
     patterns: float | None
     largest: float
+    other_ids: tuple[int, ...] | None = None
 
 
 def differences_from_transformers(made: Run) -> Differences:
@@ -176,8 +178,11 @@ def differences_from_transformers(made: Run) -> Differences:
     cfg, n_tokens = made.cfg, len(made.tokens)
     patterns = FLOAT * cfg.n_layers * cfg.n_heads * n_tokens**2 <= MOST_PATTERNS
     with runs.turn():
-        theirs = reference(made.source.path, made.tokens[None], cfg.attention_dir == "bidirectional", patterns)
-    return _differences(made, theirs)
+        types = None if made.token_types is None else torch.tensor([made.token_types])
+        theirs = reference(made.source.path, made.tokens[None], cfg.attention_dir == "bidirectional", patterns, types)
+        ids = reference_ids(made.source.path, made.prompt, made.bos, made.token_types)
+    own = (*ids, *made.written)
+    return replace(_differences(made, theirs), other_ids=None if own == tuple(made.tokens.tolist()) else own)
 
 
 def is_of_transformers(made: Run) -> bool:

@@ -77,6 +77,7 @@ def _of(run: Run) -> dict[str, Any]:
         "begins with": BEGINS[run.bos],
         "token ids": run.tokens.tolist(),
         "tokens": list(run.labels),
+        **({} if run.token_types is None else {"token types": run.token_types}),
         "edits": list(map(repr, run.edits)),
     }
 

@@ -25,6 +25,7 @@ def draw(shown: Comparison) -> None:
         with line(side):
             named = "" if shown.b is None else f"{side}  "
             count = f"{len(run.tokens):,} input token{'s' if len(run.tokens) > 1 else ''}"
+            count += _texts(run)
             bos = "in the chat template" if run.bos == "chat" else "with BOS" if is_begun(run.bos) else "without BOS"
             edits = f"{_edits(run)} · " if run.edits else ""
             st.text(f"{named}{run.source.name} · {edits}{count} {bos}", width="content")
@@ -32,6 +33,14 @@ def draw(shown: Comparison) -> None:
             if side == "A":
                 _ask_why()
             details(side, partial(trust.draw, run, side))
+
+
+def _texts(run: Run) -> str:
+    """How many texts a model that tells them apart was given, and how to give it two."""
+    if run.token_types is None:
+        return ""
+    separator = run.tokenizer.labels([run.tokenizer.separator or 0])[0]
+    return " in two texts" if any(run.token_types) else f" in one text (a typed {separator} begins a second)"
 
 
 def line(side: str) -> DeltaGenerator:

@@ -1,6 +1,6 @@
 """Which model computed the numbers, on what, from which tokens; and on request, how exact they are."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +89,15 @@ def _of_float32(run: Run, found: checks.Differences) -> dict[str, str]:
     return _differences("logits − float32's logits", said, found)
 
 
+def _ids(found: checks.Differences) -> dict[str, str]:
+    others = found.other_ids
+    return {"token ids": "transformers' own" if others is None else f"not transformers', which are {_spaced(others)}"}
+
+
+def _spaced(ids: Sequence[int]) -> str:
+    return " ".join(map(str, ids)) or "of other token types"
+
+
 def _differences(logits: str, where: str, found: checks.Differences) -> dict[str, str]:
     largest = "of the layer's largest entry at most"
     patterns = "not compared: all of them would take too much memory" if found.patterns is None else ""
@@ -109,7 +118,7 @@ TRANSFORMERS = Check(
     "Compare with transformers",
     "Running transformers' own model…",
     checks.differences_from_transformers,
-    lambda run, found: _differences("logits − transformers' logits", "on this prompt", found),
+    lambda run, found: _ids(found) | _differences("logits − transformers' logits", "on this prompt", found),
 )
 FLOAT32 = Check(
     "checks.float32",

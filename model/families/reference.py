@@ -1,13 +1,38 @@
 """What transformers' own model computes from a folder, to hold ours against."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.errors import ConfigError
+from headlight.model.text.chat import Begin, is_literal, prepends
+
+
+def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence[int] | None = None) -> tuple[int, ...]:
+    """transformers' own token ids for a prompt; () where its encoding of two texts gives them other types.
+
+    Without a tokenizer's own special tokens around a text the beginning-of-sequence token is put before it by hand.
+    """
+    from transformers import AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    if begin == "chat":
+        message = [{"role": "user", "content": prompt}]
+        return tuple(tokenizer.apply_chat_template(message, add_generation_prompt=True, return_dict=False))
+    around = tokenizer.num_special_tokens_to_add() > 0
+    how = {"add_special_tokens": prepends(begin) and around}
+    how |= {"split_special_tokens": True} if is_literal(begin) else {}
+    texts = prompt.split(tokenizer.sep_token, 1) if token_types and any(token_types) and around else [prompt]
+    found = tokenizer(*texts, **how, return_token_type_ids=True)
+    if token_types and around and prepends(begin) and found["token_type_ids"] != list(token_types):
+        return ()
+    before = [tokenizer.bos_token_id] if prepends(begin) and not around and tokenizer.bos_token_id is not None else []
+    return (*before, *found["input_ids"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +44,13 @@ class Reference:
     patterns: tuple[Float[Tensor, "batch head query key"], ...]
 
 
-def reference(folder: Path, tokens: Int[Tensor, "batch pos"], masked: bool = False, patterns: bool = True) -> Reference:
+def reference(
+    folder: Path,
+    tokens: Int[Tensor, "batch pos"],
+    masked: bool = False,
+    patterns: bool = True,
+    token_types: Int[Tensor, "batch pos"] | None = None,
+) -> Reference:
     """One pass in float32 with eager attention, of the model with a masked token's head or the next token's.
 
     Raises:
@@ -33,5 +64,6 @@ def reference(folder: Path, tokens: Int[Tensor, "batch pos"], masked: bool = Fal
     how = {"dtype": torch.float32, "local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
     model = kind.from_pretrained(folder, attn_implementation="eager", **how).eval()
     with torch.inference_mode():
-        found = model(tokens, output_hidden_states=True, output_attentions=patterns)
+        types = {} if token_types is None else {"token_type_ids": token_types}
+        found = model(tokens, output_hidden_states=True, output_attentions=patterns, **types)
     return Reference(found.logits, found.hidden_states[:-1], tuple(found.attentions or ()))

@@ -55,7 +55,7 @@ class PosEmbed(nn.Module):
 
 
 class TokenTypeEmbed(nn.Module):
-    """Which of several texts a token is in, to its row of W_token_type; here every token is in the first.
+    """Which of several texts a token is in, to its row of W_token_type.
 
     Source: TransformerLens's TokenTypeEmbed for the name.
     """
@@ -66,8 +66,8 @@ class TokenTypeEmbed(nn.Module):
         assert cfg.n_token_types is not None  # else there would be no such embedding
         self.W_token_type = normal(cfg.n_token_types, cfg.d_embed)
 
-    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
-        return widened(self.W_token_type[torch.zeros_like(tokens)])
+    def forward(self, token_type_ids: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
+        return widened(self.W_token_type[token_type_ids])
 
 
 class EmbedProject(nn.Module):

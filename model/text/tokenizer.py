@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError, HeadlightError, InputError
@@ -124,13 +124,14 @@ class Tokenizer:
     def unknown_words(self, text: str) -> list[str]:
         """The words of a text that the vocabulary lacks, in order; none where it is made of bytes.
 
-        A word that is spelled like a special token is no word of the vocabulary.
+        Of a vocabulary of words none that is spelled like a special token is one.
         """
         unknown = getattr(self._backend.model, "unk_token", None)
         if unknown is None:
             return []
-        no_words = {self._backend.token_to_id(unknown), *self._added}
-        found = self._literal.encode(text, add_special_tokens=False)
+        backend = self._literal if self._of_words else self._backend
+        no_words = {backend.token_to_id(unknown), *(self._added if self._of_words else ())}
+        found = backend.encode(text, add_special_tokens=False)
         spans = zip(found.ids, found.offsets, strict=True)
         return [text[start:end] for token, (start, end) in spans if token in no_words]
 
@@ -184,6 +185,27 @@ class Tokenizer:
             shown = " ".join(self.labels(ids))
             raise InputError(f"{text!r} is {len(ids)} tokens ({shown}), not one. A leading space often decides.")
         return ids[0]
+
+    def token_types(
+        self, tokens: Int[Tensor, "batch pos"], real: Bool[Tensor, "batch pos"] | None = None
+    ) -> Int[Tensor, "batch pos"]:
+        """1 for the tokens of a second text, else 0, as the tokenizer's encoding of a pair has them.
+
+        The second text begins behind the first separator, if anything but separators and padding follows.
+        """
+        if self.separator is None:
+            return torch.zeros_like(tokens)
+        is_separator = tokens == self.separator
+        behind = (is_separator.cumsum(-1) - is_separator.long()) > 0
+        has_second = (behind & ~is_separator & (True if real is None else real)).any(-1, keepdim=True)
+        return (behind & has_second).long()
+
+    @cached_property
+    def separator(self) -> int | None:
+        """The special token that parts the two texts of a pair; None where the tokenizer gives both the same type."""
+        pair = self._backend.encode("", "")
+        second = next((place for place, kind in enumerate(pair.type_ids) if kind), 0)
+        return pair.ids[second - 1] if second else None
 
     def same_vocabulary(self, other: "Tokenizer") -> bool:
         """Whether every token id stands for the same text in both."""

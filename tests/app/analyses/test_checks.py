@@ -21,6 +21,7 @@ from headlight.model.families.reference import reference
 from headlight.model.head import attend
 from headlight.model.kernels.backend import measured
 from headlight.model.run import Run
+from headlight.model.text.chat import Begin
 from tests.places import MAIN
 from tests.tiny import save_tiny
 
@@ -113,6 +114,14 @@ def test_logits_are_those_of_transformers(folder: str, settings: dict[str, objec
     found = checks.differences_from_transformers(runs.run(folder, PROMPT, True))
     assert found.patterns is not None
     assert 0 < max(found.logits, found.streams, found.patterns) < 1e-4
+
+
+@pytest.mark.parametrize("bos", [True, False, "bos_literal"])
+def test_ids_that_are_not_transformers_own_are_found(folder: str, settings: dict[str, object], bos: Begin) -> None:
+    made = runs.run(folder, "one <|endoftext|> two", bos)
+    assert checks.differences_from_transformers(made).other_ids is None
+    found = checks.differences_from_transformers(replace(made, tokens=made.tokens.flip(0)))
+    assert found.other_ids == tuple(made.tokens.tolist())
 
 
 def test_patterns_that_would_take_too_much_memory_are_left_out(
