@@ -288,7 +288,7 @@ TERMS = {
         "and the dictionary's error."
     ),
     "why_follow": (
-        "The sums of a head's column (as part of the key) and of its row (as part of the query), in nats. The button "
+        "The sums of a head's column (as part of the key) and of its row (as part of the query). The button "
         "explains what that head looks at at that token: step by step back through the circuit."
     ),
     "why_what": (

@@ -28,7 +28,7 @@ Sink = Literal["keep", "hide", "renormalise"]
 Cells = Float[Tensor, "query key"]
 TITLES: dict[Show, tuple[str, str]] = {  # name, unit
     "weight": ("attention weight", ""),
-    "score": ("score before the softmax", "nats"),
+    "score": ("score before the softmax", ""),
     "write": ("value-weighted norm", "L2 norm"),
     "disagreement": ("weight − share of the written norm", ""),
 }

@@ -163,9 +163,10 @@ def colour_bar(
     bar.set_label(title, fontsize=7.5)
 
 
-def origin(figure: "Figure", found: Found, palette: Palette) -> None:
-    """A small line that says which weights this is of, and which edits were made."""
-    text = "   ".join(f"{called(each)} (sha256 {each.sha256[:12]}…)" for each in sources(found).values())
+def origin(figure: "Figure", found: Found, palette: Palette, note: str = "") -> None:
+    """A small line that says which weights this is of, which edits were made, and what there is to note."""
+    text = f"{note}   " if note else ""
+    text += "   ".join(f"{called(each)} (sha256 {each.sha256[:12]}…)" for each in sources(found).values())
     text += "".join(f"   {each.called} is edited: {'; '.join(each.edits)}" for each in inputs(found) if each.edits)
     figure.supxlabel(text, fontsize=6, color=palette.faded, x=0.995, ha="right")
 

@@ -19,6 +19,7 @@ from torch import Tensor
 
 Unit = Literal[
     "nats",
+    "score",
     "logits",
     "tokens",
     "probability",

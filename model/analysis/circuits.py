@@ -46,7 +46,7 @@ def qk_circuit(
     norm: Norm | None = None,
     turn: Float[Tensor, "d_head d_head"] | None = None,
 ) -> Circuit:
-    """The score of every query token with every key token: W_E W_Q W_Kᵀ W_Eᵀ / attn_scale (nats).
+    """The score of every query token with every key token: W_E W_Q W_Kᵀ W_Eᵀ / attn_scale.
 
     `turn` is what rotary positions do to a query as a key some tokens before it sees it: W_Q R W_Kᵀ.
     """
@@ -54,7 +54,7 @@ def qk_circuit(
     if turn is not None:
         W_Q = W_Q @ turn.to(W_Q)
     return Circuit(
-        "score by the QK circuit", "nats", ("query token", "key token"), W_E @ W_Q, (W_E @ W_K / attn_scale).T
+        "score by the QK circuit", "score", ("query token", "key token"), W_E @ W_Q, (W_E @ W_K / attn_scale).T
     )
 
 

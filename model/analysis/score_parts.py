@@ -69,7 +69,7 @@ def projected(
 
 @dataclass(frozen=True, eq=False)
 class ScoreParts:
-    """A score [] and its parts (nats): row i of `matrix` is part i of the query, column j part j of the key.
+    """A score [] and its parts: row i of `matrix` is part i of the query, column j part j of the key.
 
     `query_parts` and `key_parts` are the sums of rows and columns. `residual` [] is how far the sum of the matrix is
     from the score that the run itself has.
@@ -95,9 +95,9 @@ def score_parts(query: Rows, key: Rows, attn_scale: float, score: float, bias: f
         matrix[-1, -1] = bias
     axes = ("query part", "key part")
     return ScoreParts(
-        matrix=Measure("part of the score", "nats", axes, matrix),
-        query_parts=Measure("query's part of the score", "nats", axes[:1], matrix.sum(1)),
-        key_parts=Measure("key's part of the score", "nats", axes[1:], matrix.sum(0)),
-        score=Measure("pre-softmax score", "nats", (), torch.tensor(score)),
-        residual=Measure("sum of the parts − score", "nats", (), matrix.sum() - score),
+        matrix=Measure("part of the score", "score", axes, matrix),
+        query_parts=Measure("query's part of the score", "score", axes[:1], matrix.sum(1)),
+        key_parts=Measure("key's part of the score", "score", axes[1:], matrix.sum(0)),
+        score=Measure("pre-softmax score", "score", (), torch.tensor(score)),
+        residual=Measure("sum of the parts − score", "score", (), matrix.sum() - score),
     )

@@ -129,7 +129,7 @@ class HeadCircuit:
         values = _scores_apart(self.model, self.head, found, n)
         if self.less is not None:
             values = values - _scores_apart(self.less, self.head, found, n)
-        return Measure("score by the QK circuit", "nats", ("pair", "distance"), values)
+        return Measure("score by the QK circuit", "score", ("pair", "distance"), values)
 
     def partners(self, token: int) -> tuple[Ends, Ends]:
         """One token's highest and lowest entries, as the row of the circuit and as its column."""

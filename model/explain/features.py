@@ -146,7 +146,7 @@ def moved_by_features(run: Run, head: Head, query: int, dictionary: Dictionary) 
         parts += of_source.parts
         values.append(rows[:-2])
         constant += rows[-2:]
-    has_bias = weights.norm is not None and weights.norm.centred  # RMSNorm has none
+    has_bias = weights.norm is not None and weights.norm.b is not None
     values.append(constant if has_bias else constant[1:])
     parts += [Part(name) for name in (*([NORM_BIAS] if has_bias else []), VALUE_BIAS)]
     vectors = written(run, layer, torch.cat(values) @ weights.W_O.double(), query)

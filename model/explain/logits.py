@@ -1,5 +1,6 @@
 """Who made a prediction: what everything that wrote to the final stream adds to the difference of two logits."""
 
+import itertools
 from dataclasses import dataclass
 
 import torch
@@ -68,7 +69,7 @@ def unembedding(run: Run) -> Float[Tensor, "d_model d_vocab"]:
 class Effects:
     """What everything that wrote to the final stream adds to target minus distractor (logits).
 
-    `names` and `values` [part] are all of it, the two constants last; `difference` [] is what the run has, and
+    `names` and `values` [part] are all of it, the biases that the model has last; `difference` [] is the run's, and
     `residual` [] how far the sum is from it. `accumulated` and `lens` [layer] run from the embedding to the last layer:
     what had been added up to there at the final scale, and what the layer itself would say at its own scale.
     """
@@ -93,13 +94,14 @@ def logit_attribution(run: Run, question: Question) -> Effects:
     read, final = read_of(run, question), parts_at(run, question.position)
     direct = attribution.direct_effects(final.vectors, final.stream, read.norm, read.direction).values
     constants = attribution.constant_effects(read.norm, read.direction, read.bias).values
-    values = torch.cat([direct, constants])
+    has_bias = read.norm is not None and read.norm.b is not None, bool(run.model.unembed.b_U.any())
+    values = torch.cat([direct, constants[[*has_bias]]])
     difference = attribution.difference_of(final.stream, read.norm, read.direction, read.bias)
     layers = torch.tensor([-1 if part.layer is None else part.layer for part in final.parts])
     so_far = [constants.sum() + direct[layers < layer].sum() for layer in range(run.cfg.n_layers + 1)]
     streams = (stream[question.position] for stream in run.streams())
     return Effects(
-        parts=(*final.parts, *map(Part, CONSTANTS)),
+        parts=(*final.parts, *map(Part, itertools.compress(CONSTANTS, has_bias))),
         values=Measure("direct effect", "logits", ("part",), values),
         difference=difference,
         residual=Measure("sum of the parts − difference", "logits", (), values.sum() - difference.values),

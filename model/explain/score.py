@@ -119,10 +119,14 @@ def _side(
     layer, position = cell.layer, cell.query if what == "query" else cell.key
     W, b = (weights.W_Q, weights.b_Q) if what == "query" else (weights.W_K, weights.b_K)
     rows = score_parts.projected(parts.vectors, parts.stream, weights.norm, W, b)
-    bias = f"{what}'s bias b_{'Q' if what == 'query' else 'K'}"
-    names = [*(part.name for part in parts.parts), NORM_BIAS, bias]
-    if weights.norm is not None and not weights.norm.centred:  # RMSNorm has no bias
-        names, rows = [name for name in names if name != NORM_BIAS], torch.cat([rows[:-2], rows[-1:]])
+    letter = "Q" if what == "query" else "K"
+    names = [part.name for part in parts.parts]
+    has_bias = {  # what a model does not have is no part
+        NORM_BIAS: weights.norm is not None and weights.norm.b is not None,
+        f"{what}'s bias b_{letter}": bool(getattr(run.model.block(layer).attn, f"b_{letter}").any()),
+    }
+    rows = rows[[*[True] * len(names), *has_bias.values()]]
+    names += [name for name, is_there in has_bias.items() if is_there]
     slot = cell.head if what == "query" else run.cfg.group_of(cell.head)
     if (norm := head_norm(side_norm, slot, run.cfg.d_head)) is not None:
         scale = run.cache[f"blocks.{layer}.attn.{what[0]}_norm.hook_scale"][position].flatten()

@@ -44,7 +44,7 @@ class ScoreRule:
         return replace(self, mask=self.mask[:, :, rows], bias=bias)
 
     def scores(self, q: Queries, k: Keys) -> Scores:
-        """Scores before the softmax (nats), -inf where the query does not see the key."""
+        """Scores before the softmax, -inf where the query does not see the key."""
         scores = dots(q / self.attn_scale, k)
         if self.bias is not None:
             scores = scores + self.bias

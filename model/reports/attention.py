@@ -16,7 +16,12 @@ from headlight.model.fields import How, Show, Sink
 from headlight.model.reports.tables import Row, Rows, Table, Tables, columns, finite, number, tokens_table
 from headlight.model.run import Run
 
-UNITS: dict[Show, MeasureUnit] = {"weight": "probability", "score": "nats", "write": "L2 norm", "disagreement": "share"}
+UNITS: dict[Show, MeasureUnit] = {
+    "weight": "probability",
+    "score": "score",
+    "write": "L2 norm",
+    "disagreement": "share",
+}
 SCORES = {
     "entropy": "Entropy (nats)",
     "mean_distance": "Distance (tokens)",

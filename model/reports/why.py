@@ -16,11 +16,12 @@ from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.edits import head_name
 from headlight.model.explain.explained import Asked, Explained, explain
 from headlight.model.explain.features import explain_cell_by_features, moved_by_features, moved_effects
+from headlight.model.explain.parts import logits_at
 from headlight.model.explain.score import Why
 from headlight.model.explain.write import written_apart
 from headlight.model.reports.tables import Row, Table, Tables, columns, finite, promoted_rows, tokens_of
 
-SCORE = ("run", "query's part", "key's part", "nats")
+SCORE = ("run", "query's part", "key's part", "score")
 EFFECTS = ("run", "part", "logits")
 LAYERS = ("run", "after layer", "accumulated", "logit lens")
 SOURCES = ("run", "place", "logits")
@@ -49,7 +50,7 @@ def explained_by_features(shown: Comparison, sides: Mapping[str, Explained], dic
     scores = {side: explain_cell_by_features(at.run, at.cell, dictionary) for side, at in sides.items()}
     return {
         "score by features": _parts_table(
-            ("run", "query's feature", "key's feature", "nats"), {side: _pairs(why) for side, why in scores.items()}
+            ("run", "query's feature", "key's feature", "score"), {side: _pairs(why) for side, why in scores.items()}
         ),
         "moved by features": _parts_table(
             ("run", "moved", "place", "logits"), {side: _moved(shown, at, dictionary) for side, at in sides.items()}
@@ -94,17 +95,32 @@ def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Table
 
 
 def summary(at: Explained) -> dict[str, float]:
-    """A cell in a few numbers."""
+    """A cell in a few numbers; of a score or a difference that has a soft cap also what it is before that."""
     write, outcomes, effects = at.written, at.outcomes, effect_by_name(at)
+    score, difference = float(at.why.found.score.values), float(at.effects.difference.values)
+    before_caps = {}
+    if at.why.capped is not None:
+        before_caps["score before the soft cap"] = score
+    if at.run.cfg.output_logits_soft_cap is not None:
+        before_caps["target − distractor before the soft cap"] = difference
     return {
-        "score (nats)": float(at.why.found.score.values),
+        "score": score if at.why.capped is None else at.why.capped,
         "attention weight": at.why.weight,
         "length of its write (L2 norm)": float(write.norm.values),
         "direct effect of the edge": edge_effect(at),
         "direct effect of the whole head": effects[head_name((at.cell.layer, at.cell.head))],
         "change when the edge is cut": float(outcomes.total.values[0]),
-        "target − distractor": float(at.effects.difference.values),
+        "target − distractor": capped_difference(at),
+        **before_caps,
     }
+
+
+def capped_difference(at: Explained) -> float:
+    """Target minus distractor (logits) behind the model's soft cap, if it has one."""
+    if at.run.cfg.output_logits_soft_cap is None:
+        return float(at.effects.difference.values)
+    logits = logits_at(at.run, at.question.position)
+    return float(logits[at.question.target] - logits[at.question.distractor])
 
 
 def edge_effect(at: Explained) -> float:

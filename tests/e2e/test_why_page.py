@@ -51,7 +51,7 @@ def test_the_numbers_are_the_models(app: Driver, mini: Transformer) -> None:
     tokens = mini.to_tokens(PROMPT, prepend_bos=True)
     logits, cache = mini.run_with_cache(tokens)
     score, weight = (float(cache[name, LAYER][0, HEAD, QUERY, KEY]) for name in ("attn_scores", "pattern"))
-    assert _told(app, r"score (\S+) nats") == pytest.approx(score, rel=5e-4)  # four digits are shown
+    assert _told(app, r"score (\S+), weight") == pytest.approx(score, rel=5e-4)  # four digits are shown
     assert _told(app, r"weight (\S+)\.") == pytest.approx(weight, rel=5e-4)
     best = logits[0, -1].topk(2).values
     assert _told(app, r"difference (\S+) logits") == pytest.approx(float(best[0] - best[1]), rel=5e-4)
@@ -153,7 +153,7 @@ def test_the_mean_can_be_over_the_listed_prompts(app: Driver) -> None:
 
 def test_tables_stand_for_the_pictures_on_request(app: Driver) -> None:
     app.open(WHY, **CHOSEN)
-    score = _told(app, r"score (\S+) nats")
+    score = _told(app, r"score (\S+), weight")
     app.page.get_by_text("As tables").click()
     rows = app.page.get_by_role("region", name="The score by part of the key").locator("tbody tr")
     assert _number(rows.last.locator("td").last.inner_text()) == pytest.approx(score, rel=5e-4)

@@ -32,7 +32,7 @@ class TokenAxis:
 class HeadPattern:
     """One head's attention in one run, from which the browser computes every measure.
 
-    `weights` come from `encode_weights`, `logsumexp` is that of each query's scores (nats), and `write_norms` are the
+    `weights` come from `encode_weights`, `logsumexp` is that of each query's scores , and `write_norms` are the
     L2 norms of what the head would write from each key (NaN where either is not known: its measure is left out).
     """
 
@@ -107,7 +107,7 @@ def heads(
     panel's index is its slot, the number and colour that `head_grid` frames it with. `pinned` counts when `epoch` is
     new, afterwards the user's own pin does.
 
-    `show` is the softmax weight (probability), the score before it (nats), the weight times the key's written norm (L2
+    `show` is the softmax weight (probability), the score before it, the weight times the key's written norm (L2
     norm), or the weight less the key's share of all that the row writes. `sink` keeps the first token, hides its
     column, or lets the other keys' weights sum to 1. Colours follow the value or its square root (scores always the
     value), on each head's own scale or on one for all, which goes as far as `others` on the page do.

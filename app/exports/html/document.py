@@ -27,11 +27,13 @@ POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inli
 CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-def document(view: str, found: Found | None, mounted: Sequence[Mounted], script: str, tokens: bool = True) -> bytes:
+def document(
+    view: str, found: Found | None, mounted: Sequence[Mounted], script: str, tokens: bool = True, note: str = ""
+) -> bytes:
     """The file: a heading that says what this is of, and the components, which the view's script puts to work.
 
     The heading has the input tokens too, unless the view is of other prompts, and it is the view's own title where the
-    view is of no run.
+    view is of no run; a `note` stands under it.
     The same numbers give the same bytes.
     """
     title = view if found is None else f"{view} of {' and '.join(map(called, sources(found).values()))}"
@@ -59,6 +61,7 @@ def document(view: str, found: Found | None, mounted: Sequence[Mounted], script:
 <body>
 <header>
 <h1>{html.escape(title)}</h1>
+{f"<p>{html.escape(note)}</p>" if note else ""}
 {"".join(_section(each, tokens) for each in (inputs(found) if found else ()))}
 </header>
 <main></main>

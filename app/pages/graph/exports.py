@@ -7,7 +7,7 @@ from headlight.app.exports.script import report
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.circuit import against_of, measured_of
 from headlight.app.pages.graph.found import NEURONS, aim_of, opened_of, settings_of, sides_of, units_of
-from headlight.app.parts.pair import place_of
+from headlight.app.parts.pair import place_of, said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.circuits.of_runs import circuit_of
@@ -63,6 +63,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
             f"{side} influence": Measure("influence", "share", ("node",), found.pruned.influence),
         }
     shows = {"place": place, "units": units_of(shown, chosen), **_told(settings)}
+    shows["soft cap"] = said_of_cap(shown.runs) or None
     groups = {name: list(ids) for name, ids in chosen.of(Choices).graph_groups}
     return Data("graph", shows | ({"groups": groups} if groups else {}), tables, arrays)
 
@@ -101,4 +102,4 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
         for name, title in TITLES.items():
             if name in tables and next(iter(tables[name].values())):
                 file_table(title, tables[name])
-    return document("Graph", shown, mounted, "plain")
+    return document("Graph", shown, mounted, "plain", note=said_of_cap(shown.runs))

@@ -6,6 +6,7 @@ from headlight.app.exports.picture import origin
 from headlight.app.exports.style import Palette
 from headlight.app.figures.graph import REST, SYMBOLS, Scene, laid_out
 from headlight.app.pages.graph.plot import scenes
+from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 
@@ -28,7 +29,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     for each, scene in zip(figure.subplots(len(drawn), 1, squeeze=False)[:, 0], drawn, strict=True):
         _graph(each, scene, palette)
         each.set_title(scene.title, fontsize=9)
-    origin(figure, shown, palette)
+    origin(figure, shown, palette, said_of_cap(shown.runs))
     return figure
 
 

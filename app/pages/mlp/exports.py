@@ -6,6 +6,7 @@ from headlight.app.exports.data import Data, of_sides
 from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import report
 from headlight.app.pages.mlp.found import find
+from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import by_side, named
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
@@ -40,6 +41,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "distractor": {"token id": asked.distractor, "token": distractor},
         "neuron": neuron_name(found.neuron),
         "the final norm": "its scale is the run's own",
+        "soft cap": said_of_cap(shown.runs) or None,
     }
     arrays |= of_sides("over the prompt", strip_of(shown, found.neuron))
     return Data("mlp", shows, mlp_tables(shown, asked), arrays)
@@ -57,4 +59,4 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
         for table, called in TABLES.items():
             if any(tables[table].values()):
                 file_table(called.format(name), tables[table])
-    return document(f"MLP neurons, {name}", shown, mounted, "plain")
+    return document(f"MLP neurons, {name}", shown, mounted, "plain", note=said_of_cap(shown.runs))

@@ -8,6 +8,7 @@ from headlight.app.exports.picture import Colours, label_axis, largest, maps, or
 from headlight.app.exports.style import Palette
 from headlight.app.pages.mlp.charts import neurons
 from headlight.app.pages.mlp.found import Found, find
+from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.difference import DIFFERENCE
 from headlight.model.comparison import Comparison
@@ -42,7 +43,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     )
     line.set_yticks(range(len(strip)), [side.replace("-", "−") if shown.b else "" for side in strip], fontsize=7)
     label_axis(line, "x", shown.labels, width)
-    origin(figure, shown, palette)
+    origin(figure, shown, palette, said_of_cap(shown.runs))
     return figure
 
 

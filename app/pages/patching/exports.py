@@ -10,6 +10,7 @@ from headlight.app.exports.script import report
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import asked_of, axes, finished, said_of_b, table, title
 from headlight.app.pages.patching.view import draw_map, drawn
+from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
@@ -45,6 +46,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "target": target,
         "distractor": distractor,
         "position": measured.position if measured.position == measured.in_b else [measured.position, measured.in_b],
+        "soft cap": said_of_cap(shown.runs) or None,
         "nothing patched": found.unpatched,
         "of B": said_of_b(shown, chosen),
         "estimate": None if found.estimate is None else "attribution patching",
@@ -60,4 +62,4 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
         for matrix, called in drawn(found):
             draw_map(found, matrix, called, called)
         file_table("Cells, that which moves the prediction most first", table(found))
-    return document(f"Patching, {title(found.asked)},", shown, mounted, "plain")
+    return document(f"Patching, {title(found.asked)},", shown, mounted, "plain", note=said_of_cap(shown.runs))

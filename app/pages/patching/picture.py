@@ -6,6 +6,7 @@ from headlight.app.exports.picture import colour_bar, label_axis, matrix, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.patching.patches import finished, title
 from headlight.app.pages.patching.view import drawn
+from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 
@@ -34,5 +35,5 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         axes.set_title(called)
         label_axis(axes, "x", values.columns, WIDTH - 1.4)
         label_axis(axes, "y", values.rows, height)
-    origin(figure, shown, palette)
+    origin(figure, shown, palette, said_of_cap(shown.runs))
     return figure

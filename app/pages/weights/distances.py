@@ -26,7 +26,7 @@ def over_distances(of: Weights, found: Pairs) -> Plot:
         {"": scores.mean(0)},
         [str(distance) for distance in range(FARTHEST)],
         title=f"Scores of the {len(series)} highest pairs",
-        unit="nats",
+        unit="score",
         along="distance",
         alone="their mean",
         faint=np.stack(list(series.values())),

@@ -26,7 +26,7 @@ AXES: dict[CircuitKind, tuple[str, str]] = {
     "qk": ("Query tokens", "Key tokens"),
     "ov": ("Source tokens", "Promoted tokens"),
 }
-VALUES: dict[CircuitKind, str] = {"qk": "Score (nats)", "ov": "Logit"}
+VALUES: dict[CircuitKind, str] = {"qk": "Score", "ov": "Logit"}
 LETTERS: dict[Through, str] = {"query": "Q", "key": "K", "value": "V"}
 COMPOSITION = "composition − that of random heads"
 SIGNS = ("+", "−")

@@ -78,9 +78,9 @@ def draw_score(shown: Comparison, reader: Reader, sides: Mapping[str, Explained]
         return
     at, why = sides[side], reader.why(sides[side])
     names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
-    score, off = float(why.found.score.values), float(why.found.residual.values)
+    off = float(why.found.residual.values)
     st.text(
-        f"{' looks at '.join(names)}:  score {number(score)} nats, weight {number(why.weight)}, by "
+        f"{' looks at '.join(names)}:  score {spelled.value(at, why)}, weight {number(why.weight)}, by "
         f"{len(why.query_names)} parts of the query and {len(why.key_names)} of the key. The pairs' sum is off by "
         f"{spelled.rounding(off)}."
     )

@@ -1,6 +1,9 @@
 """What is taken along of the page *Why*: its script, its numbers, and a file of its maps and bars."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
 
 from headlight.app.components import MapCell
 from headlight.app.components.shared.mount import recorded
@@ -15,14 +18,14 @@ from headlight.app.pages.why.chosen import asked_of, query_place, sides_of
 from headlight.app.pages.why.figures import condensed
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
-from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.parts.pair import pair_of, place_of, said_of_cap
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 from headlight.model.explain.explained import Asked, Explained
-from headlight.model.reports.why import effect_by_name, explained_by_features, explained_tables
+from headlight.model.reports.why import capped_difference, effect_by_name, explained_by_features, explained_tables
 
 
 def script(shown: Comparison, chosen: Selection) -> str:
@@ -67,7 +70,8 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "the head's mean": {side: spelled.mean(at) for side, at in sides.items()},
         "the mean is over": list(chosen.mean_over) or "this prompt",
         "the other run's": {side: spelled.resampled(at) for side, at in sides.items()},
-        "LayerNorm": "every scale is the run's own; nothing is folded or centred",
+        "norms": "every scale is the run's own; nothing is folded or centred",
+        "soft caps": {side: spelled.caps(at) for side, at in sides.items() if spelled.caps(at)},
         "names of the parts": {
             side: {"query": at.why.query_names, "key": at.why.key_names, "effects": at.effects.names}
             for side, at in sides.items()
@@ -84,9 +88,16 @@ def data(shown: Comparison, chosen: Selection) -> Data:
 def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
     arrays: dict[str, Measure] = {}
     for side, at in sides.items():
-        found = {
+        capped = {}
+        if at.why.capped is not None:
+            score = Measure("score behind the soft cap", "score", (), torch.tensor(at.why.capped))
+            capped["score behind the soft cap"] = score
+        if at.run.cfg.output_logits_soft_cap is not None:
+            difference = torch.tensor(capped_difference(at))
+            capped["difference behind the soft cap"] = Measure("logit difference", "logits", (), difference)
+        found = capped | {
             "score parts": at.why.found.matrix,
-            "score": at.why.found.score,
+            "score": replace(at.why.found.score, name=spelled.score_name(at)),
             "score residual": at.why.found.residual,
             "write norm": at.written.norm,
             "direct effects": at.effects.values,
@@ -116,17 +127,18 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     with recorded() as mounted:
         for side in scores:
             called = "" if shown.b is None else f"{side}: "
-            panels.score(scores, side, f"score {side}", f"{called}{panels.SCORE}")
+            said = spelled.score(sides[side]) if side in sides else ""
+            panels.score(scores, side, f"score {side}", f"{called}{panels.SCORE}", said)
             _cell(sides, side, called)
             changed = panels.outcome_rows(changes[side])
             signed_bars(changed, title=f"{called}{panels.CHANGE}", series=panels.SERIES, key=f"outcomes {side}")
-            _attribution((maps, layers, taken), called, side, head_of(shown, chosen))
+            _attribution((maps, layers, taken), called, sides.get(side), side, head_of(shown, chosen))
             fall = panels.fall_rows(effects[side], f"{called}{target} − {distractor}")
             signed_bars(fall, title=f"{called}{panels.EFFECT}", key=f"fall {side}")
         if (reader := by_features.wanted(shown, chosen, head_of(shown, chosen)[0])) is not None:
             _features(shown, reader, sides)
     title = f"Why {target} and not {distractor}, and {head_name(head_of(shown, chosen))}"
-    return document(title, shown, mounted, "plain")
+    return document(title, shown, mounted, "plain", note=said_of_cap(shown.runs))
 
 
 def _features(shown: Comparison, reader: by_features.Reader, sides: Mapping[str, Explained]) -> None:
@@ -149,8 +161,11 @@ def _cell(sides: Mapping[str, Explained], side: str, called: str) -> None:
         signed_bars(rows, title=title, key=title)
 
 
-def _attribution(found: tuple[dict[str, Matrix], ...], called: str, side: str, head: Head) -> None:
+def _attribution(
+    found: tuple[dict[str, Matrix], ...], called: str, at: Explained | None, side: str, head: Head
+) -> None:
     effects, layers, taken = found
-    panels.effect_map(effects, side, MapCell(*head), 0, f"map {side}", f"{called}{panels.EFFECT}", choosable=False)
+    title, said = f"{called}{panels.EFFECT}", "" if at is None else spelled.effects(at)
+    panels.effect_map(effects, side, MapCell(*head), 0, f"map {side}", title, said, choosable=False)
     panels.plain_map(layers, side, ("", "after layer"), f"layers {side}", f"{called}target − distractor (logits)")
     panels.plain_map(taken, side, ("head", "token"), f"source {side}", f"{called}{head_name(head)}'s {panels.EFFECT}")

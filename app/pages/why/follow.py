@@ -21,7 +21,7 @@ Half = Literal["query", "key"]
 
 @dataclass(frozen=True)
 class Source:
-    """An earlier head, the position at which it wrote, and the sum of its parts in a cell's score (nats)."""
+    """An earlier head, the position at which it wrote, and the sum of its parts in a cell's score."""
 
     head: Head
     side: Half
@@ -50,7 +50,7 @@ def draw(shown: Comparison, at: Explained) -> None:
     """A button for each of them, and one to the page that says what they do on any text."""
     found = sources(at)
     if found:
-        st.caption("Trace back to an earlier head that contributed to this score (nats):", help=TERMS["why_follow"])
+        st.caption("Trace back to an earlier head that contributed to this score:", help=TERMS["why_follow"])
     places = {position: place for place, position in enumerate(shown.positions(at.run)) if position is not None}
     with st.container(horizontal=True, key="headlight-follow"):
         for slot, source in enumerate(found):

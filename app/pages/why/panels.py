@@ -12,7 +12,7 @@ from headlight.app.parts.tables import Columns
 from headlight.model.reports.why import Change
 from headlight.model.run import Run
 
-SCORE = "part of the score (nats)"
+SCORE = "part of the score"
 EFFECT = "direct effect on target − distractor (logits)"
 CHANGE = "change of target − distractor (logits)"
 PROMOTES = {
@@ -22,7 +22,7 @@ PROMOTES = {
 SERIES = ("direct, all else held still", "total, measured")
 
 
-def score(sides: Mapping[str, Matrix], side: str, key: str, title: str = SCORE) -> None:
+def score(sides: Mapping[str, Matrix], side: str, key: str, title: str = SCORE, caption: str = "") -> None:
     """The score's strongest parts, row the query's and column the key's."""
     parts = {each: condensed(matrix) for each, matrix in sides.items()}
     shown = parts[side]
@@ -31,6 +31,7 @@ def score(sides: Mapping[str, Matrix], side: str, key: str, title: str = SCORE) 
         CellAxis("query's part", shown.rows),
         CellAxis("key's part", shown.columns),
         title=title,
+        caption=caption,
         scale="signed",
         ends=(0, limit_of(parts, side)),
         sums=True,
@@ -122,6 +123,6 @@ def side_columns(matrix: Matrix) -> tuple[Columns, Columns]:
     def columns(heading: str, names: Sequence[str], axis: int) -> Columns:
         sums = matrix.values.sum(axis)
         order = (-abs(sums)).argsort(kind="stable").tolist()
-        return {heading: [*(names[i] for i in order), SUM], "nats": [*sums[order], sums.sum()]}
+        return {heading: [*(names[i] for i in order), SUM], "score": [*sums[order], sums.sum()]}
 
     return columns("Query's part", matrix.rows, 1), columns("Key's part", matrix.columns, 0)

@@ -8,11 +8,12 @@ import numpy as np
 from headlight.app.exports.picture import Colours, label_axis, maps, origin, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.why import figures as numbers
+from headlight.app.pages.why import spelled
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.pages.why.figures import SUM, condensed, fall, limit_of
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
-from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.parts.pair import pair_of, place_of, said_of_cap
 from headlight.app.parts.sides import compared, compared_parts
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
@@ -45,13 +46,15 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     for across, side in enumerate(scores):
         called = "" if shown.b is None else f"{side}:  "
         score, effect, bars = grid[:, across]
-        _cells(figure, score, parts, side, "nats", palette)
+        _cells(figure, score, parts, side, "score", palette)
         score.set_title(f"{called}the score of {head} in parts: query's down, key's across")
+        if side in sides and (caps := spelled.caps(sides[side])):
+            score.set_xlabel(f"Sums are before the soft caps: {caps}.", fontsize=6.5)
         _cells(figure, effect, maps, side, "logits", palette)
         effect.set_title(f"{called}direct effect on {target} − {distractor} after place {place}")
         _fall(bars, effects[side], palette)
         bars.set_title(f"{called}the same, added up (logits)")
-    origin(figure, shown, palette)
+    origin(figure, shown, palette, said_of_cap(shown.runs))
     return figure
 
 

@@ -7,8 +7,8 @@ from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
 from headlight.model.explain.explained import Explained
-from headlight.model.explain.parts import logits_at
-from headlight.model.reports.why import edge_effect
+from headlight.model.explain.score import Why
+from headlight.model.reports.why import capped_difference, edge_effect
 
 
 def rounding(value: float) -> str:
@@ -20,14 +20,33 @@ def score(at: Explained) -> str:
     """The score, the weight that it becomes, and how exactly its parts add up to it."""
     found = at.why.found
     names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
-    cap, value = at.run.cfg.attn_scores_soft_cap, number(float(found.score.values))
-    told = f"score {value} nats"
-    if cap is not None and at.why.capped is not None:
-        told = f"score {value} nats, which the soft cap of {cap:g} makes {number(at.why.capped)}"
     return (
-        f"{' looks at '.join(names)}:  {told}, weight {number(at.why.weight)}. "
+        f"{' looks at '.join(names)}:  score {value(at, at.why)}, weight {number(at.why.weight)}. "
         f"The parts' sum is off by {rounding(float(found.residual.values))}.{_shared(at)}"
     )
+
+
+def value(at: Explained, why: Why) -> str:
+    """A score, and what the model's soft cap makes of it, if there is one."""
+    cap, said = at.run.cfg.attn_scores_soft_cap, number(float(why.found.score.values))
+    if cap is None or why.capped is None:
+        return said
+    return f"{said}, which the soft cap of {cap:g} makes {number(why.capped)}"
+
+
+def score_name(at: Explained) -> str:
+    """What the score is that the parts add up to."""
+    return "pre-softmax score" if at.why.capped is None else "score before the soft cap"
+
+
+def caps(at: Explained) -> str:
+    """What the model's soft caps make of the score and of the difference that the parts add up to, in short."""
+    said = []
+    if at.why.capped is not None:
+        said.append(f"the soft cap makes the score {number(at.why.capped)}")
+    if at.run.cfg.output_logits_soft_cap is not None:
+        said.append(f"that of the logits makes the difference {number(capped_difference(at))}")
+    return "; ".join(said)
 
 
 def _shared(at: Explained) -> str:
@@ -95,9 +114,7 @@ def effects(at: Explained) -> str:
     """How exactly the effects add up, and at which scale."""
     effects, capped = at.effects, said_of_cap([at.run])
     if capped:
-        logits = logits_at(at.run, at.question.position)
-        makes = number(float(logits[at.question.target] - logits[at.question.distractor]))
-        capped = f" {capped} It makes the difference {makes}."
+        capped = f" {capped} It makes the difference {number(capped_difference(at))}."
     return (
         f"All parts together: {number(float(effects.values.values.sum()))} logits; the model's own difference: "
         f"{number(float(effects.difference.values))}; off by {rounding(float(effects.residual.values))}. "

@@ -92,7 +92,7 @@ def largest_score(head: int) -> float:
 def test_the_legend_names_measure_unit_and_symmetric_limits(open_heads: Open) -> None:
     page = open_heads("b=1&heads=2&show=score")
     legend = page.locator(".bars .legend")
-    expect(legend).to_contain_text("score before the softmax (nats)")
+    expect(legend).to_contain_text("score before the softmax")
     largest = max(largest_score(head) for head in (0, 1))
     ticks = [number(text) for text in legend.locator(".entry").first.locator(".tick").all_inner_texts()]
     assert ticks[0] == -ticks[-1]

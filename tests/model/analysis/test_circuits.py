@@ -79,7 +79,7 @@ def assert_same(found: list[tuple[int, int, float]], expected: list[tuple[int, i
 def test_the_circuits_say_what_they_hold() -> None:
     qk, ov = both(random_model(), 0, 0, folded=True)
     assert (qk.unit, qk.axes, ov.unit, ov.axes) == (
-        "nats",
+        "score",
         ("query token", "key token"),
         "logits",
         ("source token", "promoted token"),

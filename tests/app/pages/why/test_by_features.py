@@ -70,7 +70,7 @@ def test_features_are_offered_where_a_dictionary_reads_the_heads_stream(run: Run
 def test_tables_and_the_file_have_the_features_too(run: Run, folder: str) -> None:
     at = page("why", Comparison(run), table=True, **BY)
     table = next(each.value for each in at.dataframe if "feature" in str(each.value.iloc[:, 0].tolist()))
-    assert table["nats"].iloc[-1] == pytest.approx(table["nats"].iloc[:-1].sum())  # the sum stands last
+    assert table["score"].iloc[-1] == pytest.approx(table["score"].iloc[:-1].sum())  # the sum stands last
     for more in ({}, {"prompt_b": OTHER}):
         selection = chosen(folder, **BY, **more)
         assert len(EXPORT.page(shown.of(selection), selection)) > len(

@@ -5,18 +5,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Browser, expect
 
 from headlight.app.exports import style
 from headlight.app.exports.data import archive
 from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.why import EXPORT as WHY
+from headlight.model import run_prompt
 from headlight.model.comparison import Comparison
 from headlight.model.edits import AblateHeads, CutEdge, Steer
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.exports.test_documents import Opened
 from tests.app.exports.test_pictures import texts
+from tests.tiny import open_tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows on the way where interventions run side by side
 QUERY, KEY = 9, 3
@@ -55,6 +58,38 @@ def test_arrays_add_up(two: Comparison, folder: str) -> None:
         assert float(arrays[f"{side} lens"].values[-1]) == pytest.approx(float(difference), abs=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["gemma2-like", "llama-like", "neox-like"])
+def test_files_tell_what_soft_caps_make_and_list_no_bias_that_a_model_lacks(kind: str, tmp_path: Path) -> None:
+    model = open_tiny(kind, tmp_path / kind)
+    selection = chosen(str(tmp_path / kind), prompt="one two three one", heads=((1, 2),), queries=(4,), keys=(2,))
+    found = Comparison(run_prompt(model, "one two three one"))
+    data = WHY.data(found, selection)
+    with torch.inference_mode():
+        logits, cache = model.run_with_cache(found.a.tokens[None])
+    ids = [data.shows[name]["token id"] for name in ("target", "distractor")]
+    truth = {"score": cache["attn_scores", 1][0, 2, 4, 2], "target − distractor": logits[0, -1][ids].diff()[0].neg()}
+    cell = dict(zip(data.tables["cell"]["quantity"], data.tables["cell"]["value"], strict=True))
+    for name, value in truth.items():
+        assert cell[name] == pytest.approx(float(value), abs=1e-4), name  # float32 of size 10
+    parts, score = (data.arrays[f"A {name}"].values for name in ("score parts", "score"))
+    capped = kind == "gemma2-like"
+    cap = model.cfg.attn_scores_soft_cap or 1.0
+    before = cap * float((truth["score"].double() / cap).atanh()) if capped else float(truth["score"])
+    assert float(parts.sum()) == pytest.approx(before, abs=1e-3)  # near its end the cap is steep
+    assert float(score) == pytest.approx(before, abs=1e-3)
+    said = style.file(lambda: WHY.draw(found, selection, LIGHT), LIGHT, "svg"), WHY.page(found, selection)
+    assert ("before the soft cap" in " ".join(texts(said[0]))) == (b"before the soft cap" in said[1]) == capped
+    assert ("A score behind the soft cap" in data.arrays) == capped
+    listed = {*data.tables["effects"]["part"], *data.tables["score"]["query's part"]}
+    has = {  # by the parameters that there are: tiny models have no unembedding's bias
+        "final LayerNorm's bias": kind == "neox-like",
+        "LayerNorm's bias": kind == "neox-like",
+        "query's bias b_Q": True,
+    }
+    for name, is_there in has.items():
+        assert (name in listed) == is_there, name
+
+
 def test_the_same_numbers_give_the_same_bytes(two: Comparison, folder: str) -> None:
     selection = chosen(folder, prompt_b=OTHER)
     made = [(archive(two, WHY.data(two, selection)), WHY.page(two, selection)) for _ in range(2)]
@@ -70,7 +105,7 @@ def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None
 
 def test_a_cell_above_the_diagonal_gives_empty_files(alone: Comparison, folder: str) -> None:
     selection = chosen(folder, queries=(2,), keys=(5,))
-    assert WHY.data(alone, selection).tables["score"]["nats"] == []
+    assert WHY.data(alone, selection).tables["score"]["score"] == []
     assert style.file(lambda: WHY.draw(alone, selection, LIGHT), LIGHT, "svg")
     assert alone.a.source.sha256.encode() in WHY.page(alone, selection)
 
@@ -93,7 +128,7 @@ def test_the_page_tells_its_numbers_and_names_nothing_outside_itself(
     score = page.get_by_role("application", name=re.compile("^part of the score"))
     score.focus()
     page.keyboard.press("ArrowDown")
-    expected = WHY.data(alone, selection).tables["score"]["nats"]
+    expected = WHY.data(alone, selection).tables["score"]["score"]
     told = score.page.locator(".tooltip:popover-open dd").last.inner_text().replace("−", "-")
     assert np.isclose(np.array(expected, float), float(told), rtol=1e-3).any()  # four digits are shown
     expect(page.get_by_text("edge cut, row renormalised")).to_be_visible()

@@ -17,7 +17,6 @@ from headlight.model.analysis.alignment import align_tokens
 from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
 from headlight.model.explain import Cell, Question, ablation, ablation_effects, explain_cell, logit_attribution
-from headlight.model.explain.logits import CONSTANTS
 from headlight.model.explain.parts import logits_at
 from headlight.model.explain.score import check
 from headlight.model.head import attend
@@ -60,7 +59,7 @@ def test_parts_add_up_to_every_score_and_to_the_difference(run: Run, layer: int)
         matrix = numbers.score_matrix(at)
         assert matrix.values.sum() == pytest.approx(score, abs=SUM)
         assert abs(float(at.why.found.residual.values)) < SUM
-        assert len(matrix.rows) == 2 + layer * (run.cfg.n_heads + 2) + 2
+        assert len(matrix.rows) == 2 + layer * (run.cfg.n_heads + 2) + 1  # its heads have no biases
     logits = logits_at(run, len(run.tokens) - 1)
     difference = float(logits[at.question.target] - logits[at.question.distractor])
     assert sum(effect_by_name(at).values()) == pytest.approx(difference, abs=SUM)
@@ -80,7 +79,7 @@ def test_the_map_holds_every_head_bias_and_mlp(run: Run) -> None:
     for layer in range(run.cfg.n_layers):
         names = [*(f"L{layer}H{head}" for head in range(run.cfg.n_heads)), f"L{layer} attention bias", f"L{layer} MLP"]
         assert found.values[layer].tolist() == [by_name[name] for name in names]
-    outside = {"token embedding", "position embedding", *CONSTANTS}
+    outside = {"token embedding", "position embedding", "final LayerNorm's bias"}  # its unembedding has no bias
     assert found.values.sum() + sum(by_name[name] for name in outside) == pytest.approx(sum(by_name.values()))
 
 
@@ -89,7 +88,7 @@ def test_over_the_layers_both_end_with_the_models_difference(run: Run) -> None:
     found = numbers.by_layer(at)
     assert found.values[:, -1].tolist() == pytest.approx([float(at.effects.difference.values)] * 2, abs=SUM)
     by_name = effect_by_name(at)
-    begun = [by_name[name] for name in ("token embedding", "position embedding", *CONSTANTS)]
+    begun = [by_name[name] for name in ("token embedding", "position embedding", "final LayerNorm's bias")]
     assert found.values[0, 0] == pytest.approx(sum(begun))
 
 

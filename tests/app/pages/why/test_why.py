@@ -81,7 +81,7 @@ def _texts(at: AppTest) -> str:
 def test_the_page_tells_what_it_computed(run: Run) -> None:
     at = page("why", Comparison(run), heads=(HEAD,))
     found = at_cell(Comparison(run))
-    assert f"score {number(float(found.why.found.score.values))} nats" in _texts(at)
+    assert f"score {number(float(found.why.found.score.values))}, weight" in _texts(at)
     assert f"the model's own difference: {number(float(found.effects.difference.values))}" in _texts(at)
     assert number(float(found.written.norm.values)) in _texts(at)
 
@@ -91,8 +91,8 @@ def test_tables_hold_the_same_numbers(run: Run) -> None:
     query, key, promoted, interventions, effects, layers, sources = (table.value for table in at.dataframe)
     found = at_cell(Comparison(run))
     score = float(found.why.found.score.values)
-    assert query["nats"].iloc[-1] == pytest.approx(score, abs=SUM)
-    assert key["nats"].iloc[:-1].sum() == pytest.approx(score, abs=SUM)
+    assert query["score"].iloc[-1] == pytest.approx(score, abs=SUM)
+    assert key["score"].iloc[:-1].sum() == pytest.approx(score, abs=SUM)
     assert interventions["total (logits)"].tolist() == pytest.approx(found.outcomes.total.values.tolist())
     assert effects["logits"].sum() == pytest.approx(float(found.effects.difference.values), abs=SUM)
     assert layers["logit lens"].tolist() == pytest.approx(found.effects.lens.values.tolist())
