@@ -8,7 +8,6 @@ from pathlib import Path
 from headlight.app.runs import models
 from headlight.app.runs.limits import GIB, ByteCache
 from headlight.model.dictionaries import Dictionaries, Dictionary, check_fits
-from headlight.model.dictionaries.fits import BEHIND_NORM
 from headlight.model.dictionaries.norms import fitted
 from headlight.model.dictionaries.opening import is_dictionary, open_dictionary, shipped_dictionaries
 from headlight.model.edits import Edit, EditFeature
@@ -75,11 +74,11 @@ def fitting_all(name: str, runs: Sequence[Run]) -> Dictionaries:
         HeadlightError: as `fitting`, or they read behind a norm whose gain is another in another run's model.
     """
     found = [fitting(name, run.model) for run in runs]
-    behind = any(each.hook_in.endswith(BEHIND_NORM) for each in dictionaries(name).values())
+    behind = any(each.reading.gain is not None for each in found[0].values())
     if behind and not all(run.same_model(runs[0]) for run in runs):
         raise CheckpointError(
-            f"{name} reads what an MLP reads, behind the gain of a norm that A's model and B's each have of their own. "
-            "Choose a B of the same model."
+            f"{name} reads what an MLP or heads read, behind the gain of a norm that A's model and B's each have of "
+            "their own. Choose a B of the same model."
         )
     return found[0]
 
@@ -122,10 +121,10 @@ def of_stream(chosen: str, layer: int, runs: Sequence[Run]) -> tuple[str, Dictio
     with_model = (name for name in shipped_dictionaries() if name.startswith(f"{runs[0].source.name}/"))
     for name in dict.fromkeys([*([chosen] if chosen else []), *with_model]):
         try:
-            opened = dictionaries(name)
+            opened = fitting(name, runs[0].model)
             found = next((each for each in opened.values() if layer_after(each) == layer), None)
             if found is not None:
-                for run in runs:
+                for run in runs[1:]:
                     check_fits(found, run.cfg)
                 return name, found
         except HeadlightError:

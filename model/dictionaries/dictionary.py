@@ -5,6 +5,7 @@ several. Whatever its file calls things, here a feature that is active is linear
 encoder row times that plus a constant (`offsets`), and it writes its activation times its decoder row.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -132,8 +133,8 @@ class Dictionary:
     @property
     def layer(self) -> int:
         """The layer of what it reads; 0 where that belongs to none."""
-        parts = self.hook_in.split(".")
-        return int(parts[1]) if parts[0] == "blocks" else 0
+        found = re.search(r"(?<![^.])\d{1,4}(?![^.])", self.hook_in)
+        return int(found[0]) if found else 0
 
     @property
     def is_autoencoder(self) -> bool:

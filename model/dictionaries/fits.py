@@ -5,7 +5,8 @@ from headlight.model.dictionaries.dictionary import Dictionary
 from headlight.model.errors import CheckpointError, nearest
 
 STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")
-BEHIND_NORM = "mlp.hook_in"  # SAELens's and circuit-tracer's name of what the MLP itself reads
+# What the MLP and the heads themselves read, as TransformerLens 3, SAELens and circuit-tracer call it, and the norms.
+BEHIND_NORM = {"mlp.hook_in": "ln2", "attn.hook_in": "ln1"}
 WIDE = ("hook_embed", "hook_pos_embed", "hook_attn_out", "hook_mlp_out", "ln1.hook_normalized", "ln2.hook_normalized")
 
 
@@ -23,6 +24,12 @@ def check_fits(dictionary: Dictionary, cfg: TransformerConfig) -> None:
             )
     widths = _widths(cfg)
     of_outputs = [(output.hook, output.W_dec.shape[1]) for output in dictionary.outputs]
+    for output in dictionary.outputs:
+        if output.hook.endswith(tuple(BEHIND_NORM)):
+            raise CheckpointError(
+                f"{dictionary.name} stands for {output.hook}, which is behind the gain of a norm: it has no name here. "
+                "Take one of the stream before that norm."
+            )
     for hook, width in [(dictionary.hook_in, dictionary.d_in), *of_outputs]:
         _check_hook(dictionary, hook, widths, cfg)
         if width != widths[hook]:
@@ -43,9 +50,9 @@ def check_fits(dictionary: Dictionary, cfg: TransformerConfig) -> None:
 
 
 def _check_hook(dictionary: Dictionary, hook: str, widths: dict[str, int], cfg: TransformerConfig) -> None:
-    if hook not in widths and hook.endswith(BEHIND_NORM):
+    if hook not in widths and hook.endswith(tuple(BEHIND_NORM)):
         raise CheckpointError(
-            f"{dictionary.name} reads {hook}, which is behind the gain of the norm before the MLP: open it with the "
+            f"{dictionary.name} reads {hook}, which is behind the gain of the norm before it: open it with the "
             "model, whose gain is then a part of its reading (open_dictionary(name, model))."
         )
     if hook not in widths:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from headlight.model.dictionaries import circuit_tracer, gemma_scope, hub, sae_lens
+from headlight.model.dictionaries import circuit_tracer, dictionary_learning, gemma_scope, hub, sae_lens, sparsify
 from headlight.model.dictionaries.dictionary import Dictionaries, Dictionary
 from headlight.model.dictionaries.norms import fitted
 from headlight.model.errors import CheckpointError
@@ -12,9 +12,10 @@ from headlight.model.transformer import Transformer
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "dictionaries"
 MOST = 512  # folders of dictionaries in a folder
 KINDS = (
-    f"SAELens's ({sae_lens.CONFIG} and {sae_lens.WEIGHTS}), Gemma Scope's ({gemma_scope.PARAMS}, or "
-    f"{gemma_scope.CONFIG} and {gemma_scope.SECOND_PARAMS}) or circuit-tracer's ({circuit_tracer.CONFIG} beside "
-    "layer_0.safetensors, or beside W_enc_0.safetensors and W_dec_0.safetensors)"
+    f"SAELens's ({sae_lens.CONFIG} and {sae_lens.WEIGHTS}), sparsify's ({sparsify.CONFIG} and {sparsify.WEIGHTS}), "
+    f"Gemma Scope's ({gemma_scope.PARAMS}, or {gemma_scope.CONFIG} and {gemma_scope.SECOND_PARAMS}) or "
+    f"circuit-tracer's ({circuit_tracer.CONFIG} beside layer_0.safetensors, or beside W_enc_0.safetensors and "
+    "W_dec_0.safetensors)"
 )
 
 
@@ -36,7 +37,7 @@ def is_dictionary(folder: Path) -> bool:
 
 
 def _is_one(folder: Path) -> bool:
-    return any(kind.recognises(folder) for kind in (sae_lens, gemma_scope, circuit_tracer))
+    return any(kind.recognises(folder) for kind in (sae_lens, gemma_scope, circuit_tracer, dictionary_learning))
 
 
 def _folders_in(folder: Path) -> list[Path]:
@@ -71,6 +72,9 @@ def open_dictionary(name: str | Path, model: Transformer | None = None) -> Dicti
 
 def _read(folder: Path, name: str) -> list[Dictionary]:
     """The dictionaries of one folder; none where it is of no kind that is known."""
+    dictionary_learning.refuse(folder)
+    if sparsify.recognises(folder):
+        return [sparsify.read(folder, name)]
     if sae_lens.recognises(folder):
         return [sae_lens.read(folder, name)]
     if gemma_scope.recognises(folder):

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from headlight.model.config import TransformerConfig
 from headlight.model.dictionaries.fits import check_fits
+from headlight.model.dictionaries.hooks import translated
 from headlight.model.dictionaries.norms import before_gain, fitted
 from headlight.model.dictionaries.npz import read_npz
 from headlight.model.dictionaries.opening import open_dictionary
@@ -112,7 +113,7 @@ def test_what_an_mlp_reads_is_brought_before_the_gain_of_its_norm(tmp_path: Path
         model.block(1).ln2.b.copy_(drawn(D, seed=6))
     second_release(tmp_path / "one")
     opened = open_dictionary(tmp_path / "one")
-    with pytest.raises(CheckpointError, match=r"behind the gain of the norm before the MLP: open it with the model"):
+    with pytest.raises(CheckpointError, match=r"behind the gain of the norm before it: open it with the model"):
         check_fits(opened[1], model.cfg)
     found = fitted(opened, model)[1]
     assert found.hook_in == "blocks.1.ln2.hook_normalized"
@@ -345,6 +346,94 @@ def test_hostile_npz_files_are_refused(tmp_path: Path) -> None:
             archive.writestr(f"{number}.npy", b"")
     with pytest.raises(CheckpointError, match="100 arrays"):
         read_npz(path)
+
+
+def write_sparsify(folder: Path, **told: object) -> dict[str, Tensor]:
+    """As SparseCoder.save_to_disk writes it."""
+    folder.mkdir(parents=True)
+    t = {"encoder.weight": drawn(N, D), "encoder.bias": drawn(N), "W_dec": drawn(N, D, seed=4), "b_dec": drawn(D)}
+    t |= {"W_skip": drawn(D, D)} if told.get("skip_connection") else {}
+    save_file(t, folder / "sae.safetensors")
+    settings = {"activation": "topk", "expansion_factor": 3, "normalize_decoder": True, "num_latents": 0, "k": 4}
+    settings |= {"multi_topk": False, "skip_connection": False, "transcode": False, "d_in": D}
+    (folder / "cfg.json").write_text(json.dumps(settings | told))
+    return t
+
+
+@pytest.mark.parametrize("transcode", [False, True])
+def test_dictionaries_of_sparsify(transcode: bool, tmp_path: Path) -> None:
+    """SparseCoder.encode and forward written out: a transcoder reads what its module is given, without b_dec."""
+    t = write_sparsify(tmp_path / "m" / "layers.1.mlp" / "seed0", transcode=transcode, skip_connection=transcode)
+    opened = open_dictionary(tmp_path / "m" / "layers.1.mlp" / "seed0")[1]
+    assert (opened.hook_in, opened.hooks_out) == ("layers.1.mlp" + ".input" * transcode, ("layers.1.mlp",))
+    x = drawn(4, D, seed=2)
+    acts = topk(F.relu(F.linear(x if transcode else x - t["b_dec"], t["encoder.weight"], t["encoder.bias"])), 4)
+    torch.testing.assert_close(opened.encode(x), acts, **CLOSE)
+    made = acts @ t["W_dec"] + t["b_dec"] + (x @ t["W_skip"].mT if transcode else 0)
+    torch.testing.assert_close(opened.decode(acts, x), made, **CLOSE)
+    model = random_model(n_layers=2, d_model=D, n_heads=2, d_head=5)
+    fits = fitted(open_dictionary(tmp_path / "m" / "layers.1.mlp"), model)[1]
+    read = "blocks.1.ln2.hook_normalized" if transcode else "blocks.1.hook_mlp_out"
+    assert (fits.hook_in, fits.hooks_out) == (read, ("blocks.1.hook_mlp_out",))
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [({"activation": "groupmax"}, "activation 'groupmax'"), ({"signed": True}, "signed True"), ({"k": 0}, "k 0")],
+)
+def test_what_is_not_read_of_sparsify_is_said(told: dict[str, object], said: str, tmp_path: Path) -> None:
+    write_sparsify(tmp_path / "layers.1", **told)
+    with pytest.raises(CheckpointError, match=said):
+        open_dictionary(tmp_path / "layers.1")
+
+
+def test_a_folder_of_sparsify_that_is_called_otherwise_is_asked_for_its_name(tmp_path: Path) -> None:
+    write_sparsify(tmp_path / "mine")
+    with pytest.raises(CheckpointError, match=r"The folder mine does not say what it is of.*layers\.3"):
+        open_dictionary(tmp_path / "mine")
+
+
+def test_dictionary_learning_is_named_and_not_unpickled(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"trainer": {"dict_class": "AutoEncoderTopK"}}')
+    (tmp_path / "ae.pt").write_bytes(b"cos\nsystem\n(S'false'\ntR.")  # a pickle that runs a command
+    with pytest.raises(CheckpointError, match=r"dictionary of dictionary_learning.*is a pickle.*save_model"):
+        open_dictionary(tmp_path)
+
+
+# TransformerLens 3.9's bridge, whose blocks call these by the older names in `hook_aliases`; and transformers' modules.
+NAMES = {
+    "blocks.1.hook_in": "blocks.1.hook_resid_pre",
+    "blocks.1.hook_out": "blocks.1.hook_resid_post",
+    "blocks.1.ln2.hook_in": "blocks.1.hook_resid_mid",
+    "blocks.1.attn.hook_out": "blocks.1.hook_attn_out",
+    "blocks.1.mlp.hook_out": "blocks.1.hook_mlp_out",
+    "blocks.1.attn.o.hook_in": "blocks.1.attn.hook_z",
+    "blocks.1.mlp.out.hook_in": "blocks.1.mlp.hook_post",
+    "blocks.1.ln2.hook_out": "blocks.1.mlp.hook_in",
+    "embed.hook_out": "hook_embed",
+    "pos_embed.hook_out": "hook_pos_embed",
+    "blocks.1.attn.hook_z": "blocks.1.attn.hook_z",
+    "blocks.1.ln1.hook_normalized": "blocks.1.ln1.hook_normalized",
+    "transformer.h.1": "blocks.1.hook_resid_post",
+    "base_model.model.model.layers.1": "blocks.1.hook_resid_post",
+    "model.language_model.layers.1.mlp": "blocks.1.hook_mlp_out",
+    "layers.1.output": "blocks.1.hook_resid_post",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_the_bridge_and_of_modules_are_translated(name: str) -> None:
+    cfg = TransformerConfig(n_layers=2, d_model=D, n_ctx=8, d_head=5, n_heads=2, d_vocab=20)
+    assert translated(name, cfg) == NAMES[name]
+
+
+@pytest.mark.parametrize("name", ["model.layers.1.mlp", "blocks.1.attn.hook_out", "model.layers.1.self_attn.q_proj"])
+def test_what_a_norm_behind_changes_is_no_output_of_a_module(name: str) -> None:
+    sizes = {"n_layers": 2, "d_model": D, "n_ctx": 8, "d_head": 5, "n_heads": 2, "d_vocab": 20}
+    cfg = TransformerConfig(**sizes, use_normalization_before_and_after=True, normalization_type="RMS")
+    with pytest.raises(CheckpointError, match=rf"It is of {name}, and nothing of this model"):
+        translated(name, cfg)
+    assert translated("model.layers.1.post_feedforward_layernorm", cfg) == "blocks.1.hook_mlp_out"
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,18 @@ one that is forgotten.
 """
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from headlight.model import Transformer, load
 from headlight.model.decoding import greedy
+from headlight.model.dictionaries.hooks import translated
+from headlight.model.errors import CheckpointError
+from headlight.model.hooks import Collect
 from tests.model.families import architectures
 from tests.model.families.architectures import Case
 from tests.model.families.twins import N_POS, TOLERANCE, difference, differences, noisy, tokens_of
@@ -42,6 +47,61 @@ def assert_same(difference: float, what: str) -> None:
 def test_logits_streams_and_patterns_are_those_of_transformers(case: Case, both: tuple[Transformer, Any]) -> None:
     for what, found in differences(case, *both):
         assert_same(found, what)
+
+
+@torch.no_grad()
+def test_a_module_s_name_is_that_of_the_activation_that_it_gives(case: Case, both: tuple[Transformer, Any]) -> None:
+    """Dictionaries say so what they are of. Of each module of a layer: either it is refused, or it is that activation.
+
+    Bloom's attention and MLP give what they add and the stream; others' are normalised or multiplied behind them.
+    """
+    model, reference = both
+    tokens, given, kept = tokens_of(case), dict[str, Tensor](), Collect(model.hook_names)
+
+    def keep(name: str, module: Any, args: Any, kwargs: Any, output: Any) -> None:
+        output = output[0] if isinstance(output, tuple) else output
+        whole = {name: output, f"{name}.input": args[0] if args else kwargs.get("hidden_states")}
+        # A copy: Falcon adds to it in place.
+        given.update({name: found.clone() for name, found in whole.items() if isinstance(found, Tensor)})
+
+    handles = [
+        module.register_forward_hook(partial(keep, name), with_kwargs=True)
+        for name, module in reference.named_modules()
+        if name
+    ]
+    reference(tokens)
+    model(tokens, tap=kept)
+    for handle in handles:
+        handle.remove()
+    compared = set()
+    for name, theirs in given.items():
+        try:
+            ours = translated(name, model.cfg)
+        except CheckpointError:
+            continue
+        if ours == name:
+            continue
+        found = _activation(ours, model, kept.kept).flatten(2)
+        if found.shape[-1] == theirs.shape[-1]:  # of another width a dictionary is refused, as of narrow embeddings
+            compared.add(ours.split(".", 2)[-1])
+            theirs = theirs.reshape(-1, *found.shape[1:]).expand_as(found)
+            assert_same(difference(found, theirs), f"{name}, {ours},")
+    added = {"hook_attn_out", "hook_mlp_out"} if model.cfg.residual_scale == 1.0 and not model.cfg.post_norm else set()
+    assert compared >= {"hook_resid_pre"} | added
+
+
+def _activation(name: str, model: Transformer, kept: dict[str, Tensor]) -> Tensor:
+    """An activation, or what heads or an MLP read: what their norm gives, times its gain, plus its bias."""
+    blocks, layer, end = name.split(".", 2) if name.startswith("blocks") else ("", "", name)
+    if not end.endswith("hook_in"):
+        return kept[name]
+    before = {"attn.hook_in": "ln1", "mlp.hook_in": "ln2"}[end]
+    norm = model.block(int(layer)).get_submodule(before)
+    if f"{blocks}.{layer}.{before}.hook_normalized" not in kept:  # ModernBERT's first layer has no norm
+        return kept[f"{blocks}.{layer}.hook_resid_pre"]
+    found = kept[f"{blocks}.{layer}.{before}.hook_normalized"]
+    found = found if getattr(norm, "w", None) is None else found * norm.w
+    return found if getattr(norm, "b", None) is None else found + norm.b
 
 
 def test_matrices_are_views_of_the_files(case: Case, both: tuple[Transformer, Any]) -> None:
