@@ -1,7 +1,8 @@
 """What can be chosen on the page *Patching* alone."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 from headlight.app.selection.choices import Extent, PageChoices, below
 from headlight.model.edits import Head
@@ -14,7 +15,7 @@ class Choices(PageChoices):
     """What is patched into which run, and whether attribution patching estimates it beside that.
 
     `patch_layer` is the one whose heads are shown by position, `patch_head` the receiver of paths, which with
-    `patch_mlps` go through MLPs too.
+    `patch_mlps` go through MLPs too. `patch_cell` (row, column) is the cell of the map whose links are shown.
     """
 
     patch_map: PatchMap = "z"
@@ -23,6 +24,9 @@ class Choices(PageChoices):
     patch_head: Head | None = None
     patch_mlps: bool = False
     patch_estimate: bool = False
+    patch_cell: tuple[int, int] | None = None
+
+    forgets: ClassVar[Mapping[str, tuple[str, ...]]] = {"model": ("patch_cell",), "prompt": ("patch_cell",)}
 
     def within(self, extent: Extent) -> Self:
         """Without a layer or a receiver that one of the runs lacks."""

@@ -7,9 +7,10 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.analyses import patching
 from headlight.app.analyses.patching import Piece
-from headlight.app.components import CellAxis, Choice, Column, Listed, Option, Switch, cell_map, row_table
+from headlight.app.components import CellAxis, Choice, Column, Listed, MapCell, Option, Switch, cell_map, row_table
 from headlight.app.frame import notices, progress, prompt_bar
 from headlight.app.glossary import TERMS
+from headlight.app.pages.patching import cell
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
     INTO,
@@ -60,7 +61,7 @@ def render(shown: Comparison) -> None:
     work = jobs.of("patching")
     pieces = patching.pieces_of(asked)
     _working(work, pieces)
-    _draw(patched_of(shown, selection.current()), shown.a.cfg.attention_dir == "causal")
+    _draw(shown, patched_of(shown, selection.current()))
     _say_difference(shown)
     progress.go_on(work, patching.do)
 
@@ -100,7 +101,7 @@ def _options(shown: Comparison) -> None:
             "patch_map",
             "What is patched",
             which,
-            lambda new: selection.update(Choices, patch_map=new),
+            lambda new: selection.update(Choices, patch_map=new, patch_cell=None),
             options=titles,
             width=290,
         ),
@@ -196,7 +197,7 @@ def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
 LEFT_OUT = " Positions after the prediction cannot influence it and are left out."
 
 
-def _draw(found: Patched, is_causal: bool) -> None:
+def _draw(shown: Comparison, found: Patched) -> None:
     if selection.current().table:
         tables.draw(table(found), title(found.asked))
         _agreement(found)
@@ -204,21 +205,37 @@ def _draw(found: Patched, is_causal: bool) -> None:
     left, right = st.columns([3, 1], gap="large")
     with left:
         for matrix, called in drawn(found):
-            draw_map(found, matrix, called, selection.widget_key(f"patched {called}"))
+            key = selection.widget_key(f"patched {called}")
+            _choose(draw_map(found, matrix, called, key, cell.chosen_cell(found), choosable=True))
+        left_out = LEFT_OUT if shown.a.cfg.attention_dir == "causal" else ""
         st.caption(
             f"{title(found.asked)}. Colours are centred on {found.unpatched:.0f}, the share with nothing patched; "
-            f"shares are not clipped.{LEFT_OUT if is_causal else ''}"
+            f"shares are not clipped.{left_out}"
         )
+        cell.draw(shown, found)
         _agreement(found)
     with right:
-        heading("Largest effects")
-        cells = table(found, MOST_LISTED)
-        row_table(
-            [Column(name, each, None if name in axes(found.asked) else 3) for name, each in cells.items()],
-            title="The strongest cells",
-            key=selection.widget_key("patching_largest"),
-            choosable=False,
-        )
+        _largest(found)
+
+
+def _largest(found: Patched) -> None:
+    """The cells that move the prediction most; a row chooses its cell."""
+    heading("Largest effects")
+    cells = table(found, MOST_LISTED)
+    place = row_table(
+        [Column(name, each, None if name in axes(found.asked) else 3) for name, each in cells.items()],
+        title="The strongest cells",
+        epoch=selection.epoch(found.asked),
+        key=selection.widget_key("patching_largest"),
+    )
+    _choose(None if place is None else found.order[place])
+
+
+def _choose(chosen: tuple[int, int] | None) -> None:
+    """Look at a cell; the maps and the table, which hold one each, have to learn of it."""
+    if chosen is not None and tuple(chosen) != selection.current().of(Choices).patch_cell:
+        selection.choose(Choices, patch_cell=tuple(chosen))
+        st.rerun()
 
 
 def drawn(found: Patched) -> list[tuple[Matrix, str]]:
@@ -228,10 +245,12 @@ def drawn(found: Patched) -> list[tuple[Matrix, str]]:
     return [(found.exact, f"{SHARE}{nothing}"), *estimate]
 
 
-def draw_map(found: Patched, matrix: Matrix, called: str, key: str) -> None:
-    """A map of shares."""
+def draw_map(
+    found: Patched, matrix: Matrix, called: str, key: str, chosen: MapCell | None = None, choosable: bool = False
+) -> MapCell | None:
+    """A map of shares; returns the chosen cell."""
     rows, columns = axes(found.asked)
-    cell_map(
+    return cell_map(
         matrix.values,
         CellAxis(rows, matrix.rows),
         CellAxis(columns, matrix.columns),
@@ -240,6 +259,9 @@ def draw_map(found: Patched, matrix: Matrix, called: str, key: str) -> None:
         ends=(0.0, found.limit(matrix)),
         centre=found.unpatched,
         lacks="not matched" if found.complete else "not done yet",
+        choosable=choosable,
+        chosen=chosen,
+        epoch=selection.epoch(),
         key=key,
     )
 

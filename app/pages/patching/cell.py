@@ -1,0 +1,81 @@
+"""The chosen cell of a map: the head or the state of the stream that was patched, and the pages that explain it."""
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import Link, MapCell, Option
+from headlight.app.frame.edits import drawer
+from headlight.app.pages.patching.choices import Choices
+from headlight.app.pages.patching.patches import Patched, axes, measured_at
+from headlight.app.parts import options
+from headlight.app.parts.labels import number
+from headlight.app.selection.chosen import Selection
+from headlight.model.comparison import Comparison
+from headlight.model.edits import AblateHeads, Head, head_name
+from headlight.model.patching import PATHS
+
+HEAD_PAGES = {"attention": "Attention", "inside": "Internals", "why": "Why"}
+ABLATE = "Shows A without this head as B, on every page. B's prompt gives way to it."
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a cell patches: a head, or else the stream's state at this `depth` (0 is the embedding); and its place."""
+
+    head: Head | None
+    depth: int
+    place: int
+
+
+def chosen_cell(found: Patched) -> MapCell | None:
+    """The cell that is chosen, if this map has it."""
+    cell = selection.current().of(Choices).patch_cell
+    down, across = found.exact.values.shape
+    return MapCell(*cell) if cell and cell[0] < down and cell[1] < across else None
+
+
+def subject_of(shown: Comparison, found: Patched, cell: MapCell) -> Subject:
+    """What a cell of the map patches."""
+    parts = found.asked.parts
+    if parts.what == "z" or parts.what in PATHS:
+        position = measured_at(shown, selection.current())[0]
+        return Subject((cell.row, cell.column), cell.row, shown.positions(shown.a).index(position))
+    into = shown.b if found.asked.into == "B" and shown.b else shown.a
+    place = shown.positions(into).index(cell.column)
+    if parts.what == "z_by_position":
+        return Subject((parts.layer, cell.row), parts.layer, place)
+    return Subject(None, cell.row + (parts.what != "resid_pre"), place)
+
+
+def draw(shown: Comparison, found: Patched) -> None:
+    """The chosen cell's share, and links with what it patches; without a cell, that one can be chosen."""
+    cell = chosen_cell(found)
+    if cell is None:
+        st.caption("Choose a cell, or a row of the largest effects, for links to what explains it.")
+        return
+    subject = subject_of(shown, found, cell)
+    between = " at " if axes(found.asked)[1] == "position" else ""
+    name = f"{found.exact.rows[cell.row]}{between}{found.exact.columns[cell.column]}"
+    st.text(f"{name}: share {number(float(found.exact.values[cell]))}")
+    links = _of_state(subject) if subject.head is None else _of_head(subject.head, subject.place)
+    options.row(*links, name="patched_cell", whole=True)
+
+
+def _of_head(head: Head, place: int) -> list[Option]:
+    links = options.to_head(HEAD_PAGES, head, place)
+    return [*links, drawer.ablating("patched_ablate", AblateHeads((head,)), f"{ABLATE} ({head_name(head)})")]
+
+
+def _of_state(subject: Subject) -> list[Option]:
+    """To the pages that read the stream there."""
+
+    def link(slug: str, title: str) -> Link:
+        return Link(slug, title, None, lambda _: selection.ask(_at(selection.current(), subject), slug))
+
+    return [link("lens", "Logit lens there"), link("residual", "Residual stream there")]
+
+
+def _at(now: Selection, subject: Subject) -> Selection:
+    return replace(now, layer=subject.depth, position=subject.place)
