@@ -101,16 +101,18 @@ class HeadGrid {
   }
 
   drawLabels() {
-    /** @type {(letter: string, side: "left" | "top", length: number) => HTMLElement[]} */
-    const labels = (letter, side, length) =>
+    /** @type {(axis: 0 | 1, side: "left" | "top", length: number) => HTMLElement[]} */
+    const labels = (axis, side, length) =>
       upTo(length).map((index) => {
-        const label = element("span", "", `${letter}${index}`);
+        const label = element("span", "", `${"LH"[axis]}${index}`);
         label.style[side] = `${(index + 0.5) * this.layout.pitch}px`;
+        label.title = `Choose all heads ${["of layer", "numbered"][axis]} ${index}`;
+        label.onclick = () => this.toggleAll(this.layout.heads.filter((head) => head[axis] === index), label.textContent);
         return label;
       });
     const [layerCount, headCount] = this.props.order ? [0, 0] : this.thumbnails.shape;
-    this.heads.replaceChildren(...labels("H", "left", headCount));
-    this.layers.replaceChildren(...labels("L", "top", layerCount));
+    this.heads.replaceChildren(...labels(1, "left", headCount));
+    this.layers.replaceChildren(...labels(0, "top", layerCount));
   }
 
   /** @param {Theme} theme */
@@ -245,16 +247,22 @@ class HeadGrid {
     return this.layout.pitch >= 0.7 * MAGNIFIED || rows * columns === 1 ? null : this.thumbnails.enlarged(head);
   }
 
-  // The frame around the head comes first: all that follows from it would hold it up.
   /** @param {HeadIndex} head */
-  async toggle(head) {
-    const slot = this.slotOf(head);
-    if (slot >= 0) this.selected.splice(slot, 1);
-    else this.selected.push(head);
+  toggle(head) {
     this.cursor = this.layout.indices.get(headName(head)) ?? this.cursor;
+    return this.toggleAll([head], headName(head));
+  }
+
+  // Selects those of the heads that are not, or none of them if all are. The frames come first: all that follows from
+  // them would hold them up.
+  /** @param {HeadIndex[]} heads @param {string} name */
+  async toggleAll(heads, name) {
+    const added = heads.filter((head) => this.slotOf(head) < 0);
+    if (added.length > 0) this.selected = [...this.selected, ...added];
+    else this.selected = this.selected.filter((head) => !heads.some((other) => headName(other) === headName(head)));
     this.drawFrames();
     this.view.keep(this.selected);
-    const said = `${headName(head)} ${slot >= 0 ? "removed" : `selected as number ${this.selected.length}`}`;
+    const said = `${name} ${added.length > 0 ? `selected as number ${this.selected.length}` : "removed"}`;
     await nextFrame();
     this.view.announce(said);
     this.report();

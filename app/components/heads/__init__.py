@@ -1,6 +1,6 @@
 """The chosen heads' attention side by side, of one run or of two with their difference; a click pins a cell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -100,6 +100,7 @@ def heads(
     others: Mapping[Kind, float] | None = None,
     fetchable: Fetchable | None = None,
     title: tuple[str, str] | None = None,
+    open_head: Callable[[tuple[int, int]], None] | None = None,
 ) -> Pin | None:
     """Each head as a heatmap (row = query, column = key), with B as three: A, B and B - A; returns what is pinned.
 
@@ -112,7 +113,8 @@ def heads(
     column, or lets the other keys' weights sum to 1. Colours follow the value or its square root (scores always the
     value), on each head's own scale or on one for all, which goes as far as `others` on the page do.
 
-    A `title`, with what explains it, stands before the legend.
+    A `title`, with what explains it, stands before the legend. With `open_head`, called with (layer, head), the heads'
+    names are buttons.
 
     A head that is chosen in a `head_grid` of the same group is shown before the script has run again, if it is
     `fetchable`, whose content has to be that of `panel_content`.
@@ -130,6 +132,7 @@ def heads(
             "ownScale": own_scale,
             "title": title,
             "others": others or {},
+            "opens": open_head is not None,
             "fetch": None if fetchable is None else fetchable.name,
         },
         arrays={
@@ -137,6 +140,7 @@ def heads(
         },
         value=pinned,
         epoch=epoch,
+        opened=open_head and (lambda head: open_head((int(head[0]), int(head[1])))),
         fetched=None if fetchable is None else fetchable.fetched,
     )
     return _pin_within(value, len(axis.labels), len((columns or axis).labels))

@@ -7,7 +7,7 @@ const DRAWN_AHEAD = "600px"; // of what the page scrolls to next
 /** @typedef {[x: number, y: number]} Point of the screen */
 /**
  * @typedef {How & AxisProps & { panels: PanelProps[], scale: Root, ownScale: boolean, title: [string, string] | null,
- *   others: Partial<Record<Kind, number>>, fetch: string | null }} HeadsProps of heads/__init__.py
+ *   opens: boolean, others: Partial<Record<Kind, number>>, fetch: string | null }} HeadsProps of heads/__init__.py
  */
 
 /** @implements {Component} */

@@ -1,3 +1,5 @@
+const OPENS_HEAD = "Open this head on Head internals";
+
 // One matrix: a title, the picture with its axes on one canvas, and the marks on a second one above it. Off the screen
 // it holds no pixels.
 class Panel {
@@ -22,7 +24,7 @@ class Panel {
     this.readout = element("span", "readout");
     this.range = element("span", "range");
     this.caption = element("figcaption");
-    if (isOneHead && index === 0) this.caption.append(slotBadge(slot), element("strong", "", name));
+    if (isOneHead && index === 0) this.caption.append(slotBadge(slot), this.name(name));
     if (side) this.caption.append(element("span", "side", side));
     this.caption.append(this.range, this.readout);
     this.canvas = element("canvas");
@@ -31,6 +33,15 @@ class Panel {
     this.plot.append(this.canvas, this.marks);
     this.box.append(this.caption, this.plot);
     this.gestures = new Gestures(this);
+  }
+
+  // The head's name, which opens the page of this head where there is one.
+  /** @param {string} text */
+  name(text) {
+    const { props, view } = this.owner;
+    const name = element("strong", "", props.opens ? "" : text);
+    if (props.opens) name.append(Object.assign(buttonOf(text, () => view.open(this.layerHead)), { title: OPENS_HEAD }));
+    return name;
   }
 
   /** @param {Comparison} comparison @param {number} slot @param {number} index */

@@ -25,7 +25,10 @@ class NavBar {
     this.nav = element("nav");
     this.nav.ariaLabel = "Pages";
     for (const event of ["pointerover", "focusin"]) this.nav.addEventListener(event, () => this.address());
-    view.root.append(this.title, this.nav);
+    const home = element("a", "home"); // lies over the logo, which is Streamlit's and leads nowhere
+    home.href = location.pathname;
+    home.ariaLabel = home.title = "Begin again with the first example";
+    view.root.append(home, this.title, this.nav);
   }
 
   /** @param {NavProps} props */

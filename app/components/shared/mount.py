@@ -111,12 +111,14 @@ def mount(
     value: Any = None,
     epoch: int = 0,
     changed: Callable[[], None] = lambda: None,
+    opened: Callable[[Any], None] | None = None,
     fetched: set[str] | None = None,
     in_form: bool = False,
 ) -> Any:
     """Show the component and return its value: the user's if there is one of this epoch, else the one given.
 
-    When the user makes it another, `changed` is called before the script runs again. Without a `group` it is alone.
+    When the user makes it another, `changed` is called before the script runs again, and `opened` with what of it the
+    user opens. Without a `group` it is alone.
 
     The value travels in `data` only as it was when its epoch began: a newer one would make `data` differ at each click.
     The component's script, and arrays that were part of the last `data`, are held by the browser and not sent again.
@@ -143,8 +145,13 @@ def mount(
         fetched.clear()
         st.session_state.pop(held_key, None)
 
+    def open_subject() -> None:
+        if opened is not None:
+            opened(st.session_state[key]["opened"])
+
     data = pack({**header, "script": script, "value": begun}, new)
-    state = component.render(key=key, data=data, on_value_change=changed, on_lost_change=lose).value
+    heard = {"on_value_change": changed, "on_lost_change": lose, "on_opened_change": open_subject}
+    state = component.render(key=key, data=data, **heard).value
     st.session_state[held_key] = {script, *digests.values()}  # not before: a run that is stopped has sent nothing
     fetched.difference_update(digests.values())
     return state["value"] if state is not None and state["epoch"] == epoch else value

@@ -39,8 +39,8 @@ function mountView({ parentElement, data, setStateValue, setTriggerValue, fetchB
   const view = there ?? viewOf(header, Component);
   VIEWS.set(parentElement, view);
   if (!there) view.join(parentElement, header.group);
-  Object.assign(view, { setStateValue, fetchBytes });
-  view.receive(header, () => unpackArrays(data, header, start), setTriggerValue);
+  Object.assign(view, { setStateValue, setTriggerValue, fetchBytes });
+  view.receive(header, () => unpackArrays(data, header, start));
   const call = ++view.calls;
   // Streamlit may clean up after an earlier call when a later one has already run, or an earlier one may come last: what
   // is still on the page stays.

@@ -29,6 +29,8 @@ class View {
   link;
   /** @type {Tell} */
   setStateValue;
+  /** @type {Tell} */
+  setTriggerValue;
   /** @type {FetchBytes} */
   fetchBytes;
   /** @type {string | null} */
@@ -102,13 +104,13 @@ class View {
     for (const [name, colour] of Object.entries(colours)) this.root.style.setProperty(`--${name}`, cssColour(colour));
   }
 
-  /** @param {Header} header @param {() => Arrays} unpacked @param {Tell} setTriggerValue */
-  receive(header, unpacked, setTriggerValue) {
+  /** @param {Header} header @param {() => Arrays} unpacked */
+  receive(header, unpacked) {
     this.key = header.key;
     if (header.content !== this.content) {
       const arrays = heldArrays(header, unpacked(), this.fetched);
       this.asking();
-      if (arrays === null) return void (this.asking = sayLost(setTriggerValue));
+      if (arrays === null) return void (this.asking = sayLost(this.setTriggerValue));
       this.tooltip.hide(); // what it tells is of the data before
       for (const digest of Object.values(header.digests)) this.fetched.delete(digest);
       this.caption.textContent = header.props.caption ?? "";
@@ -167,6 +169,12 @@ class View {
   keep(value) {
     this.shown = JSON.stringify(value);
     PAGE.values.set(this.key, { epoch: this.epoch, value });
+  }
+
+  // Tells Python, once, what of it is to be opened.
+  /** @param {unknown} subject */
+  open(subject) {
+    this.setTriggerValue("opened", subject);
   }
 
   // In words for a screen reader: of a tooltip's rows all but their bars.

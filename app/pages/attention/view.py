@@ -209,9 +209,15 @@ def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], other
         others=limits,
         fetchable=others,
         title=grid.chosen_title("token"),
+        open_head=_open_internals,
     )
     if pin != before:
         selection.update(queries=pin.queries if pin else (), keys=pin.keys if pin else ())
+
+
+def _open_internals(head: Head) -> None:
+    now = selection.current()
+    selection.ask(replace(now, heads=options.head_first(head, now.heads)), "inside")
 
 
 def _ask_why(chosen: tuple[Head, ...]) -> None:

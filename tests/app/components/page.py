@@ -25,4 +25,12 @@ st.session_state["selected"] = selected
 st.text(f"selected {selected}")
 token_strip(AXIS, HeadPanel(shown(1, 1)), key="strip", group="attention")
 panels = [HeadPanel(shown(*head)) for head in selected]
-st.text(f"pinned {heads(panels, AXIS, pinned=None, epoch=epoch, key='heads', group='attention')}")
+
+
+def opened(head: tuple[int, int]) -> None:
+    st.session_state["opened"] = head
+
+
+pin = heads(panels, AXIS, pinned=None, epoch=epoch, key="heads", group="attention", open_head=opened)
+st.text(f"pinned {pin}")
+st.text(f"opened {st.session_state.pop('opened', None)}")
