@@ -1,5 +1,6 @@
 """From page to page by the links in the header."""
 
+import re
 from urllib.parse import parse_qs, urlencode, urlparse
 
 import pytest
@@ -73,6 +74,16 @@ def test_a_link_opened_elsewhere_shows_the_same_prompt(app: Driver) -> None:
     assert "heads=1.1" in elsewhere.value.url
     elsewhere.value.close()
     assert shown(app) == [ATTENTION.title, ATTENTION.title]
+
+
+@pytest.mark.usefixtures("own_session")  # the logo's link loads the page anew
+def test_a_heads_name_opens_its_internals_and_the_logo_begins_again(app: Driver) -> None:
+    app.open(prompt="one two three one two", heads="1.2 0.1")
+    app.page.locator(".panel strong").get_by_role("button", name="L0H1").click()
+    app.page.wait_for_url(re.compile(r"heads=0\.1\+1\.2.*page=inside"))
+    expect(app.page.get_by_role("combobox", name="Head", exact=True)).to_have_value("L0H1")
+    app.page.get_by_role("link", name="Begin again with the first example").click()
+    app.page.wait_for_url(lambda url: "inside" not in url and "quick" in url)
 
 
 def test_the_keyboard_opens_a_list_and_keeps_its_place(app: Driver) -> None:

@@ -86,13 +86,18 @@ def test_from_a_pinned_cell_to_its_reasons(app: Driver) -> None:
 def test_a_click_on_the_map_explains_that_head(app: Driver) -> None:
     app.open(WHY, **CHOSEN)
     effects = _map(app, "direct effect on target − distractor (logits), layer by head")
+    effects.scroll_into_view_if_needed()
+    cell = app.page.get_by_role("combobox", name="Head", exact=True)
+    app.page.locator("[data-testid=stMain]").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    expect(cell).not_to_be_in_viewport()
     effects.focus()
     app.page.keyboard.press("ArrowRight")
     app.page.keyboard.press("ArrowDown")
     expect(app.page.locator(".tooltip:popover-open")).to_contain_text("H1")
     app.page.keyboard.press("Enter")
     app.page.wait_for_url(re.compile(r"heads=2\.1"))
-    expect(app.page.get_by_role("combobox", name="Head", exact=True)).to_have_value("L2H1")
+    expect(cell).to_have_value("L2H1")
+    expect(cell).to_be_in_viewport()  # the head is explained there
     expect(app.page.get_by_text("What L2H1 adds, by the token")).to_be_visible()
 
 

@@ -51,6 +51,7 @@ def cell_map(
     told: Mapping[str, Shaped[np.ndarray, "row column"]] | None = None,
     sums: bool = False,
     choosable: bool = False,
+    leads_to: str = "",
     chosen: MapCell | None = None,
     epoch: int = 0,
     group: str = "",
@@ -62,7 +63,8 @@ def cell_map(
     Colours begin at the first of the `ends` and go to the second, or `signed` from the `centre` both ways as far:
     without `ends` to the number farthest from there. Below the first end all look alike. `told` are more numbers of
     the cell that is pointed at. With `sums` the last row and column are those of all others. `chosen` counts when
-    `epoch` is new, afterwards the user's own choice does. Maps of one `group` frame the same cell.
+    `epoch` is new, afterwards the user's own choice does. Maps of one `group` frame the same cell. A choice
+    scrolls to the container whose key it `leads_to`, which what it changes may be in.
     """
     told = told or {}
     value = mount(
@@ -81,6 +83,7 @@ def cell_map(
             "told": list(told),
             "sums": sums,
             "choosable": choosable,
+            "leadsTo": leads_to,
         },
         arrays={
             "values": values.astype(np.float32),

@@ -124,6 +124,8 @@ class CellMap {
     this.setValue(cell);
     this.tell("chosen", cell);
     this.view.report(cell);
+    const { leadsTo } = this.props;
+    if (leadsTo) document.querySelector(`.st-key-${leadsTo}`)?.scrollIntoView({ behavior: "smooth" });
   }
 
   /** @param {MapCell} cell @returns {TooltipRow[]} */

@@ -60,6 +60,7 @@ def effect_map(
     title: str = EFFECT,
     caption: str = "",
     choosable: bool = True,
+    leads_to: str = "",
 ) -> MapCell | None:
     """Layer by head: what each adds directly."""
     matrix = sides[side]
@@ -72,6 +73,7 @@ def effect_map(
         scale="signed",
         ends=(0, limit_of(sides, side)),
         choosable=choosable,
+        leads_to=leads_to,
         chosen=chosen,
         epoch=epoch,
         key=key,

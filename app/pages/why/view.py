@@ -29,7 +29,7 @@ from headlight.model.explain.parts import logits_at
 from headlight.model.reports.why import summary
 from headlight.model.run import Run
 
-MAP, MEAN = "effects_map", "of_why"
+MAP, MEAN, CELL = "effects_map", "of_why", "why_cell"
 
 
 def render(shown: Comparison) -> None:
@@ -145,7 +145,7 @@ def _cell(shown: Comparison, sides: Mapping[str, Explained]) -> None:
     """The head, query and key, to be changed; the key is the query's strongest until one is chosen."""
     now, at = selection.current(), next(iter(sides.values()), None)
     key = shown.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
-    with title_row("Why it looks there", "why_cell", "why_score"):
+    with title_row("Why it looks there", "why_cell", "why_score", key=CELL):
         options.row(
             options.first_head("why_head", shown, head_of(shown, now)),
             _place("query", "Query token", shown, query_place(shown, now), lambda at: selection.choose(queries=(at,))),
@@ -238,6 +238,7 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
         selection.epoch(),
         selection.widget_key(MAP),
         caption="By layer and head. Choose a head to explain it.",
+        leads_to=f"headlight-head-{CELL}",
     )
     if not needs.neurons(shown):
         options.row(_neurons(), name="neurons", whole=True)
