@@ -41,7 +41,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """One heatmap a head (row = query, column = key); with a B three. Where no head is chosen, the clearest ones."""
     from matplotlib.figure import Figure
 
-    heads, own = heads_of(shown, chosen) or clearest(shown.a), chosen.of(Choices)
+    heads, own = heads_of(shown, chosen) or clearest(shown), chosen.of(Choices)
     how, axis = own.how, axis_of(shown, own.unit, chosen.align)
     cells = {side: measure.values.numpy() for side, measure in cells_of(shown, heads, how, axis).items()}
     columns = len(cells) if shown.b is not None else min(ACROSS, len(heads))

@@ -49,7 +49,7 @@ def render(shown: Comparison) -> None:
     own = now.of(Choices)
     axis = shown.keep(("axis", own.unit), lambda: axis_of(shown, own.unit, now.align))
     if now.table:
-        chosen = now.heads or clearest(shown.a)
+        chosen = now.heads or clearest(shown)
         cell_tables.draw(shown, chosen, own.how, axis)
         head_tables.draw(shown, chosen, axis)
         return

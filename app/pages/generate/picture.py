@@ -39,7 +39,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     from matplotlib.figure import Figure
 
     found = generation.both(shown, chosen)
-    heads = (heads_of(found, chosen) or clearest(found.a.run)) if found.a.labels else ()
+    heads = (heads_of(found, chosen) or clearest(found.shown)) if found.a.labels else ()
     sides = sides_of(found.b is not None)
     n_places, n_steps = len(found.shown.labels), len(found.a.labels)
     width = min(WIDTH[1], max(WIDTH[0], PITCH * n_places))

@@ -19,8 +19,8 @@ def step_of(found: Continuations, chosen: Selection) -> int:
 
 
 def heads_of(found: Continuations, chosen: Selection) -> tuple[Head, ...]:
-    """The chosen heads, or those that are the clearest on all that A read and wrote; of these those that B has too."""
-    heads = clearest(found.a.run) if chosen.heads is None else chosen.heads
+    """The chosen heads, or those that are the clearest on all that A read and wrote, if B has them too."""
+    heads = clearest(found.shown) if chosen.heads is None else chosen.heads
     shown = found.shown
     return tuple((layer, head) for layer, head in heads if layer < shown.n_layers and head < shown.n_heads)
 
