@@ -117,7 +117,8 @@ def load(
     with _no_collection():
         checkpoint = FAMILIES[family].read(path, config_overrides, Opening(dtype, host))
         model = build(checkpoint)
-    model.source = Source(str(source), path, family, checkpoint.files, commit, checkpoint.note or _merged(path))
+    note = checkpoint.note or _merged(path)
+    model.source = Source(str(source), path, family, checkpoint.files, commit, note, checkpoint.unread)
     model.tokenizer = _tokenizer(path if has_tokenizer(path) else base_folder(path), model.cfg.d_vocab)
     return model
 
@@ -181,7 +182,7 @@ def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer
         checkpoint = SEQ2SEQ_FAMILIES[family].read(path, {}, Opening("float32", host))
         model = seq2seq_skeleton(checkpoint.cfg)
         model.load_state_dict(checkpoint.state, assign=True)
-    model.source = Source(str(source), path, family, checkpoint.files)
+    model.source = Source(str(source), path, family, checkpoint.files, unread=checkpoint.unread)
     model.source_tokenizer, model.target_tokenizer = (_side(path, side, family) for side in ("source", "target"))
     return model.requires_grad_(False).eval()
 

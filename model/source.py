@@ -13,7 +13,8 @@ class Source:
     """What was opened: the name it was asked for by, its folder or file, its family and its weight files.
 
     `revision` is the hub's commit hash, and None for what did not come from the hub. `note` says what part of a folder,
-    or of several, this is, if it is not what one would expect.
+    or of several, this is, if it is not what one would expect. `unread` are settings of config.json that
+    nothing goes by, as "name = value".
     """
 
     name: str
@@ -22,6 +23,7 @@ class Source:
     weights: tuple[Path, ...]
     revision: str | None = None
     note: str = ""
+    unread: tuple[str, ...] = ()
     _digest: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property

@@ -179,7 +179,7 @@ def differences_from_transformers(made: Run) -> Differences:
     patterns = FLOAT * cfg.n_layers * cfg.n_heads * n_tokens**2 <= MOST_PATTERNS
     with runs.turn():
         types = None if made.token_types is None else torch.tensor([made.token_types])
-        theirs = reference(made.source.path, made.tokens[None], cfg.attention_dir == "bidirectional", patterns, types)
+        theirs = reference(made.source.path, made.tokens[None], cfg.mlm_act_fn is not None, patterns, types)
         ids = reference_ids(made.source.path, made.prompt, made.bos, made.token_types)
     own = (*ids, *made.written)
     return replace(_differences(made, theirs), other_ids=None if own == tuple(made.tokens.tolist()) else own)

@@ -154,6 +154,7 @@ def _model(run: Run, is_hashed: bool) -> dict[str, str]:
         "parameters": f"{n_parameters:,}",
         "revision": source.revision or "none: opened from this machine",
         **({"weights' SHA-256": source.sha256} if is_hashed else {}),
+        **({"in config.json, not read": ", ".join(source.unread)} if source.unread else {}),
     }
 
 

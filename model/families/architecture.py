@@ -5,11 +5,13 @@ config.json, with its defaults and the spellings of older versions.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +21,7 @@ from headlight.model.checks import check_size
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
+from headlight.model.families.keys import Keys
 from headlight.model.families.lora import is_adapter
 from headlight.model.families.multimodal import KINDS, text_part, text_tensors
 from headlight.model.families.pieces import Pieces, parameters
@@ -26,6 +29,7 @@ from headlight.model.families.resemblance import likeness
 from headlight.model.families.tensors import (
     check_depth,
     check_experts,
+    check_layers,
     is_tied,
     model_type,
     read_config_file,
@@ -36,9 +40,6 @@ from headlight.model.families.tensors import (
 )
 from headlight.model.transformer import Transformer
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedConfig
-
 UNEMBED = "lm_head.weight"
 SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 OLD_SIZES = {"hidden_size": "n_embed"}  # BLOOM's and Falcon's first configs
@@ -48,6 +49,7 @@ ACTIVATIONS = {
     "gelu_python": "gelu",
     "gelu_new": "gelu_new",
     "gelu_pytorch_tanh": "gelu_new",  # the same approximation under torch's name
+    "gelu_fast": "gelu_new",  # and with its constants written out
     "silu": "silu",
     "swish": "silu",
     "quick_gelu": "quick_gelu",
@@ -59,7 +61,8 @@ class Architecture:
     """How one of transformers' architectures translates.
 
     `settings(config)` are `TransformerConfig`'s fields. `pieces(cfg, config)` say where each parameter lies, under the
-    tensors' names without `prefix`, which the model with a head puts before all of its body's. Tensors whose names
+    tensors' names without `prefix`, which the model with a head puts before all of its body's. `keys` are what both
+    read of a config. Tensors whose names
     match `ignored`, and that no piece names, are buffers, copies, or parts that have no share in the logits. `renamed`
     are patterns in names that older versions wrote, and what stands there now. `embedding` and `unembed` are one matrix
     where the config ties them, and so are the other `twins`.
@@ -68,6 +71,7 @@ class Architecture:
     model_type: str
     settings: Callable[[Any], dict[str, Any]]
     pieces: Callable[[TransformerConfig, Any], Pieces]
+    keys: Keys
     prefix: str = "model."
     ignored: str = r".*rotary_emb\.inv_freq"
     embedding: str = "embed_tokens.weight"
@@ -93,7 +97,7 @@ class Architecture:
     def _likeness(self, names: Iterable[str]) -> float:
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
 
-        config = CONFIG_MAPPING[self.model_type]()
+        config = self.keys.of(CONFIG_MAPPING[self.model_type]())
         cfg = TransformerConfig(**self.settings(config))
         shallow = replace(cfg, n_layers=2, attn_types=cfg.attn_types and cfg.attn_types[:2])
         pieces = self.pieces(shallow, config)
@@ -113,14 +117,17 @@ def read(
     """
     told = read_config_file(folder)
     part = text_part(told)
-    config = read_config(architecture.model_type, told if part is None else part, required=() if part else SIZES)
+    config, unread = read_config(
+        architecture.model_type, told if part is None else part, architecture.keys, () if part else SIZES
+    )
     embedding, unembed = architecture.embedding, architecture.unembed
     names = partial(architecture.names, is_part=part is not None)
     twins = ((embedding, unembed), *architecture.twins) if config.tie_word_embeddings else ()
     tensors = read_model(folder, names, unembed, twins)
     if is_adapter(folder) and embedding in tensors:
         config.vocab_size = len(tensors[embedding])  # which may have tokens more than its base's
-    translated = _translated(architecture, config)
+    with translating(architecture.model_type):
+        translated = architecture.settings(config)
     if translated.get("tie_word_embeddings"):
         translated["tie_word_embeddings"] = is_tied(tensors.get(unembed), tensors.get(embedding))
     cfg = TransformerConfig(**(translated | settings))
@@ -128,10 +135,11 @@ def read(
         tensors.pop(unembed, None)
     check_depth(tensors, cfg.n_layers)
     check_experts(tensors, cfg.num_experts)
-    pieces = architecture.pieces(cfg, config)
+    with translating(architecture.model_type):
+        pieces = architecture.pieces(cfg, config)
     state = filled(pieces, tensors, architecture.ignored, how, skeleton(cfg))
     note = f"the text's part of a {told['model_type']}, which reads images as well" if part else ""
-    return Checkpoint(cfg, state, weight_files(folder), note)
+    return Checkpoint(cfg, state, weight_files(folder), note, unread)
 
 
 def filled(
@@ -147,28 +155,40 @@ def filled(
     return parameters(pieces, found, shapes_of(skeleton))
 
 
-def _translated(architecture: Architecture, config: "PreTrainedConfig") -> dict[str, Any]:
+@contextmanager
+def translating(kind: str) -> Iterator[None]:
+    """Whatever goes wrong inside with a config's values, of which transformers checks some alone, as a ConfigError."""
     try:
-        return architecture.settings(config)
-    except (ArithmeticError, TypeError, ValueError) as error:
-        raise ConfigError(f"config.json holds what a {architecture.model_type} model cannot have ({error}).") from error
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"config.json holds what a {kind} model cannot have ({type(error).__name__}: {error}). Compare it with the "
+            "config.json of the model that this one was made of."
+        ) from error
 
 
-def read_config(kind: str, told: dict[str, Any], required: tuple[str, ...] = SIZES) -> "PreTrainedConfig":
-    """config.json as transformers reads it, if it tells all that is required.
-
-    Raises:
-        ConfigError: it lacks a size, contradicts itself, or asks for a quantisation.
-    """
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
-
-    if told.get("quantization_config") is not None:
-        how = told["quantization_config"]
+def refuse_quantised(told: Mapping[str, Any]) -> None:
+    """Refuse weights that are not stored as numbers of their own."""
+    if (how := told.get("quantization_config")) is not None:
         method = how.get("quant_method", "an unknown method") if isinstance(how, dict) else how
         raise ConfigError(
             f"The weights are quantised ({method}), which is not supported. Save them unquantised: load the model in "
             "transformers, call model.dequantize() and model.save_pretrained(folder)."
         )
+
+
+def read_config(
+    kind: str, told: dict[str, Any], keys: Keys, required: tuple[str, ...] = SIZES
+) -> tuple[Any, tuple[str, ...]]:
+    """The keys of config.json that an architecture goes by, as transformers reads them, and what nothing reads.
+
+    Raises:
+        CheckpointError: it asks for more layers than any model has.
+        ConfigError: it lacks a size, contradicts itself, or asks for a quantisation or for what is not supported.
+    """
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
+
+    refuse_quantised(told)
     config_class = CONFIG_MAPPING[kind]
     for size in required:
         theirs = config_class.attribute_map.get(size, size)
@@ -176,12 +196,17 @@ def read_config(kind: str, told: dict[str, Any], required: tuple[str, ...] = SIZ
         if spelled is None:
             raise ConfigError(f"config.json lacks {theirs}, which a {kind} model has.")
         check_size(f"config.json's {spelled}", told[spelled])
+        if size == "num_hidden_layers":
+            check_layers(told[spelled])
     try:
-        config = config_class.from_dict(told)
+        config = config_class.from_dict(deepcopy(told))
+        if hasattr(config, "rope_parameters"):
+            config.standardize_rope_params()  # as its model does once more: by then it has all of its keys
     except Exception as error:  # whatever a strict config class finds fault with
         reason = " ".join(str(error).split())
         raise ConfigError(f"config.json is not that of a {kind} model: {reason}") from error
-    return config
+    keys.check(told)
+    return keys.of(config), tuple(keys.unread(told, config_class()))
 
 
 def activation(named: object) -> str:

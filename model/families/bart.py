@@ -9,6 +9,7 @@ from headlight.model.errors import ConfigError
 from headlight.model.families.architecture import UNEMBED, activation
 from headlight.model.families.decoder import heads, mlp, norm
 from headlight.model.families.encoder_decoder import SHARED, EncoderDecoder
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Piece, Pieces, linear, table
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
@@ -92,4 +93,9 @@ def _layer(cfg: Seq2SeqConfig, at: str, parts: dict[str, str]) -> Pieces:
     return found | norm(f"ln{len(parts) + 1}", f"{at}final_layer_norm", cfg.d_model)
 
 
-FAMILY = EncoderDecoder("bart", settings, pieces, prefix="model.").family
+READ = (
+    *("vocab_size", "max_position_embeddings", "d_model", "encoder_layers", "decoder_layers"),
+    *("encoder_attention_heads", "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim"),
+    *("activation_function", "scale_embedding", "tie_word_embeddings", "decoder_start_token_id", "eos_token_id"),
+)
+FAMILY = EncoderDecoder("bart", settings, pieces, Keys(READ, {}), prefix="model.").family

@@ -7,11 +7,17 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError
+from headlight.model.families import decoder
 from headlight.model.families.architecture import Architecture, activation, layers
 from headlight.model.families.decoder import heads, mlp, norm, sizes
+from headlight.model.families.keys import ENCODER, Keys
 from headlight.model.families.pieces import Pieces, linear, table, vector
 
 EMBEDDING = "embeddings.word_embeddings.weight"
+READ = (
+    *(*decoder.READ, "max_position_embeddings", "type_vocab_size", "intermediate_size", "hidden_act"),
+    "layer_norm_eps",
+)
 LAYER = "encoder.layer.{}."
 RENAMED = ((r"LayerNorm\.gamma$", "LayerNorm.weight"), (r"LayerNorm\.beta$", "LayerNorm.bias"))
 # Buffers, copies of a bias under a second name, and heads for other tasks.
@@ -31,13 +37,7 @@ def settings(config: Any) -> dict[str, Any]:
 
 
 def encoder(config: Any) -> dict[str, Any]:
-    """What all encoders of BERT's kind have: both directions, and a norm behind each sum.
-
-    Raises:
-        ConfigError: the model was made to be a decoder.
-    """
-    if getattr(config, "is_decoder", False):
-        raise ConfigError("config.json sets is_decoder to true; only models that look to both sides are supported.")
+    """What all encoders of BERT's kind have: both directions, and a norm behind each sum."""
     return sizes(config) | {
         "n_ctx": config.max_position_embeddings,
         "attention_dir": "bidirectional",
@@ -121,6 +121,7 @@ FAMILY = Architecture(
     "bert",
     settings,
     pieces,
+    Keys(READ, ENCODER),
     prefix="bert.",
     embedding=EMBEDDING,
     ignored=IGNORED,

@@ -6,9 +6,9 @@ Source: transformers' BloomConfig and modeling_bloom.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import ConfigError
 from headlight.model.families.architecture import Architecture, layers
-from headlight.model.families.decoder import fused_heads, mlp, norm, outside, sizes
+from headlight.model.families.decoder import READ, fused_heads, mlp, norm, outside, sizes
+from headlight.model.families.keys import DECODER, Keys
 from headlight.model.families.pieces import Pieces
 
 N_CTX = 2048  # what it was trained on, where config.json tells no seq_length; ALiBi itself has no end
@@ -16,13 +16,8 @@ N_CTX = 2048  # what it was trained on, where config.json tells no seq_length; A
 
 def settings(config: Any) -> dict[str, Any]:
     """BLOOM's settings under the names of `TransformerConfig`."""
-    if config.apply_residual_connection_post_layernorm:
-        raise ConfigError(
-            "config.json sets apply_residual_connection_post_layernorm, by which what is added to is the normalised "
-            "stream; only false is supported."
-        )
     return sizes(config) | {
-        "n_ctx": getattr(config, "seq_length", None) or N_CTX,
+        "n_ctx": config.seq_length or N_CTX,
         "act_fn": "gelu_new",
         "eps": config.layer_norm_epsilon,
         "positional_embedding_type": "alibi",
@@ -45,4 +40,8 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
     )
 
 
-FAMILY = Architecture("bloom", settings, pieces, prefix="transformer.", embedding="word_embeddings.weight").family
+KEYS = Keys(
+    (*READ, "n_embed", "layer_norm_epsilon", "seq_length"),
+    DECODER | {"apply_residual_connection_post_layernorm": (False,)},  # what is added to is the normalised stream
+)
+FAMILY = Architecture("bloom", settings, pieces, KEYS, prefix="transformer.", embedding="word_embeddings.weight").family

@@ -8,6 +8,7 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces, table, vector
 
 
@@ -38,4 +39,5 @@ def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
     return found
 
 
-FAMILY = Architecture("cohere", settings, pieces).family
+KEYS = Keys((*llama.BASE, "layer_norm_eps", "attention_bias", "use_qk_norm", "logit_scale"))
+FAMILY = Architecture("cohere", settings, pieces, KEYS).family

@@ -19,6 +19,8 @@ from headlight.model.families.pieces import (
     writing,
 )
 
+READ = ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size", "tie_word_embeddings")
+
 
 def sizes(config: Any, n_key_value_heads: int | None = None) -> dict[str, Any]:
     """The settings that every decoder's config tells under the same names."""
@@ -30,7 +32,17 @@ def sizes(config: Any, n_key_value_heads: int | None = None) -> dict[str, Any]:
         "d_head": head_width(config),
         "d_vocab": config.vocab_size,
         "tie_word_embeddings": config.tie_word_embeddings,
+        "attention_dir": "causal" if _is_causal(config) else "bidirectional",
     }
+
+
+def window(config: Any) -> int | None:
+    """How many tokens a query sees; a model that looks to both sides sees as many on either."""
+    return config.sliding_window if _is_causal(config) or config.sliding_window is None else 2 * config.sliding_window
+
+
+def _is_causal(config: Any) -> bool:
+    return getattr(config, "is_causal", None) is not False
 
 
 def head_width(config: Any) -> int:

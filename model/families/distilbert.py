@@ -8,7 +8,8 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families import bert
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import heads, mlp, norm
+from headlight.model.families.decoder import READ, heads, mlp, norm
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
 
 EPS = 1e-12  # of every norm; no config tells it
@@ -42,6 +43,7 @@ FAMILY = Architecture(
     "distilbert",
     settings,
     pieces,
+    Keys((*READ, "max_position_embeddings", "sinusoidal_pos_embds", "hidden_dim", "activation"), {}),
     prefix="distilbert.",
     embedding=bert.EMBEDDING,
     ignored=r"embeddings\.position_ids",

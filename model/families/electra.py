@@ -10,6 +10,7 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families import bert
 from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.keys import ENCODER, Keys
 from headlight.model.families.pieces import Pieces, linear, vector
 
 UNEMBED = "generator_lm_head"
@@ -35,6 +36,7 @@ FAMILY = Architecture(
     "electra",
     settings,
     pieces,
+    Keys((*bert.READ, "embedding_size"), ENCODER),
     prefix="electra.",
     embedding=bert.EMBEDDING,
     ignored=r"embeddings\.position_ids",

@@ -9,8 +9,9 @@ from typing import Any
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
-from headlight.model.families.architecture import UNEMBED, filled, plain_names, read_config
+from headlight.model.families.architecture import UNEMBED, filled, plain_names, read_config, translating
 from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton
+from headlight.model.families.keys import Keys
 from headlight.model.families.lora import is_adapter
 from headlight.model.families.pieces import Pieces
 from headlight.model.families.tensors import (
@@ -37,6 +38,7 @@ class EncoderDecoder:
     model_type: str
     settings: Callable[[Any], dict[str, Any]]
     pieces: Callable[[Seq2SeqConfig, Any], Pieces]
+    keys: Keys
     prefix: str = ""
     ignored: str = ""
 
@@ -56,7 +58,7 @@ def read(
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
         ConfigError: settings in config.json that are not supported.
     """
-    config = read_config(architecture.model_type, read_config_file(folder))
+    config, unread = read_config(architecture.model_type, read_config_file(folder), architecture.keys)
     names = partial(plain_names, prefix=architecture.prefix)
     twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings else ()
     tensors = read_model(folder, lambda raw: _one_embedding(names(raw)), UNEMBED, twins, inseparable=(SHARED,))
@@ -66,11 +68,12 @@ def read(
     if tied:
         tensors.pop(UNEMBED, None)
     shared = {"shared_embeddings": "all" if tied else "inputs"}
-    cfg = Seq2SeqConfig(**(architecture.settings(config) | shared | settings))
-    check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
-    pieces = architecture.pieces(cfg, config)
+    with translating(architecture.model_type):
+        cfg = Seq2SeqConfig(**(architecture.settings(config) | shared | settings))
+        check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
+        pieces = architecture.pieces(cfg, config)
     state = filled(pieces, tensors, architecture.ignored, how, seq2seq_skeleton(cfg))
-    return Checkpoint(cfg, state, weight_files(folder))
+    return Checkpoint(cfg, state, weight_files(folder), unread=unread)
 
 
 def _one_embedding(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -10,8 +10,9 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families.architecture import Architecture, activation, layers
 from headlight.model.families.decoder import fused_heads, head_width, mlp, norm, outside, sizes
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
-from headlight.model.families.rope import rotary
+from headlight.model.families.rope import READ, rotary
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -61,4 +62,12 @@ def _n_key_value_heads(config: Any) -> int:
     return 1 if config.multi_query else config.num_attention_heads
 
 
-FAMILY = Architecture("falcon", settings, pieces, prefix="transformer.", embedding="word_embeddings.weight").family
+KEYS = Keys(
+    (
+        *(*READ, "n_embed", "num_kv_heads", "ffn_hidden_size", "activation", "layer_norm_epsilon", "bias", "alibi"),
+        *("new_decoder_architecture", "num_ln_in_parallel_attn", "parallel_attn", "multi_query"),
+    )
+)
+FAMILY = Architecture(
+    "falcon", settings, pieces, KEYS, prefix="transformer.", embedding="word_embeddings.weight"
+).family

@@ -32,6 +32,8 @@ class Opening:
 class Checkpoint(Generic[Config]):
     """A checkpoint as a config, the state dict that a model of that config takes, the files it is in, and a note on it.
 
+    `unread` are the settings of its config file that nothing goes by, as "name = value".
+
     The tensors are views of the memory-mapped files wherever these hold them in the dtype that was asked for.
     """
 
@@ -39,6 +41,7 @@ class Checkpoint(Generic[Config]):
     state: dict[str, Tensor]
     files: tuple[Path, ...]
     note: str = ""
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

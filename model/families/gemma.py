@@ -6,24 +6,15 @@ Source: transformers' GemmaConfig and modeling_gemma.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import ConfigError
 from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture
+from headlight.model.families.keys import DECODER, Keys
 from headlight.model.families.pieces import Pieces, one_plus
 
 
-def settings(config: Any, rope: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Gemma's settings under the names of `TransformerConfig`, with the config's rotary positions or those given.
-
-    Raises:
-        ConfigError: it attends in both directions.
-    """
-    if config.use_bidirectional_attention:
-        raise ConfigError(
-            f"config.json sets use_bidirectional_attention; a {config.model_type} that attends in both directions is "
-            "not supported."
-        )
-    return llama.settings(config, rope) | {"embedding_scale": config.hidden_size**0.5}
+def settings(config: Any, positions: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Gemma's settings under the names of `TransformerConfig`, with the config's rotary positions or those given."""
+    return llama.settings(config, positions) | {"embedding_scale": config.hidden_size**0.5}
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
@@ -36,4 +27,7 @@ def with_whole_gains(found: Pieces) -> Pieces:
     return {name: one_plus(piece) if name.endswith(".w") else piece for name, piece in found.items()}
 
 
-FAMILY = Architecture("gemma", settings, pieces).family
+BASE = (*llama.BASE, "rms_norm_eps", "attention_bias")
+# With it transformers looks to both sides with one implementation of attention, and back alone with another.
+ALLOWED = DECODER | {"use_bidirectional_attention": (None, False)}
+FAMILY = Architecture("gemma", settings, pieces, Keys(BASE, ALLOWED)).family

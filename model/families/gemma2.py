@@ -6,15 +6,16 @@ Source: transformers' Gemma2Config and modeling_gemma2.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.families import gemma, llama, qwen2
+from headlight.model.families import gemma, llama, qwen2, rope
 from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces, vector
 
 
-def settings(config: Any, rope: dict[str, Any] | None = None) -> dict[str, Any]:
+def settings(config: Any, positions: dict[str, Any] | None = None) -> dict[str, Any]:
     """Gemma 2's settings under the names of `TransformerConfig`, with its rotary positions or those given."""
     return (
-        gemma.settings(config, rope)
+        gemma.settings(config, positions)
         | qwen2.windows(config)
         | {
             "attn_scale": config.query_pre_attn_scalar**0.5,
@@ -40,4 +41,8 @@ def norms(cfg: TransformerConfig, layer: str) -> Pieces:
     }
 
 
-FAMILY = Architecture("gemma2", settings, pieces).family
+READ = (
+    *(*rope.READ, "num_key_value_heads", "intermediate_size", "hidden_activation", "rms_norm_eps", "attention_bias"),
+    *("sliding_window", "layer_types", "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"),
+)
+FAMILY = Architecture("gemma2", settings, pieces, Keys(READ, gemma.ALLOWED)).family

@@ -12,6 +12,7 @@ from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError
 from headlight.model.families import gemma, gemma2, qwen3
 from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
 
 
@@ -36,4 +37,5 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     return gemma2.pieces(cfg, config) | gemma.with_whole_gains(head_norms)
 
 
-FAMILY = Architecture("gemma3_text", settings, pieces).family
+READ = (*gemma2.READ, "sliding_window_pattern", "rope_local_base_freq")
+FAMILY = Architecture("gemma3_text", settings, pieces, Keys(READ, gemma.ALLOWED)).family

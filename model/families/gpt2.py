@@ -21,9 +21,11 @@ from headlight.model.families.architecture import (
     filled,
     layers,
     plain_names,
+    refuse_quantised,
 )
 from headlight.model.families.decoder import norm, outside
 from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
+from headlight.model.families.keys import DECODER, Keys
 from headlight.model.families.lora import is_adapter
 from headlight.model.families.pieces import Piece, Pieces, table, vector
 from headlight.model.families.resemblance import likeness
@@ -49,13 +51,20 @@ DEFAULTS: dict[str, object] = {
     "scale_attn_by_inverse_layer_idx": False,
     "tie_word_embeddings": True,
 }
-NEUTRAL: dict[str, object] = {  # settings that would change the arithmetic, at the only value that is supported
-    "add_cross_attention": False,
-    "is_encoder_decoder": False,
-    "quantization_config": None,
-    "pruned_heads": {},
+ALIASES = {  # by which transformers reads config.json as well
+    "hidden_size": "n_embd",
+    "max_position_embeddings": "n_positions",
+    "num_attention_heads": "n_head",
+    "num_hidden_layers": "n_layer",
 }
 EMBEDDING = "wte.weight"
+SWITCHES = ("scale_attn_weights", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings")
+KEYS = Keys(
+    tuple(DEFAULTS),
+    DECODER
+    | dict.fromkeys(SWITCHES, (True, False))
+    | {"add_cross_attention": (False, None), "pruned_heads": ({}, None)},
+)
 PREFIX = "transformer."  # which GPT2LMHeadModel gives its body's tensors
 BUFFERS = r"h\.\d+\.attn\.(bias|masked_bias)"  # causal masks that old versions stored
 
@@ -67,20 +76,24 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
         ConfigError: settings in config.json that are not supported.
     """
-    hf_config = DEFAULTS | read_config_file(folder)
+    said = read_config_file(folder)
+    refuse_quantised(said)
+    hf_config = DEFAULTS | {ALIASES.get(name, name): value for name, value in said.items()}
+    KEYS.check(hf_config)
     is_said_tied, names = hf_config["tie_word_embeddings"], partial(plain_names, prefix=PREFIX)
     tensors = read_model(folder, names, UNEMBED, ((EMBEDDING, UNEMBED),) if is_said_tied else (), transposed=True)
     if is_adapter(folder) and EMBEDDING in tensors:
         hf_config["vocab_size"] = len(tensors[EMBEDDING])  # which may have tokens more than its base's
-    told = _translated(hf_config) | {"tie_word_embeddings": is_said_tied}
-    if is_said_tied is True:
+    told = _translated(hf_config)
+    if is_said_tied:
         told["tie_word_embeddings"] = is_tied(tensors.get(UNEMBED), tensors.get(EMBEDDING))
     cfg = TransformerConfig(**(told | settings))
     require_gpt2(cfg)
     if cfg.tie_word_embeddings:
         tensors.pop(UNEMBED, None)
     check_depth(tensors, cfg.n_layers)
-    return Checkpoint(cfg, filled(pieces(cfg), tensors, BUFFERS, how, skeleton(cfg)), weight_files(folder))
+    state = filled(pieces(cfg), tensors, BUFFERS, how, skeleton(cfg))
+    return Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config)))
 
 
 def _likeness(names: Iterable[str]) -> float:
@@ -159,9 +172,6 @@ def require(name: str, given: object, *allowed: object) -> None:
 
 def _translated(hf_config: dict[str, Any]) -> dict[str, Any]:
     """config.json's settings under the names of `TransformerConfig`."""
-    for name, neutral in NEUTRAL.items():
-        if hf_config.get(name) not in (neutral, None):
-            raise ConfigError(f"config.json sets {name} to {hf_config[name]!r}; only {neutral!r} is supported.")
     return {
         "n_layers": hf_config["n_layer"],
         "d_model": hf_config["n_embd"],
@@ -174,6 +184,8 @@ def _translated(hf_config: dict[str, Any]) -> dict[str, Any]:
         "eps": hf_config["layer_norm_epsilon"],
         "attn_scale": None if hf_config["scale_attn_weights"] else 1.0,  # None: the usual sqrt(d_head)
         "scale_attn_by_inverse_layer_idx": hf_config["scale_attn_by_inverse_layer_idx"],
+        "attention_dir": "causal" if hf_config.get("is_causal", True) else "bidirectional",
+        "tie_word_embeddings": hf_config["tie_word_embeddings"],
     }
 
 

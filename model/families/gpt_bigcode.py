@@ -8,17 +8,15 @@ Source: transformers' GPTBigCodeConfig and modeling_gpt_bigcode.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import ConfigError
 from headlight.model.families import gpt2
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import fused_heads, mlp, norm, sizes
+from headlight.model.families.decoder import READ, fused_heads, mlp, norm, sizes
+from headlight.model.families.keys import DECODER, Keys
 from headlight.model.families.pieces import Pieces
 
 
 def settings(config: Any) -> dict[str, Any]:
     """GPT-BigCode's settings under the names of `TransformerConfig`."""
-    if config.add_cross_attention:
-        raise ConfigError("config.json sets add_cross_attention; a decoder beside an encoder is not supported.")
     return sizes(config, 1 if config.multi_query else None) | {
         "n_ctx": config.n_positions,
         "d_mlp": config.n_inner,
@@ -42,10 +40,15 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
     )
 
 
+KEYS = Keys(
+    (*READ, "n_positions", "n_inner", "activation_function", "layer_norm_epsilon", "scale_attn_weights", "multi_query"),
+    DECODER | {"add_cross_attention": (False,)},
+)
 FAMILY = Architecture(
     "gpt_bigcode",
     settings,
     pieces,
+    KEYS,
     prefix="transformer.",
     ignored=r"h\.\d+\.attn\.(bias|masked_bias)|bias",
     embedding="wte.weight",

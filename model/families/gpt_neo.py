@@ -8,7 +8,8 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families import gpt2
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import heads, mlp, norm, sizes
+from headlight.model.families.decoder import READ, heads, mlp, norm, sizes
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
 
 
@@ -39,10 +40,18 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
     )
 
 
+KEYS = Keys(
+    (
+        *(*READ, "max_position_embeddings", "intermediate_size", "activation_function", "layer_norm_epsilon"),
+        *("window_size", "attention_types", "attention_layers"),
+    ),
+    {},  # it has masks of its own, which are causal whatever is_causal says
+)
 FAMILY = Architecture(
     "gpt_neo",
     settings,
     pieces,
+    KEYS,
     prefix="transformer.",
     ignored=r"h\.\d+\.attn\.attention\.(bias|masked_bias)",
     embedding="wte.weight",

@@ -8,8 +8,9 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families.architecture import Architecture, activation, layers
 from headlight.model.families.decoder import fused_heads, mlp, norm, outside, sizes
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
-from headlight.model.families.rope import rotary
+from headlight.model.families.rope import READ, rotary
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -39,10 +40,17 @@ def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
     )
 
 
+KEYS = Keys(
+    (
+        *(*READ, "partial_rotary_factor", "rotary_pct", "rotary_emb_base", "intermediate_size", "hidden_act"),
+        *("layer_norm_eps", "use_parallel_residual", "attention_bias"),
+    )
+)
 FAMILY = Architecture(
     "gpt_neox",
     settings,
     pieces,
+    KEYS,
     prefix="gpt_neox.",
     embedding="embed_in.weight",
     ignored=r".*\.(rotary_emb\.inv_freq|attention\.(bias|masked_bias))",

@@ -11,22 +11,16 @@ from typing import Any
 from torch import Tensor
 
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import ConfigError
-from headlight.model.families import llama, qwen2
+from headlight.model.families import llama, qwen2, rope
 from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.keys import DECODER, Keys
 from headlight.model.families.pieces import Piece, Pieces, linear, vector
 
 ALPHA = 1.702  # quick_gelu's
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """gpt-oss's settings under the names of `TransformerConfig`.
-
-    Raises:
-        ConfigError: an activation of another steepness.
-    """
-    if config.swiglu_alpha != ALPHA:
-        raise ConfigError(f"config.json sets swiglu_alpha to {config.swiglu_alpha!r}; only {ALPHA} is supported.")
+    """gpt-oss's settings under the names of `TransformerConfig`."""
     return (
         llama.settings(config)
         | qwen2.windows(config)
@@ -79,4 +73,11 @@ def _every_second(first: int) -> Callable[[Tensor], Tensor]:
     return lambda tensor: tensor[..., first::2]
 
 
-FAMILY = Architecture("gpt_oss", settings, pieces).family
+KEYS = Keys(
+    (
+        *(*rope.READ, "num_key_value_heads", "intermediate_size", "rms_norm_eps", "attention_bias", "sliding_window"),
+        *("layer_types", "num_local_experts", "num_experts_per_tok", "swiglu_limit"),
+    ),
+    DECODER | {"swiglu_alpha": (ALPHA,)},
+)
+FAMILY = Architecture("gpt_oss", settings, pieces, KEYS).family

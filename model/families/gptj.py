@@ -7,7 +7,8 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import biased_unembedding, heads, mlp, norm, outside, sizes
+from headlight.model.families.decoder import READ, biased_unembedding, heads, mlp, norm, outside, sizes
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
 
 
@@ -40,10 +41,12 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
     )
 
 
+KEYS = Keys((*READ, "n_positions", "n_inner", "activation_function", "layer_norm_epsilon", "rotary_dim"))
 FAMILY = Architecture(
     "gptj",
     settings,
     pieces,
+    KEYS,
     prefix="transformer.",
     ignored=r"h\.\d+\.attn\.(bias|masked_bias|embed_positions)",
     embedding="wte.weight",

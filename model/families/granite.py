@@ -7,6 +7,7 @@ from typing import Any
 
 from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture
+from headlight.model.families.keys import Keys
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -19,4 +20,5 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-FAMILY = Architecture("granite", settings, llama.pieces).family
+MULTIPLIERS = ("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling")
+FAMILY = Architecture("granite", settings, llama.pieces, Keys((*llama.READ, *MULTIPLIERS))).family

@@ -11,26 +11,35 @@ from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import ConfigError
+from headlight.model.families import rope
 from headlight.model.families.architecture import Architecture, activation, layers, save_folder
 from headlight.model.families.decoder import embedding, heads, sizes
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces, linear, vector
-from headlight.model.families.rope import rotary
 from headlight.model.transformer import Transformer
 
 EPS = 1e-5  # of the norms, where a config tells none, as OLMo's
+BASE = (*rope.READ, "num_key_value_heads", "intermediate_size", "hidden_act")
+READ = (*BASE, "rms_norm_eps", "attention_bias", "mlp_bias")
 NAMES = ("gate_proj", "up_proj", "down_proj")  # of an MLP's linear layers
 
 
-def settings(config: Any, rope: dict[str, Any] | None = None) -> dict[str, Any]:
+def settings(config: Any, positions: dict[str, Any] | None = None) -> dict[str, Any]:
     """Llama's settings under the names of `TransformerConfig`, with the config's rotary positions or those given."""
     return sizes(config, config.num_key_value_heads) | {
         "d_mlp": config.intermediate_size,
-        "act_fn": activation(getattr(config, "hidden_act", None) or config.hidden_activation),
+        **_activation(config),
         "gated_mlp": True,
         "normalization_type": "RMS",
         "eps": getattr(config, "rms_norm_eps", EPS),
-        **rotary(config, rope),
+        **rope.rotary(config, positions),
     }
+
+
+def _activation(config: Any) -> dict[str, Any]:
+    """The MLPs' activation, by whichever of two names the architecture reads; gpt-oss reads neither."""
+    names = [name for name in ("hidden_act", "hidden_activation") if hasattr(config, name)]
+    return {"act_fn": activation(getattr(config, names[0]))} if names else {}
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
@@ -75,7 +84,7 @@ def norms(cfg: TransformerConfig, layer: str) -> Pieces:
     }
 
 
-LLAMA = Architecture("llama", settings, pieces)
+LLAMA = Architecture("llama", settings, pieces, Keys(READ))
 FAMILY = LLAMA.family
 
 
@@ -111,7 +120,7 @@ def save_llama(model: Transformer, folder: str | Path) -> None:
         architectures=["LlamaForCausalLM"],
         dtype="float32",
     )
-    _require(cfg, TransformerConfig(**settings(config)))
+    _require(cfg, TransformerConfig(**settings(LLAMA.keys.of(config))))
     save_folder(Path(folder), LLAMA.prefix, pieces(cfg, config), model, config.to_json_string())
 
 

@@ -15,14 +15,13 @@ from torch import Tensor
 from headlight.model.errors import ConfigError
 from headlight.model.families import bart
 from headlight.model.families.encoder_decoder import SHARED, EncoderDecoder
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces, table
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
     """Marian's settings under the names of `Seq2SeqConfig`; positions are kept as if they were learned."""
-    if not config.share_encoder_decoder_embeddings:
-        raise ConfigError("config.json sets share_encoder_decoder_embeddings to false; only true is supported.")
     if config.d_model % 2:
         raise ConfigError(f"config.json sets d_model to {config.d_model!r}; it has to be even.")
     return bart.settings(config) | {"embeddings_ln": False}
@@ -41,6 +40,7 @@ def sinusoids(n_ctx: int, d_model: int) -> Float[Tensor, "pos d_model"]:
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
 
 
+KEYS = Keys((*bart.READ, "decoder_vocab_size"), {"share_encoder_decoder_embeddings": (True,)})
 FAMILY = EncoderDecoder(
-    "marian", settings, pieces, prefix="model.", ignored=r"(encoder|decoder)\.embed_positions\.weight"
+    "marian", settings, pieces, KEYS, prefix="model.", ignored=r"(encoder|decoder)\.embed_positions\.weight"
 ).family

@@ -5,13 +5,21 @@ Source: transformers' MistralConfig and modeling_mistral.
 
 from typing import Any
 
-from headlight.model.families import llama
+from headlight.model.families import llama, qwen2
 from headlight.model.families.architecture import Architecture
+from headlight.model.families.decoder import window
+from headlight.model.families.keys import Keys
 
 
 def settings(config: Any) -> dict[str, Any]:
     """Mistral's settings under the names of `TransformerConfig`."""
-    return llama.settings(config) | {"window_size": config.sliding_window}
+    return llama.settings(config) | {"window_size": window(config)}
 
 
-FAMILY = Architecture("mistral", settings, llama.pieces).family
+def _by_layer(config: Any) -> dict[str, Any]:
+    """Mistral's settings where a config may tell which layers see a window, which transformers calls Ministral."""
+    return settings(config) if config.layer_types is None else llama.settings(config) | qwen2.windows(config)
+
+
+READ = (*llama.BASE, "rms_norm_eps", "sliding_window")
+FAMILY = Architecture("mistral", _by_layer, llama.pieces, Keys((*READ, "layer_types"))).family

@@ -9,6 +9,7 @@ from headlight.model.config import TransformerConfig
 from headlight.model.families import llama, mistral
 from headlight.model.families.architecture import Architecture, layers
 from headlight.model.families.experts import experts
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
 
 
@@ -32,4 +33,5 @@ def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
     return llama.attention(cfg, config, layer) | chosen | llama.norms(cfg, layer)
 
 
-FAMILY = Architecture("mixtral", settings, pieces).family
+KEYS = Keys((*mistral.READ, "num_local_experts", "num_experts_per_tok"))
+FAMILY = Architecture("mixtral", settings, pieces, KEYS).family

@@ -10,9 +10,10 @@ from headlight.model.errors import ConfigError
 from headlight.model.families import bert, llama
 from headlight.model.families.architecture import Architecture, activation, layers
 from headlight.model.families.decoder import heads, sizes
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Piece, Pieces, fused, linear, table, vector
 from headlight.model.families.qwen2 import windows
-from headlight.model.families.rope import rotary
+from headlight.model.families.rope import READ, rotary
 
 EMBEDDING, UNEMBED = "embeddings.tok_embeddings.weight", "decoder"
 
@@ -75,4 +76,12 @@ def _norm(ours: str, theirs: str, config: Any) -> Pieces:
     return found | {f"{ours}.b": vector(f"{theirs}.bias", config.hidden_size)} if config.norm_bias else found
 
 
-FAMILY = Architecture("modernbert", settings, pieces, embedding=EMBEDDING, unembed=f"{UNEMBED}.weight").family
+KEYS = Keys(
+    (
+        *(*READ, "global_rope_theta", "local_rope_theta", "global_attn_every_n_layers", "layer_types"),
+        *("local_attention", "sliding_window", "intermediate_size", "hidden_activation", "norm_eps", "norm_bias"),
+        *("attention_bias", "mlp_bias", "classifier_activation", "classifier_bias", "decoder_bias"),
+    ),
+    {},
+)
+FAMILY = Architecture("modernbert", settings, pieces, KEYS, embedding=EMBEDDING, unembed=f"{UNEMBED}.weight").family

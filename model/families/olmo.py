@@ -6,23 +6,14 @@ Source: transformers' OlmoConfig and modeling_olmo.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import ConfigError
 from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture
+from headlight.model.families.keys import DECODER, Keys
 from headlight.model.families.pieces import Pieces
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """OLMo's settings under the names of `TransformerConfig`.
-
-    Raises:
-        ConfigError: queries, keys and values are clipped.
-    """
-    if config.clip_qkv is not None:
-        raise ConfigError(
-            f"config.json clips queries, keys and values at {config.clip_qkv} (clip_qkv), which is not supported: what "
-            "a head reads would be no sum of parts."
-        )
+    """OLMo's settings under the names of `TransformerConfig`."""
     return llama.settings(config) | {"normalization_type": "LNPre"}
 
 
@@ -31,4 +22,6 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     return {name: piece for name, piece in llama.pieces(cfg, config).items() if not name.endswith(".w")}
 
 
-FAMILY = Architecture("olmo", settings, pieces).family
+# A head that reads what is clipped would read no sum of parts.
+KEYS = Keys((*llama.BASE, "attention_bias"), DECODER | {"clip_qkv": (None,)})
+FAMILY = Architecture("olmo", settings, pieces, KEYS).family

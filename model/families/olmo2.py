@@ -10,6 +10,7 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces, vector
 
 
@@ -39,4 +40,5 @@ def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
     return llama.attention(cfg, config, layer) | llama.gated_mlp(cfg, config, layer) | norms
 
 
-FAMILY = Architecture("olmo2", settings, pieces).family
+KEYS = Keys((*llama.BASE, "rms_norm_eps", "attention_bias"))
+FAMILY = Architecture("olmo2", settings, pieces, KEYS).family

@@ -11,9 +11,9 @@ from typing import Any
 from torch import Tensor
 
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import ConfigError
 from headlight.model.families.architecture import UNEMBED, Architecture, activation, layers
-from headlight.model.families.decoder import embedding, heads, mlp, norm, sizes
+from headlight.model.families.decoder import READ, embedding, heads, mlp, norm, sizes
+from headlight.model.families.keys import DECODER, Keys
 from headlight.model.families.pieces import Pieces, joined, linear, table
 
 EMBEDDING = "decoder.embed_tokens.weight"
@@ -22,10 +22,6 @@ FIRST = 2  # the row of the first position
 
 def settings(config: Any) -> dict[str, Any]:
     """OPT's settings under the names of `TransformerConfig`."""
-    if config._remove_final_layer_norm:
-        raise ConfigError(
-            "config.json removes OPT's last LayerNorm (_remove_final_layer_norm), which is not supported."
-        )
     of_all = sizes(config)
     return of_all | {
         "n_ctx": config.max_position_embeddings,
@@ -80,4 +76,11 @@ def _norm(cfg: TransformerConfig, ours: str, theirs: str) -> Pieces:
     return norm(ours, theirs, cfg.d_model) if cfg.normalization_type == "LN" else {}
 
 
-FAMILY = Architecture("opt", settings, pieces, embedding=EMBEDDING).family
+KEYS = Keys(
+    (
+        *(*READ, "max_position_embeddings", "ffn_dim", "activation_function", "do_layer_norm_before"),
+        *("layer_norm_elementwise_affine", "enable_bias", "word_embed_proj_dim"),
+    ),
+    DECODER | {"_remove_final_layer_norm": (False,)},
+)
+FAMILY = Architecture("opt", settings, pieces, KEYS, embedding=EMBEDDING).family

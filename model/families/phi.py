@@ -8,8 +8,9 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families.architecture import Architecture, activation, layers
 from headlight.model.families.decoder import biased_unembedding, heads, mlp, norm, outside, sizes
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
-from headlight.model.families.rope import rotary
+from headlight.model.families.rope import READ, rotary
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -43,4 +44,10 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
     return found | of_queries | norm("attn.k_norm", f"{at}self_attn.k_layernorm", cfg.d_head)
 
 
-FAMILY = Architecture("phi", settings, pieces).family
+KEYS = Keys(
+    (
+        *(*READ, "partial_rotary_factor", "num_key_value_heads", "intermediate_size", "hidden_act"),
+        *("layer_norm_eps", "qk_layernorm"),
+    )
+)
+FAMILY = Architecture("phi", settings, pieces, KEYS).family

@@ -9,6 +9,7 @@ from headlight.model.config import TransformerConfig
 from headlight.model.families import llama, mistral
 from headlight.model.families.architecture import Architecture, layers
 from headlight.model.families.decoder import heads
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces, fused
 
 
@@ -23,4 +24,5 @@ def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
     return fused(attention | mlp) | llama.norms(cfg, at)
 
 
-FAMILY = Architecture("phi3", mistral.settings, pieces).family
+KEYS = Keys((*mistral.READ, "partial_rotary_factor"))
+FAMILY = Architecture("phi3", mistral.settings, pieces, KEYS).family

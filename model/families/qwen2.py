@@ -5,11 +5,16 @@ Source: transformers' Qwen2Config and modeling_qwen2.
 
 from typing import Any
 
+from headlight.model.checks import check_choice
 from headlight.model.config import TransformerConfig
+from headlight.model.errors import ConfigError
 from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture, layers
-from headlight.model.families.decoder import heads
+from headlight.model.families.decoder import heads, window
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
+
+KINDS = {"sliding_attention": "local", "full_attention": "global"}  # of layers, and our names for them
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -19,10 +24,16 @@ def settings(config: Any) -> dict[str, Any]:
 
 def windows(config: Any) -> dict[str, Any]:
     """Which layers see a window, and how large it is, as newer configs tell it."""
-    kinds = ["local" if kind == "sliding_attention" else "global" for kind in config.layer_types]
-    if "local" not in kinds:
+    for kind in config.layer_types:
+        check_choice("config.json's layer_types", kind, tuple(KINDS))
+    if "sliding_attention" not in config.layer_types:
         return {}
-    return {"window_size": config.sliding_window, "attn_types": tuple(kinds)}
+    if config.sliding_window is None:
+        raise ConfigError(
+            "config.json has layers of sliding_attention, and tells no sliding_window, or sets use_sliding_window to "
+            "false. Correct whichever is wrong."
+        )
+    return {"window_size": window(config), "attn_types": tuple(KINDS[kind] for kind in config.layer_types)}
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
@@ -31,4 +42,5 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     return llama.pieces(cfg, config) | attention
 
 
-FAMILY = Architecture("qwen2", settings, pieces).family
+READ = (*llama.BASE, "rms_norm_eps", "use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
+FAMILY = Architecture("qwen2", settings, pieces, Keys(READ)).family

@@ -8,6 +8,7 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families import llama, qwen2
 from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces, vector
 
 
@@ -29,4 +30,4 @@ def head_norms(cfg: TransformerConfig, layer: str) -> Pieces:
     }
 
 
-FAMILY = Architecture("qwen3", settings, pieces).family
+FAMILY = Architecture("qwen3", settings, pieces, Keys((*qwen2.READ, "attention_bias"))).family

@@ -9,6 +9,7 @@ from headlight.model.config import TransformerConfig
 from headlight.model.families import llama, mistral, qwen3
 from headlight.model.families.architecture import Architecture, layers
 from headlight.model.families.experts import experts
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
 
 
@@ -41,4 +42,10 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     )
 
 
-FAMILY = Architecture("qwen3_moe", settings, pieces).family
+KEYS = Keys(
+    (
+        *(*mistral.READ, "use_sliding_window", "attention_bias", "num_experts", "num_experts_per_tok"),
+        *("norm_topk_prob", "moe_intermediate_size", "mlp_only_layers", "decoder_sparse_step"),
+    )
+)
+FAMILY = Architecture("qwen3_moe", settings, pieces, KEYS).family

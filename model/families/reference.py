@@ -62,6 +62,7 @@ def reference(
         raise ConfigError("Comparing with transformers needs it installed: pip install transformers.") from error
     kind = AutoModelForMaskedLM if masked else AutoModelForCausalLM
     how = {"dtype": torch.float32, "local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
+    how["return_dict"] = True  # whatever config.json says
     model = kind.from_pretrained(folder, attn_implementation="eager", **how).eval()
     with torch.inference_mode():
         types = {} if token_types is None else {"token_type_ids": token_types}

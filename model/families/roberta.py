@@ -8,6 +8,7 @@ from typing import Any
 from headlight.model.config import TransformerConfig
 from headlight.model.families import bert
 from headlight.model.families.architecture import Architecture, layers
+from headlight.model.families.keys import ENCODER, Keys
 from headlight.model.families.pieces import Pieces
 
 UNEMBED = "lm_head.decoder"
@@ -36,6 +37,7 @@ FAMILY = Architecture(
     "roberta",
     settings,
     pieces,
+    Keys((*bert.READ, "pad_token_id"), ENCODER),
     prefix="roberta.",
     embedding=bert.EMBEDDING,
     ignored=r"embeddings\.position_ids|pooler\..*|lm_head\.(decoder\.)?bias",

@@ -8,22 +8,42 @@ from typing import Any, get_args
 
 from headlight.model.config import RotaryScaling, Scaling
 from headlight.model.errors import ConfigError
-from headlight.model.families.decoder import head_width
+from headlight.model.families import decoder
+
+READ = (
+    *decoder.READ,
+    "max_position_embeddings",
+    "rope_parameters",
+    "rope_scaling",
+    "rope_theta",
+    "original_max_position_embeddings",
+    "head_dim",
+)
 
 
 def rotary(config: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
     """The settings of rotary positions, from a config's `rope_parameters` or those of one kind of its layers.
+
+    Only an architecture that reads `partial_rotary_factor` turns a part of each head.
 
     Raises:
         ConfigError: a scaling that is not known, or that lacks what it takes.
     """
     told = config.rope_parameters if told is None else told
     scaling = _scaling(config, told)
+    share = told.get("partial_rotary_factor", 1.0)
+    if not hasattr(config, "partial_rotary_factor"):
+        if scaling and share != 1:
+            raise ConfigError(
+                f"config.json scales rotary positions of a part of each head (partial_rotary_factor {share!r}); a "
+                f"{config.model_type} turns whole heads. Take partial_rotary_factor out, or correct model_type."
+            )
+        share = 1.0
     n_ctx = config.max_position_embeddings
     return {
         "positional_embedding_type": "rotary",
         "rotary_base": told["rope_theta"],
-        "rotary_dim": int(head_width(config) * told.get("partial_rotary_factor", 1.0)),
+        "rotary_dim": int(decoder.head_width(config) * share),
         "rotary_scaling": scaling,
         "n_ctx": int(n_ctx * scaling.factor) if scaling and scaling.kind == "dynamic" else n_ctx,
     }
@@ -58,22 +78,26 @@ def _known(kind: Scaling, config: Any, told: dict[str, Any]) -> RotaryScaling:
             )
         case "yarn":
             original = told["original_max_position_embeddings"]
-            factor = told.get("factor") or n_ctx / original
+            factor = n_ctx / original if told["factor"] is None else told["factor"]
+            attention_factor = told.get("attention_factor")
             return RotaryScaling(
                 kind=kind,
                 factor=factor,
                 original_n_ctx=original,
-                attention_factor=told.get("attention_factor") or _yarn_attention(factor, told),
+                attention_factor=_yarn_attention(factor, told) if attention_factor is None else attention_factor,
                 beta_fast=told.get("beta_fast") or 32.0,
                 beta_slow=told.get("beta_slow") or 1.0,
-                truncate=told.get("truncate", True),
+                truncate=bool(config.rope_parameters.get("truncate", True)),  # beside what is told of kinds of layers
             )
         case "longrope":
             original = told["original_max_position_embeddings"]
+            attention_factor = told.get("attention_factor")
             return RotaryScaling(
                 kind=kind,
                 original_n_ctx=original,
-                attention_factor=told.get("attention_factor") or _longrope_attention(n_ctx, original, told),
+                attention_factor=(
+                    _longrope_attention(n_ctx, original, told) if attention_factor is None else attention_factor
+                ),
                 short_factor=tuple(told["short_factor"]),
                 long_factor=tuple(told["long_factor"]),
             )
@@ -89,5 +113,6 @@ def _yarn_attention(factor: float, told: dict[str, Any]) -> float:
 
 
 def _longrope_attention(n_ctx: int, original: int, told: dict[str, Any]) -> float:
-    factor = told.get("factor") or n_ctx / original
+    factor = told.get("factor")
+    factor = n_ctx / original if factor is None else factor
     return 1.0 if factor <= 1 else math.sqrt(1 + math.log(factor) / math.log(original))

@@ -5,5 +5,7 @@ Source: transformers' SeedOssConfig and modeling_seed_oss.
 
 from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture
+from headlight.model.families.keys import Keys
 
-FAMILY = Architecture("seed_oss", llama.settings, llama.pieces).family
+KEYS = Keys((*llama.READ, "attention_out_bias"))
+FAMILY = Architecture("seed_oss", llama.settings, llama.pieces, KEYS).family

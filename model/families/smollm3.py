@@ -7,6 +7,7 @@ from typing import Any
 
 from headlight.model.families import llama, qwen2
 from headlight.model.families.architecture import Architecture
+from headlight.model.families.keys import Keys
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -15,4 +16,10 @@ def settings(config: Any) -> dict[str, Any]:
     return llama.settings(config) | qwen2.windows(config) | {"no_rope_layers": unturned}
 
 
-FAMILY = Architecture("smollm3", settings, llama.pieces).family
+KEYS = Keys(
+    (
+        *(*llama.READ, "use_sliding_window", "sliding_window", "layer_types"),
+        *("no_rope_layers", "no_rope_layer_interval"),
+    )
+)
+FAMILY = Architecture("smollm3", settings, llama.pieces, KEYS).family

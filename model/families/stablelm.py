@@ -11,6 +11,7 @@ from headlight.model.config import TransformerConfig
 from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture, layers
 from headlight.model.families.decoder import heads, norm, outside
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Piece, Pieces, joined, vector
 
 
@@ -50,4 +51,11 @@ def _gains(name: str, n_heads: int, d_head: int) -> Piece:
     return joined(*gains, by=lambda *each: torch.stack(each))
 
 
-FAMILY = Architecture("stablelm", settings, pieces).family
+KEYS = Keys(
+    (
+        *(*llama.BASE, "partial_rotary_factor", "layer_norm_eps", "use_qkv_bias", "qk_layernorm"),
+        "use_parallel_residual",
+    ),
+    {"is_causal": (True,)},  # if not, transformers' implementations of attention compute different things
+)
+FAMILY = Architecture("stablelm", settings, pieces, KEYS).family

@@ -6,8 +6,10 @@ Source: transformers' Starcoder2Config and modeling_starcoder2.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
+from headlight.model.families import llama
 from headlight.model.families.architecture import Architecture, activation, layers
-from headlight.model.families.decoder import heads, mlp, norm, outside, sizes
+from headlight.model.families.decoder import heads, mlp, norm, outside, sizes, window
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
 from headlight.model.families.rope import rotary
 
@@ -18,7 +20,7 @@ def settings(config: Any) -> dict[str, Any]:
         "d_mlp": config.intermediate_size,
         "act_fn": activation(config.hidden_act),
         "eps": config.norm_epsilon,
-        "window_size": config.sliding_window,
+        "window_size": window(config),
         **rotary(config),
     }
 
@@ -38,4 +40,5 @@ def _layer(cfg: TransformerConfig, bias: bool, at: str) -> Pieces:
     )
 
 
-FAMILY = Architecture("starcoder2", settings, pieces).family
+KEYS = Keys((*llama.BASE, "norm_epsilon", "sliding_window", "use_bias"))
+FAMILY = Architecture("starcoder2", settings, pieces, KEYS).family

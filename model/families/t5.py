@@ -8,6 +8,7 @@ from typing import Any
 from headlight.model.families.architecture import UNEMBED, activation
 from headlight.model.families.decoder import heads
 from headlight.model.families.encoder_decoder import SHARED, EncoderDecoder
+from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces, linear, table, vector
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
@@ -20,12 +21,12 @@ def settings(config: Any) -> dict[str, Any]:
         "n_encoder_layers": config.num_layers,
         "n_decoder_layers": config.num_decoder_layers,
         "d_model": config.d_model,
-        "n_ctx": getattr(config, "n_positions", None) or N_CTX,
+        "n_ctx": config.n_positions or N_CTX,
         "n_heads": config.num_heads,
         "d_head": config.d_kv,
         "d_vocab": config.vocab_size,
         "d_mlp": config.d_ff,
-        "start_token": config.decoder_start_token_id if config.decoder_start_token_id is not None else 0,
+        "start_token": _start_token(config),
         "end_token": config.eos_token_id,
         "source_end_token": config.eos_token_id,
         "act_fn": activation(config.dense_act_fn),
@@ -40,6 +41,11 @@ def settings(config: Any) -> dict[str, Any]:
         "attn_scale": 1.0,
         "logits_scale": config.d_model**-0.5 if config.scale_decoder_outputs else 1.0,
     }
+
+
+def _start_token(config: Any) -> object:
+    """The token that a target begins with: the padding's, as in all of T5's own, where the config tells none."""
+    return config.pad_token_id if config.decoder_start_token_id is None else config.decoder_start_token_id
 
 
 def pieces(cfg: Seq2SeqConfig, config: Any) -> Pieces:
@@ -80,5 +86,16 @@ def _mlp(cfg: Seq2SeqConfig, at: str) -> Pieces:
     return found | {"mlp.W_out": linear(f"{at}wo.weight", d_mlp, cfg.d_model)}
 
 
+KEYS = Keys(
+    (
+        *("vocab_size", "d_model", "d_kv", "d_ff", "num_layers", "num_decoder_layers", "num_heads", "n_positions"),
+        *("relative_attention_num_buckets", "relative_attention_max_distance", "layer_norm_epsilon"),
+        *("feed_forward_proj", "dense_act_fn", "is_gated_act", "tie_word_embeddings", "scale_decoder_outputs"),
+        *("decoder_start_token_id", "pad_token_id", "eos_token_id"),
+    ),
+    {},
+)
 # Cross-attention has no positions; old files hold a bias for it that nothing reads.
-FAMILY = EncoderDecoder("t5", settings, pieces, ignored=r".*EncDecAttention\.relative_attention_bias\.weight").family
+FAMILY = EncoderDecoder(
+    "t5", settings, pieces, KEYS, ignored=r".*EncDecAttention\.relative_attention_bias\.weight"
+).family

@@ -23,6 +23,7 @@ from headlight.model.host import Steps
 from headlight.model.read_ahead import LARGE
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+MAX_LAYERS = 2**16
 SHOWN = 5  # how many offending tensors a message names
 
 
@@ -160,6 +161,16 @@ def check_depth(tensors: Mapping[str, Tensor], *n_layers: int) -> None:
     if sum(n_layers) > len(tensors):
         asked = " and ".join(map(str, n_layers))
         raise CheckpointError(f"config.json asks for {asked} layers; the checkpoint holds {len(tensors)} tensors.")
+
+
+def check_layers(n_layers: int) -> None:
+    """Refuse more layers than any model has, before a config makes lists of that length.
+
+    Raises:
+        CheckpointError: there are more.
+    """
+    if n_layers > MAX_LAYERS:
+        raise CheckpointError(f"config.json asks for {n_layers} layers; at most {MAX_LAYERS} are read.")
 
 
 def check_experts(tensors: Mapping[str, Tensor], n_experts: int | None) -> None:

@@ -1,5 +1,6 @@
 """What the trust panel measures, against what it must find, and against what it must not overlook."""
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -213,6 +214,24 @@ def test_the_panel_says_what_computed_the_numbers(panel: AppTest, folder: str) -
     for said in (folder, run.source.sha256, "float32", f"cpu, {torch.get_num_threads()}", "relative error"):
         assert said in shown
     assert " ".join(map(str, run.tokens.tolist())) in shown
+
+
+def test_the_panel_says_what_of_a_config_is_not_read_and_compares_a_decoder_of_both_directions(
+    settings: dict[str, object], folder: str, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    config = json.loads((copy / "config.json").read_text()) | {"is_causal": False, "partial_rotary_factor": 0.5}
+    (copy / "config.json").write_text(json.dumps(config))
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.query_params["prompt"], page.query_params["model"] = PROMPT, str(copy)
+    page.session_state["headlight.aboutA"] = True
+    page.run()
+    shown = _codes(page)
+    assert re.search(r"in config.json, not read +partial_rotary_factor = 0\.5\n", shown)
+    assert re.search(r"activation, attention +\w+, bidirectional", shown)
+    off = re.search(r"transformers' logits +(\S+) at most", shown)
+    assert off is not None
+    assert float(off[1].replace("−", "-")) < 1e-4  # float32 sums in another order, of logits of size 1
 
 
 def _click(page: AppTest, label: str) -> None:
