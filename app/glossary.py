@@ -266,7 +266,10 @@ TERMS = {
         "contributed what."
     ),
     "why_target": "The token to explain. Empty: the likeliest. Inside a sentence most begin with a space: type it too.",
-    "why_distractor": "The token it is compared with. Empty: the likeliest other one.",
+    "why_distractor": (
+        "The token it is compared with. Empty: the likeliest in B, where there is a B and it is another one, or "
+        "else A's next likeliest."
+    ),
     "why_position": "The token after which the prediction is made; the last one unless you choose another.",
     "why_side": "A, B, or B − A of the same numbers.",
     "why_cell": "A cell of a head: its query attends to its key.",
@@ -400,7 +403,9 @@ TERMS = {
         "centred there."
     ),
     "patch_target": "The token whose logit counts. Empty: the likeliest in A.",
-    "patch_distractor": "The token it is compared with. Empty: the likeliest in B, if it is another one.",
+    "patch_distractor": (
+        "The token it is compared with. Empty: the likeliest in B, if it is another one, or else A's next likeliest."
+    ),
     "patch_estimate": (
         "Attribution patching: change times gradient, all cells from one forward and one backward pass. An estimate: "
         "exact only where the logit difference depends linearly on the part."

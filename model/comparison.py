@@ -44,6 +44,14 @@ class Comparison:
             return tuple(range(len(run.tokens)))
         return self.alignment.a if run is self.a else self.alignment.b
 
+    def place_of(self, run: Run, position: int) -> int:
+        """The place of a run's position on the common axis, by which tokens are numbered."""
+        return self.positions(run).index(position)
+
+    def token_at(self, run: Run, position: int) -> str:
+        """A run's token with the number of its place."""
+        return f"{self.place_of(run, position)} {run.labels[position]}"
+
     def sides_at(self, place: int) -> dict[str, tuple[Run, int]]:
         """The runs that have a place, by their names on the page, and its position there."""
         found = {side: (run, self.positions(run)[place]) for side, run in self.sides.items()}

@@ -7,6 +7,7 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
 from headlight.model.explain.explained import likeliest, run_with
+from headlight.model.explain.parts import logits_at
 from headlight.model.run import Run
 
 
@@ -24,8 +25,12 @@ def place_of(shown: Comparison, chosen: Selection) -> int:
     return shown.default_place if chosen.position is None else chosen.position
 
 
-def pair_of(shown: Comparison, chosen: Selection) -> Pair:
-    """The two tokens typed; where none is, or it is no token, the likeliest others at the place."""
+def pair_of(shown: Comparison, chosen: Selection, at_b: int | None = None) -> Pair:
+    """The two tokens typed; where none is, or it is no token, what the first run says at the place.
+
+    The distractor is then what B says, if it says something else there, or at its position `at_b`; or else the first
+    run's next likeliest.
+    """
     place = place_of(shown, chosen)
     run, _ = run_with(shown, place)
     typed = [_typed(run, text, name) for name, text in (("target", chosen.target), ("distractor", chosen.distractor))]
@@ -34,11 +39,20 @@ def pair_of(shown: Comparison, chosen: Selection) -> Pair:
     if target is None:
         target = next(token for token in first if token != distractor)
     if distractor is None:
-        distractor = next(token for token in first if token != target)
+        answers = [*_answer_of_b(shown, place, at_b), *first]
+        distractor = next(token for token in answers if token != target)
     remarks = [remark for _, remark in typed if remark]
     if target == distractor:
         remarks.append("Target and distractor are the same token, so every difference is 0. Type another one.")
     return Pair(target, distractor, tuple(remarks))
+
+
+def _answer_of_b(shown: Comparison, place: int, at_b: int | None) -> list[int]:
+    """The token that B says at its position, or at the place, if it has that."""
+    if shown.b is None:
+        return []
+    position = shown.positions(shown.b)[place] if at_b is None else at_b
+    return [] if position is None else [int(logits_at(shown.b, position).argmax())]
 
 
 def said_of_cap(runs: Sequence[Run]) -> str:

@@ -107,25 +107,25 @@ def heads_of_both(run: Run, edge: EdgePair) -> tables.Columns:
     }
 
 
-def edges_of(run: Run, found: Flow) -> tables.Columns:
+def edges_of(shown: Comparison, run: Run, found: Flow) -> tables.Columns:
     """One row an edge, from the start down."""
     names = state_names(run.cfg)
     return {
         "Into": [names[edge.target.depth] for edge in found.edges],
-        "at": [_at(run.labels, edge.target) for edge in found.edges],
+        "at": [shown.token_at(run, edge.target.position) for edge in found.edges],
         "by": [KINDS[edge.kind] for edge in found.edges],
-        "from": [_at(run.labels, edge.source) for edge in found.edges],
+        "from": [shown.token_at(run, edge.source.position) for edge in found.edges],
         "Share": [edge.share for edge in found.edges],
         "Heads": [carriers(run, edge) if edge.heads else "" for edge in found.edges],
     }
 
 
-def nodes_of(run: Run, found: Flow) -> tables.Columns:
+def nodes_of(shown: Comparison, run: Run, found: Flow) -> tables.Columns:
     """One row a node, from the start down."""
     names = state_names(run.cfg)
     return {
         "State": [names[node.place.depth] for node in found.nodes],
-        "at": [_at(run.labels, node.place) for node in found.nodes],
+        "at": [shown.token_at(run, node.place.position) for node in found.nodes],
         "Of the start": [node.flow for node in found.nodes],
         "From the bias": [node.bias for node in found.nodes],
         "From edits": [node.rest for node in found.nodes],

@@ -59,7 +59,7 @@ def _runs(figure: "Figure", axes: "Sequence[Axes]", shown: Comparison, chosen: S
         _ground(each, run.labels, state_names(run.cfg), palette)
         _lines(each, [(edge, edge.share, edge.share) for edge in graph.edges], colours)
         _dots(each, [(node.place, node.flow) for node in graph.nodes], "o", colours, palette.background)
-        start = f"what flows into {graph.start.position} {run.labels[graph.start.position]}"
+        start = f"what flows into {shown.token_at(run, graph.start.position)}"
         each.set_title(f"{side}: {start}" if shown.b is not None else start, fontsize=9)
     least = chosen.of(Choices).flow_threshold
     title = f"share of its node (edge, at least {least:g}; dashed: MLP), of the start (node)"

@@ -79,7 +79,7 @@ def of_one(shown: Comparison, side: str, found: Flow) -> None:
 
 def _node(shown: Comparison, side: str, place: Place) -> None:
     run = shown.sides[side]
-    here = f"{place.position} {run.labels[place.position]}"
+    here = shown.token_at(run, place.position)
     heading(f"What {state_names(run.cfg)[place.depth]} says at {here}", "flow_node", key=f"told {side}")
     if reason := needs.language_model(shown):
         st.info(reason)
@@ -89,11 +89,10 @@ def _node(shown: Comparison, side: str, place: Place) -> None:
 
 def _edge(shown: Comparison, side: str, run: Run, edge: Edge) -> None:
     source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(run, edge.target)
-    ends = f"{source} {run.labels[source]} to {target} {run.labels[target]}"
+    ends = f"{shown.token_at(run, source)} to {shown.token_at(run, target)}"
     heading(f"Who carries layer {layer} from {ends}", "flow_edge", key=f"told {side}")
     draw(numbers.heads_of(run, edge), f"Heads of the chosen line {side}")
-    places = shown.positions(run)
-    _why((layer, edge.heads[0][0]), places.index(target), places.index(source), side)
+    _why((layer, edge.heads[0][0]), shown.place_of(run, target), shown.place_of(run, source), side)
 
 
 def _why(head: Head, query: int, key: int, graph: str) -> None:

@@ -121,7 +121,7 @@ def _change(shown: Comparison, change: FlowChange) -> None:
 
 def _tables(run: Run, found: Flow, side: str) -> None:
     """The graph in numbers."""
-    of_run = {"Lines": numbers.edges_of(run, found), "Nodes": numbers.nodes_of(run, found)}
+    of_run = {"Lines": numbers.edges_of(shown, run, found), "Nodes": numbers.nodes_of(shown, run, found)}
     for title, columns in of_run.items():
         heading(f"{title} {side}".strip())
         tables.draw(columns, f"{title} of the flow {side}".strip())

@@ -1,5 +1,6 @@
 """Which head, query, key and component are followed, in A or in B, and the keys that there is room for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,12 +22,24 @@ MASKED_KEYS = 2  # of them, where there are that many, after the query, so that 
 class Inside(HeadAt):
     """One head at one query of one run, and what of it is drawn.
 
-    `component` is an index of q, k, v and z, `window` the keys that there is room for.
+    `component` is an index of q, k, v and z, `window` the keys that there is room for, and `places` those of all
+    positions, by which tokens are numbered.
     """
 
     component: int
     window: tuple[int, ...]
     weights: HeadWeights
+    places: Mapping[int, int]
+
+    @property
+    def query_place(self) -> int:
+        """The query's place."""
+        return self.places[self.query]
+
+    @property
+    def key_place(self) -> int:
+        """The followed key's place."""
+        return self.places[self.key]
 
     @cached_property
     def value_component(self) -> int:
@@ -63,7 +76,9 @@ def inside_of(shown: Comparison, chosen: Selection, side: str) -> Inside | None:
     if component is None or component >= len(steps.q.values):
         component = terms(steps.q.values, steps.k.values[at.key], 1).largest[0][0]
     window = window_of(steps, at.query, at.key)
-    return Inside(at.run, at.head, at.query, at.key, steps, component, window, head_weights(at.run, *at.head))
+    places = {position: place for place, position in enumerate(shown.positions(at.run)) if position is not None}
+    weights = head_weights(at.run, *at.head)
+    return Inside(at.run, at.head, at.query, at.key, steps, component, window, weights, places)
 
 
 def window_of(steps: HeadSteps, query: int, key: int) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """One number followed through a head: each step's arithmetic, written out with the model's own numbers."""
 
 import math
+from collections.abc import Mapping
 from typing import SupportsFloat
 
 import numpy as np
@@ -13,9 +14,13 @@ from headlight.model.analysis.head_steps import Terms, terms
 TERMS_SHOWN = 3
 
 
-def summed(products: Terms, index: str) -> str:
-    """The largest products of a sum, and the rest in one number."""
-    parts = [f"{_factor(one)} × {_factor(other)} ({index} = {place})" for place, one, other in products.largest]
+def summed(products: Terms, index: str, numbers: Mapping[int, int] | None = None) -> str:
+    """The largest products of a sum, and the rest in one number; `numbers` are what its indices are called."""
+    called = [at if numbers is None else numbers[at] for at, _, _ in products.largest]
+    parts = [
+        f"{_factor(one)} × {_factor(other)} ({index} = {name})"
+        for name, (_, one, other) in zip(called, products.largest, strict=True)
+    ]
     if products.n_rest:
         parts.append(f"{_factor(products.rest)} (the other {products.n_rest:,})")
     return " + ".join(parts)
@@ -59,14 +64,17 @@ def key(at: Inside) -> list[str]:
     """That component of the followed key's vector."""
     products = terms(at.steps.read.values[at.key], at.weights.W_K[:, at.component], TERMS_SHOWN)
     value = (at.steps.first_k or at.steps.k).values[at.key, at.component]
-    return [f"Key {at.key}: " + _projected("k", at.component, products, "K", at.weights.b_K.numpy(), value)]
+    return [f"Key {at.key_place}: " + _projected("k", at.component, products, "K", at.weights.b_K.numpy(), value)]
 
 
 def value(at: Inside) -> list[str]:
     """That component of the followed key's value."""
     i = at.value_component
     products = terms(at.steps.read.values[at.key], at.weights.W_V[:, i], TERMS_SHOWN)
-    return [f"Key {at.key}: " + _projected("v", i, products, "V", at.weights.b_V.numpy(), at.steps.v.values[at.key, i])]
+    return [
+        f"Key {at.key_place}: "
+        + _projected("v", i, products, "V", at.weights.b_V.numpy(), at.steps.v.values[at.key, i])
+    ]
 
 
 def _projected(
@@ -84,8 +92,8 @@ def compared(at: Inside) -> list[str]:
         return []
     q, k = (number(float(each[i])) for each in (steps.first_q.values, steps.first_k.values[at.key]))
     return [
-        f"q[{i}] = {q} becomes {number(float(steps.q.values[i]))} at position {at.query}",
-        f"k[{i}] = {k} of key {at.key} becomes {number(float(steps.k.values[at.key, i]))} at its position",
+        f"q[{i}] = {q} becomes {number(float(steps.q.values[i]))} at place {at.query_place}",
+        f"k[{i}] = {k} of key {at.key_place} becomes {number(float(steps.k.values[at.key, i]))} at its place",
     ]
 
 
@@ -95,7 +103,7 @@ def bias(at: Inside) -> list[str]:
     if steps.biased is None:
         return []
     before, after = (float(each.values[at.key]) for each in (steps.scores, steps.biased))
-    return [f"Key {at.key}: {number(before)} + {_factor(after - before)} = {number(after)}"]
+    return [f"Key {at.key_place}: {number(before)} + {_factor(after - before)} = {number(after)}"]
 
 
 def cap(at: Inside) -> list[str]:
@@ -105,7 +113,7 @@ def cap(at: Inside) -> list[str]:
         return []
     before, after = (float(each.values[at.key]) for each in (steps.biased or steps.scores, steps.capped))
     of = number(at_most)
-    return [f"Key {at.key}: {of} tanh({number(before)} / {of}) = {number(after)}"]
+    return [f"Key {at.key_place}: {of} tanh({number(before)} / {of}) = {number(after)}"]
 
 
 def dots(at: Inside) -> list[str]:
@@ -114,8 +122,9 @@ def dots(at: Inside) -> list[str]:
     i = at.component
     own = [number(float(each)) for each in (at.steps.q.values[i], at.steps.k.values[at.key, i])]
     product = number(float(at.steps.q.values[i] * at.steps.k.values[at.key, i]))
+    dot = number(float(at.steps.dots.values[at.key]))
     return [
-        f"Key {at.key}: q · k = Σ q[i] k[i] = {summed(products, 'i')} = {number(float(at.steps.dots.values[at.key]))}",
+        f"Key {at.key_place}: q · k = Σ q[i] k[i] = {summed(products, 'i')} = {dot}",
         f"of which i = {i} gives {own[0]} × {_bracketed(own[1])} = {product}",
     ]
 
@@ -127,19 +136,20 @@ def _bracketed(text: str) -> str:
 def scale(at: Inside) -> list[str]:
     """The dot product divided."""
     dot, score = (float(each.values[at.key]) for each in (at.steps.dots, at.steps.scores))
-    return [f"Key {at.key}: {number(dot)} / {number(at.weights.attn_scale)} = {number(score)}"]
+    return [f"Key {at.key_place}: {number(dot)} / {number(at.weights.attn_scale)} = {number(score)}"]
 
 
 def mask(at: Inside) -> list[str]:
     """What becomes of the score of a key that may not be looked at."""
     score, window = number(float(at.steps.masked.values[at.key])), at.run.cfg.window(at.head[0])
     if at.steps.masked.values[at.key].isneginf() and (at.key <= at.query or at.run.cfg.attention_dir != "causal"):
-        return [f"Key {at.key} is outside the window of {window} tokens around query {at.query}: its score becomes −∞"]
+        where = f"outside the window of {window} tokens around query {at.query_place}"
+        return [f"Key {at.key_place} is {where}: its score becomes −∞"]
     if at.run.cfg.attention_dir != "causal":
-        return [f"Key {at.key}: this model looks both ways, so the score stays {score}"]
+        return [f"Key {at.key_place}: this model looks both ways, so the score stays {score}"]
     if at.key > at.query:
-        return [f"Key {at.key} comes after query {at.query}: its score becomes −∞"]
-    return [f"Key {at.key} does not come after query {at.query}: its score stays {score}"]
+        return [f"Key {at.key_place} comes after query {at.query_place}: its score becomes −∞"]
+    return [f"Key {at.key_place} does not come after query {at.query_place}: its score stays {score}"]
 
 
 def softmax(at: Inside) -> list[str]:
@@ -150,7 +160,7 @@ def softmax(at: Inside) -> list[str]:
     )
     largest, total = float(steps.largest.values), float(steps.total.values)
     return [
-        f"Key {at.key}: exp({number(score)} − {_factor(largest)}) = {number(exponential)}",
+        f"Key {at.key_place}: exp({number(score)} − {_factor(largest)}) = {number(exponential)}",
         f"{number(exponential)} / {number(total)} = {number(weight)}, the attention weight",
         *_sink(at, largest, total),
     ]
@@ -172,8 +182,8 @@ def weighted(at: Inside) -> list[str]:
     products = terms(at.steps.weights.values, at.steps.v.values[:, i], TERMS_SHOWN)
     own = float(at.steps.weights.values[at.key]), float(at.steps.v.values[at.key, i])
     return [
-        f"z[{i}] = Σ a[j] v[j, {i}] = {summed(products, 'key')} = {number(float(at.steps.z.values[i]))}",
-        f"of which key {at.key} gives {number(own[0])} × {_factor(own[1])} = {number(own[0] * own[1])}",
+        f"z[{i}] = Σ a[j] v[j, {i}] = {summed(products, 'key', at.places)} = {number(float(at.steps.z.values[i]))}",
+        f"of which key {at.key_place} gives {number(own[0])} × {_factor(own[1])} = {number(own[0] * own[1])}",
     ]
 
 

@@ -44,7 +44,7 @@ def render(shown: Comparison) -> None:
         draw(shown, sides, side, selection.current().of(Choices).convention, selection.epoch(), _key(side))
         _say_which_keys(sides, side)
     if shown.b is not None and len(sides) == 2:
-        _compared(sides)
+        _compared(shown, sides)
     if table:
         _tables(shown, sides, side)
 
@@ -97,7 +97,7 @@ def _key(side: str) -> str:
 
 
 def _place(shown: Comparison, at: Inside, position: int) -> int:
-    return shown.positions(at.run).index(position)
+    return shown.place_of(at.run, position)
 
 
 def _followed(shown: Comparison, at: Inside) -> Followed:
@@ -164,12 +164,12 @@ def _say_which_keys(sides: Mapping[str, Inside], side: str) -> None:
         )
 
 
-def _compared(sides: Mapping[str, Inside]) -> None:
+def _compared(shown: Comparison, sides: Mapping[str, Inside]) -> None:
     """The followed number of A beside that of B; a run without that key follows its own strongest."""
     rows = ("dots", "scores", "exponentials", "weights")
     names = [getattr(sides["A"].steps, row).name for row in rows]
     values = compared(sides, lambda at: np.array([float(getattr(at.steps, row).values[at.key]) for row in rows]))
-    titles = {side: f"{side}: key {at.key} {at.run.labels[at.key]}" for side, at in sides.items()}
+    titles = {side: f"{side}: key {shown.token_at(at.run, at.key)}" for side, at in sides.items()}
     st.dataframe(
         {"The followed key": names, **{titles.get(side, side): list(map(number, row)) for side, row in values.items()}},
         hide_index=True,

@@ -80,7 +80,7 @@ def _said(found: Found) -> str:
     values |= {name: float(found.values[name].values[found.neuron]) for name in ORDER if name in found.values}
     side = "" if found.shown.b is None else f"{found.called}: "
     told = ", ".join(f"{name} {number(value)}" for name, value in values.items())
-    return f"{side}at {at} {run.labels[at]}: {told}"
+    return f"{side}at {found.shown.token_at(run, at)}: {told}"
 
 
 def _strip(found: Found) -> None:

@@ -17,7 +17,6 @@ from headlight.model.analysis.alignment import Matches
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 from headlight.model.errors import InputError
-from headlight.model.explain.parts import logits_at
 from headlight.model.patching import PATHS, LogitDifference, Parts, PatchMap, of_runs, rank_correlation
 from headlight.model.patching.runs import Into
 from headlight.model.reports.patching import cells_axes, cells_named
@@ -97,11 +96,7 @@ def matches_of(shown: Comparison, chosen: Selection) -> Matches:
 def pair(shown: Comparison, chosen: Selection) -> Pair:
     """Target and distractor: those typed, or what A and B say at the position, or else A's two likeliest."""
     position, position_b = measured_at(shown, chosen)
-    found = pair_of(shown, replace(chosen, position=shown.positions(shown.a).index(position)))
-    if chosen.distractor or shown.b is None:
-        return found
-    said = int(logits_at(shown.b, position_b).argmax())
-    return found if said == found.target else replace(found, distractor=said)
+    return pair_of(shown, replace(chosen, position=shown.place_of(shown.a, position)), position_b)
 
 
 def measured_at(shown: Comparison, chosen: Selection) -> tuple[int, int]:
@@ -193,10 +188,7 @@ def finished(shown: Comparison, chosen: Selection) -> Patched:
 
 def said_after(shown: Comparison, chosen: Selection) -> str:
     """After which token the prediction is measured."""
-    a, b = (
-        f"{position} {run.labels[position]}"
-        for run, position in zip(shown.runs, measured_at(shown, chosen), strict=True)
-    )
+    a, b = (shown.token_at(run, position) for run, position in zip(shown.runs, measured_at(shown, chosen), strict=True))
     return a if a == b else f"{a} in A and {b} in B"
 
 

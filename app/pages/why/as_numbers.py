@@ -18,7 +18,7 @@ from headlight.model.reports.why import effect_by_name
 def draw(shown: Comparison, sides: Mapping[str, Explained], side: str, measured: bool) -> None:
     """Every picture's numbers, of A, of B or of B - A; what is changed without the head only once it is measured."""
     if (at := sides.get(side)) is not None:
-        st.text("\n".join([spelled.score(at), spelled.write(at), spelled.effects(at)]))
+        st.text("\n".join([spelled.score(shown, at), spelled.write(at), spelled.effects(at)]))
     else:
         st.text(spelled.write_apart(sides))
     for columns, title in zip(

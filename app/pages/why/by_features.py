@@ -77,7 +77,7 @@ def draw_score(shown: Comparison, reader: Reader, sides: Mapping[str, Explained]
     if side == DIFFERENCE:
         return
     at, why = sides[side], reader.why(sides[side])
-    names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
+    names = (shown.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
     off = float(why.found.residual.values)
     st.text(
         f"{' looks at '.join(names)}:  score {spelled.value(at, why)}, weight {number(why.weight)}, by "

@@ -127,7 +127,7 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
     with recorded() as mounted:
         for side in scores:
             called = "" if shown.b is None else f"{side}: "
-            said = spelled.score(sides[side]) if side in sides else ""
+            said = spelled.score(shown, sides[side]) if side in sides else ""
             panels.score(scores, side, f"score {side}", f"{called}{panels.SCORE}", said)
             _cell(sides, side, called)
             changed = panels.outcome_rows(changes[side])

@@ -55,7 +55,7 @@ def draw(shown: Comparison, at: Explained) -> None:
     with st.container(horizontal=True, key="headlight-follow"):
         for slot, source in enumerate(found):
             st.button(
-                f"{head_name(source.head)} at {source.position} {at.run.labels[source.position]}: {source.score:+.2f}",
+                f"{head_name(source.head)} at {shown.token_at(at.run, source.position)}: {source.score:+.2f}",
                 icon=":material/subdirectory_arrow_right:",
                 key=selection.widget_key(f"follow_{slot}"),
                 on_click=selection.choose,

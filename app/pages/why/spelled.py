@@ -6,6 +6,7 @@ from headlight.app.parts.labels import number, signed
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
+from headlight.model.comparison import Comparison
 from headlight.model.explain.explained import Explained
 from headlight.model.explain.score import Why
 from headlight.model.reports.why import capped_difference, edge_effect
@@ -16,10 +17,10 @@ def rounding(value: float) -> str:
     return f"{value:.1e}".replace("-", "−")
 
 
-def score(at: Explained) -> str:
+def score(shown: Comparison, at: Explained) -> str:
     """The score, the weight that it becomes, and how exactly its parts add up to it."""
     found = at.why.found
-    names = (f"{position} {at.run.labels[position]}" for position in (at.cell.query, at.cell.key))
+    names = (shown.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
     return (
         f"{' looks at '.join(names)}:  score {value(at, at.why)}, weight {number(at.why.weight)}. "
         f"The parts' sum is off by {rounding(float(found.residual.values))}.{_shared(at)}"

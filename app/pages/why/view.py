@@ -127,7 +127,7 @@ def _say_difference(shown: Comparison, pair: Pair, place: int) -> None:
         difference = float(logits[pair.target] - logits[pair.distractor])
         named = f"{side}: " if shown.b is not None else ""
         told = ", ".join(f"“{label}” {share:.2%}" for label, share in zip(labels, shares, strict=True))
-        st.text(f"{named}after {position} {run.labels[position]}:  {told};  difference {number(difference)} logits")
+        st.text(f"{named}after {shown.token_at(run, position)}:  {told};  difference {number(difference)} logits")
 
 
 def _swap(pair: Pair, run: Run, folded: bool) -> Button:
@@ -196,7 +196,7 @@ def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     else:
         panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
         if side != DIFFERENCE:
-            st.text(spelled.score(sides[side]))
+            st.text(spelled.score(shown, sides[side]))
     of_both = " A part that one run lacks counts as 0 in it." if side == DIFFERENCE else ""
     st.caption(f"Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.{of_both}")
     if side != DIFFERENCE:

@@ -114,7 +114,8 @@ def test_places_and_positions_are_told_apart(both: Comparison) -> None:
 
 def test_tables_hold_the_graph(run: Run) -> None:
     found = found_in(Comparison(run), "A", selection_of(flow_threshold=0.0))
-    edges, nodes = edges_of(run, found), nodes_of(run, found)
+    alone = Comparison(run)
+    edges, nodes = edges_of(alone, run, found), nodes_of(alone, run, found)
     assert {len(column) for column in edges.values()} == {len(found.edges)}
     assert {len(column) for column in nodes.values()} == {len(found.nodes)}
     attended = [edge for edge in found.edges if edge.kind == "attention"]

@@ -1,18 +1,23 @@
 """The page *Why*: what it tells, what can be typed and chosen there, and what it says is missing."""
 
+import re
+
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
+from headlight.app.pages.patching import patches
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import pair_of, typeable
-from headlight.app.runs import runs
+from headlight.app.runs import runs, shown
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import align_tokens
 from headlight.model.comparison import Comparison
 from headlight.model.errors import InputError
 from headlight.model.reports.why import summary
 from headlight.model.run import Run
+from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.app.pages.test_sides import page
 from tests.app.pages.why.cells import HEAD, SUM, at_cell
@@ -30,12 +35,12 @@ def test_a_cell_above_the_diagonal_says_so(run: Run, options: Options) -> None:
 
 def test_a_place_that_only_one_run_has(folder: str, run: Run) -> None:
     b = runs.run(folder, "one two two three one", True)
-    shown = Comparison(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
-    only_a = shown.presence.index("a")
-    found, lacking = sides_of(shown, Selection(heads=(HEAD,), position=only_a))
+    both = Comparison(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+    only_a = both.presence.index("a")
+    found, lacking = sides_of(both, Selection(heads=(HEAD,), position=only_a))
     assert set(found) == {"A"}
     assert "B has no token at the place" in lacking["B"]
-    at = page("why", shown, position=only_a, side="b")
+    at = page("why", both, position=only_a, side="b")
     assert "B has no token" in at.info[0].value
 
 
@@ -84,6 +89,36 @@ def test_the_page_tells_what_it_computed(run: Run) -> None:
     assert f"score {number(float(found.why.found.score.values))}, weight" in _texts(at)
     assert f"the model's own difference: {number(float(found.effects.difference.values))}" in _texts(at)
     assert number(float(found.written.norm.values)) in _texts(at)
+
+
+def test_tokens_of_two_runs_are_numbered_by_their_places(run: Run, folder: str) -> None:
+    """B has a token that A lacks before those that both have, so that its positions are not the places."""
+    both = shown.of(selection_of(model=folder, prompt="one two three two", prompt_b="four one two three two"))
+    assert both.b is not None
+    place, label = both.default_place, both.labels[both.default_place]
+    assert both.positions(both.a)[place] != place
+    for side, view in (("a", "why"), ("b", "why"), ("a", "inside"), ("b", "inside"), ("a", "mlp"), ("a", "flow")):
+        at = page(view, both, heads=(HEAD,), side=side, queries=(place,), keys=(place,), table=view == "inside")
+        said = " ".join(each.value for each in (*at.text, *at.caption))
+        numbers = {int(found) for found in re.findall(rf"(\d+) {re.escape(label)}", said)}
+        assert numbers <= {index for index, each in enumerate(both.labels) if each == label}, view
+        assert place in numbers or view != "why"
+        assert {int(found) for found in re.findall(r"^Key (\d+)", said, re.MULTILINE)} <= {place}
+
+
+def test_the_distractor_is_what_b_says_on_every_page(run: Run, folder: str) -> None:
+    texts = {"prompt": "one two three two", "prompt_b": "one two three four"}
+    chosen = selection_of(model=folder, align="position", position=4, **texts)
+    both = shown.of(chosen)
+    assert both.b is not None
+    with torch.inference_mode():
+        says_a, says_b = (each.model(each.tokens[None])[0, -1].argsort(descending=True).tolist() for each in both.runs)
+    assert says_a[0] != says_b[0]
+    for found in (pair_of(both, chosen), patches.pair(both, chosen)):
+        assert (found.target, found.distractor) == (says_a[0], says_b[0])
+    for without in (Comparison(both.a), Comparison(both.a, both.a, align_tokens(range(5), range(5)))):
+        found = pair_of(without, chosen)
+        assert (found.target, found.distractor) == tuple(says_a[:2])
 
 
 def test_tables_hold_the_same_numbers(run: Run) -> None:
