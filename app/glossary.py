@@ -189,7 +189,10 @@ TERMS = {
         " counted after the temperature. 1: all can."
     ),
     "seed": "The random seed: the same seed samples the same tokens again, so that a link shows the same text.",
-    "stop": "Ends the text at the model's end-of-text token, instead of going on after it.",
+    "stop": (
+        "Ends the text at a token that the model ends texts or answers with, instead of going on after it: those of "
+        "generation_config.json, of the tokenizer and of the chat template."
+    ),
     "b_writes": (
         "B reads the tokens of A (teacher forcing): every step is then of the same text after both prompts and the "
         "distributions can be compared one to one. Or B generates its own tokens with the same seed: after the first "

@@ -22,6 +22,7 @@ from headlight.model.host import HERE, Host
 from headlight.model.read_ahead import is_large
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.source import Source
+from headlight.model.text.end_tokens import end_tokens
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.tokenizer_files import has_tokenizer
 from headlight.model.transformer import Transformer
@@ -120,6 +121,7 @@ def load(
     note = checkpoint.note or _merged(path)
     model.source = Source(str(source), path, family, checkpoint.files, commit, note, checkpoint.unread)
     model.tokenizer = _tokenizer(path if has_tokenizer(path) else base_folder(path), model.cfg.d_vocab)
+    model.end_tokens = end_tokens(base_folder(path), model.cfg.d_vocab)
     return model
 
 
@@ -184,6 +186,7 @@ def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer
         model.load_state_dict(checkpoint.state, assign=True)
     model.source = Source(str(source), path, family, checkpoint.files, unread=checkpoint.unread)
     model.source_tokenizer, model.target_tokenizer = (_side(path, side, family) for side in ("source", "target"))
+    model.end_tokens = end_tokens(path, model.cfg.decoder.d_vocab)
     return model.requires_grad_(False).eval()
 
 

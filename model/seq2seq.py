@@ -105,6 +105,7 @@ class Seq2SeqTransformer(HookedModel):
         self.source_tokenizer: Tokenizer | None = None
         self.target_tokenizer: Tokenizer | None = None
         self.source: Source | None = None
+        self.end_tokens: tuple[int, ...] = ()  # that the files beside the weights name
         self.decoder = Decoder(cfg)
         shared = cfg.shared_embeddings in ("inputs", "all")
         self.encoder = Encoder(cfg, TiedEmbed(self.decoder.embed) if shared else Embed(cfg.encoder))
@@ -217,6 +218,11 @@ class Seq2SeqTransformer(HookedModel):
         if not ids or not text.strip():
             raise InputError("The source is empty. Write at least one word.")
         return self._row(ids if end is None else [*ids, end])
+
+    @property
+    def stop_tokens(self) -> tuple[int, ...]:
+        """The tokens that end a target: the config's end token, and others that the files beside the weights name."""
+        return tuple(dict.fromkeys((self.cfg.end_token, *self.end_tokens)))
 
     def to_target_tokens(self, text: str) -> TargetTokens:
         """The ids of the token that begins a target and of a target text, which may be empty, as a batch of one row.

@@ -38,6 +38,7 @@ class Transformer(HookedModel):
         self.cfg = cfg
         self.tokenizer: Tokenizer | None = None
         self.source: Source | None = None
+        self.end_tokens: tuple[int, ...] = ()  # that the files beside the weights name
         self.reads_ahead = False  # set where the parameters are mapped from files and large
         self.embed = Embed(cfg)
         self.pos_embed = PosEmbed(cfg) if cfg.positional_embedding_type == "standard" else None
@@ -192,6 +193,12 @@ class Transformer(HookedModel):
         """
         tap = self.edit(fwd_hooks)
         return self(tokens, attention_mask, tap=tap, stop_at_layer=stop_at_layer, token_type_ids=token_type_ids)
+
+    @property
+    def stop_tokens(self) -> tuple[int, ...]:
+        """The tokens that end a text: its files', its tokenizer's, and what ends an answer in its chat template."""
+        ends = (*self.end_tokens, *(self.tokenizer.ends if self.tokenizer else ()))
+        return tuple(dict.fromkeys(token for token in ends if token < self.cfg.d_vocab))
 
     def to_tokens(
         self, text: str, prepend_bos: Begin = False, parse_special: bool | None = None

@@ -19,16 +19,13 @@ from headlight.model.edits.editing import tap
 from headlight.model.errors import InputError
 from headlight.model.run import Run, make_run, means_of
 from headlight.model.source import Source
-from headlight.model.text.tokenizer import Tokenizer
-
-END_OF_TEXT = "<|endoftext|>"
 
 
 @dataclass(frozen=True)
 class Writing:
     """How a run's text goes on: `n_new` tokens, of which the first are those `given`, and the others are drawn.
 
-    With `stop` nothing is written behind the token that ends a text.
+    With `stop` nothing is written behind a token that ends a text.
     """
 
     n_new: int
@@ -37,14 +34,15 @@ class Writing:
     given: tuple[int, ...] = ()
     stop: bool = True
 
-    def end_of(self, run: Run) -> int | None:
-        """The token that ends the writing, if one is to."""
-        return end_of_text(run.tokenizer) if self.stop else None
+    def ends_of(self, run: Run) -> tuple[int, ...]:
+        """The tokens that end the writing, if any are to."""
+        return run.model.stop_tokens if self.stop else ()
 
     def given_to(self, run: Run) -> tuple[int, ...]:
         """The tokens that are written already: as many as are asked for, and none behind the end of the text."""
-        given, end = self.given[: self.n_new], self.end_of(run)
-        return given[: given.index(end) + 1] if end in given else given
+        given, ends = self.given[: self.n_new], self.ends_of(run)
+        last = next((place for place, token in enumerate(given) if token in ends), len(given))
+        return given[: last + 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,28 +97,22 @@ class Written:
         return self.n_prompt + step - 1
 
 
-def end_of_text(tokenizer: Tokenizer) -> int | None:
-    """The token that ends a text, which in GPT-2's family also begins one; None where there is no such token."""
-    token = tokenizer.bos_token_id
-    return token if token is not None and tokenizer.to_string(torch.tensor([token])) == END_OF_TEXT else None
-
-
 def continue_run(run: Run, how: Writing) -> Written:
     """What the run's model writes behind the run's prompt, with the run's edits at every step.
 
     Raises:
         HeadlightError: a given token that the model does not have, or no room for those that are given.
     """
-    given, end = how.given_to(run), how.end_of(run)
+    given, ends = how.given_to(run), how.ends_of(run)
     _check_given(run, given)
 
     def write() -> Written:
         means = means_of(run)
         with run.host.turn(), torch.inference_mode():
-            tokens, reason = _continued(run, given, how, end, means)
+            tokens, reason = _continued(run, given, how, ends, means)
             return _read(run, tokens, len(given), how.sampling, reason, means)
 
-    return run.keep(("continued", given, how.n_new, how.sampling, how.seed, end), write)
+    return run.keep(("continued", given, how.n_new, how.sampling, how.seed, ends), write)
 
 
 def forced(run: Run, tokens: tuple[int, ...], sampling: Sampling) -> Written:
@@ -155,11 +147,11 @@ def _check_given(run: Run, given: tuple[int, ...]) -> None:
 
 
 def _continued(
-    run: Run, given: tuple[int, ...], how: Writing, end: int | None, means: Means
+    run: Run, given: tuple[int, ...], how: Writing, ends: tuple[int, ...], means: Means
 ) -> tuple[tuple[int, ...], Reason]:
     """The tokens so far and those that are drawn behind them."""
     n_more = how.n_new - len(given)
-    if given and given[-1] == end:
+    if given and given[-1] in ends:
         return given, "stop token"
     if n_more == 0:
         return given, "length"
@@ -168,7 +160,7 @@ def _continued(
         "sampling": how.sampling,
         "generator": torch.Generator().manual_seed(how.seed),
         "max_new_tokens": n_more,
-        "stop_tokens": () if end is None else (end,),
+        "stop_tokens": ends,
     }
     if run.edits:
         drawn = sample_anew(lambda text: _logits(run, text, means), begun, cfg=run.cfg, **settings)

@@ -63,6 +63,7 @@ class _PromptSteps(Steps):
         cfg = model.cfg
         check_tokens("prompt", prompt, mask, n_ctx=cfg.n_ctx, d_vocab=cfg.d_vocab)
         self.prompt, self.n_free, self.d_vocab = prompt, cfg.n_ctx - prompt.shape[1], cfg.d_vocab
+        self.default_stop_tokens = model.stop_tokens
         self._model, self._mask, self._so_far = model, mask, prompt[:, :0]
 
     def _run(self, tokens: Int[Tensor, "row new"]) -> Float[Tensor, "row d_vocab"]:
@@ -112,7 +113,7 @@ class _TargetSteps(Steps):
         super().__init__(tap)
         cfg = model.cfg
         check_tokens("source", source, mask, n_ctx=cfg.n_ctx, d_vocab=cfg.d_vocab)
-        self.d_vocab, self.default_stop_tokens = cfg.decoder.d_vocab, (cfg.end_token,)
+        self.d_vocab, self.default_stop_tokens = cfg.decoder.d_vocab, model.stop_tokens
         self.prompt = source.new_full((len(source), 1), cfg.start_token) if target is None else target
         check_tokens("target", self.prompt, None, n_ctx=cfg.n_ctx, d_vocab=self.d_vocab)
         if len(self.prompt) != len(source):

@@ -93,7 +93,8 @@ class Translation:
     def text(self) -> str:
         """The target as text, without special tokens."""
         tokenizer = self.model.target_tokenizer
-        ends = {self.model.cfg.start_token, self.model.cfg.end_token, tokenizer.bos_token_id if tokenizer else None}
+        bos = tokenizer.bos_token_id if tokenizer else None
+        ends = {self.model.cfg.start_token, *self.model.stop_tokens, bos}
         plain = [token for token in self.written.tolist() if token not in ends]
         return " ".join(map(str, plain)) if tokenizer is None else tokenizer.to_string(plain)
 

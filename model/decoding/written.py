@@ -37,7 +37,7 @@ class Limits:
 
 
 def limits(steps: Steps, max_new_tokens: int | None, stop_tokens: Collection[int] | None) -> Limits:
-    """What these steps may write: up to the context's end, or fewer; an encoder-decoder stops at its end token.
+    """What these steps may write: up to the context's end, or fewer, and up to an end token of the model.
 
     Raises:
         ConfigError: max_new_tokens below 1.

@@ -16,6 +16,7 @@ from typing import Any
 from headlight.model.errors import CheckpointError, ModelNotFoundError, TooLargeError
 from headlight.model.families.tensors import weight_files
 from headlight.model.host import HERE, Host
+from headlight.model.text.end_tokens import GENERATION_CONFIG
 from headlight.model.text.tokenizer_files import FILES as TOKENIZER_FILES
 from headlight.model.text.tokenizer_files import has_tokenizer
 
@@ -34,6 +35,7 @@ FILES = [
     "model.safetensors",
     "model-*.safetensors",
     "model.safetensors.index.json",
+    GENERATION_CONFIG,
     *TOKENIZER_FILES,
 ]
 COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -63,6 +63,8 @@ class Tokenizer:
         self.bos_token_id, self.eos_token_id = map(self._id_of, ("bos_token", "eos_token"))
         masks = (backend.token_to_id(token) for token in (roles.get("mask_token"), *MASKS) if token)
         self.mask_token_id = next((token for token in masks if token is not None), None)
+        if self.eos_token_id is None and roles.get("bos_token") == END_OF_TEXT:
+            self.eos_token_id = self.bos_token_id
         if self.bos_token_id is None and self.adds_special:
             self.bos_token_id = _first_special(backend)
 
@@ -240,6 +242,23 @@ class Tokenizer:
                 "beginning-of-sequence token, or with nothing."
             )
         return self._chat_template.apply(messages, add_generation_prompt)
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The tokens that end a text or an answer."""
+        return tuple(token for token in (self.eos_token_id, self.end_of_turn) if token is not None)
+
+    @cached_property
+    def end_of_turn(self) -> int | None:
+        """The special token that ends an answer in the chat template; None without either."""
+        said = "answer"
+        messages = [{"role": "user", "content": said}, {"role": "assistant", "content": said}]
+        try:
+            behind = self.apply_chat_template(messages, add_generation_prompt=False).rpartition(said)[2]
+            ids = self._encode(behind, False, True)
+        except InputError:  # no template, or one that takes no such conversation
+            return None
+        return next((token for token in ids if token in self._added and self._added[token].special), None)
 
     def labels(self, tokens: TokenIds) -> list[str]:
         """How each token is shown, every character of it visible; `<id 50300>` for an id without a token."""

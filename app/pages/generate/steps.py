@@ -15,7 +15,7 @@ from headlight.model.decoding.continued import Written
 from headlight.model.errors import HeadlightError
 
 REASONS = {
-    "stop token": "The model ended the text with its end-of-text token.",
+    "stop token": "The model ended the text with one of its end tokens.",
     "length": "",
     "context": "It stopped because the model's context is full.",
 }

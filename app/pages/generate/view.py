@@ -15,7 +15,6 @@ from headlight.app.parts import charts, options
 from headlight.app.parts.parts import title_row
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
-from headlight.model.decoding.continued import end_of_text
 from headlight.model.errors import HeadlightError
 
 LARGEST = 999_999  # that a link holds
@@ -69,7 +68,7 @@ def render(shown: Comparison) -> None:
 
 def _options(shown: Comparison) -> None:
     """How tokens are drawn, and what run B writes: with each of these all is written anew."""
-    reads_end = end_of_text(shown.a.tokenizer) is not None
+    reads_end = bool(shown.a.model.stop_tokens)
     options.row(
         _bind(Choice, "b_writes", "B writes", options=B_WRITES) if shown.b is not None else None,
         _bind(Slider, "n_new", "New tokens", least=1, most=MOST_NEW),

@@ -11,7 +11,6 @@ from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.choices import Choices
 from headlight.app.runs import shown
 from headlight.model.comparison import Comparison
-from headlight.model.decoding.continued import end_of_text
 from headlight.model.edits import AblateHeads, CutEdge, FreezePatterns, Patch, Steer
 from headlight.model.head import attend
 from tests.app.exports.hostile import OTHER, chosen
@@ -78,7 +77,7 @@ def test_a_script_without_anything_left_to_draw(alone: Comparison, folder: str) 
 
 
 def test_a_script_that_ends_with_the_text(alone: Comparison, folder: str) -> None:
-    ended = fields(alone, written=(5, end_of_text(alone.a.tokenizer)), step=0)
+    ended = fields(alone, written=(5, alone.a.model.stop_tokens[0]), step=0)
     assert generation.of(alone.a, chosen(folder, **ended).of(Choices)).reason == "stop token"
     compare(run_here(GENERATE.script(alone, chosen(folder, **ended))), GENERATE, ended, folder)
 

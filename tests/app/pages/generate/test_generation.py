@@ -19,9 +19,9 @@ from headlight.app.selection import Selection
 from headlight.model import Transformer, load
 from headlight.model.axis import axis_of
 from headlight.model.comparison import Comparison
-from headlight.model.decoding import Sampling, continued, sample
+from headlight.model.decoding import Sampling, sample
 from headlight.model.decoding.compared import Continuations
-from headlight.model.decoding.continued import Written, end_of_text
+from headlight.model.decoding.continued import Written
 from headlight.model.errors import ConfigError, HeadlightError, InputError
 from headlight.model.head import attend
 from headlight.model.run import Run
@@ -150,7 +150,7 @@ def test_a_step_was_written_at_the_position_before_its_token(run: Run, found: Wr
 
 
 def test_the_end_of_the_text_ends_it_unless_it_is_told_not_to(run: Run) -> None:
-    end = end_of_text(run.tokenizer)
+    (end,) = run.model.stop_tokens
     assert end == run.tokenizer.bos_token_id
     stopped = generation.of(run, replace(OPTIONS, stop=True, written=(7, end, 9)))  # type: ignore[arg-type]
     assert (stopped.tokens.tolist(), stopped.reason) == ([7, end], "stop token")
@@ -162,7 +162,7 @@ def test_the_end_of_the_text_ends_it_unless_it_is_told_not_to(run: Run) -> None:
 def test_a_drawn_end_of_the_text_ends_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     greedy = replace(OPTIONS, temperature=0, n_new=7)
     second = int(generation.of(run, greedy).tokens[1])
-    monkeypatch.setattr(continued, "end_of_text", lambda tokenizer: second)
+    monkeypatch.setattr(run.model, "end_tokens", (second,))
     found = generation.of(run, replace(greedy, stop=True))
     assert int(found.tokens[-1]) == second
     assert (found.reason, len(found.labels)) == ("stop token", found.tokens.tolist().index(second) + 1)

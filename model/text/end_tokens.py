@@ -1,0 +1,31 @@
+"""The token ids that end what a model writes, as the files beside its weights say."""
+
+from pathlib import Path
+from typing import Any
+
+from headlight.model.errors import CheckpointError
+from headlight.model.files import read_json
+
+GENERATION_CONFIG = "generation_config.json"
+
+
+def end_tokens(folder: Path, d_vocab: int) -> tuple[int, ...]:
+    """The ids under eos_token_id of generation_config.json, or of config.json where that says nothing of them."""
+    for name in (GENERATION_CONFIG, "config.json"):
+        settings = _settings(folder / name)
+        given = settings.get("eos_token_id")
+        if given is None and isinstance(text := settings.get("text_config"), dict):
+            given = text.get("eos_token_id")
+        listed = given if isinstance(given, list) else [given]
+        ids = [token for token in listed if type(token) is int and 0 <= token < d_vocab]
+        if ids:
+            return tuple(dict.fromkeys(ids))
+    return ()
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    """What a file says; nothing where it is missing or damaged, which says no more than that."""
+    try:
+        return read_json(path) if path.is_file() else {}
+    except CheckpointError:
+        return {}
