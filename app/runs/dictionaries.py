@@ -13,10 +13,12 @@ from headlight.model.dictionaries.opening import is_dictionary, open_dictionary,
 from headlight.model.edits import Edit, EditFeature
 from headlight.model.errors import CheckpointError, HeadlightError, nearest
 from headlight.model.explain.features import layer_after
+from headlight.model.graph.units import check_transcoders
 from headlight.model.run import Run
 from headlight.model.transformer import Transformer
 
 MOST_BYTES = 4 * GIB  # of mapped weights
+MOST_ANSWERS = 1000
 
 Stamp = tuple[tuple[str, int], ...]
 
@@ -65,6 +67,28 @@ def fitting(name: str, model: Transformer) -> Dictionaries:
         HeadlightError: they are not to be had, or one does not fit; it says what does not.
     """
     return fitted(dictionaries(name), model)
+
+
+def stand_for_mlps(name: str, model: Transformer) -> bool:
+    """Whether the dictionaries of a name fit a model and stand for every MLP of it.
+
+    The answer is kept for as long as their files stay as they are, so that listing what fits opens nothing again.
+    """
+    path = opened_by(name)
+    return _answers().get((name, path, _stamp(Path(path)), model.cfg), lambda: _stand_for_mlps(name, model))
+
+
+def _stand_for_mlps(name: str, model: Transformer) -> bool:
+    try:
+        check_transcoders(fitting(name, model), model.cfg.n_layers)
+    except HeadlightError:
+        return False
+    return True
+
+
+@lru_cache(1)
+def _answers() -> ByteCache:
+    return ByteCache(MOST_ANSWERS, lambda answer: 1)
 
 
 def fitting_all(name: str, runs: Sequence[Run]) -> Dictionaries:

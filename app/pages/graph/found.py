@@ -11,12 +11,10 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.dictionaries.dictionary import Dictionaries
 from headlight.model.edits.interventions import no_neurons
-from headlight.model.errors import HeadlightError
 from headlight.model.graph.building import Aim, graph_of
 from headlight.model.graph.checking import Check, check_graph, top_nodes
 from headlight.model.graph.graph import Graph, Node
 from headlight.model.graph.influence import Pruned, Scores, graph_scores, prune
-from headlight.model.graph.units import check_transcoders
 from headlight.model.graph.writing import Group, node_id
 from headlight.model.reports.graph import Settings
 from headlight.model.run import Run
@@ -103,14 +101,7 @@ def needs(shown: Comparison) -> str:
 
 def units_offered(run: Run) -> list[str]:
     """The names of the dictionaries that stand for every MLP of a run's model."""
-    found = []
-    for name in dictionaries.offered():
-        try:
-            check_transcoders(dictionaries.fitting(name, run.model), run.cfg.n_layers)
-        except HeadlightError:
-            continue
-        found.append(name)
-    return found
+    return [name for name in dictionaries.offered() if dictionaries.stand_for_mlps(name, run.model)]
 
 
 def units_of(shown: Comparison, chosen: Selection) -> str:
