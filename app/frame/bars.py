@@ -13,7 +13,8 @@ from headlight.app.frame import tour
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models
 from headlight.app.runs.prompts import Example, SourceExample
-from headlight.app.selection import BarFields
+from headlight.app.selection import BarFields, Selection
+from headlight.app.selection.bars import BARS, in_b
 from headlight.model.analysis.alignment import Align
 
 ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
@@ -51,7 +52,8 @@ def draw(bar: Bar) -> None:
             with st.container(horizontal=True, vertical_alignment="top", key=f"headlight-line{side}"):
                 bar.texts(name, field)
                 other = _alignment(bar.fields.align) if side == "A" else bar.own()
-                rows.append(_row(f"chosen{bar.fields.key}{side}", bar.model(name, field), other))
+                key, text = f"chosen{bar.fields.key}{side}", f"{bar.fields.text}{field}"
+                rows.append(_row(key, text, bar.model(name, field), other))
                 if side != "A":
                     _run_button(bar.run, rows)
         if opened:
@@ -65,9 +67,24 @@ def text(name: str, label: str, placeholder: str) -> None:
     st.text_area(label, key=key, height=68, placeholder=placeholder, label_visibility="collapsed")
 
 
-def _row(name: str, *options: Option) -> Callable[[], None]:
-    """Options of a bar, which hear when it is run, or when what is returned is called."""
-    return form_row(options, key=selection.widget_key(name), epoch=selection.asks())
+def _row(name: str, text: str, *options: Option) -> Callable[[], None]:
+    """Options of a bar, which hear when it is run, or when what is returned is called; `text` is their line's."""
+    run = _run_last([*(option.name for option in options), text])
+    key, epoch = selection.widget_key(name), selection.asks()
+    return form_row(options, key=key, epoch=epoch, run=run, text=run.get(text))
+
+
+def _run_last(names: Sequence[str]) -> dict[str, Any]:
+    """What these fields hold in the selection that is being run or shown; nothing of those left to the page."""
+    now = selection.asked() or selection.shown()
+    values = {} if now is None else {name: _held(now, name) for name in names}
+    return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _held(now: Selection, name: str) -> Any:
+    """A field's value; a B without a model of its own has A's."""
+    of_a = {in_b(bar.model): bar.model for bar in BARS}.get(name, name)
+    return getattr(now, name) or getattr(now, of_a)
 
 
 def _run_button(submit: Callable[[], None], rows: Sequence[Callable[[], None]]) -> None:

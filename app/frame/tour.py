@@ -37,8 +37,9 @@ STEPS = (
 
 
 def draw() -> None:
-    """The tour, which begins by itself at a first visit."""
-    tour(STEPS, key=selection.widget_key("tour"), asked=st.session_state.get(_asked(), 0))
+    """The tour, which begins by itself at a first visit that is not to what somebody else wants to show."""
+    asked = st.session_state.get(_asked(), 0)
+    tour(STEPS, key=selection.widget_key("tour"), asked=asked, begins=not selection.by_link())
 
 
 def link() -> Link:

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.app.selection.choices import PageChoices
+from headlight.app.selection.chosen import Selection
 from headlight.app.selection.links import from_query, to_query
 from headlight.app.selection.session import READ, _session, ask
 
@@ -53,6 +54,8 @@ def arrive(pages: Sequence[Page], model: str, first_prompt: Callable[[str], str]
         slugs = {name: page.slug for page in pages for name in (page.slug, *page.formerly)}
         page = slugs.get(query.get(_PAGE, session.pages[0]))
         turned = session.page if opened else ""  # by the click that found the session forgotten
+        first = Selection(model=model, prompt=first_prompt(model)), session.pages[0]
+        session.by_link |= opened and (selection, page) != first
         ask(selection, turned or page or session.pages[0])
         session.linked, session.unread = True, unread if page else (*unread, _PAGE)
 

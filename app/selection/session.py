@@ -28,6 +28,7 @@ class _Session:
     refused: Selection | None = None
     refusal: str = ""
     linked: bool = False
+    by_link: bool = False
     unread: tuple[str, ...] = ()
     comparing: set[BarFields] = field(default_factory=set)
     late: bool = False
@@ -50,6 +51,11 @@ def forgotten() -> bool:
     The widgets' callbacks still come, but cannot read the widgets. The page is then drawn anew from its URL.
     """
     return "headlight" not in st.session_state or _session().late
+
+
+def by_link() -> bool:
+    """Whether the session began with a link to something else than what everybody is shown first."""
+    return _session().by_link
 
 
 def arrived() -> bool:

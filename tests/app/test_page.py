@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 
 from headlight.app import selection
 from headlight.app.components import Option
-from headlight.app.frame import bars
+from headlight.app.frame import bars, tour
 from headlight.app.runs import models, runs
 from headlight.app.runs.prompts import Example, examples
 from headlight.app.selection import links
@@ -271,6 +271,21 @@ def test_a_hint_is_said_of_models_of_which_it_is_true(page: AppTest, number: int
     _open(page, model=model, prompt=example.prompt)
     assert (example.look_at in _hint(page)) is said
     assert "The example brought its model" not in _hint(page)
+
+
+@pytest.mark.parametrize(
+    ("query", "begins"),
+    [({}, True), ({"prompt": examples()[0].prompt}, True), ({"prompt": PROMPT}, False), ({"page": "lens"}, False)],
+)
+def test_the_tour_does_not_stand_over_what_somebody_wants_to_show(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch, query: dict[str, str], begins: bool
+) -> None:
+    drawn: list[bool] = []
+    monkeypatch.setattr(tour, "tour", lambda steps, *, key, asked, begins: drawn.append(begins))
+    page.query_params.update(query)
+    _open(page)
+    page.run()
+    assert set(drawn) == {begins}
 
 
 @pytest.mark.parametrize("model", ["teach-copy", "mini"])

@@ -121,3 +121,40 @@ def test_run_is_not_covered_by_the_source_that_is_typed(app: Driver, width: int)
     app.page.get_by_role("textbox", name="Source").fill("der Mann sieht den Hund .")
     app.run_button.click()
     app.page.wait_for_url(re.compile("source=der"))
+
+
+NOT_RUN = "[data-not-run]"
+
+
+def test_what_is_not_run_yet_is_marked_and_the_keys_that_run_it_close_the_text(app: Driver) -> None:
+    app.open(prompt=PROMPT)
+    expect(app.page.locator(NOT_RUN)).to_have_count(0)
+    _choose(app)  # the model and the switch
+    expect(app.page.locator(NOT_RUN)).to_have_count(2)
+    app.prompt.fill("the fox found a key")
+    expect(app.page.locator(f"textarea{NOT_RUN}")).to_have_count(1)
+    app.prompt.fill(PROMPT)
+    expect(app.page.locator(f"textarea{NOT_RUN}")).to_have_count(0)
+    _bos(app).click()
+    app.prompt.fill("the fox found a key")
+    opened = app.prompt.bounding_box()
+    app.prompt.press("Control+Enter")
+    expect(app.fed).to_contain_text("teach-copy · 6 input tokens with BOS")
+    app.settle()
+    expect(app.prompt).not_to_be_focused()
+    closed = app.prompt.bounding_box()
+    assert opened
+    assert closed
+    assert closed["height"] < opened["height"] / 2
+    expect(app.page.locator(NOT_RUN)).to_have_count(0)
+
+
+def test_the_prediction_is_seen_whole_on_a_phone(app: Driver) -> None:
+    app.page.set_viewport_size({"width": 390, "height": 844})
+    app.open(prompt=PROMPT)
+    for text in app.fed.get_by_test_id("stText").all():
+        box = text.bounding_box()
+        assert box
+        assert box["x"] + box["width"] <= 390
+    parts = "(line) => [line.scrollWidth - line.clientWidth, line.scrollLeft]"
+    assert app.fed.evaluate(parts) == [0, 0]

@@ -11,6 +11,7 @@ const GAPS_FROM = 6; // narrower cells touch each other
 const NUMBERS_FROM = 24;
 const AXIS_NAME_ROOM = 18;
 const LEVEL_LABELS_ROOM = 20;
+const TALL = 16; // rows from which on the columns are named above too
 const LONGEST_NAME = 120;
 const NO_HATCH = new Uint32Array(); // no cell is masked
 
@@ -24,6 +25,7 @@ class MapPicture {
   pitch = 0; // of the columns
   isLevel = true; // whether the columns' names are
   levelLabels = 0;
+  namesAbove = 0; // how much room the columns' names have above the matrix
 
   /** @param {CellMapProps} props @param {Floats} numbers */
   constructor({ rows, columns, scale, ends, centre, sums }, { values, shape: [down, across] }) {
@@ -73,10 +75,11 @@ class MapPicture {
     const left = Math.round(names * devicePixelRatio) / devicePixelRatio;
     const room = Math.min(width - left - 2, this.across * WIDEST_COLUMN) * devicePixelRatio;
     const wide = crispSize(this.across, Math.floor(room)) / devicePixelRatio;
-    const [top, height] = [AXIS_NAME_ROOM, this.down * ROW];
     this.pitch = wide / this.across;
     this.isLevel = textWidth(context, this.columns.labels) <= this.pitch - 6;
     const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.columns.labels) + 2 * LABEL_GAP;
+    this.namesAbove = this.down < TALL ? 0 : below;
+    const [top, height] = [AXIS_NAME_ROOM + this.namesAbove, this.down * ROW];
     this.box = { left, top, width: wide, height, shown: { query: [0, this.down], key: [0, this.across] }, longestLabel };
     this.levelLabels = top + height + LEVEL_LABELS_ROOM / 2 + 1;
     this.size = [left + wide + 2, top + height + below];
@@ -135,6 +138,7 @@ class MapPicture {
     drawAxis(context, theme, box, "query", everywhere(this.rows));
     if (this.isLevel) upTo(this.across).forEach((column) => this.paintLevelLabel(context, column));
     else drawAxis(context, theme, box, "key", everywhere(this.columns));
+    if (this.namesAbove && !this.isLevel) drawAxisAbove(context, theme, box, this.columns.labels);
     setLabelLook(context, theme);
     [context.textAlign, context.textBaseline] = ["left", "middle"];
     context.fillText(this.rows.name, 0, AXIS_NAME_ROOM / 2 - 1);
@@ -146,7 +150,9 @@ class MapPicture {
   paintLevelLabel(context, column, isMarked = false) {
     [context.textAlign, context.textBaseline] = ["center", "middle"];
     setLabelLook(context, this.theme, isMarked);
-    context.fillText(this.columns.labels[column], this.corner([0, column + 0.5])[0], this.levelLabels);
+    const [label, x] = [this.columns.labels[column], this.corner([0, column + 0.5])[0]];
+    context.fillText(label, x, this.levelLabels);
+    if (this.namesAbove) context.fillText(label, x, this.box.top - LEVEL_LABELS_ROOM / 2);
   }
 
   // Between the sums and what they are of.

@@ -1,7 +1,8 @@
-// One picture of the lens: the final layer on top, the input tokens below. The canvas is only as wide as what is seen of
+// One picture of the lens: the final layer on top, the input tokens below, and over many layers above too. The canvas is only as wide as what is seen of
 // it at a time, however long the prompt is.
 const CELL_HEIGHT = 27; // CSS pixels
 const CELL_PADDING = 4;
+const TALL = 16; // layers
 
 class LensPanel {
   // The grid knows what all panels share: labels, widths, marks and theme.
@@ -15,7 +16,12 @@ class LensPanel {
   }
 
   get height() {
-    return (this.reading.layers + 1) * CELL_HEIGHT + LABEL_GAP;
+    return this.top + (this.reading.layers + 1) * CELL_HEIGHT + LABEL_GAP;
+  }
+
+  // Where the first layer begins.
+  get top() {
+    return this.reading.layers < TALL ? 0 : CELL_HEIGHT + LABEL_GAP;
   }
 
   resize() {
@@ -35,7 +41,7 @@ class LensPanel {
     const end = Math.min(positions, (scrollLeft + width - left) / cellWidth);
     for (let position = Math.floor(scrollLeft / cellWidth); position < end; position++) {
       for (let layer = 0; layer < this.reading.layers; layer++) this.paintCell(context, { layer, position });
-      this.paintFed(context, position);
+      for (const y of this.fedRows) this.paintFed(context, position, y);
     }
     if (pinned) this.paintFrame(context, pinned, theme.pin);
     if (hovered) this.paintFrame(context, hovered, theme.text);
@@ -47,8 +53,14 @@ class LensPanel {
   /** @param {LensCell} cell */
   corner({ layer, position }) {
     const { left, cellWidth, scrollLeft } = this.grid;
-    const y = (this.reading.layers - 1 - layer) * CELL_HEIGHT + (layer < 0 ? LABEL_GAP : 0);
+    const y = this.top + (this.reading.layers - 1 - layer) * CELL_HEIGHT + (layer < 0 ? LABEL_GAP : 0);
     return [left + position * cellWidth - scrollLeft, y];
+  }
+
+  // Where the rows of the input tokens begin.
+  get fedRows() {
+    const [, below] = this.corner({ layer: -1, position: 0 });
+    return this.top > 0 ? [0, below] : [below];
   }
 
   /** @param {CanvasRenderingContext2D} context @param {LensCell} cell */
@@ -63,12 +75,12 @@ class LensPanel {
     if (shown) this.paintText(context, this.reading.text(cell, vocabulary), x, y, 500);
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {number} position */
-  paintFed(context, position) {
+  /** @param {CanvasRenderingContext2D} context @param {number} position @param {number} y */
+  paintFed(context, position, y) {
     const { theme, labels } = this.grid;
     const marked = this.grid.isMarked({ position });
     context.fillStyle = cssColour(marked ? theme.text : theme.faded);
-    const [x, y] = this.corner({ layer: -1, position });
+    const [x] = this.corner({ layer: -1, position });
     this.paintText(context, labels[position], x, y, marked ? 700 : 400);
   }
 
@@ -96,20 +108,23 @@ class LensPanel {
     const { theme, left } = this.grid;
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (let layer = -1; layer < this.reading.layers; layer++) {
+    /** @type {(label: string, y: number) => void} */
+    const write = (label, y) => context.fillText(label, left - LABEL_GAP - 2, y + CELL_HEIGHT / 2);
+    for (let layer = 0; layer < this.reading.layers; layer++) {
       setLabelLook(context, theme, this.grid.isMarked({ layer }));
-      const label = layer < 0 ? "input" : this.reading.layerLabels[layer];
-      context.fillText(label, left - LABEL_GAP - 2, this.corner({ layer, position: 0 })[1] + CELL_HEIGHT / 2);
+      write(this.reading.layerLabels[layer], this.corner({ layer, position: 0 })[1]);
     }
+    setLabelLook(context, theme);
+    for (const y of this.fedRows) write("input", y);
   }
 
   /** @type {(event: MouseEvent) => LensCell | null} */
   cellUnder(event) {
     const { left, scrollLeft, cellWidth, positions } = this.grid;
     const frame = this.canvas.getBoundingClientRect();
-    const layer = this.reading.layers - 1 - Math.floor((event.clientY - frame.top) / CELL_HEIGHT);
+    const layer = this.reading.layers - 1 - Math.floor((event.clientY - frame.top - this.top) / CELL_HEIGHT);
     const x = event.clientX - frame.left - left;
     const position = Math.floor((x + scrollLeft) / cellWidth);
-    return x >= 0 && layer >= 0 && position < positions ? { layer, position } : null;
+    return x >= 0 && layer >= 0 && layer < this.reading.layers && position < positions ? { layer, position } : null;
   }
 }

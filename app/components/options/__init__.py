@@ -4,7 +4,9 @@ Streamlit has a widget for each, but with six of them a browser needs half as lo
 are the browser's own controls, and all of a row are one component.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -14,6 +16,7 @@ from headlight.app.components.shared.mount import mount, register, reported
 from headlight.app.components.shared.packing import json_array
 
 _render = register(__file__)
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> None:
@@ -27,17 +30,27 @@ def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> N
     _row(options, key, whole=whole)
 
 
-def form_row(options: Sequence[Option], *, key: str, epoch: int) -> Callable[[], None]:
+def form_row(
+    options: Sequence[Option], *, key: str, epoch: int, run: Mapping[str, Any] = NOTHING, text: str | None = None
+) -> Callable[[], None]:
     """The options of a form side by side, with their labels beside them, which hear when the form is submitted.
 
-    What is chosen and not submitted gives way when another epoch begins. Returns what has the options hear at once: the
-    form's own callback may be called before the row's.
+    What is chosen and not submitted gives way when another epoch begins. Until then an option with another value than
+    was `run` last, by its name, is marked, and so is the text of the row's line if it is not this one. Returns what has
+    the options hear at once: the form's own callback may be called before the row's.
     """
-    return _row(options, key, whole=True, epoch=epoch, in_form=True)
+    return _row(options, key, whole=True, epoch=epoch, in_form=True, run=run, text=text)
 
 
 def _row(
-    options: Sequence[Option], key: str, *, whole: bool, epoch: int = 0, in_form: bool = False
+    options: Sequence[Option],
+    key: str,
+    *,
+    whole: bool,
+    epoch: int = 0,
+    in_form: bool = False,
+    run: Mapping[str, Any] = NOTHING,
+    text: str | None = None,
 ) -> Callable[[], None]:
     known = {option.name: option for option in options}
 
@@ -57,6 +70,8 @@ def _row(
             "heard": _heard(key),
             "whole": whole,
             "inForm": in_form,
+            "run": {name: replace(known[name], value=value).shown for name, value in run.items() if name in known},
+            "text": text,
         },
         arrays={"looks": json_array([option.look() for option in options])},
         epoch=epoch,

@@ -5,7 +5,8 @@ const PHONE = 640; // CSS pixels; up to this width of the window all options are
 /** @typedef {Look & { help: string, folded: boolean }} ToldLook */
 /** @typedef {Record<string, [value: OptionValue, time: number]>} Unheard by name: a value and when (ms) it was chosen */
 /**
- * @typedef {{ values: Record<string, OptionValue>, heard: number, whole: boolean, inForm: boolean }} OptionsProps
+ * @typedef {{ values: Record<string, OptionValue>, heard: number, whole: boolean, inForm: boolean,
+ *   run: Record<string, OptionValue>, text: string | null }} OptionsProps
  * of options/__init__.py
  */
 
@@ -21,6 +22,10 @@ class Options {
   whole = false; // on a phone too
   /** @type {Record<string, OptionValue>} */
   told = {}; // by the server
+  /** @type {Record<string, OptionValue>} */
+  run = {}; // the values in what is shown, and the text of the same line
+  /** @type {string | null} */
+  text = null;
   /** @type {ToldLook[]} */
   looks = [];
   measured = ""; // for what width and options
@@ -48,10 +53,40 @@ class Options {
   }
 
   /** @param {OptionsProps} props @param {{ looks: Bytes }} arrays */
-  update({ values, heard, whole, inForm }, { looks }) {
+  update({ values, heard, whole, inForm, run, text }, { looks }) {
     this.row.classList.toggle("in-form", inForm);
-    Object.assign(this, { heard, whole, inForm, told: values });
+    Object.assign(this, { heard, whole, inForm, told: values, run, text });
     this.setLooks(readJson(looks.values));
+    if (inForm) this.hearText();
+    this.mark();
+  }
+
+  // The text of the line that the row is in, which is Streamlit's own.
+  get textBox() {
+    const { host } = /** @type {ShadowRoot} */ (this.view.root.getRootNode());
+    return host?.closest("[class*='st-key-headlight-line']")?.querySelector("textarea");
+  }
+
+  // A text that is submitted by key is left, and no longer lies open over what it is answered with.
+  hearText() {
+    const { textBox } = this;
+    if (!textBox) return;
+    textBox.oninput = () => this.mark();
+    textBox.onkeydown = ({ key, ctrlKey, metaKey }) => {
+      if (key === "Enter" && (ctrlKey || metaKey)) setTimeout(() => textBox.blur());
+    };
+  }
+
+  // What was chosen or typed and is not run yet.
+  mark() {
+    /** @type {(element: HTMLElement, isNew: boolean) => void} */
+    const mark = (element, isNew) => element.toggleAttribute("data-not-run", isNew);
+    for (const [name, { element }] of this.controls) {
+      const value = name in this.unheard ? this.unheard[name][0] : this.told[name];
+      mark(element, name in this.run && JSON.stringify(value) !== JSON.stringify(this.run[name]));
+    }
+    const { textBox, text } = this;
+    if (this.inForm && textBox) mark(textBox, text !== null && textBox.value !== text.replaceAll("\r\n", "\n"));
   }
 
   // What was reported last; null where an epoch begins, which ends what the server has not heard.
@@ -61,6 +96,7 @@ class Options {
     this.unheard = Object.fromEntries(Object.entries(reported).filter(([, [, time]]) => time > this.heard));
     this.view.keep(this.unheard);
     for (const [name, control] of this.controls) control.show(name in this.unheard ? this.unheard[name][0] : this.told[name]);
+    this.mark();
   }
 
   // A form would still report it.
@@ -74,6 +110,7 @@ class Options {
     this.unheard = {};
     this.view.keep({});
     for (const [name, control] of this.controls) control.reset(this.told[name]);
+    this.mark();
   }
 
   // A control that looks the same as before, or can come to, stays.
@@ -128,6 +165,7 @@ class Options {
   choose(name, value) {
     this.latest = Math.max(Date.now(), this.latest + 1);
     this.unheard[name] = [value, this.latest];
+    this.mark();
     if (this.inForm) this.view.tell({ ...this.unheard }); // no message, so nothing to wait for
     else this.view.report({ ...this.unheard }, this.controls.get(name)?.delay);
   }

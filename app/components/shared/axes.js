@@ -67,6 +67,20 @@ function drawAxis(context, theme, box, side, { labels, presence }) {
   context.restore();
 }
 
+// The columns' names once more, over a tall box of which the lower end may be out of sight.
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Box} box @param {string[]} labels */
+function drawAxisAbove(context, theme, box, labels) {
+  const span = axisSpan(box, "key");
+  context.save();
+  turnTo(context, { ...box, height: 0 }, "key");
+  setLabelLook(context, theme);
+  [context.textBaseline, context.textAlign] = ["middle", "left"];
+  for (const [place, text] of axisLabels(labels, span)) {
+    context.fillText(fitText(context, text, span.longest), LABEL_GAP, span.at(place + 0.5) + 0.5);
+  }
+  context.restore();
+}
+
 // On a canvas above: a place's label in bold, in place of the plain ones that it touches.
 /**
  * @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Box} box @param {Side} side

@@ -17,13 +17,13 @@ class Step:
     text: str
 
 
-def tour(steps: Sequence[Step], *, key: str, asked: int) -> None:
-    """The tour, if this browser has not seen it yet or if `asked`, the number of times it was asked for, has grown.
+def tour(steps: Sequence[Step], *, key: str, asked: int, begins: bool) -> None:
+    """The tour, if it `begins` in a browser that has not seen it yet, or if it was `asked` for once more than before.
 
     It covers nothing that has to be clicked, and Escape or its button ends it for good.
     """
     mount(
         _render,
         key=key,
-        props={"steps": [(step.part, step.title, step.text) for step in steps], "asked": asked},
+        props={"steps": [(step.part, step.title, step.text) for step in steps], "asked": asked, "begins": begins},
     )

@@ -2,7 +2,7 @@
 const SEEN = "headlight.tour";
 const OFTEN = 100; // milliseconds
 
-/** @typedef {{ steps: [part: string, title: string, text: string][], asked: number }} TourProps of tour/__init__.py */
+/** @typedef {{ steps: [part: string, title: string, text: string][], asked: number, begins: boolean }} TourProps of tour/__init__.py */
 
 /** @implements {Component} */
 class Tour {
@@ -30,9 +30,9 @@ class Tour {
   }
 
   /** @param {TourProps} props */
-  update({ steps, asked }) {
+  update({ steps, asked, begins }) {
     this.steps = steps;
-    if (asked > this.asked || (this.at === null && !seen())) this.show(0);
+    if (asked > this.asked || (begins && this.at === null && !seen())) this.show(0);
     this.asked = asked;
   }
 

@@ -13,11 +13,17 @@ CHANGE = np.array([[-3, 0, 1], [0, 3, np.nan]])
 COSINES = np.array([[1, 0, -0.5], [0, 1, 0.25], [-0.5, 0.25, 1]])
 SUMS = np.array([[3, np.nan, 3], [9, np.nan, 9]])
 MANY = 1023
+DEEP = 30  # layers
 
 
 def main() -> None:
-    """All of them under one another, or with `many` the map of a long prompt alone."""
+    """All under one another; the map of a long prompt alone with `many`, with `deep` those of a deep model."""
     st.set_page_config(layout="wide")
+    if "deep" in st.query_params:
+        layers = CellAxis("layer", [f"L{layer}" for layer in range(DEEP)])
+        for names in (["H0", "H1"], ["a long name of a column", "another one of that length"]):
+            cell_map(np.zeros((DEEP, 2)), layers, CellAxis("head", names), title="nothing", key=names[0])
+        return
     if "many" in st.query_params:
         place = np.arange(MANY)
         tokens = CellAxis("token", [TOKENS[at % len(TOKENS)] for at in place], numbered=True)

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from headlight.app import components
 from tests.app.components.conftest import FIRST_DRAWING, go
-from tests.app.components.maps_page import MANY, NORMS, TOKENS
+from tests.app.components.maps_page import DEEP, MANY, NORMS, TOKENS
 
 PAGE = "maps_page.py"
 TICKS = [Path(components.__file__).parent / "shared" / name for name in ("text.js", "ticks.js")]
@@ -172,6 +172,26 @@ def test_a_cell_is_chosen_by_click_and_by_key_but_none_without_a_number(page: Pa
     expect(page.get_by_text("chosen (0, 2)")).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.get_by_text("chosen (0, 0)")).to_be_visible()
+
+
+def test_a_deep_model_s_columns_are_named_above_too(browser: Browser, address: str) -> None:
+    """The same names as below the last row, level or turned, by the number of their pixels."""
+    page = browser.new_page()
+    page.goto(f"{address}&deep=1")
+    expect(page.locator(".stage")).to_have_count(2)
+    expect(page.locator(".tick").last).to_be_visible(timeout=FIRST_DRAWING)
+    for place, is_turned in enumerate([False, True]):
+        stage = picture(page, place)
+        height = int(stage.evaluate("stage => stage.firstChild.height"))
+        room = (height - ABOVE - ROW * DEEP) // 2
+        assert (room > ROW) is is_turned
+        above, below = (
+            sum(colour != WHITE for y in range(start, start + room) for colour in row(stage, y)[-140:])
+            for start in (ABOVE, ABOVE + room + ROW * DEEP)
+        )
+        assert above == pytest.approx(below, rel=0.05)  # letters at other fractions of a pixel
+        assert below > 0
+    page.close()
 
 
 def test_a_thousand_tokens_fit_a_dark_phone(browser: Browser, address: str) -> None:
