@@ -6,6 +6,7 @@ from ctypes import CDLL
 
 M_MMAP_THRESHOLD = -3  # malloc.h
 LARGE = 2**20  # bytes
+MANY = 100  # modules, as a large library brings them; to look through everything for a few takes longer than it saves
 
 _n_modules = 0
 
@@ -26,13 +27,15 @@ def spare_modules() -> None:
     """Have the garbage collector leave alone what has been imported, which it would go through after every answer.
 
     Streamlit collects at the end of each run of its script, and 600,000 objects of torch, transformers and pandas take
-    it 0.2 s, for which the browser waits. Modules that are imported later, as pages need them, join with the next call.
+    it 0.2 s, for which the browser waits. Modules that are imported later, as pages need them, join once they are many.
+    What was spared with them and is of no more use is collected then.
 
     Source: gc.freeze in Python's library reference; runner.postScriptGC in Streamlit's configuration.
     """
     global _n_modules
-    if len(sys.modules) != _n_modules:
+    if len(sys.modules) >= _n_modules + MANY:
         _n_modules = len(sys.modules)
+        gc.unfreeze()
         gc.collect()
         gc.freeze()
     gc.enable()  # which it is not yet when the server starts
