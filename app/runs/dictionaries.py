@@ -25,7 +25,11 @@ Stamp = tuple[tuple[str, int], ...]
 
 def offered() -> dict[str, Path]:
     """The dictionaries on offer by name: those that come with the project, and those of the models folder."""
-    return {**models.in_folder(lambda path: path.is_dir() and is_dictionary(path)), **shipped_dictionaries()}
+    return {**models.in_folder(_is_folder_of_one), **shipped_dictionaries()}
+
+
+def _is_folder_of_one(path: Path) -> bool:
+    return path.is_dir() and is_dictionary(path)
 
 
 def dictionaries(name: str) -> Dictionaries:

@@ -4,12 +4,16 @@ A model is one instance that all sessions share. Opening one keeps only those wa
 """
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -36,7 +40,11 @@ from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
 from headlight.model.training.recipes.teaching_weights import HEADS
 
+Value = TypeVar("Value")
+
 MB = 10**6
+LOOK_SECONDS = 2.0  # after which a new file in the models folder is seen
+MOST_LOOKS = 4096
 HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
 PICKLES = (".pt", ".pth", ".bin")
@@ -47,13 +55,13 @@ _embedded, _embedded_seq2seq = cache(embedded_models), cache(embedded_seq2seq_mo
 
 def offered_models() -> tuple[str, ...]:
     """The names in the model list: the server's own model, the embedded ones, the models folder's, GPT-2's family."""
-    in_folder = (name for name, path in _in_folder().items() if not is_seq2seq(path))
+    in_folder = (name for name, path in _in_folder().items() if not looked_up(is_seq2seq, path))
     return tuple(dict.fromkeys((settings().model, *_embedded(), *in_folder, *HUB_MODELS)))
 
 
 def offered_seq2seq_models() -> tuple[str, ...]:
     """The names in the list of encoder-decoders: the embedded ones and the models folder's."""
-    in_folder = (name for name, path in _in_folder().items() if is_seq2seq(path))
+    in_folder = (name for name, path in _in_folder().items() if looked_up(is_seq2seq, path))
     return tuple(dict.fromkeys((*_embedded_seq2seq(), *in_folder)))
 
 
@@ -67,15 +75,30 @@ def in_folder(is_one: Callable[[Path], bool]) -> dict[str, Path]:
     if not settings().models_folder:
         return {}
     folder = Path(settings().models_folder).expanduser().resolve()
-    found = (path for path in sorted(folder.iterdir()) if path.resolve() == path and not path.name.startswith("."))
-    return {path.name: path for path in found if is_one(path)}
+    return {path.name: path for path in looked_up(_children, folder) if looked_up(is_one, path)}
+
+
+def _children(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.resolve() == path and not path.name.startswith(".")]
 
 
 def _in_folder() -> dict[str, Path]:
     """The models in the models folder, by name."""
-    return in_folder(
-        lambda path: path.suffix == ".safetensors" or (path.is_dir() and not is_tree(path) and not is_dictionary(path))
-    )
+    return in_folder(_is_model)
+
+
+def _is_model(path: Path) -> bool:
+    return path.suffix == ".safetensors" or (path.is_dir() and not is_tree(path) and not is_dictionary(path))
+
+
+def looked_up(look: Callable[[Path], Value], path: Path) -> Value:
+    """Return what `look` says of a path, which holds for so many seconds: a page asks many times over."""
+    return _looked_up(look, path, int(time.monotonic() / LOOK_SECONDS))
+
+
+@lru_cache(MOST_LOOKS)
+def _looked_up(look: Callable[[Path], Value], path: Path, when: int) -> Value:
+    return look(path)
 
 
 def open_model(name: str) -> Transformer:
@@ -183,9 +206,19 @@ def may_know_chat(name: str) -> bool:
     return name not in HUB_MODELS
 
 
+_copies: WeakKeyDictionary[Transformer, Transformer] = WeakKeyDictionary()  # each as long as the model is there
+_copying = Lock()
+
+
 @cache
 def _opened() -> ByteCache:
-    return ByteCache(int(settings().models_gib * GIB), weights_bytes)
+    return ByteCache(int(settings().models_gib * GIB), _bytes, passes.tell_waiting)
+
+
+def _bytes(model: Transformer | Seq2SeqTransformer) -> int:
+    """What a model takes, with its copy on the device."""
+    has_copy = settings().device != "cpu" and isinstance(model, Transformer)
+    return weights_bytes(model) * (1 + has_copy)
 
 
 def _open(name: str) -> Transformer:
@@ -215,4 +248,7 @@ def on_device(model: Transformer) -> Transformer:
         return model
     if not torch.cuda.is_available():
         raise ConfigError("The server is set to run on cuda, but torch finds none here. Start it without --device.")
-    return _opened().get((model, "cuda"), lambda: deepcopy(model).to("cuda"))
+    with _copying:
+        if model not in _copies:
+            _copies[model] = deepcopy(model).to(settings().device)
+        return _copies[model]

@@ -21,7 +21,7 @@ Stamp = tuple[int, ...]
 def offered() -> dict[str, Path]:
     """The scans on offer by name: those that come with the project, and those of the models folder."""
     folder = settings().models_folder
-    own = trees_in(Path(folder).expanduser().resolve()) if folder else {}
+    own = models.looked_up(trees_in, Path(folder).expanduser().resolve()) if folder else {}
     return {**own, **shipped_scans()}
 
 

@@ -80,7 +80,14 @@ def settings(monkeypatch: pytest.MonkeyPatch, folder: str) -> Iterator[dict[str,
 
 
 def _forget() -> None:
-    for cached in (settings_module.settings, runs._gate, runs._results, models._opened):
+    for cached in (
+        settings_module.settings,
+        runs._gate,
+        runs._gate_beside,
+        runs._results,
+        models._opened,
+        models._looked_up,
+    ):
         cached.cache_clear()
 
 

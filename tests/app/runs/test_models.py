@@ -1,7 +1,9 @@
 """Which models the page may open, and how many stay open."""
 
+import gc
 import shutil
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -184,6 +186,41 @@ def test_a_slow_model_keeps_nobody_waiting_for_another(
     for thread in waiting:
         thread.join(20)
     assert sorted(asked) == [folder, f"{folder}/"]  # the second that wanted the slow one waited for the first
+
+
+def test_the_models_folder_is_walked_once_for_a_while(with_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, clock, is_dictionary = list[Path](), [0.0], models.is_dictionary
+
+    def count(path: Path) -> bool:
+        looked.append(path)
+        return is_dictionary(path)
+
+    monkeypatch.setattr(models, "is_dictionary", count)
+    monkeypatch.setattr(models.time, "monotonic", lambda: clock[0])
+    for _ in range(3):
+        assert "mine" in models.offered_models()
+        models.offered_seq2seq_models()
+    assert len(looked) == len(set(looked))
+    shutil.copytree(with_folder / "mine", with_folder / "new")
+    clock[0] += models.LOOK_SECONDS
+    assert "new" in models.offered_models()
+
+
+def test_the_copy_on_a_device_is_kept_as_long_as_its_model_and_no_longer(
+    folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings["device"] = "meta"  # which every machine has, and where nothing can be computed
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    model = models.open_model(folder)
+    copy = models.on_device(model)
+    assert copy.embed.W_E.device.type == "meta"
+    assert models.on_device(model) is copy
+    assert models._opened().nbytes == 2 * cost.weights_bytes(model)
+    gone = weakref.ref(model), weakref.ref(copy)
+    models._opened().drop(lambda kept: kept is model)
+    del model, copy
+    gc.collect()
+    assert [each() for each in gone] == [None, None]
 
 
 def test_a_device_that_is_not_there_is_said(folder: str, settings: dict[str, object]) -> None:
