@@ -99,15 +99,16 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
         nonlocal begun
         begun = begun if done else time.monotonic()
         took = time.monotonic() - begun
-        if not bars and took < PATIENCE:
+        if total and not bars and took < PATIENCE:
             return
         left = took / done * (total - done) if done else None
-        text = f"{done:,} of {total:,} {told or steps}{_said_left(left)}"
+        share = done / total if total else 0.0
+        text = f"{done:,} of {total:,} {told or steps}{_said_left(left)}" if total else f"{told}…"
         if bars:
-            bars[0].progress(done / total, text)
+            bars[0].progress(share, text)
             return
         with place.container():
-            bars.append(st.progress(done / total, text))
+            bars.append(st.progress(share, text))
             st.button("Stop", on_click=stop, key=selection.widget_key(f"stop_{key}"))
 
     try:
@@ -130,6 +131,14 @@ def _time(seconds: float) -> str:
 
 def go_on(work: Jobs, do: Callable[[Any], object]) -> None:
     """Do some of what is waiting, and draw the page again."""
-    if work.waiting:
+    if not work.waiting:
+        return
+    place = st.empty()
+
+    def hear(done: int, total: int, told: str) -> None:
+        if not total:  # it waits for another session: what is drawn is where a click on Stop is heard
+            place.caption(f"{told}…")
+
+    with passes.heard_by(hear):
         work.step(do)
-        st.rerun()
+    st.rerun()

@@ -13,6 +13,7 @@ import streamlit as st
 from headlight.app.runs.limits import BusyError
 from headlight.model.errors import HeadlightError
 
+MOST_REFUSED = 10_000  # the last ones, whose reasons a session keeps
 SLICE_SECONDS = 0.5  # so long, and one job longer at most, until a click is heard
 
 
@@ -70,21 +71,29 @@ class Jobs:
         self.batch = frozenset()
 
     def step(self, do: Callable[[Any], object]) -> None:
-        """Do what is waiting for one slice of time; what cannot be done is noted, and the rest goes on."""
+        """Do what is waiting for one slice of time; what cannot be done is noted, and the rest goes on.
+
+        A job that is broken off, as by a click while it waits for another session's run, is still waiting afterwards.
+        """
         spent, begun = self.spent, time.monotonic()
         while self.waiting:
             job, *rest = self.waiting
-            self.waiting = tuple(rest)
             try:
                 do(job)
             except BusyError as error:
                 self.waiting, self.batch, self.halted = (), frozenset(), str(error)
                 return
             except HeadlightError as error:
-                self.refused[job] = str(error)
+                self._refuse(job, str(error))
+            self.waiting = tuple(rest)
             self.spent = spent + time.monotonic() - begun
             if self.spent - spent >= SLICE_SECONDS:
                 return
+
+    def _refuse(self, job: Hashable, reason: str) -> None:
+        self.refused[job] = reason
+        if len(self.refused) > MOST_REFUSED:
+            del self.refused[next(iter(self.refused))]
 
 
 def of(name: str) -> Jobs:

@@ -14,20 +14,33 @@ from headlight.model.errors import HeadlightError
 Value = TypeVar("Value")
 
 GIB = 2**30
+TICK = 0.5  # seconds after which whoever waits is told so once more
 
 
 class BusyError(HeadlightError):
     """More runs are asked for than the machine is set to queue."""
 
 
+@contextmanager
+def acquired(lock: "Lock | BoundedSemaphore", tell: Callable[[], None]) -> Iterator[None]:
+    """Hold a lock for the length of a `with` block, and call `tell` every now and then while waiting for it."""
+    while not lock.acquire(timeout=TICK):
+        tell()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 class Gate:
     """Let `at_once` threads in at a time and `waiting` more queue; turn the rest away.
 
     A place belongs to a thread, which keeps it when it enters again: nobody waits for a second place while holding one.
+    `tell` is called every now and then in a thread that waits, and what it raises ends the waiting.
     """
 
-    def __init__(self, at_once: int, waiting: int) -> None:
-        self._places, self._at_once = BoundedSemaphore(at_once), at_once
+    def __init__(self, at_once: int, waiting: int, tell: Callable[[], None] = lambda: None) -> None:
+        self._places, self._at_once, self._tell = BoundedSemaphore(at_once), at_once, tell
         self._lock, self._room = Lock(), at_once + waiting
         self._thread = local()
 
@@ -48,7 +61,7 @@ class Gate:
             return
         self._take()
         try:
-            with self._places:
+            with acquired(self._places, self._tell):
                 self._thread.is_inside = True
                 try:
                     yield
@@ -91,8 +104,10 @@ class ByteCache:
     # Not cachetools' LRUCache: it refuses a value larger than its bound, has no look that is no use, and its decorator,
     # which makes a value once for all who ask, hides the cache. All that it would do is what OrderedDict does.
 
-    def __init__(self, bound: int, size: Callable[[Any], int] = held_bytes) -> None:
-        self._bound, self._size, self._held = bound, size, 0
+    def __init__(
+        self, bound: int, size: Callable[[Any], int] = held_bytes, tell: Callable[[], None] = lambda: None
+    ) -> None:
+        self._bound, self._size, self._tell, self._held = bound, size, tell, 0
         self._small, self._share_of_small, self._held_by_small = bound // 16, bound // 2, 0
         self._lock, self._kept = Lock(), OrderedDict[Hashable, tuple[Any, int]]()
         self._making = WeakValueDictionary[Hashable, Any]()  # a lock a key, for as long as somebody holds or awaits it
@@ -100,11 +115,12 @@ class ByteCache:
     def get(self, key: Hashable, make: Callable[[], Value], may_wait: bool = True) -> Value:
         """Return the value kept under the key, making it first if there is none.
 
-        Whoever asks while another thread makes it waits for that, or makes it too where it may not wait.
+        Whoever asks while another thread makes it waits for that, and is told so by `tell` as at the gate; or makes it
+        too, where it may not wait.
         """
         with self._lock:
             making = self._making.setdefault(key, Lock())
-        with making if may_wait else nullcontext():
+        with acquired(making, self._tell) if may_wait else nullcontext():
             if (kept := self.find(key)) is not None:
                 return kept
             value = make()

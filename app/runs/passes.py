@@ -9,9 +9,11 @@ from torch import Tensor
 from headlight.model.hooks import Look, Tap
 
 BEGINS = ".hook_resid_pre"  # the name at which a layer begins
+WAITING = "Waiting for another run to end"
 Listener = Callable[[int, int, str], None]
 """Is told how many steps are done, of how many, and what they are, if that is not what whoever asked expects.
 
+Of no steps at all it is told while something else has to end first.
 What it raises ends the computation, of which nothing is kept."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -31,6 +33,11 @@ def tell(done: int, total: int, steps: str = "") -> None:
     """Tell whoever listens that so many steps are done."""
     if (listener := _listener.get()) is not None:
         listener(done, total, steps)
+
+
+def tell_waiting() -> None:
+    """Tell whoever listens that something else has to end before the computation begins."""
+    tell(0, 0, WAITING)
 
 
 class Layers(Tap):

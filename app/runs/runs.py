@@ -32,6 +32,7 @@ Value = TypeVar("Value")
 Inputs = tuple[str, str, Begin]
 """A model's name, a prompt, and what it begins with."""
 ENTRY_BYTES = 1024  # of a key and of what stands around a value, so that no number of small values is kept for nothing
+HEADS_WAITING = 64  # heads that browsers ask for by themselves, more than the server has threads for these
 EditedInputs = tuple[str, str, Begin, tuple[Edit, ...]]
 """The same and edits: what `run` takes, by which a job names a run."""
 
@@ -50,12 +51,19 @@ def _gate() -> Gate:
     memory.return_freed_memory()
     if settings().threads:
         torch.set_num_threads(settings().threads)
-    return Gate(settings().runs_at_once, settings().runs_waiting)
+    return Gate(settings().runs_at_once, settings().runs_waiting, passes.tell_waiting)
+
+
+@cache
+def _gate_beside() -> Gate:
+    return Gate(settings().runs_at_once, HEADS_WAITING)
 
 
 @cache
 def _results() -> ByteCache:
-    return ByteCache(int(settings().cache_gib * GIB), lambda value: ENTRY_BYTES + held_bytes(value))
+    return ByteCache(
+        int(settings().cache_gib * GIB), lambda value: ENTRY_BYTES + held_bytes(value), passes.tell_waiting
+    )
 
 
 def run(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) -> Run:
@@ -274,6 +282,15 @@ def turn() -> AbstractContextManager[None]:
         BusyError: too many runs at once.
     """
     return _gate().enter()
+
+
+def turn_beside() -> AbstractContextManager[None]:
+    """A place beside the runs for what takes milliseconds, such as one head: it does not wait for a run of a minute.
+
+    Raises:
+        BusyError: too many at once.
+    """
+    return _gate_beside().enter()
 
 
 def keep(key: Hashable, make: Callable[[], Value]) -> Value:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from headlight.app.frame import progress
-from headlight.app.runs import passes
+from headlight.app.runs import limits, passes, runs
 from headlight.app.runs.passes import Listener
 from tests.places import MAIN
 
@@ -63,6 +63,30 @@ def test_a_pass_is_stopped_and_run_again(ending: set[str]) -> None:
     assert not page.exception
     assert not any(text.value.startswith("Stopped.") for text in page.text)
     assert not [button for button in page.button if button.label == "Stop"]
+
+
+def test_a_session_that_waits_for_another_can_be_stopped(
+    settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.update(model="mini", runs_at_once=1, runs_waiting=1)
+    monkeypatch.setattr(limits, "TICK", 0.01)
+    heard_by = passes.heard_by
+
+    def until_pressed(hear: Listener):
+        def hear_and_end(done: int, total: int, told: str) -> None:
+            hear(done, total, told)
+            if told == passes.WAITING:
+                raise StopException
+
+        return heard_by(hear_and_end)
+
+    monkeypatch.setattr(passes, "heard_by", until_pressed)
+    with runs.turn():  # another session's
+        page = _page().run()
+    assert not page.exception
+    _button(page, "Stop").click().run()
+    assert not page.exception
+    assert any(text.value.startswith("Stopped.") for text in page.text)
 
 
 @pytest.mark.parametrize(

@@ -74,3 +74,27 @@ def test_work_whose_results_do_not_stay_is_halted_and_not_done_again_and_again()
     work.stop()
     work.halt_if_lost([0, 1])
     assert not work.halted
+
+
+def test_a_job_that_is_broken_off_is_still_to_be_done() -> None:
+    def end(job: int) -> None:
+        raise KeyboardInterrupt
+
+    work = Jobs()
+    work.start([1, 2])
+    with pytest.raises(KeyboardInterrupt):
+        work.step(end)
+    assert work.waiting == (1, 2)
+
+
+def test_a_session_keeps_so_many_reasons_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "MOST_REFUSED", 3)
+
+    def refuse(job: int) -> None:
+        raise InputError(f"not {job}")
+
+    work = Jobs()
+    work.start(range(10))
+    while work.waiting:
+        work.step(refuse)
+    assert work.refused == {job: f"not {job}" for job in (7, 8, 9)}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.app.runs import runs
+from headlight.app.runs import limits, runs
 from headlight.app.runs.limits import GIB, BusyError, ByteCache, Cost, Gate, check_cost, held_bytes
 from headlight.model.errors import HeadlightError
 
@@ -76,6 +76,40 @@ def test_who_holds_a_place_does_not_wait_for_a_result_whose_maker_waits_for_it(s
             assert begun.wait(10)  # it holds the result's lock, and waits for the place
             assert runs.keep("result", make) == "made"
         assert other.result(10) == "made"
+
+
+class _Ended(BaseException):
+    """What Streamlit raises in a script's run that is to end."""
+
+
+def test_whoever_waits_is_told_so_and_can_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "TICK", 0.01)
+    told: list[int] = []
+
+    def tell() -> None:
+        told.append(1)
+        if len(told) == 3:
+            raise _Ended
+
+    gate, cache = Gate(at_once=1, waiting=1, tell=tell), ByteCache(bound=100, tell=tell)
+    begun, leave = Event(), Event()
+
+    def make() -> str:
+        with gate.enter():
+            begun.set()
+            leave.wait(10)
+        return "made"
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(cache.get, "slow", make)
+        assert begun.wait(10)
+        for wait in (lambda: gate.enter().__enter__(), lambda: cache.get("slow", make)):
+            told.clear()
+            with pytest.raises(_Ended):
+                wait()
+        assert gate._room == 1  # whoever has left waits no more
+        leave.set()
+        assert other.result(10) == cache.get("slow", make) == "made"
 
 
 def test_the_cache_stays_within_its_bytes_and_lets_go_of_what_was_used_longest_ago() -> None:
