@@ -42,7 +42,8 @@ def _fetchable(shown: Comparison, axis: Axis, unit: Unit) -> Fetchable:
         if not all(found) or layer >= n_layers or head >= n_heads:
             return None
         a, b = found if alignment else (*found, None)
-        return panel_content(panel(Comparison(a, b, alignment), (layer, head), axis, unit))
+        with runs.turn_beside():
+            return panel_content(panel(Comparison(a, b, alignment), (layer, head), axis, unit))
 
     return Fetchable(content)
 

@@ -10,6 +10,7 @@ from starlette.routing import Route
 from streamlit import App, get_option
 
 from headlight.app.components.shared.fetchable import fetch
+from headlight.app.runs.limits import BusyError
 from headlight.app.server.settings import MAIN, is_loopback
 
 ADDRESS = "/fetch/{name}/{layer:int}/{head:int}"
@@ -23,11 +24,15 @@ HEADERS = {
 def _fetched(request: Request) -> Response:
     """A head's pattern for the browser; 404 for a name that is not or no more to be had, or a head that is not there.
 
+    It is 503 where too many are asked for at once: what cannot be fetched comes with the script's answer.
     It takes no check of who asks: a name is known to the session that was told it, and no other page can read an
     answer.
     """
     asked = request.path_params
-    packed = fetch(asked["name"], asked["layer"], asked["head"])
+    try:
+        packed = fetch(asked["name"], asked["layer"], asked["head"])
+    except BusyError:
+        return Response(status_code=503, headers={"Cache-Control": "no-store"})
     if packed is None:
         return Response(status_code=404, headers={"Cache-Control": "no-store"})
     return Response(packed, headers=HEADERS, media_type="application/octet-stream")

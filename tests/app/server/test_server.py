@@ -2,14 +2,23 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+from starlette.requests import Request
 
+from headlight.app.components import HeadPanel
 from headlight.app.components.shared.fetchable import Fetchable
+from headlight.app.parts import panels
+from headlight.app.runs import runs
+from headlight.app.runs.limits import Gate
 from headlight.app.server import server
+from headlight.model.axis import axis_of
+from headlight.model.comparison import Comparison
+from headlight.model.run import Run
 from tests.serving import headlight
 
 
@@ -37,6 +46,28 @@ def test_the_page_is_opened_where_there_is_a_screen(
     with ThreadPoolExecutor(1) as other:  # in this thread a browser's test may have a loop of its own
         other.submit(asyncio.run, _started()).result()
     assert shown == opened
+
+
+def test_a_head_is_fetched_beside_the_runs_a_few_at_a_time(
+    run: Run, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.update(runs_at_once=1, runs_waiting=0)
+    run = runs.run(run.source.name, run.prompt, run.bos)
+    fetchable = panels._fetchable(Comparison(run), axis_of(Comparison(run), "token", "tokens"), "token")
+    request = Request({"type": "http", "path_params": {"name": fetchable.name, "layer": 0, "head": 1}})
+    held, panel = list[bool](), panels.panel
+
+    def noted(*of: object) -> HeadPanel:
+        held.append(runs._gate_beside().is_held)
+        return panel(*of)
+
+    monkeypatch.setattr(panels, "panel", noted)
+    with runs.turn():  # a run of a minute does not keep it waiting
+        assert server._fetched(request).status_code == 200
+    assert held == [True]
+    monkeypatch.setattr(runs, "_gate_beside", cache(lambda: Gate(1, 0)))
+    with ThreadPoolExecutor(1) as other, runs.turn_beside():
+        assert other.submit(server._fetched, request).result(10).status_code == 503
 
 
 def test_a_name_that_was_not_told_gets_nothing(tmp_path: Path) -> None:
