@@ -1,15 +1,59 @@
 """Reading the small files that lie beside a checkpoint's weights."""
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from headlight.model.errors import CheckpointError
+
+POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 def reason(error: Exception, path: Path) -> str:
     """What an error about a file says, with its name for its path, which is not for everybody who sees a page."""
     return str(error).replace(str(path), path.name)
+
+
+def refuse_pointer(path: Path) -> None:
+    """Refuse what lies in a repository's place for a large file where that was cloned without git-lfs.
+
+    Raises:
+        CheckpointError: the file is a pointer.
+    """
+    try:
+        with path.open("rb") as file:
+            is_pointer = file.read(len(POINTER)) == POINTER
+    except OSError:  # whoever reads it says so
+        return
+    if is_pointer:
+        raise CheckpointError(
+            f"{path.name} is a Git LFS pointer and not the file itself: the repository was cloned without git-lfs. "
+            "Install git-lfs and run `git lfs pull` in that folder."
+        )
+
+
+def read_torch(path: Path) -> Any:
+    """What torch.save wrote, memory-mapped. Only tensors are unpickled, so that no code in the file is run.
+
+    Raises:
+        CheckpointError: the file is damaged, in torch's format of before 2020, or holds other objects.
+    """
+    refuse_pointer(path)
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except pickle.UnpicklingError as error:  # whose text is pages on how to run the file's code
+        raise CheckpointError(
+            f"{path.name} cannot be read as a state dict: it holds other objects than tensors, such as a whole model "
+            "that torch.save(model, path) wrote. Write it by torch.save(model.state_dict(), path)."
+        ) from error
+    except (OSError, RuntimeError, ValueError, EOFError) as error:
+        raise CheckpointError(
+            f"{path.name} cannot be read as a state dict: it is cut short, or not what torch.save writes today. "
+            "Copy or download it again, or write it by torch.save(model.state_dict(), path)."
+        ) from error
 
 
 def read_json(path: Path, unique: bool = False) -> dict[str, Any]:
@@ -18,6 +62,7 @@ def read_json(path: Path, unique: bool = False) -> dict[str, Any]:
     Raises:
         CheckpointError: the file is missing or holds something else.
     """
+    refuse_pointer(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_unique if unique else None)
     except (OSError, ValueError, RecursionError) as error:

@@ -16,8 +16,9 @@ from headlight.model.families.lora import base_folder, is_adapter
 from headlight.model.families.resemblance import resembled
 from headlight.model.families.room import Estimate
 from headlight.model.families.room import estimate as estimate_of
-from headlight.model.families.tensors import model_type, read_safetensors, vectors_in_float32, weight_files
+from headlight.model.families.tensors import read_config_file, read_safetensors, vectors_in_float32, weight_files
 from headlight.model.families.transformer_lens import PICKLES, read_pickle
+from headlight.model.families.unknown import unknown
 from headlight.model.host import HERE, Host
 from headlight.model.read_ahead import is_large
 from headlight.model.seq2seq import Seq2SeqTransformer
@@ -178,8 +179,10 @@ def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer
         raise CheckpointError(f"{path.name} is a decoder-only model. Open it by load, or on the other pages.")
     family = _recognised(path, SEQ2SEQ_FAMILIES)
     if family is None:
-        kinds = " or ".join(family.description for family in SEQ2SEQ_FAMILIES.values())
-        raise CheckpointError(f"{path.name} is not an encoder-decoder of a kind that is known: it can be {kinds}.")
+        kinds = ", ".join(SEQ2SEQ_FAMILIES)
+        raise CheckpointError(
+            f"{path.name} is not an encoder-decoder of a kind that is known ({kinds}). {unknown(path, path.name)}"
+        )
     with _no_collection():
         checkpoint = SEQ2SEQ_FAMILIES[family].read(path, {}, Opening("float32", host))
         model = seq2seq_skeleton(checkpoint.cfg)
@@ -246,12 +249,13 @@ def _family(path: Path, called: str) -> str:
     if family := _recognised(path, FAMILIES):
         return family
     if alike := resembled(path, FAMILIES):
+        kind = read_config_file(path).get("model_type")
+        says = f"is a {kind!r}, which is no kind that is known" if kind else "has a config.json without a model_type"
         raise CheckpointError(
-            f"{called} is a {model_type(path)!r}, which is no kind that is known; its tensors have the names of a "
-            f"{' or '.join(alike)}. If it computes what that does, write that as model_type in its config.json."
+            f"{called} {says}; its tensors have the names of a {' or '.join(alike)}. If it computes what that does, "
+            "write that as model_type in its config.json."
         )
-    kinds = " or ".join(family.description for family in FAMILIES.values())
-    raise CheckpointError(f"{called} is not a model of a kind that is known: it can be {kinds}.")
+    raise CheckpointError(unknown(path, called))
 
 
 def _recognised(path: Path, families: Mapping[str, Family[Any]]) -> str | None:

@@ -18,6 +18,7 @@ from headlight.model.corpus.sequences import MOST_CUT
 from headlight.model.corpus.tree import Histogram, Tree, UnitDashboard, Window
 from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units, in_order
 from headlight.model.errors import ScanError
+from headlight.model.files import refuse_pointer
 
 UNITS = "units"
 KEPT = ("strengths", "starts", "peaks", "tokens", "values")
@@ -78,6 +79,7 @@ def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | 
     if not path.is_file():
         return None
     try:
+        refuse_pointer(path)
         with safe_open(path, "numpy") as file:
             if not 0 <= index < file.get_slice("density").get_shape()[0]:
                 return None

@@ -18,6 +18,7 @@ from headlight.model.dictionaries.npz import read_npz
 from headlight.model.dictionaries.weights import checked, width_of
 from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import read_safetensors
+from headlight.model.files import refuse_pointer
 
 CONFIG = "config.yaml"
 MOST = 512  # layers
@@ -91,6 +92,7 @@ def _settings(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST:
             raise CheckpointError(f"{path.name} is larger than any config; it is not read.")
+        refuse_pointer(path)
         told = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise CheckpointError(f"{path.name} cannot be read as YAML ({type(error).__name__}).") from error

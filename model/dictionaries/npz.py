@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
-from headlight.model.files import reason
+from headlight.model.files import reason, refuse_pointer
 
 MOST_ARRAYS = 64
 LOCAL_HEADER = 30  # bytes of a zip's header before a file's name
@@ -26,6 +26,7 @@ def read_npz(path: Path) -> dict[str, Tensor]:
     Raises:
         CheckpointError: the file is missing or damaged, or an array is compressed or not made of floats.
     """
+    refuse_pointer(path)
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()

@@ -54,7 +54,6 @@ class Family(Generic[Config]):
     much the names of some folder's tensors are those of this kind, from 0 to 1.
     """
 
-    description: str
     recognises: Callable[[Path], bool]
     read: Callable[[Path, dict[str, Any], Opening], Checkpoint[Config]]
     likeness: Callable[[Iterable[str]], float] = lambda names: 0.0

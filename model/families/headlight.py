@@ -27,7 +27,7 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     return Checkpoint(cfg, taken(tensors, shapes_of(skeleton(cfg)), how), (folder / WEIGHTS,))
 
 
-FAMILY = Family("a folder that save_transformer wrote", lambda path: model_type(path) == MODEL_TYPE, read)
+FAMILY = Family(lambda path: model_type(path) == MODEL_TYPE, read)
 
 
 def save_transformer(model: Transformer, folder: str | Path) -> None:

@@ -30,7 +30,6 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Seq
 
 
 FAMILY = Family(
-    "an encoder-decoder that save_seq2seq wrote (config.json and safetensors)",
     lambda path: model_type(path) == MODEL_TYPE,
     read,
 )

@@ -18,7 +18,8 @@ from headlight.model.errors import CheckpointError
 from headlight.model.families.family import Opening
 from headlight.model.families.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
 from headlight.model.families.room import check_room, kept_in
-from headlight.model.files import read_json, reason
+from headlight.model.families.unknown import weights_in
+from headlight.model.files import read_json, reason, refuse_pointer
 from headlight.model.host import Steps
 from headlight.model.read_ahead import LARGE
 
@@ -35,6 +36,7 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
     Raises:
         CheckpointError: the file is missing, cut short or not a safetensors file.
     """
+    refuse_pointer(path)
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
@@ -60,9 +62,12 @@ def _shards(folder: Path) -> dict[Path, list[str]]:
     if single.is_file():
         return {single: []}
     if not index.is_file():
+        held = weights_in(folder)
+        gguf = f", gguf_file={held.split(', ')[0]!r}" if ".gguf" in held else ""
         raise CheckpointError(
-            f"The folder holds neither {single.name} nor {index.name}, and no other format is read. Save the model "
-            "with transformers' save_pretrained(folder)."
+            f"The folder holds neither {single.name} nor {index.name}{f', but {held}' if held else ''}, and no other "
+            f"format is read. Load the model in transformers (from_pretrained(folder{gguf})) and call "
+            "save_pretrained(folder), which writes them."
         )
     shard_of = read_json(index, unique=True).get("weight_map")
     if not isinstance(shard_of, dict) or not shard_of:

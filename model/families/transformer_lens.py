@@ -3,7 +3,6 @@
 Sizes are read off the shapes. What shapes cannot tell has to be said by the caller.
 """
 
-import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
 from headlight.model.families.tensors import listed, read_safetensors, taken
+from headlight.model.files import read_torch
 
 PICKLES = (".pt", ".pth")
 BUFFERS = re.compile(r"blocks\.\d+\.attn\.(mask|IGNORE)")
@@ -43,7 +43,7 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
     return Checkpoint(cfg, taken(tensors, shapes_of(skeleton(cfg)), how), (path,))
 
 
-FAMILY = Family("a TransformerLens state dict (.safetensors or .pt)", recognises, read)
+FAMILY = Family(recognises, read)
 
 
 def read_pickle(path: Path) -> dict[str, Tensor]:
@@ -54,13 +54,7 @@ def read_pickle(path: Path) -> dict[str, Tensor]:
     Raises:
         CheckpointError: the file is damaged, in torch's format of before 2020, or holds something else.
     """
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
-        reason = str(error).splitlines()[0]
-        raise CheckpointError(
-            f"{path.name} cannot be read as a state dict ({reason}). Write it by torch.save(model.state_dict(), path)."
-        ) from error
+    content = read_torch(path)
     if not isinstance(content, dict) or not all(map(_is_plain_tensor, content.values())):
         held = listed(list(map(str, content))) if isinstance(content, dict) else type(content).__name__
         raise CheckpointError(f"{path.name} holds no state dict but {held}. Save model.state_dict() alone.")

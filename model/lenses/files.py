@@ -13,7 +13,6 @@ Source: AlignmentResearch/tuned-lens, `tuned_lens/nn/lenses.py` (MIT); Anthropic
 import hashlib
 import json
 import os
-import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from torch import Tensor
 
 from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import FLOATS
-from headlight.model.files import read_json, reason
+from headlight.model.files import read_json, read_torch
 from headlight.model.lenses.fitting import unembedding_hash
 from headlight.model.lenses.lens import Affine, Kind, Lens
 from headlight.model.source import BLOCK
@@ -105,11 +104,7 @@ def _is_size(value: object, most: int, least: int = 1) -> bool:
 
 
 def _unpickled(path: Path) -> dict[Any, Any]:
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
-        said = reason(error, path).splitlines()[0] if str(error) else type(error).__name__
-        raise CheckpointError(f"{path.name} cannot be read ({said[:200]}). Copy or download it again.") from error
+    content = read_torch(path)
     if not isinstance(content, dict):
         raise CheckpointError(f"{path.name} holds {type(content).__name__}, not tensors by name. It is no lens.")
     return content

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headlight.model.errors import CheckpointError
-from headlight.model.files import read_json
+from headlight.model.files import read_json, refuse_pointer
 
 if TYPE_CHECKING:
     import tokenizers
@@ -71,6 +71,8 @@ def read_with_transformers(folder: Path) -> TokenizerFiles:
     """
     from transformers import AutoTokenizer, TokenizersBackend  # two seconds
 
+    for name in (*VOCABULARIES, *BESIDE):
+        refuse_pointer(folder / name)
     settings = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     config = _config(folder, settings)
     how = {"config": config, "local_files_only": True, "trust_remote_code": False, "mistral_format": False}

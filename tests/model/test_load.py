@@ -144,20 +144,92 @@ def test_the_nearest_names_are_given(embedded: Path) -> None:
         load("tinny")
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "weights.bin", "folder"])
-def test_what_is_no_model_is_refused(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("notes.txt", r"is a file of a kind that is not known\. What opens is a Hugging Face folder"),
+        ("weights.bin", r"is weights that PyTorch pickled\. Load the model in transformers and call save_pretrained"),
+        ("model.gguf", r"is a GGUF file, of llama\.cpp\. Open the Hugging Face folder"),
+        ("weights.h5", "is weights of TensorFlow"),
+        ("config.json", r"is a file that belongs to a model\. Give the folder that it lies in"),
+        ("empty/", r"is not a model of a kind that is known: it has no config\.json\. What opens"),
+        ("bare/pytorch_model.bin", r"holds pytorch_model\.bin, but no config\.json that says"),
+        ("run/checkpoint-500/config.json", r"is a folder around a model, not the model's own\. Open checkpoint-500 in"),
+        ("lora/last/adapter_config.json", r"is a folder around a model, .*Open last in it"),
+        ("models--a--b/snapshots/c0ffee/config.json", r"is a folder around a model, .*Open snapshots/c0ffee in it"),
+    ],
+)
+def test_what_is_no_model_is_called_what_it_is_in_a_sentence(name: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / name
-    path.mkdir() if name == "folder" else path.write_text("x")
-    with pytest.raises(
-        CheckpointError, match=f"{name} is not a model of a kind that is known: .* GPT-2 .* TransformerLens"
-    ):
-        load(path)
+    (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+    if not name.endswith("/"):
+        path.write_text("{}")
+    given = name.split("/")[0]
+    with pytest.raises(CheckpointError, match=f"^{given} {said}") as refusal:
+        load(tmp_path / given)
+    assert len(str(refusal.value)) < 300
+
+
+def test_of_a_trainings_checkpoints_the_last_is_named_first(tmp_path: Path) -> None:
+    for step in (90, 1000, 200, 10):
+        (tmp_path / f"run/checkpoint-{step}").mkdir(parents=True)
+        (tmp_path / f"run/checkpoint-{step}/config.json").write_text("{}")
+    said = r"Open checkpoint-1000 or checkpoint-200 or checkpoint-90 \(of 4\) in it"
+    with pytest.raises(CheckpointError, match=said):
+        load(tmp_path / "run")
+
+
+def test_a_sentence_transformers_folder_is_called_that(tmp_path: Path) -> None:
+    (tmp_path / "st/0_Transformer").mkdir(parents=True)
+    (tmp_path / "st/0_Transformer/config.json").write_text("{}")
+    (tmp_path / "st/modules.json").write_text("[]")
+    with pytest.raises(CheckpointError, match=r"is a sentence-transformers folder, .*Open 0_Transformer in it"):
+        load(tmp_path / "st")
+
+
+@pytest.mark.parametrize("held", ["pytorch_model.bin", "model.gguf", "consolidated.safetensors"])
+def test_a_folder_whose_weights_are_in_another_file_says_which(held: str, folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / held)
+    with pytest.raises(CheckpointError, match=rf"but {held}, and no other format is read\. Load the model in transf"):
+        load(folder)
+
+
+def test_a_config_that_names_no_architecture_is_told_from_one_that_is_unknown(folder: Path) -> None:
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(CheckpointError, match=r"has a config\.json without a model_type; its tensors .* of a gpt2"):
+        load(folder)
+
+
+POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'ab' * 32}\nsize 548105171\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "config.json", "tokenizer.json", "merges.txt", "chat_template.jinja"]
+)
+def test_a_pointer_of_git_lfs_is_called_that(name: str, folder: Path) -> None:
+    (folder / name).write_text(POINTER)
+    with pytest.raises(CheckpointError, match=rf"^{name} is a Git LFS pointer .* run `git lfs pull` in that folder"):
+        load(folder)
+
+
+def test_shards_adapters_and_files_alone_may_be_pointers_too(folder: Path, tmp_path: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "model-1.safetensors"}}')
+    (folder / "model-1.safetensors").write_text(POINTER)
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text(POINTER)
+    for name in ("toy.pt", "toy.safetensors"):
+        (tmp_path / name).write_text(POINTER)
+    for path in (folder, adapter, tmp_path / "toy.pt", tmp_path / "toy.safetensors"):
+        with pytest.raises(CheckpointError, match="is a Git LFS pointer"):
+            load(path)
 
 
 def test_another_architecture_is_refused(folder: Path) -> None:
     (folder / "config.json").write_text('{"model_type": "mamba"}')
     with pytest.raises(
-        CheckpointError, match=r"tiny is a .mamba., which is no kind .*; its tensors have the names of a gpt2"
+        CheckpointError, match=r"tiny is a 'mamba', which is no kind .*; its tensors have the names of a gpt2"
     ):
         load(folder)
 

@@ -310,7 +310,7 @@ def test_what_the_disk_does_not_hold_is_refused_before_it_is_fetched(
 
 def test_another_architecture_is_refused_before_its_weights_are_fetched(served: Hub) -> None:
     served.files["config.json"] = b'{"model_type": "mamba"}'
-    with pytest.raises(CheckpointError, match="owner/tiny is not a model of a kind that is known"):
+    with pytest.raises(CheckpointError, match="owner/tiny is a 'mamba', which is none of the architectures that open"):
         load("owner/tiny")
     assert not [asked for asked in served.asked if asked.endswith(".safetensors")]
 
