@@ -21,10 +21,12 @@ from headlight.model.checks import check_size
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
+from headlight.model.families.heads import check_head
 from headlight.model.families.keys import Keys
 from headlight.model.families.lora import is_adapter
 from headlight.model.families.multimodal import KINDS, text_part, text_tensors
 from headlight.model.families.pieces import Pieces, parameters
+from headlight.model.families.quantization import refuse_quantised
 from headlight.model.families.resemblance import likeness
 from headlight.model.families.tensors import (
     check_depth,
@@ -82,8 +84,7 @@ class Architecture:
     @property
     def family(self) -> Family[TransformerConfig]:
         """The family of this architecture's folders."""
-        description = f"a Hugging Face {self.model_type} folder (config.json and safetensors)"
-        return Family(description, self._recognises, partial(read, self), self._likeness)
+        return Family(self._recognises, partial(read, self), self._likeness)
 
     def names(self, raw: dict[str, Tensor], is_part: bool = False) -> dict[str, Tensor]:
         """A folder's tensors by the names that pieces have; with `is_part`, of a folder that holds others besides."""
@@ -137,6 +138,7 @@ def read(
     check_experts(tensors, cfg.num_experts)
     with translating(architecture.model_type):
         pieces = architecture.pieces(cfg, config)
+    check_head(told.get("architectures"), tensors, needed_by(pieces))
     state = filled(pieces, tensors, architecture.ignored, how, skeleton(cfg))
     note = f"the text's part of a {told['model_type']}, which reads images as well" if part else ""
     return Checkpoint(cfg, state, weight_files(folder), note, unread)
@@ -150,9 +152,14 @@ def filled(
     Raises:
         CheckpointError: tensors that are not those that the pieces need.
     """
-    needed = {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
+    needed = needed_by(pieces)
     found = taken(without_ignored(tensors, ignored, needed), needed, how)
     return parameters(pieces, found, shapes_of(skeleton))
+
+
+def needed_by(pieces: Pieces) -> dict[str, tuple[int, ...]]:
+    """The tensors that pieces lie in, and their shapes."""
+    return {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
 
 
 @contextmanager
@@ -165,16 +172,6 @@ def translating(kind: str) -> Iterator[None]:
             f"config.json holds what a {kind} model cannot have ({type(error).__name__}: {error}). Compare it with the "
             "config.json of the model that this one was made of."
         ) from error
-
-
-def refuse_quantised(told: Mapping[str, Any]) -> None:
-    """Refuse weights that are not stored as numbers of their own."""
-    if (how := told.get("quantization_config")) is not None:
-        method = how.get("quant_method", "an unknown method") if isinstance(how, dict) else how
-        raise ConfigError(
-            f"The weights are quantised ({method}), which is not supported. Save them unquantised: load the model in "
-            "transformers, call model.dequantize() and model.save_pretrained(folder)."
-        )
 
 
 def read_config(

@@ -9,8 +9,9 @@ from typing import Any
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
-from headlight.model.families.architecture import UNEMBED, filled, plain_names, read_config, translating
+from headlight.model.families.architecture import UNEMBED, filled, needed_by, plain_names, read_config, translating
 from headlight.model.families.family import Checkpoint, Family, Opening, seq2seq_skeleton
+from headlight.model.families.heads import check_head
 from headlight.model.families.keys import Keys
 from headlight.model.families.lora import is_adapter
 from headlight.model.families.pieces import Pieces
@@ -45,8 +46,7 @@ class EncoderDecoder:
     @property
     def family(self) -> Family[Seq2SeqConfig]:
         """The family of this architecture's folders."""
-        description = f"a Hugging Face {self.model_type} folder (config.json and safetensors)"
-        return Family(description, lambda path: model_type(path) == self.model_type, partial(read, self))
+        return Family(lambda path: model_type(path) == self.model_type, partial(read, self))
 
 
 def read(
@@ -58,7 +58,8 @@ def read(
         CheckpointError: damaged files, or tensors that are not those that config.json asks for.
         ConfigError: settings in config.json that are not supported.
     """
-    config, unread = read_config(architecture.model_type, read_config_file(folder), architecture.keys)
+    told = read_config_file(folder)
+    config, unread = read_config(architecture.model_type, told, architecture.keys)
     names = partial(plain_names, prefix=architecture.prefix)
     twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings else ()
     tensors = read_model(folder, lambda raw: _one_embedding(names(raw)), UNEMBED, twins, inseparable=(SHARED,))
@@ -72,6 +73,7 @@ def read(
         cfg = Seq2SeqConfig(**(architecture.settings(config) | shared | settings))
         check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
         pieces = architecture.pieces(cfg, config)
+    check_head(told.get("architectures"), tensors, needed_by(pieces))
     state = filled(pieces, tensors, architecture.ignored, how, seq2seq_skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=unread)
 

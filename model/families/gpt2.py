@@ -20,14 +20,16 @@ from headlight.model.families.architecture import (
     activation,
     filled,
     layers,
+    needed_by,
     plain_names,
-    refuse_quantised,
 )
 from headlight.model.families.decoder import norm, outside
 from headlight.model.families.family import Checkpoint, Family, Opening, skeleton
+from headlight.model.families.heads import check_head
 from headlight.model.families.keys import DECODER, Keys
 from headlight.model.families.lora import is_adapter
 from headlight.model.families.pieces import Piece, Pieces, table, vector
+from headlight.model.families.quantization import refuse_quantised
 from headlight.model.families.resemblance import likeness
 from headlight.model.families.tensors import (
     check_depth,
@@ -92,6 +94,7 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     if cfg.tie_word_embeddings:
         tensors.pop(UNEMBED, None)
     check_depth(tensors, cfg.n_layers)
+    check_head(hf_config.get("architectures"), tensors, needed_by(pieces(cfg)))
     state = filled(pieces(cfg), tensors, BUFFERS, how, skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config)))
 
@@ -105,7 +108,6 @@ def _likeness(names: Iterable[str]) -> float:
 
 
 FAMILY = Family(
-    "a Hugging Face GPT-2 folder (config.json and safetensors)",
     lambda path: model_type(path) == "gpt2",
     read,
     _likeness,
