@@ -19,7 +19,7 @@ def settings(config: Any, positions: dict[str, Any] | None = None) -> dict[str, 
         | qwen2.windows(config)
         | {
             "attn_scale": config.query_pre_attn_scalar**0.5,
-            "attn_scores_soft_cap": config.attn_logit_softcapping,
+            "attn_scores_soft_cap": getattr(config, "attn_logit_softcapping", None),  # which Gemma 3 does not read
             "output_logits_soft_cap": config.final_logit_softcapping,
             "use_normalization_before_and_after": True,
         }
@@ -41,8 +41,9 @@ def norms(cfg: TransformerConfig, layer: str) -> Pieces:
     }
 
 
-READ = (
+BASE = (
     *(*rope.READ, "num_key_value_heads", "intermediate_size", "hidden_activation", "rms_norm_eps", "attention_bias"),
-    *("sliding_window", "layer_types", "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"),
+    *("sliding_window", "layer_types", "query_pre_attn_scalar", "final_logit_softcapping"),
 )
-FAMILY = Architecture("gemma2", settings, pieces, Keys(READ, gemma.ALLOWED)).family
+KEYS = Keys((*BASE, "attn_logit_softcapping"), gemma.ALLOWED)
+FAMILY = Architecture("gemma2", settings, pieces, KEYS).family

@@ -9,26 +9,16 @@ Source: transformers' Gemma3TextConfig and modeling_gemma3.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import ConfigError
-from headlight.model.families import gemma, gemma2, qwen3
+from headlight.model.families import gemma, gemma2, qwen3, rope
 from headlight.model.families.architecture import Architecture, layers
 from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Pieces
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Gemma 3's settings under the names of `TransformerConfig`.
-
-    Raises:
-        ConfigError: the rotary positions of local layers are scaled.
-    """
-    of_global, of_local = (config.rope_parameters[kind] for kind in ("full_attention", "sliding_attention"))
-    if of_local["rope_type"] != "default":
-        raise ConfigError(
-            f"config.json scales the rotary positions of sliding_attention by {of_local['rope_type']!r}; only those of "
-            "full_attention can be scaled."
-        )
-    return gemma2.settings(config, of_global) | {"use_qk_norm": True, "rotary_base_local": of_local["rope_theta"]}
+    """Gemma 3's settings under the names of `TransformerConfig`."""
+    of_global = gemma2.settings(config, config.rope_parameters["full_attention"])
+    return of_global | rope.local(config) | {"use_qk_norm": True}
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
@@ -37,5 +27,5 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     return gemma2.pieces(cfg, config) | gemma.with_whole_gains(head_norms)
 
 
-READ = (*gemma2.READ, "sliding_window_pattern", "rope_local_base_freq")
+READ = (*gemma2.BASE, "sliding_window_pattern", "rope_local_base_freq")
 FAMILY = Architecture("gemma3_text", settings, pieces, Keys(READ, gemma.ALLOWED)).family

@@ -6,14 +6,12 @@ Source: transformers' ModernBertConfig and modeling_modernbert.
 from typing import Any
 
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import ConfigError
-from headlight.model.families import bert, llama
+from headlight.model.families import bert, llama, rope
 from headlight.model.families.architecture import Architecture, activation, layers
 from headlight.model.families.decoder import heads, sizes
 from headlight.model.families.keys import Keys
 from headlight.model.families.pieces import Piece, Pieces, fused, linear, table, vector
 from headlight.model.families.qwen2 import windows
-from headlight.model.families.rope import READ, rotary
 
 EMBEDDING, UNEMBED = "embeddings.tok_embeddings.weight", "decoder"
 
@@ -21,15 +19,12 @@ EMBEDDING, UNEMBED = "embeddings.tok_embeddings.weight", "decoder"
 def settings(config: Any) -> dict[str, Any]:
     """ModernBERT's settings under the names of `TransformerConfig`."""
     bert.require_head(config, "MaskedLM")
-    rope = config.rope_parameters
-    if rope["sliding_attention"]["rope_type"] != "default":
-        raise ConfigError("config.json scales the rotary positions of layers with a window, which is not supported.")
     return (
         sizes(config)
-        | rotary(config, rope["full_attention"])
+        | rope.rotary(config, config.rope_parameters["full_attention"])
+        | rope.local(config)
         | windows(config)
         | {
-            "rotary_base_local": rope["sliding_attention"]["rope_theta"],
             "window_size": config.local_attention if "sliding_attention" in config.layer_types else None,
             "d_mlp": config.intermediate_size,
             "act_fn": activation(config.hidden_activation),
@@ -78,7 +73,7 @@ def _norm(ours: str, theirs: str, config: Any) -> Pieces:
 
 KEYS = Keys(
     (
-        *(*READ, "global_rope_theta", "local_rope_theta", "global_attn_every_n_layers", "layer_types"),
+        *(*rope.READ, "global_rope_theta", "local_rope_theta", "global_attn_every_n_layers", "layer_types"),
         *("local_attention", "sliding_window", "intermediate_size", "hidden_activation", "norm_eps", "norm_bias"),
         *("attention_bias", "mlp_bias", "classifier_activation", "classifier_bias", "decoder_bias"),
     ),

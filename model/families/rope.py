@@ -6,6 +6,7 @@ Source: transformers' modeling_rope_utils, for the names and for what is taken w
 import math
 from typing import Any, get_args
 
+from headlight.model.checks import positive
 from headlight.model.config import RotaryScaling, Scaling
 from headlight.model.errors import ConfigError
 from headlight.model.families import decoder
@@ -47,6 +48,21 @@ def rotary(config: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
         "rotary_scaling": scaling,
         "n_ctx": int(n_ctx * scaling.factor) if scaling and scaling.kind == "dynamic" else n_ctx,
     }
+
+
+def local(config: Any) -> dict[str, Any]:
+    """The base of the rotary positions of layers with a window, where a config tells it apart.
+
+    Raises:
+        ConfigError: it scales them, or has no base for them.
+    """
+    told = config.rope_parameters["sliding_attention"]
+    if told["rope_type"] != "default":
+        raise ConfigError(
+            f"config.json scales the rotary positions of sliding_attention by {told['rope_type']!r}; only those of "
+            "full_attention can be scaled."
+        )
+    return {"rotary_base_local": positive("config.json's rope_theta of sliding_attention", told["rope_theta"])}
 
 
 def _scaling(config: Any, told: dict[str, Any]) -> RotaryScaling | None:
