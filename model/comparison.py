@@ -146,10 +146,18 @@ def check_comparable(a: Run, b: Run) -> None:
     """Two models can be compared where a token id means the same to both.
 
     Raises:
-        InputError: their tokenizers differ.
+        InputError: an id of the prompts or of a word means something else in each.
     """
-    if not a.same_model(b) and not a.tokenizer.same_vocabulary(b.tokenizer):
+    if a.same_model(b):
+        return
+    differs = a.tokenizer.difference(b.tokenizer, {*a.tokens.tolist(), *b.tokens.tolist()})
+    if differs is not None:
         raise InputError(
             f"{a.source.name} and {b.source.name} have different tokenizers, so their tokens cannot be laid side by "
-            f"side. Choose as model B one with the tokenizer of {a.source.name}."
+            f"side: id {differs} is {_named(a, differs)} in one and {_named(b, differs)} in the other. Choose as model "
+            f"B one with the tokenizer of {a.source.name}."
         )
+
+
+def _named(run: Run, token: int) -> str:
+    return f"“{run.tokenizer.labels([token])[0]}”"

@@ -71,7 +71,9 @@ class Continuations:
 
     def _candidates(self) -> dict[str, Candidates]:
         steps = slice(self.n_compared)
-        probabilities = torch.stack([each.chances(steps).before for each in self.sides.values()]).amax(0)
+        n_ids = max(each.run.cfg.d_vocab for each in self.sides.values())
+        before = (widened(each.chances(steps).before, n_ids) for each in self.sides.values())
+        probabilities = torch.stack([*before]).amax(0)
         tokens = likeliest(probabilities, *(each.tokens[steps] for each in self.sides.values()))
         if self.b is None or self.n_compared == len(self.a.labels):
             return {side: candidates(each, tokens) for side, each in self.sides.items()}
@@ -124,16 +126,25 @@ def likeliest(
 def candidates(found: Written, tokens: Int[Tensor, "step candidate"]) -> Candidates:
     """How likely these tokens were at each of the first steps."""
     steps = slice(len(tokens))
-    chances, logits = found.chances(steps), found.logits[steps]
+    n_ids = max(found.run.cfg.d_vocab, int(tokens.max()) + 1 if tokens.numel() else 0)
+    chances, logits = found.chances(steps), widened(found.logits[steps], n_ids, -torch.inf)
     own = logits.gather(1, tokens)
     ranks = torch.stack([(logits > each[:, None]).sum(-1) + 1 for each in own.unbind(1)], 1)
-    return Candidates(tokens, ranks, chances.before.gather(1, tokens), chances.after.gather(1, tokens))
+    before, after = (widened(each, n_ids).gather(1, tokens) for each in (chances.before, chances.after))
+    return Candidates(tokens, ranks, before, after)
 
 
 def divergence(a: Written, b: Written, n_steps: int) -> Float[Tensor, "two step"]:
     """The Jensen-Shannon divergence (nats) of the distributions of the first steps, before the cuts and after."""
     one, other = (each.chances(slice(n_steps)) for each in (a, b))
-    return torch.stack([js_divergence(one.before, other.before).values, js_divergence(one.after, other.after).values])
+    n_ids = max(a.run.cfg.d_vocab, b.run.cfg.d_vocab)
+    pairs = (one.before, other.before), (one.after, other.after)
+    return torch.stack([js_divergence(widened(p, n_ids), widened(q, n_ids)).values for p, q in pairs])
+
+
+def widened(values: Float[Tensor, "step d_vocab"], n_ids: int, absent: float = 0.0) -> Float[Tensor, "step n_ids"]:
+    """Values over a vocabulary that may lack some of the other model's ids, such as a fine-tuning's padding."""
+    return torch.nn.functional.pad(values, (0, n_ids - values.shape[1]), value=absent)
 
 
 def _alignment(a: Written, b: Written, align: Align) -> Alignment:

@@ -55,7 +55,9 @@ def written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
 
 @torch.inference_mode()
 def _written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
-    apart = _token_effects(*b) - _token_effects(*a)
+    of_a, of_b = _token_effects(*a), _token_effects(*b)
+    n_ids = min(len(of_a), len(of_b))  # that both have: a fine-tuning may have added some behind them
+    apart = of_b[:n_ids] - of_a[:n_ids]
     return attribution.most_moved(apart, min(MOST_PROMOTED, len(apart)))
 
 

@@ -1,7 +1,7 @@
 """Text to token ids and back, and how a token is shown."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -212,6 +212,17 @@ class Tokenizer:
     def same_vocabulary(self, other: "Tokenizer") -> bool:
         """Whether every token id stands for the same text in both."""
         return self._backend.get_vocab() == other._backend.get_vocab()
+
+    def difference(self, other: "Tokenizer", tokens: Collection[int]) -> int | None:
+        """The first id that does not mean the same in both, if one of these does not, or one of a word.
+
+        Tokens that were added to a vocabulary, as padding is for a fine-tuning, may differ where no text has them.
+        """
+        mine, its = (each._backend for each in (self, other))
+        known = {*mine.get_vocab().values(), *its.get_vocab().values()}
+        unlike = (token for token in sorted(known) if mine.id_to_token(token) != its.id_to_token(token))
+        added = self._added.keys() | other._added.keys()
+        return next((token for token in unlike if token in tokens or token not in added), None)
 
     def to_string(self, tokens: TokenIds) -> str:
         """The text of token ids; bytes that are no whole character become U+FFFD."""

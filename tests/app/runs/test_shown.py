@@ -5,10 +5,17 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer as Backend
 
 from headlight.app.runs import shown
 from headlight.app.selection import Selection
+from headlight.model.decoding import Sampling
+from headlight.model.decoding.compared import generate_steps
+from headlight.model.decoding.continued import Writing
 from headlight.model.errors import InputError
+from tests.app.pages.test_sides import page
 
 A, B = "one two three one two three", "one two four one two three five"
 
@@ -65,3 +72,56 @@ def test_models_with_other_vocabularies_are_not_compared(folder: str, tmp_path: 
     (other / "tokenizer.json").write_text(json.dumps(tokenizer))
     with pytest.raises(InputError, match=r"different tokenizers.*Choose as model B one with the tokenizer of"):
         _of(folder, prompt_b=A, model_b=str(other))
+
+
+@pytest.fixture
+def tuned(folder: str, tmp_path: Path) -> str:
+    """A fine-tuning of the folder's model: other weights, and a padding token more."""
+    path = tmp_path / "tuned"
+    shutil.copytree(folder, path)
+    backend = Backend.from_file(str(path / "tokenizer.json"))
+    config, tensors = json.loads((path / "config.json").read_text()), load_file(path / "model.safetensors")
+    new = config["vocab_size"] - backend.get_vocab_size()  # rows that the embedding has to spare
+    backend.add_special_tokens([*(f"<spare {number}>" for number in range(new)), "<pad>"])
+    backend.save(str(path / "tokenizer.json"))
+    (path / "config.json").write_text(json.dumps(config | {"vocab_size": config["vocab_size"] + 1}))
+    name = "transformer.wte.weight"
+    tensors |= {name: torch.cat([tensors[name], tensors[name].mean(0, keepdim=True)]) * 1.1}
+    (path / "model.safetensors").unlink()
+    save_file(tensors, path / "model.safetensors", metadata={"format": "pt"})
+    return str(path)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_base_is_compared_with_its_fine_tuning_that_has_a_padding_token_more(
+    swapped: bool, folder: str, tuned: str
+) -> None:
+    one, other = (tuned, folder) if swapped else (folder, tuned)
+    found = shown.of(Selection(model=one, model_b=other, prompt=A, prompt_b=A, bos=False))
+    assert found.b is not None
+    assert abs(found.a.cfg.d_vocab - found.b.cfg.d_vocab) == 1
+    page("why", found, model=one, model_b=other, prompt=A, prompt_b=A)
+    written = generate_steps(found, Writing(3, Sampling(temperature=0)))
+    for side, each in written.sides.items():  # what is said of each token is that run's own
+        listed = written.candidates()[side]
+        own = each.logits.softmax(-1)
+        for step, token in enumerate(listed.tokens[:, 0].tolist()):
+            torch.testing.assert_close(listed.before[step, 0], own[step, token])
+    a, b = (each.logits.softmax(-1).double() for each in written.sides.values())
+    common = min(a.shape[1], b.shape[1])
+    p, q = (torch.cat([each[:, :common], each[:, common:].sum(1, keepdim=True)], 1) for each in (a, b))
+    middle = (p + q) / 2
+    entropy = torch.special.entr
+    apart = entropy(middle).sum(1) - (entropy(p).sum(1) + entropy(q).sum(1)) / 2
+    torch.testing.assert_close(written.divergence()[0].double(), apart, rtol=1e-3, atol=1e-6)  # float32's differences
+
+
+def test_what_means_something_else_in_a_prompt_is_refused(folder: str, tuned: str, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(tuned, other)
+    written = (other / "tokenizer.json").read_text().replace("<pad>", "<odd>")
+    (other / "tokenizer.json").write_text(written)
+    shown.of(Selection(model=tuned, model_b=str(other), prompt=A, prompt_b=A, bos=False))
+    with pytest.raises(InputError, match=r"different tokenizers.*“<pad>” in one and “<odd>” in the other"):
+        shown.of(Selection(model=tuned, model_b=str(other), prompt="one <pad>", prompt_b=A, bos=False))
