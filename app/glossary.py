@@ -11,8 +11,8 @@ TERMS = {
     ),
     "begin": (
         "What stands before the prompt: the model's beginning-of-sequence token, or nothing. Chat template: the prompt "
-        "is what a user says, with all that the model's template puts around it, up to where its answer begins; "
-        "special tokens that you type then count as such."
+        "is what a user says, with all that the model's template puts around it, up to where its answer begins. "
+        "All as text: the spelling of a special token is text like any other, not that token."
     ),
     "head": "L2H1 is head 1 of layer 2. Layers and heads are counted from 0.",
     "entropy": (

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
-from headlight.app.frame import trust
+from headlight.app.frame import special_tokens, trust
 from headlight.app.parts.labels import percent
 from headlight.app.selection import widget_key
 from headlight.model.comparison import Comparison
@@ -33,6 +33,7 @@ def draw(shown: Comparison) -> None:
             if side == "A":
                 _ask_why()
             details(side, partial(trust.draw, run, side))
+    special_tokens.draw(shown)
 
 
 def _texts(run: Run) -> str:

@@ -15,9 +15,10 @@ from headlight.app.selection import PROMPT_BAR, Selection
 from headlight.app.server.settings import settings
 from headlight.model.comparison import Comparison
 from headlight.model.run import Run
-from headlight.model.text.chat import Begin, is_begun
+from headlight.model.text.chat import Begin, is_begun, is_literal
 
 BEGINNINGS: dict[Begin, str] = {True: "BOS token", "chat": "chat template", False: "nothing"}
+AS_TEXT: dict[Begin, str] = {"bos_literal": "BOS, all as text", "literal": "all as text"}
 
 
 def draw() -> None:
@@ -47,8 +48,11 @@ def _model(side: str, field: str) -> Option:
 def _begin() -> Option:
     """What prompts begin with: more than yes or no where a model may know conversations, or one was asked for."""
     now, held = selection.current(), st.session_state[selection.bar_key("bos")]
-    if held == "chat" or any(map(models.may_know_chat, filter(None, (now.model, now.model_b)))):
-        return bars.option(Listed, "bos", "Begin with", help=TERMS["begin"], options=BEGINNINGS, width=140)
+    knows_chat = held == "chat" or any(map(models.may_know_chat, filter(None, (now.model, now.model_b))))
+    if knows_chat or is_literal(held):
+        chat = {begin: name for begin, name in BEGINNINGS.items() if knows_chat or begin != "chat"}
+        options = chat | (AS_TEXT if is_literal(held) else {})
+        return bars.option(Listed, "bos", "Begin with", help=TERMS["begin"], options=options, width=140)
     return bars.option(Switch, "bos", "BOS token", help=TERMS["bos"])
 
 
