@@ -108,7 +108,7 @@ THIRD_PARTY = {
     "model.roles": {"torch", "jaxtyping", "numpy"},
     "model.corpus": {"torch", "jaxtyping", "numpy", "safetensors", "pyarrow lazily", "datasets lazily", "ray lazily"},
     "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
-    "model.lenses": {"torch", "jaxtyping", "numpy"},
+    "model.lenses": {"torch", "jaxtyping", "numpy", "safetensors"},
     "model.text": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
     "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm"},
     "app": {"streamlit"},

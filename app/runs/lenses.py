@@ -8,7 +8,7 @@ from headlight.model.errors import InputError
 from headlight.model.lenses.files import read_lens
 from headlight.model.lenses.held_out import HeldOut, read
 from headlight.model.lenses.lens import Kind, Lens
-from headlight.model.lenses.opening import home, lens_of, located
+from headlight.model.lenses.opening import ASSETS, home, lens_of, located
 from headlight.model.run import Run
 
 MOST_LENSES = 16
@@ -34,9 +34,11 @@ def held_out(run: Run, kind: Kind, name: str = "") -> HeldOut | None:
 
 def _read(kind: Kind, path: Path) -> Lens:
     files = sorted(path.iterdir()) if path.is_dir() else [path]
-    return _at(kind, path, tuple((file.name, file.stat().st_mtime_ns) for file in files[:100] if file.is_file()))
+    stamp = tuple((file.name, file.stat().st_mtime_ns) for file in files[:100] if file.is_file())
+    # As of models, a server opens no pickle; those that come with the project are its own.
+    return _at(kind, path, stamp, allow_pickle=models.any_model_allowed() or ASSETS in path.parents)
 
 
 @lru_cache(MOST_LENSES)
-def _at(kind: Kind, path: Path, stamp: tuple[tuple[str, int], ...]) -> Lens:
-    return read_lens(kind, path)
+def _at(kind: Kind, path: Path, stamp: tuple[tuple[str, int], ...], *, allow_pickle: bool) -> Lens:
+    return read_lens(kind, path, allow_pickle=allow_pickle)

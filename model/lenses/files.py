@@ -5,7 +5,8 @@
 - A Jacobian lens is a `.pt` file: a matrix for the state after each layer, and how many prompts it is a mean of.
 
 Both are somebody else's files. They are unpickled as tensors alone (`weights_only`), memory-mapped, so that nothing is
-allocated on their word, and every tensor is checked.
+allocated on their word, and every tensor is checked. A pickle is still a risk that a server should not take: what is
+fitted here is written as safetensors too, which are read where they lie beside it.
 
 Source: AlignmentResearch/tuned-lens, `tuned_lens/nn/lenses.py` (MIT); Anthropic's `jlens/lens.py`, 2026 (Apache-2.0).
 """
@@ -18,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
-from headlight.model.families.tensors import FLOATS
+from headlight.model.families.tensors import FLOATS, read_safetensors
 from headlight.model.files import read_json, read_torch
 from headlight.model.lenses.fitting import unembedding_hash
 from headlight.model.lenses.lens import Affine, Kind, Lens
@@ -29,37 +32,55 @@ from headlight.model.source import BLOCK
 from headlight.model.transformer import Transformer
 
 CONFIG, PARAMS, JACOBIANS = "config.json", "params.pt", "lens.pt"
+SAFE = ".safetensors"
 LENS_TYPE = "linear_tuned_lens"
 MOST_LAYERS = 1000
 
 
-def read_lens(kind: Kind, path: Path) -> Lens:
-    """A lens from its folder, or a Jacobian lens from its file.
+def read_lens(kind: Kind, path: Path, *, allow_pickle: bool = True) -> Lens:
+    """A lens from its folder, or a Jacobian lens from its file; without `allow_pickle` from safetensors alone.
 
     Raises:
         CheckpointError: the files are missing, damaged or not those of such a lens.
     """
-    return _read_tuned(path) if kind == "tuned" else _read_jacobian(path)
+    return _read_tuned(path, allow_pickle) if kind == "tuned" else _read_jacobian(path, allow_pickle)
 
 
-def _read_tuned(folder: Path) -> Lens:
-    for name in (CONFIG, PARAMS):
-        if not (folder / name).is_file():
+def weights_in(folder: Path, kind: Kind) -> Path:
+    """The file of a lens's weights in its folder: the safetensors, or the pickle where there are none."""
+    pickled = folder / (PARAMS if kind == "tuned" else JACOBIANS)
+    safe = pickled.with_suffix(SAFE)
+    return safe if safe.is_file() else pickled
+
+
+def _check_allowed(file: Path, allow_pickle: bool) -> None:
+    if file.suffix != SAFE and not allow_pickle:
+        raise CheckpointError(
+            f"{file.name} is a pickle, which is not opened here. Fit the lens again by make fit-lens, which writes "
+            f"{file.with_suffix(SAFE).name} beside it."
+        )
+
+
+def _read_tuned(folder: Path, allow_pickle: bool) -> Lens:
+    file = weights_in(folder, "tuned")
+    for path in (folder / CONFIG, file):
+        if not path.is_file():
             raise CheckpointError(
-                f"{folder.name} has no {name}, so it is no tuned lens: its folder holds {CONFIG} and {PARAMS}. Choose "
-                "that folder."
+                f"{folder.name} has no {path.name}, so it is no tuned lens: its folder holds {CONFIG} and {PARAMS}. "
+                "Choose that folder."
             )
+    _check_allowed(file, allow_pickle)
     told = read_json(folder / CONFIG)
     if told.get("lens_type", LENS_TYPE) != LENS_TYPE:
         raise CheckpointError(
             f"{folder.name} is a lens of the type {str(told['lens_type'])[:40]!r}; only {LENS_TYPE!r} can be opened."
         )
     d_model, n_layers = _size(folder, told, "d_model", 2**20), _size(folder, told, "num_hidden_layers", MOST_LAYERS)
-    state = _unpickled(folder / PARAMS)
+    state = read_safetensors(file) if file.suffix == SAFE else _unpickled(file)
     shapes: dict[str, tuple[int, ...]] = {f"{layer}.weight": (d_model, d_model) for layer in range(n_layers)}
     if told.get("bias", True):
         shapes |= {f"{layer}.bias": (d_model,) for layer in range(n_layers)}
-    _check(folder / PARAMS, state, shapes)
+    _check(file, state, shapes)
     maps = {layer: Affine(state[f"{layer}.weight"], state.get(f"{layer}.bias")) for layer in range(n_layers)}
     known = {"model": told.get("base_model_name_or_path"), "revision": told.get("base_model_revision")}
     of: dict[str, str | int] = {name: value[:200] for name, value in known.items() if isinstance(value, str)}
@@ -67,20 +88,21 @@ def _read_tuned(folder: Path) -> Lens:
     return Lens(
         "tuned",
         folder.name,
-        _digest(folder / CONFIG, folder / PARAMS),
+        _digest(folder / CONFIG, file),
         maps,
         of,
         unembedding if isinstance(unembedding, str) else None,
     )
 
 
-def _read_jacobian(path: Path) -> Lens:
-    file = path / JACOBIANS if path.is_dir() else path
+def _read_jacobian(path: Path, allow_pickle: bool) -> Lens:
+    file = weights_in(path, "jacobian") if path.is_dir() else path
     if not file.is_file():
         raise CheckpointError(
             f"{path.name} has no {JACOBIANS}, so it is no folder of a Jacobian lens. Choose its folder or its .pt file."
         )
-    content = _unpickled(file)
+    _check_allowed(file, allow_pickle)
+    content = _safe_jacobians(file) if file.suffix == SAFE else _unpickled(file)
     if not isinstance(content.get("J"), Mapping):
         raise CheckpointError(f"{file.name} is no Jacobian lens: it has no matrices J. Write it by JacobianLens.save.")
     d_model, jacobians = _size(file, content, "d_model", 2**20), content["J"]
@@ -91,6 +113,18 @@ def _read_jacobian(path: Path) -> Lens:
     n_prompts = content.get("n_prompts")
     of: dict[str, str | int] = {"n_prompts": n_prompts} if isinstance(n_prompts, int) else {}
     return Lens("jacobian", path.name, _digest(file), maps, of)
+
+
+def _safe_jacobians(file: Path) -> dict[str, Any]:
+    """What `jlens` keeps in a pickle, from safetensors: matrices by their layers' numbers, and the mean's prompts."""
+    tensors = read_safetensors(file)
+    with safe_open(file, framework="pt") as opened:
+        told = opened.metadata() or {}
+    n_prompts = told.get("n_prompts", "")
+    layers = {int(name) if name.isascii() and name.isdigit() else -1: J for name, J in tensors.items()}
+    d_model = next((J.shape[-1] for J in tensors.values() if J.ndim), 0)
+    counted = {"n_prompts": int(n_prompts)} if n_prompts.isascii() and n_prompts.isdigit() else {}
+    return {"J": layers, "d_model": d_model, **counted}
 
 
 def _size(file: Path, told: Mapping[str, Any], name: str, most: int) -> int:
@@ -149,15 +183,25 @@ def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tens
         "lens_type": LENS_TYPE,
     }
     (folder / CONFIG).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    _save({name: tensor.detach().half() for name, tensor in translators.items()}, folder / PARAMS)
+    state = {name: tensor.detach().half().contiguous() for name, tensor in translators.items()}
+    _save(state, folder / PARAMS)
+    _save_safe(state, folder / PARAMS)
 
 
 def write_jacobian(folder: Path, jacobians: Mapping[int, Tensor], n_prompts: int, d_model: int) -> None:
     """Write a Jacobian lens as the `jlens` package does, of the states that the matrices are given for."""
     folder.mkdir(parents=True, exist_ok=True)
-    by_layer = {state - 1: J.half() for state, J in sorted(jacobians.items())}
+    by_layer = {state - 1: J.half().contiguous() for state, J in sorted(jacobians.items())}
     told = {"J": by_layer, "n_prompts": n_prompts, "source_layers": list(by_layer), "d_model": d_model}
     _save(told, folder / JACOBIANS)
+    _save_safe({str(layer): J for layer, J in by_layer.items()}, folder / JACOBIANS, {"n_prompts": str(n_prompts)})
+
+
+def _save_safe(tensors: dict[str, Tensor], pickled: Path, metadata: dict[str, str] | None = None) -> None:
+    """Write what a pickle holds as safetensors beside it."""
+    partial = pickled.with_suffix(".new")
+    save_file(tensors, partial, metadata)
+    os.replace(partial, pickled.with_suffix(SAFE))
 
 
 def _save(content: object, path: Path) -> None:

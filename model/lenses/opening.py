@@ -8,14 +8,14 @@ from pathlib import Path
 
 from headlight.model.errors import CheckpointError, InputError
 from headlight.model.families import hub
-from headlight.model.lenses.files import CONFIG, JACOBIANS, PARAMS, read_lens
+from headlight.model.lenses.files import CONFIG, JACOBIANS, PARAMS, read_lens, weights_in
 from headlight.model.lenses.fitting import check_fits
 from headlight.model.lenses.lens import LOGIT, TITLES, Kind, Lens
 from headlight.model.run import Run
 from headlight.model.source import Source
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-FILES: dict[Kind, tuple[str, ...]] = {"tuned": (CONFIG, PARAMS), "jacobian": (JACOBIANS,)}
+FILES: dict[Kind, tuple[str, ...]] = {"tuned": (CONFIG, PARAMS), "jacobian": (JACOBIANS,)}  # the weights last
 HUB_NAME = re.compile(r"(spaces/)?(\w[\w.-]*/\w[\w.-]*)((?:/\w[\w.-]*)*)", re.ASCII)
 
 
@@ -32,7 +32,7 @@ def beside(source: Source) -> tuple[Kind, ...]:
 
 
 def _lies(folder: Path, kind: Kind) -> bool:
-    return all((folder / name).is_file() for name in FILES[kind])
+    return weights_in(folder, kind).is_file() and all((folder / name).is_file() for name in FILES[kind][:-1])
 
 
 def located(kind: Kind, name: str, source: Source) -> Path:

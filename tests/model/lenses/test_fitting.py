@@ -8,7 +8,7 @@ from torch.func import jacrev
 from torch.nn import functional as F
 
 from headlight.model import Transformer, TransformerConfig
-from headlight.model.errors import InputError, TrainingError
+from headlight.model.errors import CheckpointError, InputError, TrainingError
 from headlight.model.hooks import Edit, HookPoint
 from headlight.model.lenses.files import read_lens, write_jacobian, write_tuned
 from headlight.model.lenses.fitting import check_fits
@@ -131,7 +131,21 @@ def test_what_is_fitted_is_written_and_read_as_it_is_published(tmp_path: Path) -
     assert jacobian.told == {"n_prompts": 2}
     for lens in (tuned, jacobian):
         check_fits(lens, model, "tiny")
-    assert torch.load(tmp_path / "jacobian" / "lens.pt", weights_only=True)["source_layers"] == [0, 1]
+    pickled = torch.load(tmp_path / "jacobian" / "lens.pt", weights_only=True)
+    assert pickled["source_layers"] == [0, 1]
+    # The safetensors beside them hold the same, and are all that is read where pickles are not.
+    for layer, J in pickled["J"].items():
+        assert torch.equal(jacobian.maps[layer + 1].W, J)
+    state = torch.load(tmp_path / "tuned" / "params.pt", weights_only=True)
+    assert torch.equal(tuned.maps[1].W, state["1.weight"])
+    for kind, file in (("tuned", "params"), ("jacobian", "lens")):
+        (tmp_path / kind / f"{file}.pt").rename(tmp_path / f"{file}.pt")
+        assert read_lens(kind, tmp_path / kind, allow_pickle=False).told == read_lens(kind, tmp_path / kind).told
+        (tmp_path / f"{file}.pt").rename(tmp_path / kind / f"{file}.pt")
+        (tmp_path / kind / f"{file}.safetensors").unlink()
+        assert read_lens(kind, tmp_path / kind).kind == kind
+        with pytest.raises(CheckpointError, match=rf"{file}\.pt is a pickle.*writes {file}\.safetensors beside it"):
+            read_lens(kind, tmp_path / kind, allow_pickle=False)
 
 
 def test_rows_are_the_documents_one_behind_the_other() -> None:
