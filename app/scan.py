@@ -24,7 +24,7 @@ def parser() -> ArgumentParser:
     """The flags, with what `--help` says of each."""
     made = ArgumentParser("scan", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
     made.add_argument("model", help="a model's name, folder, file or hub name")
-    made.add_argument("corpus", help="text, .jsonl, .csv, .tsv, .parquet; a folder of these; a hub name as owner/name")
+    made.add_argument("corpus", help="text, .jsonl, .json, .csv, .tsv, .parquet; a folder of these; a hub name")
     made.add_argument("--out", type=Path, help="the folder to write (default: scans/MODEL/CORPUS)")
     made.add_argument("--column", default="text", help="the column with the text, in a table (default: text)")
     made.add_argument("--split", default="train", help="the part of a data set of the hub (default: train)")

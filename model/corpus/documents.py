@@ -1,13 +1,10 @@
-"""The documents of a corpus as a stream: text files, rows of jsonl, csv and parquet, and what `datasets` opens.
+"""The documents of a corpus as a stream: text files, rows of json, csv and parquet, and what `datasets` opens.
 
 What cannot be read as text is a document all the same, with a reason in place of its text: it keeps its number, and is
 skipped, counted and named.
 """
 
-import csv
-import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -15,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.errors import InputError, nearest
-from headlight.model.families.hub import is_hub_name
+from headlight.model.families.hub import is_hub_name, network_errors
+from headlight.model.text.encoding import check_text, open_text
+from headlight.model.text.records import READERS, Record, fault_of, is_conversation, place_of, read_records
 
 PIECE = 10_000  # characters of a text file that make a document, up to the end of a line
-LONGEST_LINE = 2**24  # characters of one row of a jsonl file
+SURELY_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")  # a .json beside texts may be anything
 SAVED = ("dataset_info.json", "dataset_dict.json")  # one of which the `save_to_disk` of `datasets` leaves
 
 Rows = Iterator[tuple[str, str | None, str]]  # a document's name, its text, and why it has none
@@ -78,9 +77,20 @@ class Corpus:
         if not self.files:
             yield from _data_set_rows(self.given, self.column, self.split)
         for path in self.files:
-            read = TABLES.get(path.suffix.lower())
-            name = _name(Path(self.given), path)
+            yield from self._rows_of(path, _name(Path(self.given), path))
+
+    def _rows_of(self, path: Path, name: str) -> Rows:
+        """A file's rows; one of several that is no text, and no table by its name, is a document without a text."""
+        suffix = path.suffix.lower()
+        read = TABLES.get(suffix)
+        try:
             yield from _text_rows(path, name) if read is None else read(path, name, self.column)
+        except OSError as error:
+            raise InputError(f"{name} cannot be read ({error.strerror}). Mend that, or leave it out.") from error
+        except InputError as error:
+            if len(self.files) == 1 or suffix in SURELY_TABLES:
+                raise InputError(f"{name}: {error}") from error
+            yield name, None, str(error)
 
 
 def open_corpus(given: str, column: str = "text", split: str = "train") -> Corpus:
@@ -105,8 +115,8 @@ def open_corpus(given: str, column: str = "text", split: str = "train") -> Corpu
 
 
 ALLOWED = (
-    "A corpus is a text file, a .jsonl, .csv, .tsv or .parquet table, a folder of these, a folder that the datasets "
-    "library saved, or a hub name as owner/name."
+    "A corpus is a text file, a .jsonl, .json, .csv, .tsv or .parquet table, a folder of these, a folder that the "
+    "datasets library saved, or a hub name as owner/name."
 )
 
 
@@ -134,47 +144,36 @@ def runs(lines: Iterable[str], size: int) -> Iterator[list[str]]:
 
 def _text_rows(path: Path, name: str) -> Rows:
     """A text file in pieces of whole lines, each with the line at which it begins."""
-    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-        first = 1
-        for run in runs(iter(lambda: file.readline(PIECE), ""), PIECE):
-            yield name if first == 1 else f"{name}:{first}", *_text_of("".join(run))
+    first = 1
+    with open_text(path, newline="") as stream:
+        for run in runs(iter(lambda: stream.readline(PIECE), ""), PIECE):
+            text = "".join(run)
+            yield name if first == 1 else f"{name}:{first}", *_checked(text, first)
             first += sum(line.endswith("\n") for line in run)
 
 
-def _jsonl_rows(path: Path, name: str, column: str) -> Rows:
-    known = False
-    with path.open(encoding="utf-8", errors="surrogateescape") as file:
-        for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), ""), 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                yield f"{name}:{number}", None, "it is no line of JSON"
-                continue
-            if not known and isinstance(row, dict):
-                _check_column(name, column, list(row))
-                known = True
-            yield f"{name}:{number}", *_text_of(row.get(column) if isinstance(row, dict) else row)
+def _checked(text: str, line: int) -> tuple[str | None, str]:
+    try:
+        check_text(text, line)
+    except InputError as error:
+        return None, str(error)
+    return text, ""
 
 
-def _csv_rows(path: Path, name: str, column: str) -> Rows:
-    csv.field_size_limit(sys.maxsize)
-    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-        reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-        header = next(reader, [])
-        _check_column(name, column, header)
-        place = header.index(column)
-        while True:
-            try:
-                row = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield f"{name}:{reader.line_num}", None, f"it is no row of a table ({error})"
-                continue
-            if row:
-                yield f"{name}:{reader.line_num}", *_text_of(row[place] if place < len(row) else None)
+def _table_rows(path: Path, name: str, column: str) -> Rows:
+    is_known = False
+    for record in read_records(path, path.suffix.lower(), column):
+        if not is_known and not record.fault:
+            _column(record, column)
+            is_known = True
+        if record.is_header:
+            continue
+        called = f"{name}:{record.number}"
+        if record.fault or record.is_blank:
+            yield called, None, record.fault or "its cells are empty"
+            continue
+        place = place_of(record.names, column)
+        yield called, *_text_of(None if place is None else record.values[place])
 
 
 def _parquet_rows(path: Path, name: str, column: str) -> Rows:
@@ -185,19 +184,25 @@ def _parquet_rows(path: Path, name: str, column: str) -> Rows:
         raise InputError("Reading .parquet needs pyarrow: pip install pyarrow.") from error
     try:
         file = ParquetFile(path)
-        _check_column(name, column, file.schema_arrow.names)
-        values = (value for batch in file.iter_batches(1024, columns=[column]) for value in batch.column(0))
+        at = _column(Record("", 0, file.schema_arrow.names), column)
+        values = (value for batch in file.iter_batches(1024, columns=[at]) for value in batch.column(0))
         for number, value in enumerate(values):
             yield f"{name}:{number}", *_text_of(value.as_py())
     except (ArrowException, OSError) as error:
-        raise InputError(f"{name} cannot be read as parquet ({error}). Copy it again, or leave it out.") from error
+        raise InputError(f"It cannot be read as parquet ({error}). Copy it again, or leave it out.") from error
 
 
 def _data_set_rows(given: str, column: str, split: str) -> Rows:
-    for number, row in enumerate(_data_set(given, split)):
-        if number == 0:
-            _check_column(Path(given).name, column, list(row))
-        yield f"{split}:{number}", *_text_of(row.get(column))
+    number, name = 0, Path(given).name
+    try:
+        for number, row in enumerate(_data_set(given, split)):
+            at = column if column in row else _column(Record("", 0, list(row), list(row.values())), column)
+            yield f"{split}:{number}", *_text_of(row[at])
+    except _data_set_errors() as error:
+        raise InputError(
+            f"{name} cannot be read further than row {number} ({type(error).__name__}). Check the network, and give "
+            "the same command again: it goes on from there."
+        ) from error
 
 
 def _data_set(given: str, split: str) -> Any:
@@ -206,38 +211,59 @@ def _data_set(given: str, split: str) -> Any:
         import datasets
     except ImportError as error:
         raise InputError("Reading a data set of the hub needs its library: pip install datasets.") from error
+    # The library says by ValueError and RuntimeError what it does not open, and by ImportError what it lacks for it.
+    refusals: tuple[type[Exception], ...] = (ValueError, RuntimeError, ImportError, *_data_set_errors())
     try:
-        if Path(given).is_dir():
-            found = datasets.load_from_disk(given)
-            return found[split] if isinstance(found, datasets.DatasetDict) else found
-        return datasets.load_dataset(given, split=split, streaming=True)
-    except Exception as error:  # the library's own, and those of what it fetches with, have no parent of their own
-        raise InputError(f"The datasets library cannot open {given}, split {split!r} ({error}).") from error
-
-
-def _check_column(name: str, column: str, columns: list[str]) -> None:
-    if column not in columns:
+        if not Path(given).is_dir():
+            return datasets.load_dataset(given, split=split, streaming=True)
+        parts = datasets.load_from_disk(given)
+    except refusals as error:
         raise InputError(
-            f"{name} has no column {column!r}.{nearest(column, columns)} Its columns are {', '.join(columns)}: name "
-            "the one with the text by --column."
+            f"The datasets library cannot open {given}, split {split!r} ({error}). Check the name, the split and the "
+            "network, or save the texts as a .jsonl file and give that."
+        ) from error
+    if not isinstance(parts, datasets.DatasetDict):
+        return parts
+    if split not in parts:
+        raise InputError(f"{given} has no split {split!r}.{nearest(split, parts)} Give one of {', '.join(parts)}.")
+    return parts[split]
+
+
+def _data_set_errors() -> tuple[type[Exception], ...]:
+    """What `datasets` raises where a data set, the hub or the network is at fault."""
+    from datasets.exceptions import DatasetsError
+
+    return DatasetsError, *network_errors()
+
+
+def _column(record: Record, column: str) -> str:
+    """The name of the column that holds the texts, as the table spells it.
+
+    Raises:
+        InputError: there is none, or it holds conversations.
+    """
+    place = place_of(record.names, column)
+    looked_at = record.names if place is None else record.names[place : place + 1]
+    values = dict(zip(record.names, record.values, strict=False))
+    if talk := next((name for name in looked_at if is_conversation(values.get(name))), None):
+        raise InputError(f"Its {talk!r} {fault_of(values[talk])}, in a column of its own.")
+    if place is None:
+        raise InputError(
+            f"There is no column {column!r}.{nearest(column, record.names)} The columns are "
+            f"{', '.join(record.names)}: name the one with the text by --column."
         )
+    return record.names[place]
 
 
 def _text_of(value: object) -> tuple[str | None, str]:
     """A document's text, or why it has none."""
-    if not isinstance(value, str):
-        return None, "it holds no text" if value is None else f"it holds {type(value).__name__} in place of text"
-    try:
-        value.encode()
-    except UnicodeEncodeError:  # where surrogateescape has put bytes that are no text
-        return None, "it is not UTF-8"
-    return value, ""
+    if value is None:
+        return None, "it holds no text"
+    fault = fault_of(value)
+    return (None, f"it {fault}") if fault or not isinstance(value, str) else (value, "")
 
 
 TABLES: dict[str, Callable[[Path, str, str], Rows]] = {
-    ".jsonl": _jsonl_rows,
-    ".ndjson": _jsonl_rows,
-    ".csv": _csv_rows,
-    ".tsv": _csv_rows,
+    **dict.fromkeys(READERS, _table_rows),
     ".parquet": _parquet_rows,
 }

@@ -3,6 +3,7 @@
 Only the files that are read are fetched, never a pickle. `HF_ENDPOINT`, `HF_HOME` and `HF_HUB_OFFLINE` are honoured.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -10,7 +11,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from json import JSONDecodeError
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from headlight.model.errors import CheckpointError, ModelNotFoundError, TooLargeError
@@ -40,6 +43,7 @@ FILES = [
 ]
 COMMIT = re.compile(r"[0-9a-f]{40}")
 GB = 10**9
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 TELLING = 0.2  # seconds between two looks at how much has arrived
 
 
@@ -196,9 +200,29 @@ def endpoint() -> str | None:
     return os.environ.get("HF_ENDPOINT")  # the client itself reads it only once, when it is imported
 
 
+def network_errors() -> tuple[type[Exception], ...]:
+    """What the hub's client raises where the network or the hub is at fault; OSError is the system's word for both."""
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        HfHubHTTPError,
+        RevisionResolutionError,
+        XetDownloadError,
+    )
+
+    http: Any = HfHubHTTPError.__bases__  # of its HTTP library, whichever that is
+    # A page of a hotel's network in place of the hub's answer is no JSON.
+    return (*http, OSError, EntryNotFoundError, RevisionResolutionError, XetDownloadError, JSONDecodeError)
+
+
+def _is_of_client(error: RuntimeError) -> bool:
+    """Whether the hub's client raised an error, whose own downloader has no other type for what breaks off."""
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    return str(frame.f_globals.get("__name__")).startswith(("huggingface_hub", "hf_xet"))
+
+
 @contextmanager
 def explained(repository: str, revision: str | None) -> Iterator[None]:
-    """Whatever a hub's client raises inside, as an error that says what to do."""
+    """What goes wrong inside with the network or at the hub, as an error that says what to do; no other is caught."""
     from huggingface_hub.errors import (
         HFValidationError,
         RemoteEntryNotFoundError,
@@ -206,6 +230,7 @@ def explained(repository: str, revision: str | None) -> Iterator[None]:
         RevisionNotFoundError,
     )
 
+    caught: tuple[type[Exception], ...] = (RuntimeError, *network_errors())
     try:
         yield
     except RevisionNotFoundError as error:
@@ -221,7 +246,14 @@ def explained(repository: str, revision: str | None) -> Iterator[None]:
             f"The hub's {repository} has no config.json, so it cannot be opened by name. Download its files and give "
             "the path of the folder or file."
         ) from error
-    except Exception as error:  # the client passes on its HTTP library's errors, which differ by version
+    except caught as error:
+        if isinstance(error, RuntimeError) and not _is_of_client(error):
+            raise
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise TooLargeError(
+                f"{repository} cannot be written where the hub's files are kept ({error.strerror}). Make room, or set "
+                "HF_HOME to another folder: what has arrived is kept."
+            ) from error
         raise ModelNotFoundError(
             f"{repository} could not be fetched from the hub ({type(error).__name__}). Check the network and try "
             "again: what has arrived is kept. Without a network, copy the model's folder here and give its path."

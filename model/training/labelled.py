@@ -1,14 +1,13 @@
-"""Texts with labels: read from a csv file and split into what is trained on and what is held out."""
+"""Texts with labels: read from a table and split into what is trained on and what is held out."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from numpy.random import default_rng
 
-from headlight.model.errors import TrainingError, nearest
+from headlight.model.errors import InputError, TrainingError, nearest
+from headlight.model.text.records import READERS, Record, as_text, place_of, read_records
 
 HELD_OUT_SHARE = 0.1
 
@@ -16,53 +15,57 @@ Example = tuple[str, str]  # a text and its label
 
 
 def read_labelled(path: Path, text: str = "text", label: str = "label") -> list[Example]:
-    """The different texts of a UTF-8 csv file with a header line, each with its label, in their order.
+    """The different texts of a table in UTF-8, each with its label, in their order; rows of empty cells are left out.
 
     Raises:
         TrainingError: the file cannot be read, is not UTF-8 or lacks a column, a cell is empty, a text has two labels,
             all labels are the same, or a label has only one text.
     """
-    rows = csv.DictReader(io.StringIO(_decoded(path), newline=""))
+    suffix = path.suffix.lower() if path.suffix.lower() in READERS else ".csv"
     try:
-        columns = rows.fieldnames or ()
-        for column in (text, label):
-            if column not in columns:
-                raise TrainingError(
-                    f"{path.name} has no column {column!r}.{nearest(column, columns)} Its columns are "
-                    f"{', '.join(columns) or 'none: it is empty'}. Name yours by --text and --label."
-                )
-        examples = list(_different(path.name, rows, text, label))
-    except csv.Error as error:
-        raise TrainingError(f"{path.name} is not csv after line {rows.line_num}: {error}. Save it as csv.") from error
+        examples = list(_different(path.name, read_records(path, suffix, text), text, label))
+    except OSError as error:
+        raise TrainingError(f"{path} cannot be read ({error.strerror}). Give a csv file.") from error
+    except InputError as error:
+        raise TrainingError(f"{path.name}: {error}") from error
     _check_labels(path.name, examples)
     return examples
 
 
-def _decoded(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise TrainingError(f"{path} cannot be read ({error.strerror}). Give a csv file.") from error
-    except UnicodeDecodeError as error:
-        raise TrainingError(f"{path.name} is not UTF-8 (byte {error.start + 1}). Save the file as UTF-8.") from error
-
-
-def _different(name: str, rows: "csv.DictReader[str]", text: str, label: str) -> Iterator[Example]:
-    seen: dict[str, tuple[str, int]] = {}
-    for row in rows:
-        example = tuple((row[column] or "").strip() for column in (text, label))
+def _different(name: str, records: Iterator[Record], text: str, label: str) -> Iterator[Example]:
+    seen: dict[str, tuple[str, str]] = {}
+    record = Record("Line 1", 1)
+    for record in records:
+        if record.fault:
+            raise TrainingError(f"{name}: {record.fault}")
+        places = [_place(name, record, column) for column in (text, label)]
+        if record.is_header or record.is_blank:
+            continue
+        example = as_text(record.values[places[0]]).strip(), as_text(record.values[places[1]]).strip()
+        where = record.where.lower()
         for column, cell in zip((text, label), example, strict=True):
             if not cell:
-                raise TrainingError(f"{name}, line {rows.line_num} has no {column}. Write one, or remove the line.")
-        line = rows.line_num
-        other, first = seen.setdefault(example[0], (example[1], line))
+                raise TrainingError(f"{name}, {where} has no {column}. Write one, or remove the line.")
+        other, first = seen.setdefault(example[0], (example[1], where))
         if other != example[1]:
             raise TrainingError(
-                f"{name}, line {line} has the text of line {first}, as {example[1]!r} here and {other!r} there. "
+                f"{name}, {where} has the text of {first}, as {example[1]!r} here and {other!r} there. "
                 "Remove one of them."
             )
-        if first == line:
-            yield example[0], example[1]
+        if first == where:
+            yield example
+    if not record.names:
+        _place(name, record, text)
+
+
+def _place(name: str, record: Record, column: str) -> int:
+    place = place_of(record.names, column)
+    if place is None:
+        raise TrainingError(
+            f"{name} has no column {column!r}.{nearest(column, record.names)} Its columns are "
+            f"{', '.join(record.names) or 'none: it is empty'}. Name yours by --text and --label."
+        )
+    return place
 
 
 def _check_labels(name: str, examples: Sequence[Example]) -> None:

@@ -119,7 +119,7 @@ def _uploader() -> None:
     key = selection.widget_key(f"upload.{_upload().count}")
     with st.popover("Upload prompts", key="headlight-upload"):
         st.file_uploader(
-            "One prompt a line (.txt), a column “prompt” (.csv) or a key “prompt” (.jsonl), in UTF-8",
+            "One prompt a line (.txt), a column “prompt” (.csv, .tsv) or a key “prompt” (.jsonl, .json), in UTF-8",
             type=[suffix.removeprefix(".") for suffix in prompt_files.SUFFIXES],
             key=key,
             on_change=lambda: _take(key),
@@ -145,8 +145,11 @@ def _take(key: str) -> None:
 
     with boundary.guard(refuse):
         most = settings().upload_prompts
-        new = prompt_list.add(prompt_files.read(file.name, file.getvalue(), most), most)
+        prompts = prompt_files.read(file.name, file.getvalue(), most)
+        new, empty = prompt_list.add(prompts, most), prompts.n_empty
         upload.taken = f"{new:,} new prompt{'' if new == 1 else 's'} from {file.name}"
+        if empty:
+            upload.taken += f"; {empty:,} row{'' if empty == 1 else 's'} of empty cells left out"
 
 
 def _progress(rows: Sequence[Row]) -> None:

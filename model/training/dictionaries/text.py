@@ -28,7 +28,7 @@ def training_rows(model: Transformer, text: str | None, run: Path) -> Rows:
         TrainingError: there is no text that is known to be the model's, and none was given.
     """
     if text is not None:
-        return rows_of(model, (each.text or "" for each in open_corpus(text).documents()), MOST_TOKENS)
+        return rows_of(model, (each.text for each in open_corpus(text).documents() if each.text), MOST_TOKENS)
     tokens = prose_tokens(_own_tokenizer(model), MOST_TOKENS, CORPUS_SEED, run / "prose.npy")
     return Rows(tokens, np.flatnonzero(tokens == bpe.END_OF_TEXT_ID))
 

@@ -1,6 +1,8 @@
 """Documents of every kind of file, and what of them is no text."""
 
 import json
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,153 @@ def test_what_is_no_text_is_named_and_keeps_its_number(tmp_path: Path) -> None:
         "b.bin",
     ]
     assert all(each.reason for each in found if each.text is None)
+
+
+ROWS = ["The cat, the dog and the bird.", "One, two", "naïve café – done"]
+QUOTED = "".join(f'"{row}",x\r\n' for row in ROWS)
+
+
+def _objects(**more: object) -> list[dict[str, object]]:
+    return [{"text": row, **more} for row in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("bom.csv", f"\ufefftext,label\r\n{QUOTED}"),
+        ("capital.csv", f"Text,Label\r\n{QUOTED}"),
+        ("semicolons.csv", "text;label\r\n" + "".join(f"{row};x\r\n" for row in ROWS)),
+        ("text behind.csv", "label;text\r\n" + "".join(f"x;{row}\r\n" for row in ROWS)),
+        ("tabs.csv", "text\tlabel\r\n" + "".join(f"{row}\tx\r\n" for row in ROWS)),
+        ("commas.tsv", f"text,label\r\n{QUOTED}"),
+        ("tabs.tsv", "text\n" + "".join(f"{row}\n" for row in ROWS)),
+        ("bom.jsonl", "\ufeff" + "".join(json.dumps(row) + "\n" for row in _objects(n=1))),
+        ("list.json", json.dumps(_objects(n=1), indent=1)),
+        ("bom.json", "\ufeff" + json.dumps(_objects(tags=[[1], {"a": "]"}]), ensure_ascii=False)),
+        ("lines.json", "\n" + "".join(json.dumps(row) + "\r\n" for row in _objects())),
+    ],
+)
+def test_tables_are_read_as_spreadsheets_and_chat_tools_write_them(name: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content.encode())
+    assert [text for _, text in _texts(tmp_path / name)] == ROWS
+
+
+def test_a_byte_order_mark_is_no_character_of_a_text(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("\ufeffone\r\ntwo".encode())
+    assert _texts(tmp_path / "a.txt") == [("a.txt", "one\r\ntwo")]
+
+
+TALK = [{"role": "user", "content": "Hi"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "text\r\nOne, two\r\n", "Line 2 has 2 fields, the header has 1.*double quotes"),
+        ("a.csv", "text,label\na,x\nThe cat, the dog,x\n", "Line 3 has 3 fields, the header has 2.*double quotes"),
+        ("a.csv", 'text,label\n"he said,x\nnext,y\n', "Line 2: a double quote .* is never closed. Close it"),
+        ("a.tsv", 'text\tlabel\na\tx\n"he said\tx\nnext\ty\n', "Line 3: a double quote .* is never closed"),
+        ("a.csv", "words;label\na;x\n", "no column 'text'.*The columns are words, label: name .* by --column"),
+        ("a.csv", 'text,label\n"naïve",x\n'.encode("cp1252"), "Line 2 is not UTF-8.*Save it as UTF-8"),
+        ("a.csv", "text\tlabel\nä\tx\n".encode("utf-16"), "looks like UTF-16, not UTF-8. Save it as UTF-8"),
+        ("a.jsonl", '{"text": "a"}\n'.encode("utf-16"), "looks like UTF-16"),
+        ("a.txt", "text".encode("utf-16"), "looks like UTF-16"),
+        ("a.jsonl.gz", b"\x1f\x8b\x08\x00", "compressed by gzip.*Unpack it"),
+        ("a.xlsx", b"PK\x03\x04\x00", "spreadsheet.*save the sheet as “CSV UTF-8”"),
+        ("a.jsonl", json.dumps({"messages": TALK}), r"'messages' is a conversation.*apply_chat_template"),
+        ("a.jsonl", json.dumps({"text": TALK}), r"'text' is a conversation.*apply_chat_template"),
+        ("a.json", '{\n "text": "a"\n}', "neither a list of objects.*nor one object a line"),
+        ("a.json", '[{"text": "a"}, {"text": ', "no JSON list of objects, by entry 2"),
+        ("a.json", '[{"text": "a"} {"text": "b"}]', "no JSON list of objects, by entry 1"),
+        ("a.json", '[{"text": "a"}] and more', "no JSON list of objects, by entry 1"),
+        ("a.json", b'[{"text": "\xe9"}]', "Entry 1 is not UTF-8.*Save it as UTF-8"),
+    ],
+)
+def test_what_would_be_read_amiss_is_refused_with_what_to_do(
+    name: str, content: str | bytes, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=f"(?s)^{name}: .*{message}"):
+        list(open_corpus(str(tmp_path / name)).documents())
+
+
+def test_rows_of_empty_cells_are_counted_among_those_without_a_text(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,label\n,\nThe cat,a\n  ,\t\n,,,\n,b\n")
+    found = list(open_corpus(str(tmp_path / "a.csv")).documents())
+    assert [(each.name, each.text) for each in found] == [
+        ("a.csv:2", None),
+        ("a.csv:3", "The cat"),
+        ("a.csv:4", None),
+        ("a.csv:5", None),
+        ("a.csv:6", ""),
+    ]
+    assert found[0].reason == "its cells are empty"
+
+
+def test_among_texts_a_file_that_is_none_is_skipped_and_one_that_is_a_table_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    (tmp_path / "package.json").write_text('{\n "name": "x"\n}')
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
+    found = list(open_corpus(str(tmp_path)).documents())
+    assert [(each.name, each.text) for each in found] == [
+        ("a.txt", "text"),
+        ("package.json", None),
+        ("picture.png", None),
+    ]
+    assert "neither a list" in found[1].reason
+    assert "is no text" in found[2].reason
+    (tmp_path / "b.csv").write_text('text,n\n"open,1\n')
+    with pytest.raises(InputError, match=r"^b\.csv: Line 2"):
+        list(open_corpus(str(tmp_path)).documents())
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])
+def test_a_large_table_is_read_in_little_memory(name: str, tmp_path: Path) -> None:
+    """Of 20 MB no more than a few pieces are held at a time."""
+    rows = ["word " * 200] * 20_000
+    lines = {"a.csv": "text\n" + "\n".join(rows), "a.jsonl": "\n".join(json.dumps({"text": row}) for row in rows)}
+    content = lines.get(name) or f"[{','.join(json.dumps({'text': row}) for row in rows)}]"
+    (tmp_path / name).write_text(content)
+    del lines, content
+    tracemalloc.start()
+    assert sum(len(each.text or "") for each in open_corpus(str(tmp_path / name)).documents()) == 20_000_000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4e6
+
+
+def test_a_fault_of_ours_is_not_said_to_be_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    def fail(error: Exception) -> Callable[..., object]:
+        def load(*arguments: object, **named: object) -> object:
+            raise error
+
+        return load
+
+    theirs = [datasets.exceptions.DatasetNotFoundError("x"), ValueError("Bad split: x"), ConnectionError("down")]
+    for error in theirs:
+        monkeypatch.setattr(datasets, "load_dataset", fail(error))
+        with pytest.raises(InputError, match=r"cannot open owner/name, split 'train'.*Check the name"):
+            list(open_corpus("owner/name").documents())
+    for error in (TypeError("ours"), AttributeError("ours"), KeyError("ours")):
+        monkeypatch.setattr(datasets, "load_dataset", fail(error))
+        with pytest.raises(type(error), match="ours"):
+            list(open_corpus("owner/name").documents())
+
+
+def test_a_network_that_breaks_off_in_a_data_set_is_said_with_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    def rows() -> Iterator[dict[str, str]]:
+        yield {"Text": "one"}
+        raise ConnectionError
+
+    monkeypatch.setattr(datasets, "load_dataset", lambda *arguments, **named: rows())
+    documents = open_corpus("owner/name").documents()
+    assert next(documents).text == "one"
+    with pytest.raises(InputError, match=r"name cannot be read further than row 0.*goes on from there"):
+        next(documents)
 
 
 @pytest.mark.parametrize("given", ["nowhere", "nowhere.csv", "tests/nowhere"])

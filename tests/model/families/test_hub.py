@@ -1,5 +1,6 @@
 """Fetching from a small server on this machine that speaks the hub's protocol, with every way it can fail."""
 
+import errno
 import hashlib
 import json
 import os
@@ -9,18 +10,20 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import huggingface_hub
 import pytest
 import torch
 
 from headlight.model import load
-from headlight.model.errors import CheckpointError, ModelNotFoundError, TooLargeError
+from headlight.model.errors import CheckpointError, HeadlightError, ModelNotFoundError, TooLargeError
 from headlight.model.families import hub
 from headlight.model.host import Host
 from headlight.model.lenses.files import read_lens
@@ -243,6 +246,25 @@ def test_without_a_network_the_message_says_what_to_do_at_once(name: str, monkey
     monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("the client waits before another attempt"))
     with pytest.raises(ModelNotFoundError, match=r"could not be fetched.*Check the network.*give its path"):
         load(name)
+
+
+@pytest.mark.parametrize("kind", [TypeError, AttributeError, RuntimeError, HeadlightError])
+def test_an_error_that_is_not_the_networks_is_passed_on(kind: type[Exception]) -> None:
+    with pytest.raises(kind, match="ours"), hub.explained("owner/tiny", None):
+        raise kind("ours")
+
+
+def test_a_full_disk_is_no_fault_of_the_network() -> None:
+    with pytest.raises(TooLargeError, match=r"No space left on device.*HF_HOME"), hub.explained("owner/tiny", None):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_what_the_clients_own_downloader_raises_is_the_networks() -> None:
+    """It is compiled, and raises RuntimeError through the client's Python."""
+    client: Any = types.ModuleType("huggingface_hub.file_download")
+    exec("def get():\n    raise RuntimeError('CAS service error')", vars(client))
+    with pytest.raises(ModelNotFoundError, match="Check the network"), hub.explained("owner/tiny", None):
+        client.get()
 
 
 def test_a_repository_without_a_config_is_refused(served: Hub) -> None:

@@ -27,6 +27,16 @@ def test_texts_and_labels_come_from_the_columns_that_are_named(tmp_path: Path) -
     assert read_labelled(written(tmp_path, content), "Review", "stars") == expected
 
 
+def test_other_delimiters_rows_of_empty_cells_and_long_texts_are_read(tmp_path: Path) -> None:
+    long = "a" * 200_000  # longer than the csv module's own limit of a field
+    for mark in ",;\t":
+        content = f"Text{mark}label\r\n{mark}\r\n{long}{mark}x\r\nb{mark}y\r\n"
+        with pytest.raises(TrainingError, match="only one text labelled"):
+            read_labelled(written(tmp_path, content))
+        rows = content + f"c{mark}x\r\nd{mark}y\r\n"
+        assert read_labelled(written(tmp_path, rows)) == [(long, "x"), ("b", "y"), ("c", "x"), ("d", "y")]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -36,12 +46,15 @@ def test_texts_and_labels_come_from_the_columns_that_are_named(tmp_path: Path) -
         ("text,label\na,x\nb,x\n", r"has one label, 'x'\. To tell classes apart, there have to be texts of at least"),
         ("text,label\na,x\nb,x\nc,y\n", r"has only one text labelled 'y'\. Each label needs two or more"),
         ("text,label\na,x\n ,y\n", r"line 3 has no text\. Write one, or remove the line"),
-        ("text,label\na,x\nb\n", r"line 3 has no label"),
+        ("text,label\na,x\nb\n", r"Line 3 has 1 fields, the header has 2"),
+        ("text,label\na,x\nOne, two,y\n", r"Line 3 has 3 fields, the header has 2.*in double quotes"),
+        ("text,label\na,\nb,y\n", r"line 2 has no label"),
         ("text,label\na,x\nb,y\na,y\n", r"line 4 has the text of line 2, as 'y' here and 'x' there\. Remove one"),
-        (b"text,label\na,\xff\n", r"reviews\.csv is not UTF-8 \(byte 14\)"),
+        (b"text,label\na,\xff\n", r"reviews\.csv: Line 2 is not UTF-8.*byte 0xFF.*Save it as UTF-8"),
+        ("text,label\na,x\n".encode("utf-16"), r"reviews\.csv: The file looks like UTF-16"),
         (
-            "text,label\n" + "a" * 200_000 + ",x\n",
-            r"reviews\.csv is not csv after line 1: field larger than field limit",
+            'text,label\n"a,x\nb,y\n',
+            r"reviews\.csv: Line 2: a double quote .* is never closed",
         ),
     ],
 )

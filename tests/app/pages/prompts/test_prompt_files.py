@@ -66,6 +66,27 @@ def test_an_empty_prompt_among_labels_is_kept_for_its_row_to_say_so() -> None:
     assert _texts("a.csv", "prompt,kind\n,animal\n") == [""]
 
 
+def test_rows_of_empty_cells_are_left_out_and_counted() -> None:
+    prompts = read("a.csv", b"prompt,label\n,\nThe cat,a\n   ,b\n \t,\n", MOST)
+    assert [prompt.text for prompt in prompts] == ["The cat", "   "]
+    assert prompts.n_empty == 2
+    assert "no prompt" in _refusal("a.csv", "prompt,label\n,\n")
+
+
+def test_a_list_of_objects_and_tabs_are_read_as_lines_and_commas_are() -> None:
+    assert read("a.json", b' [{"prompt": "a", "n": [1]}, {"prompt": "b"}]\n', MOST) == (
+        Prompt("a", "a.json", (("n", "[1]"),)),
+        Prompt("b", "a.json"),
+    )
+    assert read("a.tsv", b"prompt\tkind\nThe cat, sat\tanimal\n", MOST) == (
+        Prompt("The cat, sat", "a.tsv", (("kind", "animal"),)),
+    )
+    assert "Entry 2 names no prompt" in _refusal("a.json", '[{"prompt": "a"}, {"text": "b"}]')
+    assert "Entry 1: the prompt is a conversation of several messages" in _refusal(
+        "a.json", '[{"prompt": [{"role": "user", "content": "Hi"}]}]'
+    )
+
+
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
 def test_an_empty_file_says_so(name: str) -> None:
     assert "0 bytes" in _refusal(name, b"")
@@ -77,7 +98,9 @@ def test_a_file_with_nothing_but_a_header_says_so() -> None:
 
 
 def test_a_name_of_another_kind_lists_those_that_are_read() -> None:
-    assert _refusal("a.xlsx", "x") == "The name ends in “.xlsx”; files of prompts end in .txt, .csv, .jsonl."
+    assert (
+        _refusal("a.xlsx", "x") == "The name ends in “.xlsx”; files of prompts end in .txt, .csv, .tsv, .jsonl, .json."
+    )
 
 
 def test_a_csv_without_a_prompt_column_lists_its_columns() -> None:
