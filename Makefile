@@ -128,6 +128,7 @@ card-classifier: .venv/installed-dev
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Headlight needs Python 3.11 or newer, and \
 	$(PYTHON) is %d.%d. Name a newer one: make run PYTHON=python3.12" % sys.version_info[:2])'
+	@test ! -e .venv || test -f .venv/pyvenv.cfg || { echo "The folder .venv is no virtual environment, and is not emptied: move it."; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 
 .venv/requirements: requirements.txt | $(PY)

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from tqdm import tqdm
 from headlight.model.corpus.documents import Corpus, open_corpus
 from headlight.model.corpus.engines import Engine, Here, Processes
 from headlight.model.corpus.figures import estimate
+from headlight.model.corpus.folder import empty
 from headlight.model.corpus.scan import Progress, Scan
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
@@ -34,9 +34,10 @@ def scan(given: Namespace, settings: ScanSettings) -> Path:
     corpus = open_corpus(given.corpus, given.column, given.split)
     model = load(given.model, given.revision, dtype=settings.dtype)
     folder: Path = given.out or SCANS / Path(given.model).name / Path(corpus.name).name
-    if given.restart:
-        shutil.rmtree(folder, ignore_errors=True)
     found = Scan(model, corpus, settings, folder)
+    if given.restart:
+        corpus.count(1)  # says what is wrong with the corpus before anything is removed
+        empty(folder)
     if found.is_complete:
         print("This scan was finished before; --restart makes it again.")
         return folder

@@ -1,6 +1,8 @@
 """Errors that a user can cause; each message says what was given, what is allowed and what to do next."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -42,6 +44,15 @@ class ScanError(HeadlightError):
 
 class HookError(HeadlightError):
     """An activation name that the model does not have, or a hook function that returns the wrong thing."""
+
+
+@contextmanager
+def exit_on_error() -> Iterator[None]:
+    """End a command with the message of an error that its user can mend, in place of a traceback; also a decorator."""
+    try:
+        yield
+    except HeadlightError as error:
+        sys.exit(str(error))
 
 
 def nearest(given: str, allowed: Iterable[str]) -> str:

@@ -1,7 +1,10 @@
-"""Reading the small files that lie beside a checkpoint's weights."""
+"""Reading the small files that lie beside a checkpoint's weights, and writing files that are whole or not there."""
 
 import json
+import os
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +85,33 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"it names {name!r} twice")
         found[name] = value
     return found
+
+
+PART = ".part"  # ends the name of a file that is being written
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path beside `path` to write to: when the block ends it takes its place, and when it fails it is removed.
+
+    What lay there before stays whole until then, also for who has it memory-mapped. A link is replaced, not followed.
+    """
+    beside = path.with_name(f".{path.name}{PART}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside.unlink(missing_ok=True)  # of a run that was killed; a link that lies there is not written through
+    beside.touch(exist_ok=False)
+    mode = beside.stat().st_mode
+    try:
+        yield beside
+        beside.chmod(mode)  # as any new file's: safetensors leaves it to nobody but the owner to read
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())  # on the disk before its name is: a power cut, too, finds the old or the new one
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 text file that appears whole or not at all."""
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")

@@ -1,7 +1,6 @@
 """A scan: a corpus read as a stream, computed in shards, merged in order, and written as a tree."""
 
 import heapq
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count, islice, takewhile
@@ -10,14 +9,14 @@ from time import monotonic
 
 from headlight.model.corpus.documents import Corpus, Document
 from headlight.model.corpus.engines import Engine
+from headlight.model.corpus.folder import WORK, check_folder, identity_of
 from headlight.model.corpus.found import Found
 from headlight.model.corpus.identity import check_same, identity
 from headlight.model.corpus.reading import is_tree
 from headlight.model.corpus.sequences import lot
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Job
-from headlight.model.corpus.state import WORK, State
-from headlight.model.corpus.tree import CONFIG
+from headlight.model.corpus.state import State
 from headlight.model.corpus.warm import Warm, WarmUp, settled
 from headlight.model.corpus.writing import write_tree
 from headlight.model.errors import ScanError
@@ -57,15 +56,10 @@ class Scan:
         Raises:
             ScanError: it holds another scan's, or somebody else's.
         """
+        check_folder(self._folder)
         if not is_tree(self._folder) or (self._folder / WORK).is_dir():
             return False
-        try:
-            told = json.loads((self._folder / CONFIG).read_text(encoding="utf-8"))["headlight"]["identity"]
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise ScanError(
-                f"{self._folder} holds a tree that is no scan of ours. Give another folder by --out."
-            ) from error
-        check_same(told, self._identity, self._folder)
+        check_same(identity_of(self._folder) or {}, self._identity, self._folder)
         return True
 
     def run(self, engine: Engine, watch: Watch = lambda progress: None) -> Found:

@@ -7,26 +7,25 @@ state.npz       all that was found in the shards before number `next`
 """
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 from headlight.model.config import TransformerConfig
 from headlight.model.corpus.disk import write_whole
+from headlight.model.corpus.folder import IDENTITY, WORK, check_folder, clear
 from headlight.model.corpus.found import Found
 from headlight.model.corpus.identity import check_same
 from headlight.model.corpus.packing import unpacked
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.warm import Warm
-
-WORK = ".scan"
+from headlight.model.files import PART
 
 
 class State:
     """What has been found so far, and the shards that are finished but wait for earlier ones."""
 
     def __init__(self, folder: Path, cfg: TransformerConfig, settings: ScanSettings) -> None:
-        self._folder, self._cfg, self._settings = folder / WORK, cfg, settings
+        self._tree, self._folder, self._cfg, self._settings = folder, folder / WORK, cfg, settings
         self.found, self.next = Found.nothing(cfg, settings), 0
         self._saved = 0
 
@@ -36,9 +35,10 @@ class State:
         Raises:
             ScanError: what is there is of something else, or damaged.
         """
-        known = self._folder / "identity.json"
+        check_folder(self._tree)
+        known = self._folder / IDENTITY
         if known.is_file():
-            check_same(json.loads(known.read_text(encoding="utf-8")), identity, known.parents[1])
+            check_same(json.loads(known.read_text(encoding="utf-8")), identity, self._tree)
         else:
             write_whole(known, json.dumps(identity).encode())
         path = self._folder / "state.npz"
@@ -46,7 +46,7 @@ class State:
             arrays = unpacked(path.read_bytes(), path.name)
             self.found = Found.from_arrays(arrays, self._cfg, self._settings)
             self.next = self._saved = int(arrays["next"])
-        for leftover in self._folder.glob("*.part"):
+        for leftover in self._folder.glob(f".*{PART}"):
             leftover.unlink()
         self.fold()
 
@@ -91,7 +91,7 @@ class State:
 
     def end(self) -> None:
         """The scan is over: the tree says all."""
-        shutil.rmtree(self._folder)
+        clear(self._tree, WORK)
 
     def _shard(self, number: int) -> Path:
         return self._folder / f"shard-{number:08}.npz"

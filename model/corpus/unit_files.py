@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from headlight.model.corpus.disk import write_whole
+from headlight.model.corpus.folder import UNITS
 from headlight.model.corpus.packing import of_texts, to_texts
 from headlight.model.corpus.sequences import MOST_CUT
 from headlight.model.corpus.tree import Histogram, Tree, UnitDashboard, Window
@@ -20,7 +21,6 @@ from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS,
 from headlight.model.errors import ScanError
 from headlight.model.files import refuse_pointer
 
-UNITS = "units"
 KEPT = ("strengths", "starts", "peaks", "tokens", "values")
 NONE = np.iinfo(np.uint16).max  # where a window has no token, in a file of so short ones
 MOST_NAMES = 2**26  # bytes of documents' names

@@ -16,6 +16,7 @@ import numpy as np
 from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.effects import Matters, matters_by
 from headlight.model.corpus.figures import RATIOS, estimate
+from headlight.model.corpus.folder import MANIFEST, SERVER
 from headlight.model.corpus.found import BINS, DISTANCES, Found
 from headlight.model.corpus.samples import DIGITS, Sample
 from headlight.model.corpus.settings import ScanSettings
@@ -52,8 +53,8 @@ def write_tree(
         name = PATTERN.format(layer=layer, head=head)
         _write(folder / HEADS / name, _head(found, matters, tokenizer, settings, layer, head))
     write_units(folder, found.units, found.names)
-    _write(folder / "server_config.json", {})  # nobody to ask: the files are all there is
-    _write(folder / "attributions" / "manifest.json", {})
+    _write(folder / SERVER, {})  # nobody to ask: the files are all there is
+    _write(folder / MANIFEST, {})
     _write(folder / SCATTER, _rows(found, matters))
     _write(folder / CONFIG, _config(found, settings, identity, complete))
 

@@ -8,7 +8,7 @@ from headlight.model.config import TransformerConfig
 from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
 from headlight.model.families.own import WEIGHTS, config_of, save
 from headlight.model.families.tensors import check_depth, model_type, read_safetensors, taken
-from headlight.model.files import read_json
+from headlight.model.files import read_json, write_text
 from headlight.model.transformer import Transformer
 
 MODEL_TYPE = "headlight"
@@ -36,4 +36,4 @@ def save_transformer(model: Transformer, folder: str | Path) -> None:
     save(model, MODEL_TYPE, folder)
     if (tokenizer := model.tokenizer) is not None:
         tokenizer.save(folder / "tokenizer.json")
-        (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer.settings, indent=2) + "\n", encoding="utf-8")
+        write_text(folder / "tokenizer_config.json", json.dumps(tokenizer.settings, indent=2) + "\n")

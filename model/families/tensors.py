@@ -4,6 +4,7 @@ A checkpoint is somebody else's file: nothing is allocated on its word, no file 
 the base of a LoRA, and no code in it is run.
 """
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from headlight.model.families.family import Opening
 from headlight.model.families.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
 from headlight.model.families.room import check_room, kept_in
 from headlight.model.families.unknown import weights_in
-from headlight.model.files import read_json, reason, refuse_pointer
+from headlight.model.files import read_json, reason, refuse_pointer, replacing
 from headlight.model.host import Steps
 from headlight.model.read_ahead import LARGE
 
@@ -244,14 +245,19 @@ def vectors_in_float32(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def write_folder(folder: Path, tensors: dict[str, Tensor], config: str) -> None:
-    """Write model.safetensors and config.json, each of which appears whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
-    weights, told = folder / "model.partial", folder / "config.partial"
-    told.write_text(config, encoding="utf-8")
-    save_file(tensors, weights, metadata={"format": "pt"})
-    weights.chmod(told.stat().st_mode)  # save_file's own leaves it to nobody but the owner to read
-    weights.replace(folder / "model.safetensors")
-    told.replace(folder / "config.json")
+    """Write model.safetensors and config.json, each of which appears whole or not at all.
+
+    What lies there under these names is replaced, if it is a model of the same kind.
+
+    Raises:
+        CheckpointError: the folder holds a model of another kind, or another program's config.json.
+    """
+    kind, there = json.loads(config)["model_type"], folder / "config.json"
+    if there.exists() and (before := read_json(there).get("model_type")) != kind:
+        raise CheckpointError(f"{folder} holds a {before!r}, which a {kind!r} does not replace. Give another folder.")
+    with replacing(folder / "config.json") as settings, replacing(folder / "model.safetensors") as weights:
+        settings.write_text(config, encoding="utf-8")
+        save_file(tensors, weights, metadata={"format": "pt"})
 
 
 def _refuse(what: str, offenders: Iterable[str], next_step: str = "") -> None:

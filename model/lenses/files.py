@@ -13,7 +13,6 @@ Source: AlignmentResearch/tuned-lens, `tuned_lens/nn/lenses.py` (MIT); Anthropic
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from torch import Tensor
 
 from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import FLOATS, read_safetensors
-from headlight.model.files import read_json, read_torch
+from headlight.model.files import read_json, read_torch, replacing, write_text
 from headlight.model.lenses.fitting import unembedding_hash
 from headlight.model.lenses.lens import Affine, Kind, Lens
 from headlight.model.source import BLOCK
@@ -172,7 +171,6 @@ def _digest(*files: Path) -> str:
 
 def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tensor], name: str) -> None:
     """Write a tuned lens as the `tuned-lens` package does, its translators by their names there, in float16."""
-    folder.mkdir(parents=True, exist_ok=True)
     told = {
         "base_model_name_or_path": name,
         "d_model": model.cfg.d_model,
@@ -182,7 +180,7 @@ def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tens
         "unembed_hash": unembedding_hash(model),
         "lens_type": LENS_TYPE,
     }
-    (folder / CONFIG).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    write_text(folder / CONFIG, json.dumps(told, indent=2) + "\n")
     state = {name: tensor.detach().half().contiguous() for name, tensor in translators.items()}
     _save(state, folder / PARAMS)
     _save_safe(state, folder / PARAMS)
@@ -190,7 +188,6 @@ def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tens
 
 def write_jacobian(folder: Path, jacobians: Mapping[int, Tensor], n_prompts: int, d_model: int) -> None:
     """Write a Jacobian lens as the `jlens` package does, of the states that the matrices are given for."""
-    folder.mkdir(parents=True, exist_ok=True)
     by_layer = {state - 1: J.half().contiguous() for state, J in sorted(jacobians.items())}
     told = {"J": by_layer, "n_prompts": n_prompts, "source_layers": list(by_layer), "d_model": d_model}
     _save(told, folder / JACOBIANS)
@@ -199,12 +196,10 @@ def write_jacobian(folder: Path, jacobians: Mapping[int, Tensor], n_prompts: int
 
 def _save_safe(tensors: dict[str, Tensor], pickled: Path, metadata: dict[str, str] | None = None) -> None:
     """Write what a pickle holds as safetensors beside it."""
-    partial = pickled.with_suffix(".new")
-    save_file(tensors, partial, metadata)
-    os.replace(partial, pickled.with_suffix(SAFE))
+    with replacing(pickled.with_suffix(SAFE)) as beside:
+        save_file(tensors, beside, metadata)
 
 
 def _save(content: object, path: Path) -> None:
-    partial = path.with_suffix(".new")
-    torch.save(content, partial)
-    os.replace(partial, path)
+    with replacing(path) as beside, beside.open("wb") as file:
+        torch.save(content, file)

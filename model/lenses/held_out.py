@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headlight.model.analysis.lens import logit_lens
 from headlight.model.errors import HeadlightError
-from headlight.model.files import read_json
+from headlight.model.files import read_json, write_text
 from headlight.model.hooks import Collect
 from headlight.model.kernels import affine
 from headlight.model.lenses.lens import TITLES, Kind, Lens
@@ -69,7 +69,7 @@ def _by_lens(
 
 def write(folder: Path, found: HeldOut) -> None:
     """Write the figures beside the lenses."""
-    (folder / FIGURES).write_text(json.dumps(asdict(found), indent=2) + "\n", encoding="utf-8")
+    write_text(folder / FIGURES, json.dumps(asdict(found), indent=2) + "\n")
 
 
 def read(folder: Path) -> HeldOut | None:

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError, HeadlightError, InputError
+from headlight.model.files import write_text
 from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, prepends
 from headlight.model.text.labels import label
 from headlight.model.text.spelling import spelling
@@ -105,7 +106,7 @@ class Tokenizer:
 
     def save(self, path: Path) -> None:
         """Write the tokenizer as one file that `from_file` and the `tokenizers` library read."""
-        path.write_text(self._backend.to_str(pretty=True) + "\n", encoding="utf-8")
+        write_text(path, self._backend.to_str(pretty=True) + "\n")
 
     @property
     def settings(self) -> dict[str, object]:

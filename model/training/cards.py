@@ -11,11 +11,14 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from headlight.model.errors import TrainingError, exit_on_error
+from headlight.model.files import write_text
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.transformer import Transformer
 
 Model = TypeVar("Model", bound=Transformer | Seq2SeqTransformer)
 
+CARD = "README.md"
 SEEDS = (1, 2, 3)
 
 
@@ -79,9 +82,17 @@ class Card(Generic[Model]):
 
 
 def fill(template: Path, folder: Path, facts: Mapping[str, object]) -> None:
-    """Write a folder's card: a template with facts in it."""
-    card = Template(template.read_text(encoding="utf-8")).substitute(facts)
-    (folder / "README.md").write_text(card, encoding="utf-8")
+    """Write a folder's card: a template with facts in it.
+
+    Raises:
+        TrainingError: there is another README.md, one without the heading of this card.
+    """
+    card, path = Template(template.read_text(encoding="utf-8")).substitute(facts), folder / CARD
+    lines = card.splitlines()
+    heading = next((line for line in lines if line.startswith("# ")), lines[0])
+    if path.exists() and heading not in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        raise TrainingError(f"{path} is not the card {heading!r} and is not replaced. Move it, or name another folder.")
+    write_text(path, card)
 
 
 def folder_of(model: Transformer | Seq2SeqTransformer) -> Path:
@@ -95,6 +106,7 @@ def megabytes(model: Transformer | Seq2SeqTransformer, seed: int) -> float:
     return sum(path.stat().st_size for path in folder_of(model).rglob("*") if path.is_file()) / 1e6
 
 
+@exit_on_error()
 def command_line(card: Card[Model]) -> None:
     """Measure from the command line, write the card if asked to; exit with 1 where a figure misses its bound."""
     parser = argparse.ArgumentParser(description=f"Measure the figures of the card of {card.model}.")

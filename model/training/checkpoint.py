@@ -1,6 +1,5 @@
 """A run on the disk: everything that its next step depends on, written so that a kill loses nothing."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ import torch
 from torch import nn
 
 from headlight.model.errors import TrainingError
+from headlight.model.files import replacing
 
 CHECKPOINT = "checkpoint.pt"
 
@@ -55,12 +55,8 @@ def resume(
 
 def save_whole(path: Path, saved: dict[str, Any]) -> None:
     """Write a file beside the old one, then put it in its place."""
-    partial = path.with_name(f"{path.name}.new")
-    with partial.open("wb") as file:
+    with replacing(path) as beside, beside.open("wb") as file:
         torch.save(saved, file)
-        file.flush()
-        os.fsync(file.fileno())  # on the disk before its name is: a power cut, too, finds the old or the new one
-    os.replace(partial, path)
 
 
 @contextmanager

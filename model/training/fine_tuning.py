@@ -21,6 +21,7 @@ from torch.nn import functional as F
 from headlight.model.errors import CheckpointError, TrainingError
 from headlight.model.families.family import Opening
 from headlight.model.families.tensors import read_safetensors, taken
+from headlight.model.files import replacing
 from headlight.model.source import Source
 from headlight.model.training.buckets import Indices, random_batches
 from headlight.model.training.labelled import Example
@@ -181,14 +182,11 @@ class ClassifierRecipe(SetRecipe[Transformer, TextBatch]):
 
 def save_classifier(classifier: Transformer, classes: Sequence[str], folder: Path) -> None:
     """Write what was trained, the head or the whole, with the classes' names and the hash of the model it began as."""
-    folder.mkdir(parents=True, exist_ok=True)
     told = json.dumps({"classes": list(classes), "body": _began_as(classifier)})
     trained = {name: tensor for name, tensor in classifier.named_parameters() if tensor.requires_grad}
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in trained.items()}
-    partial = folder / f"{FILE}.partial"
-    save_file(state, partial, metadata={FAMILY: told})
-    partial.chmod(0o644)  # save_file's own leaves it to nobody but the owner to read
-    partial.replace(folder / FILE)
+    with replacing(folder / FILE) as beside:
+        save_file(state, beside, metadata={FAMILY: told})
 
 
 def _began_as(classifier: Transformer) -> str | None:

@@ -7,8 +7,14 @@ from time import perf_counter
 
 from tqdm import tqdm
 
+from headlight.model.errors import TrainingError
+from headlight.model.files import replacing, write_text
+
 LOG = "log.csv"
 TRAINING_LOG = "training_log.csv"  # beside the weights that the run ended in
+
+COUNTED, MOVED = "tokens_per_step", "moved_L"  # columns of every log of steps, and of one of prompts
+MAX_HEAD = 2**16  # characters
 
 Row = dict[str, int | float]
 
@@ -39,7 +45,7 @@ class Interval:
 
     @property
     def _tokens_per_second(self) -> float:
-        return self._sums["tokens_per_step"] / (perf_counter() - self._began)
+        return self._sums[COUNTED] / (perf_counter() - self._began)
 
 
 def append_row(folder: Path, row: Row) -> None:
@@ -60,13 +66,33 @@ def read_rows(path: Path) -> list[dict[str, float]]:
         return [{name: float(value) for name, value in line.items()} for line in csv.DictReader(file)]
 
 
+def is_log(path: Path) -> bool:
+    """Whether a file is the log of a run of ours, by the columns that its head names."""
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        columns = file.readline(MAX_HEAD).rstrip("\n").split(",")
+    of_prompts = columns[0] == "prompts" and all(name.startswith(MOVED) for name in columns[1:])
+    return of_prompts or (columns[0] == "step" and COUNTED in columns)
+
+
 def drop_rows_after(folder: Path, step: int) -> None:
-    """Forget what a killed run logged after its last checkpoint, which will be logged again, half a line included."""
+    """Forget what a killed run logged after its last checkpoint, which will be logged again, half a line included.
+
+    Raises:
+        TrainingError: the folder's log is another program's.
+    """
     path = folder / LOG
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:
         return
+    if not is_log(path):
+        raise TrainingError(f"{path} is no log of a run of Headlight and is left as it is. Give another --run.")
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for line in lines[1:] if line.endswith("\n") and float(line.partition(",")[0]) <= step]
-    partial = path.with_suffix(".new")
-    partial.write_text("".join(lines[:1] + kept if kept else []), encoding="utf-8")
-    partial.replace(path)
+    write_text(path, "".join(lines[:1] + kept if kept else []))
+
+
+def keep_log(run: Path, folder: Path) -> None:
+    """Copy a run's log to what it made, where it tells whose the folder is; so it comes before all else there."""
+    with replacing(folder / TRAINING_LOG) as beside:
+        beside.write_bytes((run / LOG).read_bytes())

@@ -1,6 +1,5 @@
 """Training an encoder-decoder: teacher forcing, label smoothing and a measurement on held-out pairs."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +11,13 @@ from torch.nn import functional as F
 from headlight.model.families.seq2seq import save_seq2seq
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
-from headlight.model.training.log import LOG, TRAINING_LOG, Row
+from headlight.model.training.log import Row, keep_log
 from headlight.model.training.loop import SetRecipe, Settings, train_as_set
 from headlight.model.training.pairs import Data, PairBatch
 
 IGNORED = -100  # a label that is none: padding
+
+WRITTEN = ("config.json", "model.safetensors", "source_tokenizer.json", "target_tokenizer.json")
 
 Figures = Callable[[Seq2SeqTransformer], Row]
 
@@ -49,8 +50,8 @@ def train(
 
 def finish(model: Seq2SeqTransformer, run: Path, out: Path) -> None:
     """Write the trained model's folder, the run's log in it, for `load_seq2seq`."""
+    keep_log(run, out)
     save_seq2seq(model, out)
-    shutil.copy(run / LOG, out / TRAINING_LOG)
 
 
 class Seq2SeqRecipe(SetRecipe[Seq2SeqTransformer, PairBatch]):

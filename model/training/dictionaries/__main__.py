@@ -4,20 +4,21 @@ Several hooks are trained together, in one pass of the model. What was begun goe
 """
 
 import argparse
-import shutil
 from pathlib import Path
 from typing import get_args
 
 import torch
 
-from headlight.model.errors import HeadlightError, TrainingError, nearest
+from headlight.model.dictionaries.sae_lens import CONFIG, WEIGHTS
+from headlight.model.errors import TrainingError, exit_on_error, nearest
 from headlight.model.loading import load
 from headlight.model.training.dictionaries.recipe import Bundle, DictionaryRecipe, Place, activations, place_of
 from headlight.model.training.dictionaries.saving import save
 from headlight.model.training.dictionaries.sparse import Kind, Shape, Sparse
 from headlight.model.training.dictionaries.text import training_rows
-from headlight.model.training.log import LOG, TRAINING_LOG
+from headlight.model.training.log import keep_log
 from headlight.model.training.loop import faster_products, train
+from headlight.model.training.outputs import check_out
 from headlight.model.transformer import Transformer
 
 
@@ -74,12 +75,15 @@ def shapes_of(model: Transformer, places: list[Place], given: argparse.Namespace
     ]
 
 
+@exit_on_error()
 def main() -> None:
     """Train, or go on, and write every dictionary with the log of the run."""
     given = arguments()
     torch.set_num_threads(given.threads)
     model, places = load(given.model), [place_of(hook) for hook in given.hooks]
     shapes = shapes_of(model, places, given)
+    out = given.out or given.run / "dictionaries"
+    check_out(out, *(f"{place.hook_out}/{name}" for place in places for name in (CONFIG, WEIGHTS)))
     given.run.mkdir(parents=True, exist_ok=True)
     rows = training_rows(model, given.text, given.run)
     bundle = Bundle([Sparse(shape, given.seed) for shape in shapes])
@@ -87,16 +91,12 @@ def main() -> None:
     with faster_products():
         recipe.begin(bundle)
         train(bundle, recipe, given.run)
-    out = given.out or given.run / "dictionaries"
+    keep_log(given.run, out)
     for sparse, place in zip(bundle.each, places, strict=True):
         assert isinstance(sparse, Sparse)
         save(sparse, place, Path(given.model).name, model.cfg, out / place.hook_out)
-    shutil.copy(given.run / LOG, out / TRAINING_LOG)
     print(f"Written to {out}: open it on the page Features, or by open_dictionary.")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except HeadlightError as error:
-        raise SystemExit(str(error)) from error
+    main()

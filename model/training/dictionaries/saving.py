@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 
 from headlight.model.config import TransformerConfig
 from headlight.model.dictionaries.sae_lens import CONFIG, WEIGHTS
+from headlight.model.files import replacing
 from headlight.model.training.dictionaries.recipe import Place
 from headlight.model.training.dictionaries.sparse import Sparse
 
@@ -29,6 +30,6 @@ def save(sparse: Sparse, place: Place, model_name: str, model_cfg: TransformerCo
     origin = {"model_name": model_name, "sae_lens_version": FORMAT, "transformer_config": settings}
     reshape = "hook_z" if place.hook_in.endswith("hook_z") else "none"
     cfg |= {"dtype": "float32", "reshape_activations": reshape, "metadata": {**origin, **named}}
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file({name: tensor.to(torch.float16).contiguous() for name, tensor in tensors.items()}, folder / WEIGHTS)
-    (folder / CONFIG).write_text(json.dumps(cfg, indent=1) + "\n", encoding="utf-8")
+    with replacing(folder / CONFIG) as config, replacing(folder / WEIGHTS) as weights:
+        save_file({name: tensor.to(torch.float16).contiguous() for name, tensor in tensors.items()}, weights)
+        config.write_text(json.dumps(cfg, indent=1) + "\n", encoding="utf-8")

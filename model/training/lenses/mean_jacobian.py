@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from headlight.model.lenses.jacobian import prompt_jacobians
 from headlight.model.training.checkpoint import save_whole, saved_whole
-from headlight.model.training.log import append_row, drop_rows_after
+from headlight.model.training.log import MOVED, append_row, drop_rows_after
 from headlight.model.transformer import Transformer
 
 SUMS = "jacobians.pt"
@@ -37,7 +37,7 @@ def fit_jacobian(model: Transformer, rows: Int[Tensor, "row pos"], folder: Path)
             sums[state] += found
         if (number + 1) % EVERY == 0 or number + 1 == len(rows):
             mean = {state: each / (number + 1) for state, each in sums.items()}
-            moved = {f"moved_L{s - 1}": ((mean[s] - before[s]).norm() / mean[s].norm()).item() for s in states}
+            moved = {f"{MOVED}{s - 1}": ((mean[s] - before[s]).norm() / mean[s].norm()).item() for s in states}
             append_row(folder, {"prompts": number + 1, **moved})
             save_whole(folder / SUMS, {"done": number + 1, "sums": sums, "identity": identity})
             before = mean

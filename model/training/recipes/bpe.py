@@ -12,13 +12,14 @@ from string import ascii_uppercase
 
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 
+from headlight.model.errors import TrainingError, exit_on_error
 from headlight.model.training.parallel_text import learned_bpe
 from headlight.model.training.recipes.corpus import grammar_documents
 from headlight.model.training.recipes.grammar.words import single_tokens
 from headlight.model.training.recipes.library import training_files
 
 VOCABULARY = 4096
-FILE = "tokenizer.json"
+FILE, CONFIG = "tokenizer.json", "tokenizer_config.json"
 END_OF_TEXT, END_OF_TEXT_ID = "<|endoftext|>", 0
 
 # GPT-2's splitting, but for the digits: groups of at most two, so that every number is spelled in pairs.
@@ -52,11 +53,23 @@ def train(seed: int) -> Tokenizer:
     return learned_bpe(training_text(seed), splitting, VOCABULARY, [END_OF_TEXT])
 
 
+def check_place(folder: Path) -> None:
+    """Refuse a folder that has a tokenizer.
+
+    Raises:
+        TrainingError: it has one.
+    """
+    for name in (FILE, CONFIG):
+        if (folder / name).exists():
+            raise TrainingError(f"{folder} holds a {name} already. Give another folder, or remove it.")
+
+
 def save(tokenizer: Tokenizer, folder: Path) -> None:
     """Writes what `Tokenizer.from_file` and transformers' `AutoTokenizer.from_pretrained` read.
 
     The class is transformers' generic one: its `GPT2Tokenizer` would put GPT-2's own splitting in place of ours.
     """
+    check_place(folder)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / FILE))
     config = {
@@ -66,15 +79,17 @@ def save(tokenizer: Tokenizer, folder: Path) -> None:
         "unk_token": END_OF_TEXT,
         "clean_up_tokenization_spaces": False,
     }
-    (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
 
+@exit_on_error()
 def main() -> None:
     """The command line: trains and writes the tokenizer."""
     parser = argparse.ArgumentParser(description="Train the embedded model's tokenizer.")
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    check_place(arguments.out)
     save(train(arguments.seed), arguments.out)
 
 

@@ -7,19 +7,18 @@ the same command is given again.
 """
 
 import argparse
-import shutil
-import sys
 from pathlib import Path
 
 import torch
 
-from headlight.model.errors import HeadlightError
+from headlight.model.errors import TrainingError, exit_on_error
 from headlight.model.loading import EMBEDDED, load
 from headlight.model.training.bag_of_words import bag_of_words_accuracy, majority_accuracy
-from headlight.model.training.fine_tuning import Task, accuracy, classifier_from, fine_tune, save_classifier
+from headlight.model.training.fine_tuning import FILE, Task, accuracy, classifier_from, fine_tune, save_classifier
 from headlight.model.training.labelled import read_labelled, split
-from headlight.model.training.log import LOG, TRAINING_LOG
+from headlight.model.training.log import keep_log
 from headlight.model.training.loop import Settings
+from headlight.model.training.outputs import check_out
 from headlight.model.training.recipes.subject_number import CLASSES, examples
 from headlight.model.training.schedules import Cosine
 from headlight.model.transformer import Transformer
@@ -63,6 +62,7 @@ def report(classifier: Transformer, task: Task) -> str:
     return f"Right of {len(task.held_out)} held-out texts: {right:.3f} ({beside})"
 
 
+@exit_on_error()
 def main() -> None:
     """Train from the command line and write the classifier's folder."""
     parser = argparse.ArgumentParser(description="Train a classifier of texts on a trained model.")
@@ -87,23 +87,23 @@ def main() -> None:
         parser.error(f"--rate is {arguments.rate:g}; it has to be greater than 0")
 
     torch.set_num_threads(arguments.threads)
-    try:
-        _train(arguments)
-    except HeadlightError as error:
-        sys.exit(str(error))
+    _train(arguments)
 
 
 def _train(arguments: argparse.Namespace) -> None:
     seed, out = arguments.seed, arguments.out or EMBEDDED / NAME
     run = arguments.run or Path("runs") / out.name
     own = arguments.data is None
+    check_out(out, FILE)
+    if (out / "config.json").exists():
+        raise TrainingError(f"{out} is a model's folder; with a classifier in it, it would not open. Name another.")
     task = subject_number_task(seed) if own else csv_task(arguments.data, arguments.text, arguments.label, seed)
     body = load(arguments.model).to(arguments.device)
     settings = settings_for(not arguments.whole, arguments.steps, seed, arguments.rate)
     classifier = classifier_from(body, len(task.classes), freeze=not arguments.whole)
     fine_tune(classifier, task, settings, run)
+    keep_log(run, out)
     save_classifier(classifier, task.classes, out)
-    shutil.copy(run / LOG, out / TRAINING_LOG)
     print(report(classifier, task))
 
 

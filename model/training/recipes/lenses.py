@@ -5,7 +5,6 @@ last checkpoints; with `--card` it only measures those that are there again and 
 """
 
 import argparse
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,17 +12,19 @@ from jaxtyping import Int
 from torch import Tensor
 
 from headlight.model.corpus.documents import open_corpus
-from headlight.model.errors import TrainingError
+from headlight.model.errors import TrainingError, exit_on_error
 from headlight.model.lenses import held_out
 from headlight.model.lenses.files import read_lens, write_jacobian, write_tuned
 from headlight.model.lenses.lens import LOGIT, Kind
-from headlight.model.lenses.opening import home
+from headlight.model.lenses.opening import FILES, home
 from headlight.model.loading import load
+from headlight.model.training.cards import CARD
 from headlight.model.training.lenses.mean_jacobian import fit_jacobian
 from headlight.model.training.lenses.rows import token_rows
 from headlight.model.training.lenses.tuned import TunedRecipe, fit_tuned
-from headlight.model.training.log import LOG, TRAINING_LOG
+from headlight.model.training.log import TRAINING_LOG, is_log, keep_log
 from headlight.model.training.loop import faster_products
+from headlight.model.training.outputs import check_out
 from headlight.model.training.recipes import corpus
 from headlight.model.training.recipes.lens_card import write_card
 from headlight.model.training.recipes.scans import held_out as held_out_documents
@@ -55,11 +56,11 @@ def fit(model: Transformer, name: str, given: argparse.Namespace, out: Path) -> 
     recipe = TunedRecipe(model, rows, logged, given.steps, ROWS_A_STEP, given.seed)
     with faster_products():
         translators = fit_tuned(model, recipe, given.run / "tuned")
+    keep_log(given.run / "tuned", out / "tuned")
     write_tuned(out / "tuned", model, translators.state_dict(), name)
     jacobians = fit_jacobian(model, rows[: given.prompts], given.run / "jacobian")
+    keep_log(given.run / "jacobian", out / "jacobian")
     write_jacobian(out / "jacobian", jacobians, min(given.prompts, len(rows)), model.cfg.d_model)
-    for kind in ("tuned", "jacobian"):
-        shutil.copy(given.run / kind / LOG, out / kind / TRAINING_LOG)
 
 
 def measured(model: Transformer, folder: Path, path: str, n_rows: int) -> held_out.HeldOut:
@@ -80,6 +81,20 @@ def check(model: Transformer, name: str) -> None:
         raise TrainingError(f"{name} caps its logits or gives classes; lenses are fitted for language models without.")
 
 
+def check_place(out: Path) -> None:
+    """Refuse a folder in which another program's lenses, figures or card would be replaced.
+
+    Raises:
+        TrainingError: it holds some.
+    """
+    for kind, names in FILES.items():
+        check_out(out / kind, *names)
+    others = [name for name in (held_out.FIGURES, CARD) if (out / name).exists()]
+    if others and not is_log(out / "tuned" / TRAINING_LOG):
+        raise TrainingError(f"{out} holds {' and '.join(others)}, and no lens of ours: give another folder by --out.")
+
+
+@exit_on_error()
 def main() -> None:
     """Fit from the command line."""
     parser = argparse.ArgumentParser(description="Fit a model's tuned lens and Jacobian lens.")
@@ -98,6 +113,7 @@ def main() -> None:
     assert model.source is not None  # set by load
     check(model, given.model)
     out, given.run = given.out or home(model.source), given.run or Path("runs/lenses", Path(given.model).name)
+    check_place(out)
     if not given.card:
         fit(model, given.model, given, out)
     found = measured(model, out, given.corpus, given.held_out)

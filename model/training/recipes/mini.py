@@ -19,12 +19,14 @@ from jaxtyping import Float, UInt16
 from torch import Tensor
 
 from headlight.model.config import TransformerConfig
+from headlight.model.errors import exit_on_error
 from headlight.model.families.gpt2_export import save_gpt2
 from headlight.model.hooks import HookFunction, HookPoint, NamesFilter
 from headlight.model.roles.sequences import repeated_halves
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.training.log import LOG, TRAINING_LOG, Row
+from headlight.model.training.log import Row, keep_log
 from headlight.model.training.loop import Recipe, faster_products, train
+from headlight.model.training.outputs import check_out
 from headlight.model.training.recipes import bpe
 from headlight.model.training.recipes.prose import prose_tokens
 from headlight.model.training.recipes.repeat_scores import repeat_scores
@@ -176,6 +178,7 @@ def save_folded(model: Transformer, folder: Path, save: Callable[[Transformer, P
     save(folded, folder)
 
 
+@exit_on_error()
 def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], None]) -> None:
     """Train a model of this config from the command line and write its folder."""
     parser = argparse.ArgumentParser(description=f"Train the embedded model {name}.")
@@ -187,6 +190,7 @@ def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], 
     arguments = parser.parse_args()
 
     torch.set_num_threads(arguments.threads)
+    check_out(arguments.out, "config.json", "model.safetensors")
     arguments.run.mkdir(parents=True, exist_ok=True)
     if not (arguments.out / bpe.FILE).exists():  # a checkpoint is worth nothing with another tokenizer
         bpe.save(bpe.train(arguments.seed), arguments.out)
@@ -204,8 +208,8 @@ def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], 
 
     with faster_products():
         train(model, MiniRecipe(arguments.seed, prose), arguments.run, keep)
+    keep_log(arguments.run, arguments.out)
     save_folded(model, arguments.out, save)
-    shutil.copy(arguments.run / LOG, arguments.out / TRAINING_LOG)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import UInt16
 from tokenizers import Tokenizer
 
+from headlight.model.files import replacing
 from headlight.model.training.recipes.bpe import END_OF_TEXT
 from headlight.model.training.recipes.corpus import documents
 
@@ -23,5 +24,6 @@ def prose_tokens(tokenizer: Tokenizer, n_tokens: int, seed: int, path: Path) -> 
         ids = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
         parts.append(np.fromiter((token for row in ids for token in row), dtype=np.uint16))
         length += len(parts[-1])
-    np.save(path, np.concatenate(parts)[:n_tokens])
+    with replacing(path) as beside, beside.open("wb") as file:
+        np.save(file, np.concatenate(parts)[:n_tokens])
     return np.load(path, mmap_mode="r")

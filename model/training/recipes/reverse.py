@@ -13,14 +13,16 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from headlight.model.errors import exit_on_error
 from headlight.model.loading import EMBEDDED
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.training.loop import Settings
+from headlight.model.training.outputs import check_out
 from headlight.model.training.pairs import END_TOKEN, START_TOKEN, Data, Pair, PairBatch, pad_pairs
 from headlight.model.training.parallel_text import word_tokenizer
 from headlight.model.training.schedules import Cosine
-from headlight.model.training.train_seq2seq import finish, new_model, train
+from headlight.model.training.train_seq2seq import WRITTEN, finish, new_model, train
 
 # Syllables of a consonant and a vowel: all equally wide, and no two look alike.
 SYMBOLS = tuple(consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou")[:97]
@@ -96,6 +98,7 @@ def mirrored(model: Seq2SeqTransformer, batch: PairBatch) -> Bool[Tensor, " symb
     return (strongest == n_symbols - 1 - query)[query < n_symbols]
 
 
+@exit_on_error()
 def main() -> None:
     """Train from the command line and write the model's folder."""
     parser = argparse.ArgumentParser(description="Train the embedded model reverse.")
@@ -105,6 +108,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     torch.set_num_threads(arguments.threads)
+    check_out(arguments.out, *WRITTEN)
     model = new_model(CONFIG, SETTINGS.seed)
     model.source_tokenizer = model.target_tokenizer = TOKENIZER
     data = Reversals(SETTINGS.seed)

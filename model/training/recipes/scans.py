@@ -7,7 +7,6 @@ page to draw when each head became what it is.
 
 import argparse
 import json
-import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,9 +14,11 @@ from pathlib import Path
 
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here
+from headlight.model.corpus.folder import empty
 from headlight.model.corpus.scan import Scan
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
+from headlight.model.errors import exit_on_error
 from headlight.model.loading import load
 from headlight.model.training.recipes.corpus import CHARACTERS_PER_TOKEN, GRAMMAR_SHARE, grammar_documents
 from headlight.model.training.recipes.library import chunks, held_out_files
@@ -63,17 +64,23 @@ def _make(model: Transformer, path: str, folder: Path, settings: ScanSettings) -
     with tempfile.TemporaryDirectory() as made:
         corpus = Path(made) / CORPUS
         corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in held_out()), encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
+        empty(folder)
         found = Scan(model, open_corpus(str(corpus)), settings, folder).run(Here(Worker(path, settings)))
     print(f"{folder}: {found.counts['documents']:,} documents, {found.counts['tokens']:,} tokens", flush=True)
 
 
-if __name__ == "__main__":
+@exit_on_error()
+def main() -> None:
+    """Scan from the command line."""
     parser = argparse.ArgumentParser(description="Scan the embedded models over held-out text.")
     parser.add_argument("models", nargs="*", help="those to scan: mini and mini-llama, if no steps are given either")
     parser.add_argument("--steps", nargs="*", type=Path, default=[], help="models kept of mini's training")
     given = parser.parse_args()
     for each in given.models or ([] if given.steps else ["mini", "mini-llama"]):
-        make(each, SCANS / each)
+        make(each, SCANS / Path(each).name)
     for each in given.steps:
         make_step(each)
+
+
+if __name__ == "__main__":
+    main()

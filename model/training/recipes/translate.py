@@ -6,23 +6,23 @@ from its last checkpoint when the same command is given again.
 """
 
 import argparse
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
-from headlight.model.errors import HeadlightError
+from headlight.model.errors import exit_on_error
 from headlight.model.loading import EMBEDDED
 from headlight.model.seq2seq import Seq2SeqTransformer
 from headlight.model.seq2seq_config import Seq2SeqConfig
 from headlight.model.training.buckets import Bucketed
 from headlight.model.training.loop import Settings
+from headlight.model.training.outputs import check_out
 from headlight.model.training.pairs import END, END_TOKEN, START, START_TOKEN
 from headlight.model.training.parallel_text import bpe_tokenizer, encode, read_parallel, split
 from headlight.model.training.recipes.translation import recipe
 from headlight.model.training.schedules import InverseSqrt
-from headlight.model.training.train_seq2seq import finish, new_model, train
+from headlight.model.training.train_seq2seq import WRITTEN, finish, new_model, train
 
 MOST_TOKENS = 8000  # of the vocabulary that both languages share
 BATCH_SIZE = 64
@@ -79,6 +79,7 @@ def embedded_job(seed: int) -> Job:
     return Job(model, data, replace(recipe.SETTINGS, seed=seed))
 
 
+@exit_on_error()
 def main() -> None:
     """Train from the command line and write the model's folder."""
     parser = argparse.ArgumentParser(
@@ -100,13 +101,11 @@ def main() -> None:
         parser.error("--out is needed: a folder for the model, which load_seq2seq opens")
     if arguments.steps < 1 or not arguments.rate > 0:
         parser.error(f"--steps is {arguments.steps} and --rate {arguments.rate}; both have to be above 0")
-    try:
-        _run(arguments)
-    except HeadlightError as error:
-        sys.exit(str(error))
+    _run(arguments)
 
 
 def _run(arguments: argparse.Namespace) -> None:
+    check_out(arguments.out, *WRITTEN)
     torch.set_num_threads(arguments.threads)
     if arguments.source:
         job = parallel_text_job(arguments.source, arguments.target, arguments.steps, arguments.rate, arguments.seed)
