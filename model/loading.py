@@ -1,11 +1,13 @@
 """Opening a model: one that comes with the project, a folder or file, or a name on the Hugging Face hub."""
 
 import gc
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from headlight.model.checks import check_names
 from headlight.model.config import TransformerConfig
@@ -68,7 +70,7 @@ def estimate(source: str | Path, dtype: DType = "stored", revision: str | None =
         CheckpointError: the files are damaged or of no kind that is known.
         ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
     """
-    path, _ = _locate(source, revision)
+    path, _ = _locate(parted(source)[0], revision)
     if path.suffix in PICKLES:
         return estimate_of([path], list(read_pickle(path).values()), dtype)
     files = weight_files(path) if path.is_dir() else (path,)
@@ -86,10 +88,10 @@ def load(
 ) -> Transformer:
     """Open an embedded model by name, a folder or file by path, or a hub name; names are looked up in this order.
 
-    Keywords named as `TransformerConfig`'s fields override what the checkpoint says and complete what it cannot say:
-    `load("toy.safetensors", act_fn="relu", attention_dir="bidirectional")`. `revision` is a branch, tag or commit of a
-    hub name. `allow_pickle=False` refuses .pt files, which even without code in them are a risk that a server should
-    not take.
+    Keywords named as `TransformerConfig`'s fields override what the checkpoint says and complete what it cannot say.
+    Behind the name they may stand as in a URL: `load("toy.safetensors?act_fn=relu&attention_dir=causal")`.
+    `revision` is a branch, tag or commit of a hub name. `allow_pickle=False` refuses .pt files, which even without code
+    in them are a risk that a server should not take.
 
     The parameters are views of the memory-mapped files and take no gradient. `dtype` is what matrices are kept in:
     "float32", to which others are converted, "stored", whatever the files hold, of which nothing is copied, or
@@ -104,8 +106,10 @@ def load(
         ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
         TooLargeError: what has to be converted to `dtype` does not fit in memory.
     """
+    at, told = parted(source)
+    config_overrides = told | config_overrides
     check_names(TransformerConfig, config_overrides)
-    path, commit = _locate(source, revision, host)
+    path, commit = _locate(at, revision, host)
     if (path / CLASSIFIER).is_file():
         raise CheckpointError(
             f"{path.name} is a classifier: a head on the body of a model, which its card names. Look into that body: "
@@ -119,10 +123,10 @@ def load(
     with _no_collection():
         checkpoint = FAMILIES[family].read(path, config_overrides, Opening(dtype, host))
         model = build(checkpoint)
-    note = checkpoint.note or _merged(path)
+    note, folder = checkpoint.note or _merged(path), path.parent if path.is_file() else path
     model.source = Source(str(source), path, family, checkpoint.files, commit, note, checkpoint.unread)
-    model.tokenizer = _tokenizer(path if has_tokenizer(path) else base_folder(path), model.cfg.d_vocab)
-    model.end_tokens = end_tokens(base_folder(path), model.cfg.d_vocab)
+    model.tokenizer = _tokenizer(folder if has_tokenizer(folder) else base_folder(folder), model.cfg.d_vocab)
+    model.end_tokens = end_tokens(base_folder(folder), model.cfg.d_vocab)
     return model
 
 
@@ -222,8 +226,34 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+def parted(source: str | Path) -> tuple[str | Path, dict[str, Any]]:
+    """A model's name and the settings that stand behind it, as in a URL: toy.safetensors?attention_dir=causal."""
+    name, mark, told = str(source).partition("?")
+    if not mark or os.path.exists(os.path.expanduser(source)):
+        return source, {}
+    return name, {key: _value(text) for key, text in parse_qsl(told, keep_blank_values=True)}
+
+
+def named_with(name: str, settings: Mapping[str, object]) -> str:
+    """A model's name with settings behind it, which `load` opens."""
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+        for key, value in settings.items()
+    }
+    return f"{name}?" + urlencode(texts, safe='[],:"')
+
+
+def _value(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return tuple(value) if isinstance(value, list) else value
+
+
 def is_here(source: str | Path) -> bool:
     """Whether a model can be opened without asking the hub for it, as far as its name tells."""
+    source, _ = parted(source)
     given = _embedded().get(str(source), os.path.expanduser(source))
     return os.path.exists(given) or not hub.is_hub_name(str(source)) or hub.is_fetched(str(source))
 

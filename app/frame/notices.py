@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from headlight.app import selection
+from headlight.app.frame import model_settings
 from headlight.app.runs import prompts
 from headlight.app.selection import Selection
 from headlight.model.text.labels import label
@@ -56,6 +57,7 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, 
     if refusal:
         if not (missing and refusal.endswith(prompts.EMPTY)):  # that would say it twice
             refused(refusal, "prompt")
+            model_settings.draw(selection.refused())
         if inputs is not None:
             _say_what_is_still_shown(inputs)
         elif instead not in (None, selection.refused()):

@@ -5,7 +5,7 @@ A model is one instance that all sessions share. Opening one keeps only those wa
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -32,9 +32,10 @@ from headlight.model import (
 from headlight.model.corpus.reading import is_tree
 from headlight.model.dictionaries.opening import is_dictionary
 from headlight.model.errors import ConfigError, HeadlightError, InputError, ModelNotFoundError
-from headlight.model.families import DType
+from headlight.model.families import DType, transformer_lens
+from headlight.model.families.tensors import read_safetensors
 from headlight.model.host import Host
-from headlight.model.loading import estimate, is_here, is_seq2seq
+from headlight.model.loading import estimate, is_here, is_seq2seq, named_with, parted
 from headlight.model.source import Source
 from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
@@ -112,6 +113,7 @@ def open_model(name: str) -> Transformer:
 
 
 def _check_offered(name: str) -> None:
+    name = str(parted(name)[0])
     if name not in (offered := offered_models()):
         if not any_model_allowed():
             raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
@@ -119,6 +121,37 @@ def _check_offered(name: str) -> None:
             raise InputError(
                 "The page opens folders and .safetensors files only. Save the weights as .safetensors first."
             )
+
+
+def base_name(name: str) -> str:
+    """A model's name without the settings that stand behind it."""
+    return str(parted(name)[0])
+
+
+def questions(name: str) -> Mapping[str, tuple[object, ...]]:
+    """What neither a state dict's shapes nor its name tell, with the answers there are; nothing for any other model."""
+    base, told = parted(_source(name))
+    path = Path(os.path.expanduser(base))
+    if path.suffix != ".safetensors" or not path.is_file() or not _may_be_opened(name):
+        return {}
+    with suppress(HeadlightError):  # what cannot be read is said when it is opened
+        asked = transformer_lens.questions(transformer_lens.infer(read_safetensors(path)))
+        return {question: answers for question, answers in asked.items() if question not in told}
+    return {}
+
+
+def _may_be_opened(name: str) -> bool:
+    try:
+        _check_offered(name)
+    except HeadlightError:
+        return False
+    return True
+
+
+def answered(name: str, answers: Mapping[str, object]) -> str:
+    """A model's name with answers behind it, beside those that stand there."""
+    base, told = parted(name)
+    return named_with(str(base), told | dict(answers))
 
 
 def told_of_opening(*names: str) -> str:
@@ -174,7 +207,10 @@ def is_embedded(source: Source) -> bool:
 def opened_by(source: Source) -> str:
     """What `load` opens a model by without the page: its name, or its path where that is the user's own to know."""
     from_disk = source.revision is None and not is_embedded(source)
-    return str(source.path) if from_disk and any_model_allowed() else source.name
+    if not from_disk or not any_model_allowed():
+        return source.name
+    told = parted(source.name)[1]
+    return named_with(str(source.path), told) if told else str(source.path)
 
 
 def heads_by_hand(name: str) -> dict[tuple[int, int], str]:
@@ -230,8 +266,10 @@ def _open(name: str) -> Transformer:
 
 def _source(name: str) -> str | Path:
     """What a model is opened by."""
-    lies_at = {} if name in _embedded() else _in_folder()
-    return lies_at.get(name, name)
+    base, told = parted(name)
+    lies_at = {} if base in _embedded() else _in_folder()
+    at = lies_at.get(str(base), base)
+    return named_with(str(at), told) if told else at
 
 
 def _dtype() -> DType:

@@ -3,20 +3,22 @@
 Sizes are read off the shapes. What shapes cannot tell has to be said by the caller.
 """
 
+import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
 
-from headlight.model.config import TransformerConfig
+from headlight.model.config import Activation, AttentionDirection, TransformerConfig
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
 from headlight.model.families.tensors import listed, read_safetensors, taken
 from headlight.model.files import read_torch
 
 PICKLES = (".pt", ".pth")
+BRIDGE = re.compile(r"_original_component|^blocks\.\d+\.attn\.(q|k|v|o|qkv)\.weight$")
 BUFFERS = re.compile(r"blocks\.\d+\.attn\.(mask|IGNORE)")
 
 
@@ -28,17 +30,18 @@ def recognises(path: Path) -> bool:
 def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
     """A state dict's config, inferred and completed by the caller's settings, and its tensors as they are.
 
-    `eps` is 1e-5 and `attn_scale` sqrt(d_head) unless the settings say otherwise.
-
     Raises:
         CheckpointError: a damaged file, or tensors that do not make up one of our models.
         ConfigError: settings that the shapes cannot tell are missing; the message names them.
     """
     raw = read_pickle(path) if path.suffix in PICKLES else read_safetensors(path)
-    _refuse_local_attention(raw)
+    _refuse_bridge(path, raw)
     tensors = {name: tensor for name, tensor in raw.items() if not BUFFERS.fullmatch(name)}
     inferred = infer(tensors)
-    _ask(path, inferred | settings)
+    _ask(path, inferred, settings)
+    _check_masks(raw, settings)
+    if settings["positional_embedding_type"] == "alibi":
+        del tensors["pos_embed.W_pos"]  # TransformerLens saves one that nothing reads
     cfg = TransformerConfig(**(inferred | settings))
     return Checkpoint(cfg, taken(tensors, shapes_of(skeleton(cfg)), how), (path,))
 
@@ -86,7 +89,7 @@ def infer(tensors: dict[str, Tensor]) -> dict[str, Any]:
     if not told["tie_word_embeddings"]:
         told["d_vocab_out"] = _shape(tensors, "unembed.W_U", 2)[1]
     if "ln_final.w" in tensors:
-        told["normalization_type"] = "LN"
+        told["normalization_type"] = "LN" if "ln_final.b" in tensors or "blocks.0.ln1.b" in tensors else "RMS"
     return told
 
 
@@ -102,23 +105,61 @@ def _shape(tensors: dict[str, Tensor], name: str, ndim: int) -> tuple[int, ...]:
     return shape
 
 
-def _ask(path: Path, known: dict[str, Any]) -> None:
+# What shapes cannot tell, with the answers there are, the most frequent first; None of a window is that there is none.
+QUESTIONS: dict[str, tuple[object, ...]] = {
+    "act_fn": ("relu", *(name for name in get_args(Activation) if name != "relu")),
+    "normalization_type": ("LNPre", "RMSPre", None),
+    "attention_dir": get_args(AttentionDirection),
+    "positional_embedding_type": ("standard", "alibi"),
+    "attn_scale": (None, 1.0),
+    "window_size": (None,),
+}
+MEANINGS = (
+    'positions that are added to the stream are "standard", those added to queries and keys alone "shortformer", which '
+    "is not supported; attn_scale=None divides scores by sqrt(d_head), 1.0 by nothing (use_attn_scale=False); "
+    "window_size is how many tokens local attention sees, itself included, or None; give eps, attn_types, "
+    "scale_attn_by_inverse_layer_idx, parallel_attn_mlp and soft caps, too, where they were not TransformerLens's own"
+)
+
+
+def questions(inferred: dict[str, Any]) -> dict[str, tuple[object, ...]]:
+    """What has to be asked beside settings that shapes tell, with the answers there are."""
+    needless = {"act_fn"} if inferred["attn_only"] else set[str]()
+    return {name: answers for name, answers in QUESTIONS.items() if name not in inferred and name not in needless}
+
+
+def _ask(path: Path, inferred: dict[str, Any], settings: dict[str, Any]) -> None:
     """Name what is still missing, with the call that gives it."""
-    examples = {"act_fn": "relu", "normalization_type": "LNPre", "attention_dir": "causal"}
-    if known["attn_only"]:
-        del examples["act_fn"]
-    missing = {name: example for name, example in examples.items() if name not in known}
-    if missing:
-        call = ", ".join(f'{name}="{example}"' for name, example in missing.items())
+    if settings.get("positional_embedding_type") == "shortformer":
         raise ConfigError(
-            f"The shapes in {path.name} do not tell {', '.join(missing)}. Say so: load(path, {call}), "
-            "each as it was when the model was trained; eps and attn_scale too where they differ from 1e-5 and "
-            "sqrt(d_head)."
+            f"{path.name} adds positions to queries and keys alone (shortformer), which is not supported. Look into it "
+            "with TransformerLens, or train the model with standard positions."
+        )
+    missing = {name: answers[0] for name, answers in questions(inferred).items() if name not in settings}
+    if missing:
+        call = ", ".join(f"{name}={json.dumps(each) if each else each}" for name, each in missing.items())
+        raise ConfigError(
+            f"The shapes in {path.name} do not tell {', '.join(missing)}. Say so: load(path, {call}), each as it was "
+            f"when the model was trained: {MEANINGS}."
         )
 
 
-def _refuse_local_attention(raw: dict[str, Tensor]) -> None:
-    """Old versions store the mask, and there a window shows that no name or shape would."""
+def _refuse_bridge(path: Path, raw: dict[str, Tensor]) -> None:
+    if any(BRIDGE.search(name) for name in raw):
+        raise CheckpointError(
+            f"{path.name} is the state dict of a TransformerBridge (TransformerLens 3), which holds a Hugging Face "
+            "model's tensors under other names. Write that model by bridge.original_model.save_pretrained(folder) and "
+            "bridge.tokenizer.save_pretrained(folder), and open the folder."
+        )
+
+
+def _check_masks(raw: dict[str, Tensor], settings: dict[str, Any]) -> None:
+    """Hold masks, which old versions store, against the window that the settings name."""
     for name, mask in raw.items():
-        if name.endswith(".attn.mask") and mask.numel() and not torch.equal(mask, torch.ones_like(mask).tril()):
-            raise ConfigError(f"{name} is no causal mask; attention within a window is not supported.")
+        if not name.endswith(".attn.mask") or not mask.numel() or settings["window_size"] is not None:
+            continue
+        if not torch.equal(mask, torch.ones_like(mask).tril()):
+            raise ConfigError(
+                f"{name} is no causal mask, so attention is within a window: give it as window_size, and which layers "
+                "have it as attn_types."
+            )

@@ -1,11 +1,16 @@
 """The page as a whole, without a browser: what a script run shows for what was typed, opened or clicked."""
 
 import re
+import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 import streamlit as st
+import torch
+from safetensors.torch import save_file
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.state import QueryParamsProxy
 from streamlit.testing.v1 import AppTest, local_script_runner
@@ -16,9 +21,10 @@ from headlight.app.frame import bars, tour
 from headlight.app.runs import models, runs
 from headlight.app.runs.prompts import Example, examples
 from headlight.app.selection import links
-from headlight.model import fields
+from headlight.model import Transformer, fields, load
 from tests.app.conftest import Options
-from tests.places import MAIN
+from tests.places import MAIN, MINI
+from tests.tiny import tiny
 
 SECONDS = 60  # for one script run on a busy machine
 PROMPT = "one two three one two three"
@@ -461,3 +467,37 @@ def test_a_click_finds_its_page_after_the_server_forgot_the_session(page: AppTes
     page.run()
     assert not page.exception
     assert page.query_params == {"model": folder, "prompt": PROMPT, "page": "lens"}
+
+
+def test_a_state_dict_is_asked_for_what_its_shapes_do_not_tell_and_opens_with_the_answers(
+    page: AppTest, settings: dict[str, object], tmp_path: Path
+) -> None:
+    """The answers stand behind its name: in the selection, the link and the script."""
+    model = tiny("gpt2-like")
+    save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, tmp_path / "toy.safetensors")
+    for file in MINI.glob("tokenizer*.json"):
+        shutil.copy(file, tmp_path)
+    settings["models_folder"] = str(tmp_path)
+    _open(page, model="toy.safetensors", prompt=PROMPT)
+    assert "shapes in toy.safetensors do not tell act_fn, attention_dir, positional_embedding_type" in _texts(page)
+    assert [box.label for box in page.selectbox] == ["Activation", "Attention", "Positions", "Scores divided by"]
+    assert page.number_input[0].label == "Window"
+    page.selectbox[0].set_value("gelu_new")
+    page.selectbox[3].set_value(1.0)
+    page.number_input[0].set_value(3)
+    next(button for button in page.button if button.label == "Open with these settings").click().run()
+    assert not page.exception
+    name = (
+        "toy.safetensors?act_fn=gelu_new&attention_dir=causal&positional_embedding_type=standard&attn_scale=1.0"
+        "&window_size=3"
+    )
+    assert page.query_params["model"] == name
+    assert not page.selectbox
+    opened = models.open_model(name)
+    assert (opened.cfg.act_fn, opened.cfg.attn_scale, opened.cfg.window_size) == ("gelu_new", 1.0, 3)
+    by_script = load(models.opened_by(opened.source))
+    tokens = torch.arange(12)[None]
+    expected = Transformer(replace(model.cfg, attn_scale=1.0, window_size=3))
+    expected.load_state_dict(model.state_dict())
+    assert by_script(tokens).equal(opened(tokens))
+    torch.testing.assert_close(opened(tokens), expected(tokens), rtol=1e-5, atol=1e-5)  # float32, in another layout

@@ -24,6 +24,15 @@ TINY: dict[str, Any] = {
     "d_mlp": 31,
 }
 
+# What shapes of a state dict cannot tell, as it is of `TINY`.
+ASKED: dict[str, Any] = {
+    "act_fn": "gelu_new",
+    "attention_dir": "causal",
+    "positional_embedding_type": "standard",
+    "attn_scale": None,
+    "window_size": None,
+}
+
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "tied": {"tie_word_embeddings": True},

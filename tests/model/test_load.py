@@ -19,7 +19,7 @@ from headlight.model.families import gpt2
 from headlight.model.families.reference import reference
 from headlight.model.files import read_json
 from tests.examples import examples
-from tests.model.oracles import random_gpt2, random_model, random_tokens
+from tests.model.oracles import ASKED, random_gpt2, random_model, random_tokens
 from tests.model.text.test_tokenizer import small_backend
 
 
@@ -288,7 +288,7 @@ def test_what_is_no_safetensors_file_is_refused(content: bytes, tmp_path: Path) 
     path = tmp_path / "toy.safetensors"
     path.write_bytes(content)
     with pytest.raises(CheckpointError, match=r"toy\.safetensors|no embed\.W_E"):
-        load(path, act_fn="relu", attention_dir="causal")
+        load(path, **ASKED)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """State dicts of TransformerLens: what shapes tell is inferred, what they cannot tell is asked for."""
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ from torch import Tensor
 
 from headlight.model import Transformer, load
 from headlight.model.errors import CheckpointError, ConfigError
-from tests.model.lens_twin import lens_twin
-from tests.model.oracles import ATOL, RTOL, VARIANTS, assert_mapped, random_model, random_tokens
+from headlight.model.loading import named_with, parted
+from tests.model.lens_twin import HookedTransformer, HookedTransformerConfig, lens_twin
+from tests.model.oracles import ASKED, ATOL, RTOL, VARIANTS, assert_mapped, random_model, random_tokens
 
 TOLD_BY_SHAPES = {"d_vocab_out", "attn_only", "d_mlp"}
-ASKED = {"act_fn": "gelu_new", "attention_dir": "causal"}
+REST = r'positional_embedding_type="standard", attn_scale=None, window_size=None\), each as .* "shortformer".*eps'
+PARALLEL = {"parallel_attn_mlp": True, "normalization_type": "LNPre"}  # whose norms have no parameters to tell it
+NAMES = "positional_embedding_type, attn_scale, window_size"
 
 
 def asked_for(model: Transformer, settings: dict[str, Any]) -> dict[str, Any]:
@@ -68,13 +72,16 @@ def test_parameters_are_views_of_the_memory_mapped_file(suffix: str, tmp_path: P
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, r'act_fn, attention_dir\. Say so: load\(path, act_fn="relu", attention_dir="causal"\)'),
+        ({}, rf'act_fn, attention_dir, {NAMES}\. Say so: load\(path, act_fn="relu", attention_dir="causal", {REST}'),
         (
             {"normalization_type": "LNPre"},
-            r"act_fn, normalization_type, attention_dir\. Say so: "
-            r'load\(path, act_fn="relu", normalization_type="LNPre", attention_dir="causal"\)',
+            rf"act_fn, normalization_type, attention_dir, {NAMES}\. Say so: "
+            rf'load\(path, act_fn="relu", normalization_type="LNPre", attention_dir="causal", {REST}',
         ),
-        ({"attn_only": True, "d_mlp": None}, r'attention_dir\. Say so: load\(path, attention_dir="causal"\)'),
+        (
+            {"attn_only": True, "d_mlp": None},
+            rf'attention_dir, {NAMES}\. Say so: load\(path, attention_dir="causal", {REST}',
+        ),
     ],
 )
 def test_what_shapes_cannot_tell_is_asked_for_by_name(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -121,13 +128,90 @@ def test_an_axis_of_no_length_is_refused(name: str, axis: int, tmp_path: Path) -
         load(tmp_path / "toy.safetensors", **ASKED)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "answers"),
+    [
+        ({}, {}),
+        ({"use_attn_scale": False}, {"attn_scale": 1.0}),
+        ({"attn_scale": 3.0}, {"attn_scale": 3.0}),
+        ({"use_local_attn": True, "window_size": 3, "attn_types": ["local"] * 2}, {"window_size": 3}),
+        (
+            {"use_local_attn": True, "window_size": 2, "attn_types": ["global", "local"]},
+            {"window_size": 2, "attn_types": ("global", "local")},
+        ),
+        ({"scale_attn_by_inverse_layer_idx": True}, {"scale_attn_by_inverse_layer_idx": True}),
+        ({"eps": 0.1}, {"eps": 0.1}),
+        ({"positional_embedding_type": "alibi"}, {"positional_embedding_type": "alibi"}),
+        ({"attention_dir": "bidirectional"}, {"attention_dir": "bidirectional"}),
+        ({"normalization_type": None}, {"normalization_type": None}),
+        ({"normalization_type": "RMS"}, {}),
+        ({"attn_only": False, "d_mlp": 20, "act_fn": "silu"}, {"act_fn": "silu"}),
+        (
+            PARALLEL | {"attn_only": False, "d_mlp": 20, "act_fn": "relu"},
+            PARALLEL | {"act_fn": "relu"},
+        ),
+    ],
+)
+def test_each_answer_gives_the_logits_of_a_model_that_was_trained_so(
+    theirs: dict[str, Any], answers: dict[str, Any], tmp_path: Path
+) -> None:
+    """Models of one shape that compute differently, as TransformerLens computes them."""
+    sizes = {"n_layers": 2, "d_model": 16, "n_ctx": 12, "d_head": 8, "n_heads": 2, "d_vocab": 30}
+    cfg = HookedTransformerConfig(**(sizes | {"attn_only": True, "normalization_type": "LN", "device": "cpu"} | theirs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of HookedTransformer, which is the oracle here
+        twin = HookedTransformer(cfg)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in twin.parameters():
+            parameter.copy_(0.4 * torch.randn(parameter.shape, generator=generator))
+    torch.save(twin.state_dict(), tmp_path / "toy.pt")
+    tokens = torch.randint(30, (1, 12), generator=generator)
+    asked = {name: each for name, each in ASKED.items() if name != "act_fn"} | answers
+    loaded = load(tmp_path / "toy.pt", **asked)
+    torch.testing.assert_close(loaded(tokens), twin(tokens), rtol=RTOL, atol=ATOL)
+
+
+def test_positions_added_to_queries_and_keys_alone_are_refused(tmp_path: Path) -> None:
+    torch.save(lens_state(random_model()), tmp_path / "toy.pt")
+    with pytest.raises(ConfigError, match=r"queries and keys alone \(shortformer\), which is not supported"):
+        load(tmp_path / "toy.pt", **(ASKED | {"positional_embedding_type": "shortformer"}))
+
+
+@pytest.mark.parametrize("asked", [{}, ASKED])
+def test_the_state_dict_of_a_bridge_is_named_with_the_way_out(asked: dict[str, str], tmp_path: Path) -> None:
+    names = ("embed.weight", "pos_embed.weight", "blocks.0.attn.q.weight", "blocks.0.mlp.in.weight", "unembed.weight")
+    torch.save({name: torch.ones(2, 2) for name in names}, tmp_path / "bridge.pt")
+    with pytest.raises(CheckpointError, match=r"TransformerBridge.*bridge\.original_model\.save_pretrained\(folder\)"):
+        load(tmp_path / "bridge.pt", **asked)
+
+
+def test_settings_may_stand_behind_the_name(tmp_path: Path) -> None:
+    """As a page's address and a command's argument have them."""
+    model, path = random_model(window_size=3, attn_types=("local", "global")), tmp_path / "toy.safetensors"
+    save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, path)
+    settings = ASKED | {"window_size": 3, "attn_types": ("local", "global")}
+    name = named_with(str(path), settings)
+    assert name.endswith('&attn_scale=null&window_size=3&attn_types=["local","global"]')
+    loaded = load(name)
+    assert loaded.cfg == model.cfg
+    assert (loaded.source.name, loaded.source.path) == (name, path)
+    assert load(name, window_size=4).cfg.window_size == 4
+    assert parted(f"{path}?act_fn=relu") == (str(path), {"act_fn": "relu"})
+    assert parted("mini") == ("mini", {})
+    with pytest.raises(ConfigError, match="no setting 'windows'"):
+        load(f"{path}?windows=3")
+    odd = path.rename(tmp_path / "toy?a=b.safetensors")
+    assert load(odd, **settings).cfg == model.cfg
+
+
 def test_attention_within_a_window_is_refused_where_a_stored_mask_shows_it(tmp_path: Path) -> None:
     state = lens_state(random_model())
     causal = torch.ones(10, 10).tril().bool()
     save_file(state | {"blocks.1.attn.mask": causal}, tmp_path / "global.safetensors")
     assert load(tmp_path / "global.safetensors", **ASKED).cfg.n_layers == 2
     save_file(state | {"blocks.1.attn.mask": causal.triu(-3)}, tmp_path / "local.safetensors")
-    with pytest.raises(ConfigError, match=r"blocks\.1\.attn\.mask is no causal mask"):
+    with pytest.raises(ConfigError, match=r"blocks\.1\.attn\.mask is no causal mask.*give it as window_size"):
         load(tmp_path / "local.safetensors", **ASKED)
 
 

@@ -31,6 +31,7 @@ from headlight.model.training.labelled import Example
 from headlight.model.training.loop import Settings
 from headlight.model.training.parallel_text import word_tokenizer
 from headlight.model.training.schedules import Cosine, InverseSqrt
+from tests.model.oracles import ASKED
 
 WORDS = tuple("abcdefgh")
 CLASSES = ("no", "yes")
@@ -207,7 +208,7 @@ def test_a_whole_classifier_is_a_state_dict_that_load_opens(body: Transformer, t
     classifier = classifier_from(body, 3, freeze=False)
     torch.nn.init.normal_(classifier.unembed.W_U)
     save_classifier(classifier, ("x", "y", "z"), tmp_path)
-    opened = load(tmp_path / FILE, act_fn="gelu_new", attention_dir="causal")
+    opened = load(tmp_path / FILE, **ASKED)
     assert opened.cfg == classifier.cfg
     assert opened(torch.tensor([[3, 4]])).equal(classifier(torch.tensor([[3, 4]])))
 
