@@ -50,6 +50,22 @@ class RotaryScaling:
         if self.kind != "linear":
             check_size("rotary_scaling.original_n_ctx", self.original_n_ctx)
 
+    def check(self, rotary_dim: int, base: float) -> None:
+        """Refuse what has no frequencies for so many components and this base.
+
+        Raises:
+            ConfigError: longrope's factors are not one for each pair, or a formula would divide by 0.
+        """
+        if self.kind == "longrope" and {len(self.short_factor), len(self.long_factor)} != {rotary_dim // 2}:
+            raise ConfigError(
+                f"longrope has {len(self.short_factor)} short and {len(self.long_factor)} long factors; there have to "
+                f"be {rotary_dim // 2} of each, one for each pair of the {rotary_dim} components that are turned."
+            )
+        if self.kind == "yarn" and base == 1:
+            raise ConfigError("rotary_base is 1; yarn needs another base, for it divides by its logarithm.")
+        if self.kind == "dynamic" and rotary_dim <= 2:
+            raise ConfigError(f"rotary_dim is {rotary_dim}; dynamic scaling needs more than 2 components to turn.")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
@@ -237,6 +253,8 @@ class TransformerConfig:
         self._check_sizes("relative_attention_num_buckets", "relative_attention_max_distance")
         if isinstance(self.rotary_scaling, dict):  # as it is read from JSON
             object.__setattr__(self, "rotary_scaling", _rotary_scaling(self.rotary_scaling))
+        if self.positional_embedding_type == "rotary" and self.rotary_scaling is not None:
+            self.rotary_scaling.check(self.rotary_dim or 0, self.rotary_base)
         for name in ("no_rope_layers", "no_ln1_layers"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.n_token_types is not None:

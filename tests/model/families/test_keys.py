@@ -209,6 +209,16 @@ def test_every_spelling_is_read_as_transformers_reads_it(name: str, said: dict[s
     assert model.source.unread == ()
 
 
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8}
+LONGROPE = {
+    "rope_type": "longrope",
+    "rope_theta": 500.0,
+    "original_max_position_embeddings": 4,
+    "short_factor": [1.0, 1.5],
+    "long_factor": [2.0, 3.0, 5.0],
+}
+
+
 @pytest.mark.parametrize(
     ("name", "said", "message"),
     [
@@ -223,6 +233,12 @@ def test_every_spelling_is_read_as_transformers_reads_it(name: str, said: dict[s
             "gemma3: all local",
             {"rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": None}}},
             "rope_theta of sliding_attention is None; it has to be a number greater than 0",
+        ),
+        ("llama: yarn", {"rope_parameters": YARN | {"rope_theta": 1.0}}, "rotary_base is 1; yarn needs another base"),
+        (
+            "llama: longrope",
+            {"rope_parameters": LONGROPE},
+            "longrope has 2 short and 3 long factors; there have to be 3",
         ),
         ("llama: grouped", {"per_layer_config": {"0": {"hidden_act": "relu"}}}, "sets per_layer_config to {"),
         ("bert: tied", {"position_embedding_type": "relative_key"}, 'position_embedding_type to "relative_key"'),
