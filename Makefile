@@ -26,11 +26,12 @@ scan: setup
 
 setup: .venv/installed
 
+# A file's tests stay together and in their order: browser tests of a file share a session.
 test: .venv/installed-dev
-	$(PY) -m pytest --numprocesses 2 --dist worksteal --durations 25 -m "not thorough"
+	$(PY) -m pytest --numprocesses 2 --dist loadfile --durations 25 -m "not thorough"
 
 test-all: .venv/installed-dev # the rest: what is thorough, and all random examples of the tests that draw some
-	$(PY) -m pytest --numprocesses 2 --dist worksteal --hypothesis-profile all --durations 25 -m "thorough or hypothesis"
+	$(PY) -m pytest --numprocesses 2 --dist loadfile --hypothesis-profile all --durations 25 -m "thorough or hypothesis"
 
 test-sessions: .venv/installed-dev
 	SESSION_RUNS=2000 $(PY) -m pytest tests/sessions

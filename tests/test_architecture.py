@@ -279,6 +279,15 @@ def test_no_file_names_a_folder_of_somebodys_machine() -> None:
         assert not re.findall(folders, (ROOT / name).read_text(encoding="utf-8"))
 
 
+def test_a_file_of_tests_runs_on_one_worker() -> None:
+    """Browser tests of a file share a session, each finding what those before it left: their order is the file's."""
+    commands = [
+        line for line in (ROOT / "Makefile").read_text(encoding="utf-8").splitlines() if "--numprocesses" in line
+    ]
+    assert len(commands) == 2
+    assert all("--dist loadfile" in command for command in commands)
+
+
 def test_the_lock_file_of_the_checks_names_no_registry() -> None:
     assert '"resolved"' not in (ROOT / "package-lock.json").read_text(encoding="utf-8")
 
