@@ -7,6 +7,7 @@ from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
+from headlight.app import selection
 from headlight.app.frame import progress
 from headlight.app.runs import limits, passes, runs
 from headlight.app.runs.passes import Listener
@@ -103,7 +104,7 @@ def test_a_computation_is_stopped_and_begun_again(ending: set[str], slug: str, k
     ending.add(key)
     page = _page(slug).run()
     ending.clear()
-    _button(page, "Stop").click().run()
+    page.button(key=selection.widget_key(f"stop_{key}")).click().run()  # a search of pairs may have one of its own
     assert not page.exception
     _button(page, f"Start {said} again").click().run()
     assert not page.exception
