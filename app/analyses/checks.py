@@ -19,8 +19,7 @@ from headlight.model.analysis.residual import decomposition_residual
 from headlight.model.edits.kinds import layer_of
 from headlight.model.errors import InputError, TooLargeError
 from headlight.model.families import OWN
-from headlight.model.families.lora import is_adapter
-from headlight.model.families.reference import Reference, reference, reference_ids
+from headlight.model.families.reference import Reference, can_be_reference, reference, reference_ids
 from headlight.model.families.tensors import read_safetensors
 from headlight.model.hooks import Chain, Collect, Look, Tap
 from headlight.model.kernels.backend import Backend, backend, default, measure
@@ -179,19 +178,20 @@ def differences_from_transformers(made: Run) -> Differences:
     patterns = FLOAT * cfg.n_layers * cfg.n_heads * n_tokens**2 <= MOST_PATTERNS
     with runs.turn():
         types = None if made.token_types is None else torch.tensor([made.token_types])
-        theirs = reference(made.source.path, made.tokens[None], cfg.mlm_act_fn is not None, patterns, types)
+        masked = cfg.mlm_act_fn is not None
+        theirs = reference(made.source.path, made.tokens[None], masked, patterns, types, cfg.d_vocab)
         ids = reference_ids(made.source.path, made.prompt, made.bos, made.token_types)
     own = (*ids, *made.written)
     return replace(_differences(made, theirs), other_ids=None if own == tuple(made.tokens.tolist()) else own)
 
 
 def is_of_transformers(made: Run) -> bool:
-    """Whether a run can be held against transformers' own model."""
-    return not made.edits and _is_folder_of_transformers(made.source)
+    """Whether a run can be held against transformers' own model, with what is installed."""
+    return not made.edits and _is_folder_of_transformers(made.source) and can_be_reference(made.source.path)
 
 
 def _is_folder_of_transformers(source: Source) -> bool:
-    return source.family not in OWN and source.path.is_dir() and not is_adapter(source.path)
+    return source.family not in OWN and source.path.is_dir()
 
 
 def differences_from_float32(made: Run) -> Differences:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.errors import ConfigError
+from headlight.model.families.lora import base_folder, is_adapter
 from headlight.model.text.chat import Begin, is_literal, prepends
+from headlight.model.text.tokenizer_files import has_tokenizer
 
 
 def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -20,6 +24,7 @@ def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence
     """
     from transformers import AutoTokenizer
 
+    folder = folder if has_tokenizer(folder) else base_folder(folder)
     tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     if begin == "chat":
         message = [{"role": "user", "content": prompt}]
@@ -50,11 +55,15 @@ def reference(
     masked: bool = False,
     patterns: bool = True,
     token_types: Int[Tensor, "batch pos"] | None = None,
+    d_vocab: int | None = None,
 ) -> Reference:
     """One pass in float32 with eager attention, of the model with a masked token's head or the next token's.
 
+    An adapter is put on its base by peft, in whose layers it stays beside the base's weights; `d_vocab` is the number
+    of tokens that both have together.
+
     Raises:
-        ConfigError: transformers is not installed.
+        ConfigError: transformers is not installed, or peft, which an adapter needs.
     """
     try:
         from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
@@ -63,8 +72,22 @@ def reference(
     kind = AutoModelForMaskedLM if masked else AutoModelForCausalLM
     how = {"dtype": torch.float32, "local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
     how["return_dict"] = True  # whatever config.json says
-    model = kind.from_pretrained(folder, attn_implementation="eager", **how).eval()
+    model = kind.from_pretrained(base_folder(folder), attn_implementation="eager", **how)
+    model = (_adapted(model, folder, d_vocab) if is_adapter(folder) else model).eval()
     with torch.inference_mode():
         types = {} if token_types is None else {"token_type_ids": token_types}
         found = model(tokens, output_hidden_states=True, output_attentions=patterns, **types)
     return Reference(found.logits, found.hidden_states[:-1], tuple(found.attentions or ()))
+
+
+def can_be_reference(folder: Path) -> bool:
+    """Whether what has to be installed for a folder's reference is: of an adapter peft."""
+    return not is_adapter(folder) or find_spec("peft") is not None
+
+
+def _adapted(model: Any, folder: Path, d_vocab: int | None) -> Any:
+    if not can_be_reference(folder):
+        raise ConfigError("Comparing an adapter with transformers needs peft installed: pip install peft.")
+    if d_vocab is not None and d_vocab != model.get_input_embeddings().num_embeddings:
+        model.resize_token_embeddings(d_vocab, mean_resizing=False)  # room for new tokens, which peft fills
+    return import_module("peft").PeftModel.from_pretrained(model, folder).get_base_model()

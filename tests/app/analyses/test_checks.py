@@ -3,8 +3,12 @@
 import json
 import re
 import shutil
+import sys
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -17,7 +21,8 @@ from headlight.app.runs import models, runs
 from headlight.app.server import settings as settings_module
 from headlight.model import memory
 from headlight.model.edits import AblateHeads, Edit, Patch, Steer
-from headlight.model.errors import InputError, TooLargeError
+from headlight.model.errors import ConfigError, InputError, TooLargeError
+from headlight.model.families import reference as reference_module
 from headlight.model.families.reference import reference
 from headlight.model.head import attend
 from headlight.model.kernels.backend import measured
@@ -290,3 +295,57 @@ def test_the_panel_compares_with_transformers_unasked_what_is_small_and_the_user
     assert "transformers' logits" not in _codes(panel)
     _click(panel, "Compare with transformers")
     assert "transformers' logits" in _codes(panel)
+
+
+def _adapter(folder: Path, base: str) -> dict[str, torch.Tensor]:
+    """Write a LoRA of layer 1's queries, keys and values as peft does."""
+    folder.mkdir()
+    d_in, d_out = load_file(Path(base) / "model.safetensors")["transformer.h.1.attn.c_attn.weight"].shape
+    halves = {"A": torch.randn(2, d_in), "B": torch.randn(d_out, 2)}
+    name = "base_model.model.transformer.h.1.attn.c_attn.lora_{}.weight"
+    save_file({name.format(half): tensor for half, tensor in halves.items()}, folder / "adapter_model.safetensors")
+    told = {"peft_type": "LORA", "r": 2, "lora_alpha": 3, "base_model_name_or_path": str(Path(base).absolute())}
+    (folder / "adapter_config.json").write_text(json.dumps(told))
+    return halves
+
+
+@pytest.fixture
+def peft(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """A stand-in for peft, which is no dependency: it adds the product of c_attn's halves at the scale given."""
+    added = {"scale": 3 / 2}
+
+    def from_pretrained(model: Any, folder: Path) -> SimpleNamespace:
+        into, out = load_file(folder / "adapter_model.safetensors").values()
+        weight = model.get_submodule("transformer.h.1.attn.c_attn").weight
+        weight.data += added["scale"] * torch.einsum("ri,or->io", into, out)
+        return SimpleNamespace(get_base_model=lambda: model)
+
+    module = ModuleType("peft")
+    module.__spec__ = ModuleSpec("peft", None)
+    module.PeftModel = SimpleNamespace(from_pretrained=from_pretrained)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "peft", module)
+    return added
+
+
+def test_an_adapter_is_held_against_peft_on_transformers_own_base(
+    folder: str, settings: dict[str, object], tmp_path: Path, peft: dict[str, float]
+) -> None:
+    _adapter(tmp_path / "adapter", folder)
+    made = runs.run(str(tmp_path / "adapter"), PROMPT, True)
+    assert checks.is_of_transformers(made)
+    found = checks.differences_from_transformers(made)
+    assert found.other_ids is None  # the base's tokenizer
+    assert 0 < max(found.logits, found.streams) < 1e-4  # as above
+    peft["scale"] = 3.0
+    assert checks.differences_from_transformers(made).logits > 1e-2
+
+
+def test_without_peft_an_adapters_comparison_says_what_it_needs(
+    folder: str, settings: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reference_module, "find_spec", lambda name: None)
+    _adapter(tmp_path / "adapter", folder)
+    made = runs.run(str(tmp_path / "adapter"), PROMPT, True)
+    assert not checks.is_of_transformers(made)  # so that it is not measured unasked
+    with pytest.raises(ConfigError, match="pip install peft"):
+        checks.differences_from_transformers(made)
