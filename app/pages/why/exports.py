@@ -49,7 +49,7 @@ def _with_features(purpose: str, shown: Comparison, chosen: Selection, asked: As
     lines = [
         *runs_made(shown, chosen.align),
         f"asked = {asked!r}",
-        f"dictionary = {opening(reader.name)}[{reader.dictionary.layer}]",
+        f"dictionary = {opening(reader.name, 'model')}[{reader.dictionary.layer}]",
         "print_tables(why_tables(shown, asked))",
         "print_tables(why_feature_tables(shown, asked, dictionary))",
     ]
