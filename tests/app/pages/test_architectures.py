@@ -8,15 +8,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.app.exports.data import archive
-from headlight.app.exports.style import LIGHT
 from headlight.app.registry import VIEWS
 from headlight.app.runs import shown
 from headlight.app.server import boundary
@@ -31,8 +28,6 @@ from tests.tiny import FAMILIES, KINDS, save_tiny
 SECONDS = 120  # for one script run on a busy machine
 PROMPT, OTHER = "one two three one two three one", "one two four one two four one"
 TITLES = {view.slug: view.title for view in VIEWS if view.slug != "translate"}  # which is of encoder-decoders
-# The first two need a list of prompts, the others a scan and a dictionary, which come with no model of these.
-EXPORTED = [slug for slug in TITLES if slug not in ("prompts", "heads", "corpus", "features")]
 MORE: dict[str, list[dict[str, str]]] = {  # what else is asked of a page
     "weights": [{"heads": "L1H2"}, {"heads": "L1H2", "circuit": "ov"}],
     "patching": [{"prompt_b": OTHER}],
@@ -117,25 +112,6 @@ def test_a_page_that_a_model_does_not_have_has_its_title_and_says_what_to_do(
     page.run()
     assert headings == ["Why"]
     assert "Use Patching" in page.info[0].value
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("slug", EXPORTED)
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_a_page_shows_can_be_taken_along(
-    kind: str, slug: str, tmp_path: Path, settings: dict[str, object]
-) -> None:
-    save_tiny(kind, tmp_path / kind)
-    view = next(view for view in VIEWS if view.slug == slug)
-    export: Any = import_module(f"headlight.app.pages.{slug}").EXPORT
-    for fields in [{"prompt_b": OTHER}] if slug == "patching" else [{}, {"prompt_b": OTHER}]:
-        chosen = selection_of(model=str(tmp_path / kind), prompt=PROMPT, heads=((1, 2),), **fields)
-        runs = shown.of(chosen)
-        if not view.needs(runs):
-            assert archive(runs, export.data(runs, chosen))
-            assert export.draw(runs, chosen, LIGHT)
-            assert export.page(runs, chosen)
-            assert export.script(runs, chosen)
 
 
 def markdown() -> str:

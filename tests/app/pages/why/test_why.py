@@ -108,17 +108,17 @@ def test_tokens_of_two_runs_are_numbered_by_their_places(run: Run, folder: str) 
 
 def test_the_distractor_is_what_b_says_on_every_page(run: Run, folder: str) -> None:
     texts = {"prompt": "one two three two", "prompt_b": "one two three four"}
-    chosen = selection_of(model=folder, align="position", position=4, **texts)
+    chosen = selection_of(model=folder, align="position", position=4, target=" three", **texts)
     both = shown.of(chosen)
     assert both.b is not None
     with torch.inference_mode():
-        says_a, says_b = (each.model(each.tokens[None])[0, -1].argsort(descending=True).tolist() for each in both.runs)
-    assert says_a[0] != says_b[0]
-    for found in (pair_of(both, chosen), patches.pair(both, chosen)):
-        assert (found.target, found.distractor) == (says_a[0], says_b[0])
+        says_a, says_b = (int(each.model(each.tokens[None])[0, -1].argmax()) for each in both.runs)
+    assert says_a != says_b
+    assert [found.distractor for found in (pair_of(both, chosen), patches.pair(both, chosen))] == [says_b] * 2
     for without in (Comparison(both.a), Comparison(both.a, both.a, align_tokens(range(5), range(5)))):
-        found = pair_of(without, chosen)
-        assert (found.target, found.distractor) == tuple(says_a[:2])
+        assert pair_of(without, chosen).distractor == says_a
+    untyped = selection_of(model=folder, align="position", position=4, **texts)
+    assert pair_of(both, untyped).distractor != pair_of(both, untyped).target == says_a
 
 
 def test_tables_hold_the_same_numbers(run: Run) -> None:
