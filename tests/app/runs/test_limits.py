@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.app.runs import limits, runs
+from headlight.app.runs import limits, passes, runs
 from headlight.app.runs.limits import GIB, BusyError, ByteCache, Cost, Gate, check_cost, held_bytes
 from headlight.model.errors import HeadlightError
 
@@ -70,8 +70,11 @@ def test_who_holds_a_place_does_not_wait_for_a_result_whose_maker_waits_for_it(s
         with runs.turn():
             return "made"
 
+    def end(*told: object) -> None:
+        pytest.fail("it waits")
+
     with ThreadPoolExecutor(1) as pool:
-        with runs.turn():
+        with runs.turn(), passes.heard_by(end):
             other = pool.submit(runs.keep, "result", make)
             assert begun.wait(10)  # it holds the result's lock, and waits for the place
             assert runs.keep("result", make) == "made"
