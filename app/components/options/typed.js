@@ -40,8 +40,16 @@ class Suggested extends Line {
     };
     line.onblur = () => {
       if (!line.value.trim()) this.set(this.shown);
+      this.showEnd();
     };
     return line;
+  }
+
+  // Of a long path the end tells what it is; the browser itself goes back to the beginning when the line loses the focus.
+  showEnd() {
+    requestAnimationFrame(() => {
+      if (!this.input.matches(":focus")) this.input.scrollLeft = this.input.scrollWidth;
+    });
   }
 
   place() {
@@ -62,6 +70,7 @@ class Suggested extends Line {
   set(value) {
     super.set(value);
     this.input.placeholder = this.placeholder;
+    this.showEnd();
   }
 }
 
