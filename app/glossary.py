@@ -599,3 +599,31 @@ TERMS = {
         "half way from the step on from which its figure stays nearer to its last value than to its first."
     ),
 }
+
+# What each model that comes with Headlight was trained on, and what it is good for.
+MODELS = {
+    "mini": (
+        "Trained on Python's standard library, sentences of a small English grammar and random repeats: good for "
+        "watching heads find repeats, names and subjects; it knows no facts."
+    ),
+    "mini-llama": (
+        "Trained as mini was, on Python's standard library, sentences of a small English grammar and random repeats: "
+        "good for comparing Llama's architecture with GPT-2's; it knows no facts."
+    ),
+    "teach-induction": (
+        "Not trained: its weights were written by hand for 30 words. Good for checking methods against heads that are "
+        "known: after a word seen before it predicts the word that followed."
+    ),
+    "teach-copy": (
+        "Not trained: its weights were written by hand for 30 words. Good for checking methods against heads that are "
+        "known: at “?” it predicts the word that came after “!”."
+    ),
+    "translate": (
+        "Trained on sentences of a small grammar in German and English: good for watching cross-attention reorder "
+        "words; it reads 720 German words and marks."
+    ),
+    "reverse": (
+        "Trained on random rows of 8 to 16 syllables, which it writes backwards: good for seeing cross-attention as "
+        "an anti-diagonal; it can do nothing else."
+    ),
+}

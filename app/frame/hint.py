@@ -1,4 +1,4 @@
-"""What to look at in an example: one line above a page, until it is closed."""
+"""What to look at in an example, or what the model is good for: one line above a page, until it is closed."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ def draw(text: str) -> None:
     closed = st.session_state.setdefault(selection.widget_key("hints_closed"), set())
     with st.container(horizontal=True, wrap=False, key="headlight-hint"):  # empty or not, so that nothing is made anew
         if text and text not in closed:
-            st.caption(f"**What to look at.** {text}")
+            st.caption(text)
             st.button(
                 "Close this hint",
                 icon=":material/close:",

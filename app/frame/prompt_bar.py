@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import Listed, Option, Switch
-from headlight.app.frame import bars
+from headlight.app.frame import bars, trust
 from headlight.app.frame.edits import drawer
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models, prompts
@@ -17,6 +17,7 @@ from headlight.model.comparison import Comparison
 from headlight.model.run import Run
 from headlight.model.text.chat import Begin, is_begun, is_literal
 
+FIRST_PAGE = "attention"
 BEGINNINGS: dict[Begin, str] = {True: "BOS token", "chat": "chat template", False: "nothing"}
 AS_TEXT: dict[Begin, str] = {"bos_literal": "BOS, all as text", "literal": "all as text"}
 
@@ -82,19 +83,23 @@ _BAR = bars.Bar(
 
 
 def look_at(shown: Comparison) -> str:
-    """What to look at, if what is shown is one of the examples and this the page that it is an example of."""
+    """What to look at, if what is shown is one of the examples and this the page that it is an example of.
+
+    Else, on the first page, what the model is good for, if it comes with Headlight.
+    """
     prompt_b = None if shown.b is None or shown.b.edits else shown.b.prompt
     asked = shown.a.prompt, prompt_b, selection.page()
     examples = (each for each in prompts.examples() if (each.prompt, each.prompt_b, each.view) == asked)
-    return next((_look_at(example, shown.a) for example in examples), "")
+    about_model = trust.in_a_line(shown.a.source) if selection.page() == FIRST_PAGE else ""
+    return next(filter(None, (_look_at(example, shown.a) for example in examples)), about_model)
 
 
 def _look_at(example: prompts.Example, run: Run) -> str:
     """What an example says to look at, where it is true of this run: in its own model or in another language model."""
     if example.model == run.source.name and run.bos is True:
-        return f"{example.look_at} {prompts.brings(example)}"
+        return f"{prompts.LOOK_AT} {example.look_at} {prompts.brings(example)}"
     by_hand = any(map(models.heads_by_hand, (example.model, run.source.name)))
-    return "" if by_hand or run.cfg.attention_dir != "causal" else example.look_at
+    return "" if by_hand or run.cfg.attention_dir != "causal" else f"{prompts.LOOK_AT} {example.look_at}"
 
 
 def on_default(asked: Selection) -> Selection:

@@ -9,6 +9,7 @@ import streamlit as st
 from headlight.app.analyses import checks
 from headlight.app.figures import several
 from headlight.app.frame import progress
+from headlight.app.glossary import MODELS
 from headlight.app.parts import charts
 from headlight.app.runs import models, passes, runs
 from headlight.app.selection import widget_key
@@ -39,6 +40,7 @@ class Check:
 
 def draw(run: Run, side: str) -> None:
     """The model, how it is computed, its input tokens, and buttons that check the numbers of this run."""
+    purpose(run.source)
     is_small = run.source.file_bytes < UNASKED
     is_hashed = run.source.is_hashed or is_small
     table(_model(run, is_hashed) | _machine(run))
@@ -54,6 +56,22 @@ def draw(run: Run, side: str) -> None:
         TRANSFORMERS, run, side, is_small and checks.is_of_transformers(run) and not models.is_embedded(run.source)
     )
     training(run.source, side)
+
+
+def purpose_of(source: Source) -> str:
+    """What a model that comes with Headlight was trained on, and what it is good for; nothing of any other."""
+    return MODELS[source.name] if models.is_embedded(source) else ""
+
+
+def in_a_line(source: Source) -> str:
+    """The same after its name, as Markdown; no name of a model that comes with Headlight holds any of that."""
+    return f"**{source.name}.** {purpose_of(source)}" if purpose_of(source) else ""
+
+
+def purpose(source: Source) -> None:
+    """The same in a panel."""
+    if sentence := purpose_of(source):
+        st.text(sentence)
 
 
 def training(source: Source, side: str) -> None:

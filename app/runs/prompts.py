@@ -63,6 +63,9 @@ class SourceExample:
         return f"{self.title} · {self.model}"
 
 
+LOOK_AT = "**What to look at.**"
+
+
 def brings(example: Example | SourceExample) -> str:
     """That the example was opened in a model of its own, whatever stood in the box before."""
     return f"The example brought its model, {example.model}."

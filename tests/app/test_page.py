@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from headlight.app import selection
 from headlight.app.components import Option
 from headlight.app.frame import bars, tour
+from headlight.app.glossary import MODELS
 from headlight.app.runs import models, runs
 from headlight.app.runs.prompts import Example, examples
 from headlight.app.selection import links
@@ -277,6 +278,18 @@ def test_a_hint_is_said_of_models_of_which_it_is_true(page: AppTest, number: int
     _open(page, model=model, prompt=example.prompt)
     assert (example.look_at in _hint(page)) is said
     assert "The example brought its model" not in _hint(page)
+
+
+def test_a_model_that_comes_with_headlight_says_what_it_is_good_for(page: AppTest, folder: str) -> None:
+    assert MODELS.keys() == {*models._embedded(), *models._embedded_seq2seq()}
+    _open(page, model="mini", prompt=PROMPT)
+    said = f"**mini.** {MODELS['mini']}"
+    assert said in [caption.value for caption in page.caption]
+    page.button(key=selection.widget_key("close_hint")).click().run()
+    assert said not in [caption.value for caption in page.caption]
+    _move_to(page, model=folder, prompt=PROMPT)
+    assert folder in _texts(page)
+    assert not any(caption.value.startswith("**") for caption in page.caption)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import re
 
 from playwright.sync_api import expect
 
+from headlight.app.glossary import MODELS
 from headlight.model import embedded_models, load
 from tests.e2e.driver import Driver
 
@@ -16,6 +17,7 @@ def test_the_panel_says_what_was_computed_from_what_and_checks_it_on_request(app
     app.page.get_by_role("button", name="About this model").click()
     panel = app.page.get_by_test_id("stPopoverBody")
     weights = (embedded_models()["mini"] / "model.safetensors").read_bytes()
+    expect(panel).to_contain_text(MODELS["mini"])
     expect(panel).to_contain_text(hashlib.sha256(weights).hexdigest())
     expect(panel).to_contain_text(" ".join(map(str, load("mini").to_tokens(PROMPT, prepend_bos=True)[0].tolist())))
     expect(panel).to_contain_text(re.compile(r"matrix product +\S+"))

@@ -87,10 +87,11 @@ def on_default(asked: Selection) -> Selection:
 
 
 def look_at(found: Translations) -> str:
-    """What to look at, if what is shown is one of the examples in its model."""
+    """What to look at, if what is shown is one of the examples in its model; else what the model is good for."""
     shown = found.a.source.name, found.a.source_text
     examples = (each for each in prompts.source_examples() if (each.model, each.source) == shown)
-    return next((f"{example.look_at} {prompts.brings(example)}" for example in examples), "")
+    hints = (f"{prompts.LOOK_AT} {example.look_at} {prompts.brings(example)}" for example in examples)
+    return next(hints, trust.in_a_line(found.a.source))
 
 
 def about(found: Translations) -> None:
@@ -121,5 +122,6 @@ def _details(found: Translation, side: str) -> None:
         "token ids read": " ".join(map(str, found.source_tokens.tolist())),
         "token ids written": " ".join(map(str, found.written.tolist())),
     }
+    trust.purpose(source)
     trust.table(rows)
     trust.training(source, side)
