@@ -10,6 +10,7 @@ from headlight.app.selection.choices import Change
 from headlight.model.corpus.tree import Head, SampledSequence, Tree
 from headlight.model.errors import HeadlightError
 from headlight.model.run import Run
+from headlight.model.text.chat import Begin, as_literal
 
 PAGES = {
     "attention": "Attention",
@@ -31,7 +32,7 @@ class Prompt:
 
     model: str
     text: str
-    bos: bool
+    bos: Begin
     exact: bool | None
 
 
@@ -48,7 +49,9 @@ def prompt_of(found: Found, sequence: SampledSequence, run: Run) -> Prompt:
     else:
         begins = ids[0] == bos
         text = run.tokenizer.to_string(ids[begins:])
-    return Prompt(run.source.name, text, begins, _is_exact(run, text, begins, ids, len(sequence.tokens)))
+    readings = begins, as_literal(begins, True)  # a scan takes spellings of special tokens in its documents for text
+    exact = next((bos for bos in readings if _is_exact(run, text, bos, ids, len(sequence.tokens))), None)
+    return Prompt(run.source.name, text, begins if exact is None else exact, exact is not None)
 
 
 def known_ids(sequence: SampledSequence, run: Run) -> list[int]:
@@ -64,7 +67,7 @@ def _model(tree: Tree) -> str:
     return (tree.told and tree.told.model) or tree.model_name
 
 
-def _is_exact(run: Run, text: str, bos: bool, ids: list[int], count: int) -> bool:
+def _is_exact(run: Run, text: str, bos: Begin, ids: list[int], count: int) -> bool:
     try:
         again = run.tokenizer.to_tokens(text, prepend_bos=bos)[0].tolist()
     except HeadlightError:

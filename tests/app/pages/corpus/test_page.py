@@ -154,6 +154,11 @@ def test_a_sequence_opens_as_the_tokens_it_was_with_its_strongest_cell(run: Run)
     for token_ids in ((), tuple(ids)):
         prompt = opening.prompt_of(of, replace(sequence, token_ids=token_ids), run)
         assert (prompt.text, prompt.bos, prompt.exact) == (TEXT, True, True)
+    spelled = "one <|endoftext|> two"  # a document of a scan is text throughout
+    literal = run.tokenizer.to_tokens(spelled, prepend_bos="bos_literal")[0].tolist()
+    tokens = tuple(run.tokenizer.to_str_tokens(literal))
+    prompt = opening.prompt_of(of, replace(sequence, token_ids=tuple(literal), tokens=tokens), run)
+    assert (prompt.text, prompt.bos, prompt.exact) == (spelled, "bos_literal", True)
     shifted = replace(sequence, token_ids=tuple(each + 1 for each in ids))  # those of another tokenizer
     assert opening.prompt_of(of, shifted, run).text == TEXT
     far = replace(sequence, token_ids=(10**9,) * len(ids))
