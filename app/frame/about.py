@@ -81,7 +81,7 @@ def _where(run: Run) -> str:
 
 def _next_tokens(run: Run) -> str:
     def likeliest() -> str:
-        top = run.next_logits.softmax(-1).topk(MOST_LIKELY)
+        top = run.next_logits.softmax(-1).topk(min(MOST_LIKELY, len(run.next_logits)))
         labels = run.tokenizer.labels(top.indices)
         return "  ".join(
             f"“{label}” {percent(share)}" for label, share in zip(labels, top.values.tolist(), strict=True)

@@ -128,7 +128,8 @@ def _plots(shown: Comparison, pin: LensPin, scope: Scope) -> dict[str, list[Plot
     for side, (run, scopes) in named(shown, _found(shown, pin.position, scope), "").items():
         of = f" in {side}" if side else ""
         states = {f"With the state{of}": min(pin.layer, run.cfg.n_layers), f"Untouched{of}": -1}
-        best = {title: scopes.logits[row].softmax(-1).topk(BEST) for title, row in states.items()}
+        shares, most = scopes.logits.softmax(-1), min(BEST, scopes.logits.shape[-1])
+        best = {title: shares[row].topk(most) for title, row in states.items()}
         lists[side] = [(title, run.tokenizer.labels(top.indices), top.values.numpy()) for title, top in best.items()]
     reach = max(float(values.max()) for plots in lists.values() for *_, values in plots)
     return {
