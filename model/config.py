@@ -251,6 +251,14 @@ class TransformerConfig:
                     f"rotary_dim is {self.rotary_dim}; it has to be even, and at most d_head, which is {self.d_head}."
                 )
         self._check_sizes("relative_attention_num_buckets", "relative_attention_max_distance")
+        exact = self.relative_attention_num_buckets // (4 if self.attention_dir == "bidirectional" else 2)
+        relative = self.positional_embedding_type == "relative_positional_bias"
+        if relative and not 0 < exact < self.relative_attention_max_distance:
+            raise ConfigError(
+                f"relative_attention_max_distance is {self.relative_attention_max_distance}; of "
+                f"{self.relative_attention_num_buckets} buckets {exact} hold one distance each, which has to be at "
+                "least 1, and less than that."
+            )
         if isinstance(self.rotary_scaling, dict):  # as it is read from JSON
             object.__setattr__(self, "rotary_scaling", _rotary_scaling(self.rotary_scaling))
         if self.positional_embedding_type == "rotary" and self.rotary_scaling is not None:

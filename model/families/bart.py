@@ -9,7 +9,7 @@ from headlight.model.errors import ConfigError
 from headlight.model.families.architecture import UNEMBED, activation
 from headlight.model.families.decoder import heads, mlp, norm
 from headlight.model.families.encoder_decoder import SHARED, EncoderDecoder
-from headlight.model.families.keys import Keys
+from headlight.model.families.keys import ENCODER_DECODER, Keys
 from headlight.model.families.pieces import Piece, Pieces, linear, table
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
@@ -98,4 +98,4 @@ READ = (
     *("encoder_attention_heads", "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim"),
     *("activation_function", "scale_embedding", "tie_word_embeddings", "decoder_start_token_id", "eos_token_id"),
 )
-FAMILY = EncoderDecoder("bart", settings, pieces, Keys(READ, {}), prefix="model.").family
+FAMILY = EncoderDecoder("bart", settings, pieces, Keys(READ, ENCODER_DECODER), prefix="model.").family

@@ -15,7 +15,7 @@ from torch import Tensor
 from headlight.model.errors import ConfigError
 from headlight.model.families import bart
 from headlight.model.families.encoder_decoder import SHARED, EncoderDecoder
-from headlight.model.families.keys import Keys
+from headlight.model.families.keys import ENCODER_DECODER, Keys
 from headlight.model.families.pieces import Pieces, table
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
@@ -40,7 +40,7 @@ def sinusoids(n_ctx: int, d_model: int) -> Float[Tensor, "pos d_model"]:
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
 
 
-KEYS = Keys((*bart.READ, "decoder_vocab_size"), {"share_encoder_decoder_embeddings": (True,)})
+KEYS = Keys((*bart.READ, "decoder_vocab_size"), ENCODER_DECODER | {"share_encoder_decoder_embeddings": (True,)})
 FAMILY = EncoderDecoder(
     "marian", settings, pieces, KEYS, prefix="model.", ignored=r"(encoder|decoder)\.embed_positions\.weight"
 ).family

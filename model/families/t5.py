@@ -8,7 +8,7 @@ from typing import Any
 from headlight.model.families.architecture import UNEMBED, activation
 from headlight.model.families.decoder import heads
 from headlight.model.families.encoder_decoder import SHARED, EncoderDecoder
-from headlight.model.families.keys import Keys
+from headlight.model.families.keys import ENCODER_DECODER, Keys
 from headlight.model.families.pieces import Pieces, linear, table, vector
 from headlight.model.seq2seq_config import Seq2SeqConfig
 
@@ -93,7 +93,7 @@ KEYS = Keys(
         *("feed_forward_proj", "dense_act_fn", "is_gated_act", "tie_word_embeddings", "scale_decoder_outputs"),
         *("decoder_start_token_id", "pad_token_id", "eos_token_id"),
     ),
-    {},
+    ENCODER_DECODER,
 )
 # Cross-attention has no positions; old files hold a bias for it that nothing reads.
 FAMILY = EncoderDecoder(

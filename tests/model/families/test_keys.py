@@ -265,6 +265,20 @@ def test_a_t5_without_a_start_token_begins_with_padding(left_out: bool, made: Fo
     assert_same_or_refused("t5: tied", folder, "t5")
 
 
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"is_encoder_decoder": False}, "is_encoder_decoder to false, which changes what the model computes"),
+        ({"relative_attention_max_distance": 3}, "max_distance is 3; of 8 buckets 4 hold one distance each"),
+    ],
+)
+def test_a_t5_that_cannot_be_computed_is_refused(said: dict[str, Any], message: str, made: Folders) -> None:
+    folder = folder_of("t5: tied", made)
+    put(folder, whole(folder) | said)
+    with pytest.raises(ConfigError, match=message):
+        load_seq2seq(folder)
+
+
 EVERY = [*FIRST.values(), *SEQ2SEQ_CASE.values()]
 
 
