@@ -165,12 +165,14 @@ def inside(files: Files) -> None:
     figure, cache = files.figure, files.cache
     steps = {title.partition(":")[0] for axes in figure.axes if (title := axes.get_title())}
     assert ("LayerNorm" in steps) == (cfg.normalization_type == "LN" and not cfg.post_norm)
-    assert ("RMSNorm" in steps) == (cfg.normalization_type == "RMS")
+    assert ("RMSNorm" in steps) == (cfg.normalization_type == "RMS" and cfg.normalize_before)
     assert ("Soft cap" in steps) == (cfg.attn_scores_soft_cap is not None)
     assert ("Position's bias" in steps) == (cfg.positional_embedding_type == "alibi")
     assert any("urned" in step for step in steps) == (cfg.positional_embedding_type == "rotary")
     np.testing.assert_allclose(image(titled(figure, "Softmax"))[0], cache["pattern", LAYER][0, HEAD, query], **CLOSE)
-    output = cache["z", LAYER][0, query, HEAD] @ files.shown.a.model.get_parameter(f"blocks.{LAYER}.attn.W_O")[HEAD]
+    output = (
+        cache["z", LAYER][0, query, HEAD] @ files.shown.a.model.get_parameter(f"blocks.{LAYER}.attn.W_O")[HEAD].float()
+    )
     np.testing.assert_allclose(image(titled(figure, "Output"))[0], output, **CLOSE)
 
 
