@@ -124,7 +124,9 @@ class Options:
         self.drawn: dict[str, Option] = {}
         self._wanted: dict[str, object] = {}
 
-    def row(self, options: Sequence[Option], *, key: str, epoch: int = 0, whole: bool = False) -> Callable[[], None]:
+    def row(
+        self, options: Sequence[Option], *, key: str, epoch: int = 0, whole: bool = False, **in_form: object
+    ) -> Callable[[], None]:
         """What stands in for the component: the change comes before the script runs again, as the browser's does."""
         self.drawn |= {option.name: option for option in options}
         if wanted := [option for option in options if option.name in self._wanted]:
