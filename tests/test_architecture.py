@@ -120,7 +120,7 @@ THIRD_PARTY = {
     "app.scanning": {"tqdm"},
     "app.server": {"streamlit", "starlette"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
-    "app.figures": {"numpy", "plotly lazily"},
+    "app.figures": {"numpy", "pandas lazily", "plotly lazily"},
     "app.frame": {"streamlit", "numpy"},
     "app.parts": {"streamlit", "numpy", "jaxtyping"},
     "app.pages": {"streamlit", "numpy", "pandas", "torch", "jaxtyping", "matplotlib lazily"},
