@@ -39,10 +39,20 @@ def test_a_gpt2_folder_opens_with_its_own_heads_on_every_page(app: Driver, gpt2:
     app.open_model(str(gpt2))
     expect(app.fed).to_contain_text(gpt2.name)
     expect(app.board).to_have_attribute("aria-label", re.compile("^3 layers by 5 heads"))
+    _expect_end_of_path(app)
     for view in PROMPTED_VIEWS[1:]:
         app.go_to(view)
         expect(app.fed).to_contain_text(gpt2.name)
         expect(app.refused).to_have_count(0)
+
+
+def _expect_end_of_path(app: Driver) -> None:
+    """The box of the model is narrower than the path, of which it shows the end."""
+    box = app.page.get_by_role("combobox", name="Model")
+    assert box.evaluate("box => box.scrollWidth > box.clientWidth")
+    app.page.wait_for_function(
+        "box => Math.abs(box.scrollLeft + box.clientWidth - box.scrollWidth) <= 1", arg=box.element_handle()
+    )
 
 
 def test_another_model_can_be_b(app: Driver, gpt2: Path) -> None:
