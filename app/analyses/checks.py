@@ -1,9 +1,10 @@
-"""How far a run's numbers can be trusted, measured on request: against themselves, float64 and transformers."""
+"""How far a run's numbers can be trusted, measured on request: against themselves, float64, and programs of others."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
+from pathlib import Path
 
 import torch
 from jaxtyping import Float
@@ -19,6 +20,7 @@ from headlight.model.analysis.residual import decomposition_residual
 from headlight.model.edits.kinds import layer_of
 from headlight.model.errors import InputError, TooLargeError
 from headlight.model.families import OWN
+from headlight.model.families.lens_reference import has_transformer_lens, lens_reference
 from headlight.model.families.reference import Reference, can_be_reference, reference, reference_ids
 from headlight.model.families.tensors import read_safetensors
 from headlight.model.hooks import Chain, Collect, Look, Tap
@@ -153,7 +155,7 @@ class Differences:
     """How far our numbers are from a reference's, at most: of logits, and in shares of the largest of each layer.
 
     Patterns are None where those of all layers would take too much memory. `largest` is the largest logit. `other_ids`
-    are the reference's own token ids for the prompt where these are not the run's.
+    are transformers' own token ids for the prompt where these are not the run's.
     """
 
     logits: float
@@ -173,21 +175,57 @@ def differences_from_transformers(made: Run) -> Differences:
     _refuse_edits(made, "transformers knows no edits.")
     if not _is_folder_of_transformers(made.source):
         raise InputError("transformers can check folders of its own alone, and this model is of another kind.")
-    _check_room(made)
-    cfg, n_tokens = made.cfg, len(made.tokens)
-    patterns = FLOAT * cfg.n_layers * cfg.n_heads * n_tokens**2 <= MOST_PATTERNS
+    path, cfg = made.source.path, made.cfg
+    types = None if made.token_types is None else torch.tensor([made.token_types])
+    masked = cfg.mlm_act_fn is not None
+    return _differences_from(
+        made,
+        "transformers",
+        path,
+        lambda patterns: reference(path, made.tokens[None], masked, patterns, types, cfg.d_vocab),
+    )
+
+
+def differences_from_transformer_lens(made: Run) -> Differences:
+    """The same from TransformerLens's model with a state dict's weights and the settings that it was opened with.
+
+    Raises:
+        ConfigError: TransformerLens is not installed, or has no such model.
+        BusyError: too many runs at once.
+    """
+    _refuse_edits(made, "TransformerLens is given no edits.")
+    path = made.source.path
+    return _differences_from(
+        made,
+        "TransformerLens",
+        path.parent,
+        lambda patterns: lens_reference(path, made.cfg, made.tokens[None], patterns),
+    )
+
+
+def _differences_from(made: Run, program: str, folder: Path, compute: Callable[[bool], Reference]) -> Differences:
+    """From what a program computes, patterns included where memory holds them, and from the ids by a folder's files."""
+    _check_room(made, program)
+    n_bytes = FLOAT * made.cfg.n_layers * made.cfg.n_heads * len(made.tokens) ** 2
     with runs.turn():
-        types = None if made.token_types is None else torch.tensor([made.token_types])
-        masked = cfg.mlm_act_fn is not None
-        theirs = reference(made.source.path, made.tokens[None], masked, patterns, types, cfg.d_vocab)
-        ids = reference_ids(made.source.path, made.prompt, made.bos, made.token_types)
+        theirs = compute(n_bytes <= MOST_PATTERNS)
+        ids = reference_ids(folder, made.prompt, made.bos, made.token_types)
     own = (*ids, *made.written)
     return replace(_differences(made, theirs), other_ids=None if own == tuple(made.tokens.tolist()) else own)
 
 
-def is_of_transformers(made: Run) -> bool:
-    """Whether a run can be held against transformers' own model, with what is installed."""
-    return not made.edits and _is_folder_of_transformers(made.source) and can_be_reference(made.source.path)
+def has_reference(made: Run) -> bool:
+    """Whether a run can be held against another program's model, with what is installed."""
+    if made.edits:
+        return False
+    if is_state_dict(made.source):
+        return has_transformer_lens()
+    return _is_folder_of_transformers(made.source) and can_be_reference(made.source.path)
+
+
+def is_state_dict(source: Source) -> bool:
+    """Whether a model is TransformerLens's to check."""
+    return source.family == "transformer_lens"
 
 
 def _is_folder_of_transformers(source: Source) -> bool:
@@ -221,12 +259,13 @@ def _refuse_edits(made: Run, why: str) -> None:
         raise InputError(f"{why} Check run A, which has none: the weights are the same.")
 
 
-def _check_room(made: Run) -> None:
-    """transformers' own model is float32 altogether."""
+def _check_room(made: Run, program: str) -> None:
+    """Another program's own model is float32 altogether."""
     needed, free = FLOAT * sum(map(torch.numel, made.model.parameters())), memory.free()
     if free is not None and needed > free:
         raise TooLargeError(
-            f"transformers' model in float32 takes {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free."
+            f"{program} computes in float32, for which the model takes {needed / 1e9:.1f} GB of memory, and "
+            f"{free / 1e9:.1f} GB are free."
         )
 
 

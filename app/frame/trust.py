@@ -52,9 +52,8 @@ def draw(run: Run, side: str) -> None:
     _on_request(SUMS, run, side)
     if checks.kept_in(run) != ("float32",):
         _on_request(FLOAT32, run, side)
-    _on_request(
-        TRANSFORMERS, run, side, is_small and checks.is_of_transformers(run) and not models.is_embedded(run.source)
-    )
+    reference = TRANSFORMER_LENS if checks.is_state_dict(run.source) else TRANSFORMERS
+    _on_request(reference, run, side, is_small and checks.has_reference(run) and not models.is_embedded(run.source))
     training(run.source, side)
 
 
@@ -137,6 +136,13 @@ TRANSFORMERS = Check(
     "Running transformers' own model…",
     checks.differences_from_transformers,
     lambda run, found: _ids(found) | _differences("logits − transformers' logits", "on this prompt", found),
+)
+TRANSFORMER_LENS = Check(
+    "checks.transformer_lens",
+    "Compare with TransformerLens",
+    "Running TransformerLens's own model…",
+    checks.differences_from_transformer_lens,
+    lambda run, found: _ids(found) | _differences("logits − TransformerLens's logits", "on this prompt", found),
 )
 FLOAT32 = Check(
     "checks.float32",

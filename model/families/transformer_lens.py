@@ -34,7 +34,7 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
         CheckpointError: a damaged file, or tensors that do not make up one of our models.
         ConfigError: settings that the shapes cannot tell are missing; the message names them.
     """
-    raw = read_pickle(path) if path.suffix in PICKLES else read_safetensors(path)
+    raw = read_tensors(path)
     _refuse_bridge(path, raw)
     tensors = {name: tensor for name, tensor in raw.items() if not BUFFERS.fullmatch(name)}
     inferred = infer(tensors)
@@ -47,6 +47,11 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
 
 
 FAMILY = Family(recognises, read)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a state dict's file, memory-mapped; no code in the file is run."""
+    return read_pickle(path) if path.suffix in PICKLES else read_safetensors(path)
 
 
 def read_pickle(path: Path) -> dict[str, Tensor]:

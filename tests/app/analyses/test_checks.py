@@ -22,13 +22,17 @@ from headlight.app.server import settings as settings_module
 from headlight.model import memory
 from headlight.model.edits import AblateHeads, Edit, Patch, Steer
 from headlight.model.errors import ConfigError, InputError, TooLargeError
+from headlight.model.families import lens_reference
 from headlight.model.families import reference as reference_module
 from headlight.model.families.reference import reference
 from headlight.model.head import attend
 from headlight.model.kernels.backend import measured
+from headlight.model.loading import named_with
 from headlight.model.run import Run
 from headlight.model.text.chat import Begin
-from tests.places import MAIN
+from tests.model.lens_twin import lens_twin
+from tests.model.oracles import random_model
+from tests.places import MAIN, MINI
 from tests.tiny import save_tiny
 
 PROMPT = "one two three one two three"
@@ -332,7 +336,7 @@ def test_an_adapter_is_held_against_peft_on_transformers_own_base(
 ) -> None:
     _adapter(tmp_path / "adapter", folder)
     made = runs.run(str(tmp_path / "adapter"), PROMPT, True)
-    assert checks.is_of_transformers(made)
+    assert checks.has_reference(made)
     found = checks.differences_from_transformers(made)
     assert found.other_ids is None  # the base's tokenizer
     assert 0 < max(found.logits, found.streams) < 1e-4  # as above
@@ -346,6 +350,92 @@ def test_without_peft_an_adapters_comparison_says_what_it_needs(
     monkeypatch.setattr(reference_module, "find_spec", lambda name: None)
     _adapter(tmp_path / "adapter", folder)
     made = runs.run(str(tmp_path / "adapter"), PROMPT, True)
-    assert not checks.is_of_transformers(made)  # so that it is not measured unasked
+    assert not checks.has_reference(made)  # so that it is not measured unasked
     with pytest.raises(ConfigError, match="pip install peft"):
         checks.differences_from_transformers(made)
+
+
+LENS_SETTINGS = {
+    "plain": {},
+    "no gains, no MLP": {"normalization_type": "LNPre", "attn_only": True, "d_mlp": None},
+    "a window in one layer": {"window_size": 3, "attn_types": ("global", "local")},
+    "other scores": {"attn_scale": 3.0, "scale_attn_by_inverse_layer_idx": True, "eps": 0.1},
+    "both directions": {"attention_dir": "bidirectional", "normalization_type": "RMS"},
+    "parallel": {"parallel_attn_mlp": True, "parallel_norms": 2},
+    "tied": {"tie_word_embeddings": True},
+}
+
+
+def _state_dict(folder: Path, **settings: Any) -> str:
+    """The name, settings included, of a file that TransformerLens wrote (ours if tied), with a tokenizer beside it."""
+    model = random_model(n_layers=2, n_ctx=16, d_vocab=4096, **settings)
+    state = (model if model.cfg.tie_word_embeddings else lens_twin(model)).state_dict()
+    path = folder / "toy.safetensors"
+    save_file({name: tensor.contiguous() for name, tensor in state.items()}, path)
+    for file in MINI.glob("tokenizer*.json"):
+        shutil.copy(file, folder)
+    asked = ("act_fn", "normalization_type", "attention_dir", "positional_embedding_type", "attn_scale", "window_size")
+    return named_with(str(path), {name: getattr(model.cfg, name) for name in asked} | settings)
+
+
+@pytest.mark.parametrize("changes", LENS_SETTINGS.values(), ids=LENS_SETTINGS.keys())
+def test_a_state_dict_is_held_against_transformer_lens(
+    changes: dict[str, Any], settings: dict[str, object], tmp_path: Path
+) -> None:
+    made = runs.run(_state_dict(tmp_path, **changes), PROMPT, False)
+    assert checks.has_reference(made)
+    found = checks.differences_from_transformer_lens(made)
+    assert found.other_ids is None
+    assert found.patterns is not None
+    assert 0 < max(found.logits / found.largest, found.streams, found.patterns) < 2e-5  # float32 sums in another order
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"act_fn": "relu"},
+        {"attention_dir": "bidirectional"},
+        {"attn_scale": 1.0},
+        {"window_size": 2},
+        {"eps": 1.0},
+        {"parallel_attn_mlp": True, "parallel_norms": 2},
+    ],
+)
+def test_a_setting_that_was_not_computed_with_is_found_by_transformer_lens(
+    wrong: dict[str, Any], settings: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = runs.run(_state_dict(tmp_path), PROMPT, False)
+    theirs = lens_reference.lens_reference
+    monkeypatch.setattr(checks, "lens_reference", lambda path, cfg, *rest: theirs(path, replace(cfg, **wrong), *rest))
+    found = checks.differences_from_transformer_lens(made)
+    assert min(found.logits / found.largest, found.streams) > 1e-3  # 50 times what rounding may do
+
+
+def test_what_transformer_lens_has_not_is_said(
+    settings: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = runs.run(_state_dict(tmp_path), PROMPT, False)
+    cfg = made.cfg
+    for changes, message in [
+        ({"residual_scale": 2.0}, "it has no setting residual_scale"),
+        ({"act_fn": "quick_gelu"}, "no model of these settings: act_fn=quick_gelu must be one of"),
+        ({"attn_only": True}, r"differ in blocks\.0\.ln2\.b"),
+        ({"d_mlp": 7, "d_mlp_dense": 7}, r"differ in blocks\.0\.mlp\.W_in"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            lens_reference.lens_reference(made.source.path, replace(cfg, **changes), made.tokens[None])
+    monkeypatch.setattr(lens_reference, "find_spec", lambda name: None)
+    assert not checks.has_reference(made)  # so that it is not measured unasked
+    with pytest.raises(ConfigError, match="pip install 'transformer_lens<4'"):
+        checks.differences_from_transformer_lens(made)
+
+
+def test_the_panel_compares_a_state_dict_with_transformer_lens(settings: dict[str, object], tmp_path: Path) -> None:
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.query_params["prompt"], page.query_params["model"] = PROMPT, _state_dict(tmp_path)
+    page.session_state["headlight.aboutA"] = True
+    page.run()
+    assert "Compare with TransformerLens" in [button.label for button in page.button]
+    off = re.search(r"TransformerLens's logits +(\S+) at most", _codes(page))
+    assert off is not None
+    assert float(off[1].replace("−", "-")) < 1e-3  # float32 sums, of logits of tens

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from headlight.model import Transformer, load
 from headlight.model.errors import CheckpointError, ConfigError
+from headlight.model.families.lens_reference import lens_reference
 from headlight.model.loading import named_with, parted
 from tests.model.lens_twin import HookedTransformer, HookedTransformerConfig, lens_twin
 from tests.model.oracles import ASKED, ATOL, RTOL, VARIANTS, assert_mapped, random_model, random_tokens
@@ -48,6 +49,7 @@ def test_saved_state_dicts_are_opened(settings: dict[str, Any], suffix: str, tmp
     loaded = load(path, **asked_for(model, settings))
     torch.testing.assert_close(loaded(tokens), twin(tokens), rtol=RTOL, atol=ATOL)
     assert (loaded.source.family, loaded.tokenizer) == ("transformer_lens", None)
+    torch.testing.assert_close(lens_reference(path, loaded.cfg, tokens).logits, twin(tokens), rtol=RTOL, atol=ATOL)
 
 
 @pytest.mark.parametrize("suffix", [".safetensors", ".pt"])
