@@ -11,8 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from headlight.model.errors import InputError, nearest
+from headlight.model.errors import CheckpointError, InputError, nearest
 from headlight.model.families.hub import is_hub_name, network_errors
+from headlight.model.files import refuse_pointer
 from headlight.model.text.encoding import check_text, open_text
 from headlight.model.text.records import READERS, Record, fault_of, is_conversation, place_of, read_records
 
@@ -87,6 +88,8 @@ class Corpus:
             yield from _text_rows(path, name) if read is None else read(path, name, self.column)
         except OSError as error:
             raise InputError(f"{name} cannot be read ({error.strerror}). Mend that, or leave it out.") from error
+        except CheckpointError as error:
+            raise InputError(str(error)) from error
         except InputError as error:
             if len(self.files) == 1 or suffix in SURELY_TABLES:
                 raise InputError(f"{name}: {error}") from error
@@ -182,6 +185,7 @@ def _parquet_rows(path: Path, name: str, column: str) -> Rows:
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise InputError("Reading .parquet needs pyarrow: pip install pyarrow.") from error
+    refuse_pointer(path)
     try:
         file = ParquetFile(path)
         at = _column(Record("", 0, file.schema_arrow.names), column)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from headlight.model.errors import InputError
+from headlight.model.files import POINTER
 
 HEAD = 4096  # bytes that tell what a file is
 BAD = re.compile("[\udc80-\udcff]")  # a byte that is no UTF-8, as surrogateescape gives it
@@ -21,6 +22,7 @@ MAGIC = {
     b"\x28\xb5\x2f\xfd": ("is compressed by zstd", UNPACK),
     b"PK\x03\x04": ("is a zip archive or a spreadsheet", "Unpack it, or save the sheet as “CSV UTF-8”."),
     b"%PDF": ("is a PDF", "Save its text as a text file."),
+    POINTER: ("is a Git LFS pointer", "Run `git lfs pull` in its repository, or download the file from its web page."),
     b"PAR1": ("is a Parquet table", "Name it so that it ends in .parquet."),
 }
 

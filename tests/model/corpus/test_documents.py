@@ -102,6 +102,7 @@ def test_a_byte_order_mark_is_no_character_of_a_text(tmp_path: Path) -> None:
     assert _texts(tmp_path / "a.txt") == [("a.txt", "one\r\ntwo")]
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
 TALK = [{"role": "user", "content": "Hi"}]
 
 
@@ -118,6 +119,7 @@ TALK = [{"role": "user", "content": "Hi"}]
         ("a.jsonl", '{"text": "a"}\n'.encode("utf-16"), "looks like UTF-16"),
         ("a.txt", "text".encode("utf-16"), "looks like UTF-16"),
         ("a.jsonl.gz", b"\x1f\x8b\x08\x00", "compressed by gzip.*Unpack it"),
+        *((f"a.{suffix}", POINTER, "Git LFS pointer.*git lfs pull") for suffix in ("txt", "csv", "jsonl", "json")),
         ("a.xlsx", b"PK\x03\x04\x00", "spreadsheet.*save the sheet as “CSV UTF-8”"),
         ("a.jsonl", json.dumps({"messages": TALK}), r"'messages' is a conversation.*apply_chat_template"),
         ("a.jsonl", json.dumps({"text": TALK}), r"'text' is a conversation.*apply_chat_template"),
@@ -134,6 +136,12 @@ def test_what_would_be_read_amiss_is_refused_with_what_to_do(
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError, match=f"(?s)^{name}: .*{message}"):
         list(open_corpus(str(tmp_path / name)).documents())
+
+
+def test_a_pointer_in_a_parquet_tables_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(POINTER)
+    with pytest.raises(InputError, match=r"^a\.parquet is a Git LFS pointer.*git lfs pull"):
+        list(open_corpus(str(tmp_path)).documents())
 
 
 def test_rows_of_empty_cells_are_counted_among_those_without_a_text(tmp_path: Path) -> None:

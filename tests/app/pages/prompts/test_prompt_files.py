@@ -180,6 +180,12 @@ def test_windows_1252_and_what_is_no_text_are_told_from_latin_1() -> None:
     assert "is no text: line 1" in _refusal("a.txt", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
 
 
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.tsv", "a.jsonl", "a.json"])
+def test_a_git_lfs_pointer_is_named(name: str) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
+    assert "is a Git LFS pointer, not a text. Run `git lfs pull`" in _refusal(name, pointer)
+
+
 def test_a_nul_between_letters_is_data() -> None:
     assert _texts("a.txt", b"x\x00y") == ["x\x00y"]
     assert _texts("a.csv", b"prompt\nab\x00cd\n") == ["ab\x00cd"]
