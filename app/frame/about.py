@@ -14,6 +14,7 @@ from headlight.app.parts import options
 from headlight.app.parts.labels import percent
 from headlight.app.parts.pair import typeable
 from headlight.app.selection import widget_key
+from headlight.model.analysis.best import best
 from headlight.model.comparison import Comparison
 from headlight.model.edits import describe
 from headlight.model.run import Run
@@ -89,7 +90,7 @@ def _predictions(run: Run, side: str) -> list[Link]:
     """The likeliest tokens with their probabilities; each leads to what made it."""
 
     def likeliest() -> list[tuple[int, str, float]]:
-        top = run.next_logits.softmax(-1).topk(min(MOST_LIKELY, len(run.next_logits)))
+        top = best(run.next_logits.softmax(-1), MOST_LIKELY)
         ids = top.indices.tolist()
         return list(zip(ids, run.tokenizer.labels(ids), top.values.tolist(), strict=True))
 

@@ -13,9 +13,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.analysis import Measure, Unit
+from headlight.model.analysis.best import best
 from headlight.model.analysis.head_steps import Norm, normalize
 from headlight.model.analysis.score_parts import Parts, normalized, read_back, scale_of
-from headlight.model.errors import HeadlightError
 
 Vector = Float[Tensor, " d_model"]
 
@@ -81,10 +81,8 @@ def promoted(
     """The tokens on which a write's `token_effects` are largest, and lowest.
 
     Raises:
-        HeadlightError: k is outside the vocabulary.
+        InputError: k is below 1.
     """
-    if not 1 <= k <= W_U.shape[1]:
-        raise HeadlightError(f"k is {k}; the vocabulary has {W_U.shape[1]} tokens: ask for 1 to {W_U.shape[1]}.")
     return most_moved(token_effects(write, stream, norm, W_U), k)
 
 
@@ -99,7 +97,7 @@ def most_moved(
     values: Float[Tensor, " d_vocab"], k: int, name: str = "direct effect", unit: Unit = "logits"
 ) -> Promoted:
     """The k tokens with the largest effects, and those with the lowest; or of whatever else the values are."""
-    up, down = values.topk(k), values.topk(k, largest=False)
+    up, down = best(values, k), best(values, k, lowest=True)
     return Promoted(
         raised=Measure("promoted", "token id", ("k",), up.indices),
         raised_by=Measure(name, unit, ("k",), up.values),

@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.analysis import Measure, Unit
+from headlight.model.analysis.best import best
 from headlight.model.analysis.head_steps import Norm
 from headlight.model.analysis.ov import reading, writing
 
@@ -121,7 +122,7 @@ def entries(circuit: Circuit, rows: Int[Tensor, " pair"], columns: Int[Tensor, "
 def partners(circuit: Circuit, row: int, k: int, lowest: bool = False) -> Pairs:
     """The k largest entries of one row, or the k lowest; of a column by `circuit.T`."""
     values = circuit.A[row] @ circuit.B
-    found, columns = values.topk(min(k, len(values)), largest=not lowest)
+    found, columns = best(values, k, lowest=lowest)
     return pairs_of(circuit, found, torch.full_like(columns, row), columns)
 
 
@@ -179,8 +180,7 @@ def _singular(
 
 
 def _ends(axis: str, loads: Float[Tensor, "token direction"], k: int) -> End:
-    k = min(k, len(loads))
-    ends = [(sign * loads).topk(k, dim=0) for sign in (1, -1)]
+    ends = [best(sign * loads, k, dim=0) for sign in (1, -1)]
     tokens: Int[Tensor, "direction end token"] = torch.stack([at.indices.T for at in ends], 1)
     values = torch.stack([ends[0].values.T, -ends[1].values.T], 1)
     axes = ("direction", "end", "token")

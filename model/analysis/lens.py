@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.analysis import Measure
+from headlight.model.analysis.best import at_most
 from headlight.model.analysis.best_words import BestWords
 from headlight.model.errors import HeadlightError
 
@@ -67,16 +68,15 @@ def logit_lens(
 
     `resid` ends with the stream that the model itself unembeds. `normalize` is the final norm, gain and bias included.
     A `soft_cap` c makes c tanh(x / c) of every logit x.
-    Tokens of equal probability are listed lowest id first.
+    Tokens of equal probability are listed lowest id first; a vocabulary of fewer than k is listed whole.
 
     Raises:
-        HeadlightError: k is outside the vocabulary.
+        InputError: k is below 1.
 
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens". The KL divergence has the direction of Belrose et
     al. 2023, "Eliciting Latent Predictions from Transformers with the Tuned Lens".
     """
-    if not 1 <= k <= len(b_U):
-        raise HeadlightError(f"k is {k}; the vocabulary has {len(b_U)} tokens: ask for 1 to {len(b_U)} top tokens.")
+    k = at_most(k, len(b_U))
     blocks = [_read(rows, _Unembed(W_U, b_U, multiply, soft_cap), k) for rows, _ in _blocks(resid, normalize)]
     top_tokens, top_probs, log_normalizer, entropy, kl = (
         torch.cat(parts, dim=1) for parts in zip(*blocks, strict=True)

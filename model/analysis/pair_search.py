@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from headlight.model.analysis.best import best
 from headlight.model.analysis.circuits import Circuit, Pairs, pairs_of
 
 BLOCK_ROWS, BLOCK_COLUMNS = 256, 2048  # of a product at once: 2 MiB in float32; 8 MiB take twice as long
@@ -38,9 +39,9 @@ class Outermost:
         """The k largest of these and of a product's entries, which stand in these rows and columns."""
         if product.max() <= self.bar(k):
             return self
-        found, at = product.flatten().topk(min(k, product.numel()))
+        found, at = best(product.flatten(), k)
         places = torch.stack([rows[at // len(columns)], columns[at % len(columns)]], 1)
-        values, kept = torch.cat([self.values, found]).topk(min(k, len(self.values) + len(found)))
+        values, kept = best(torch.cat([self.values, found]), k)
         return Outermost(values, torch.cat([self.places, places])[kept])
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.analysis import Measure
-from headlight.model.errors import InputError
+from headlight.model.analysis.best import best
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +26,14 @@ def readout(logits: Float[Tensor, " d_vocab"], below: Float[Tensor, " d_vocab"] 
     """What a node would say, from its logits and those of the node below it, both read off by the logit lens.
 
     Raises:
-        InputError: k is outside the vocabulary.
+        InputError: k is below 1.
     """
-    if not 1 <= k <= len(logits):
-        raise InputError(f"k is {k}; the vocabulary has {len(logits)} tokens: ask for 1 to {len(logits)}.")
-    best = logits.topk(k).indices
-    probabilities = Measure("probability", "probability", ("k",), logits.softmax(-1)[best])
+    tokens = best(logits, k).indices
+    probabilities = Measure("probability", "probability", ("k",), logits.softmax(-1)[tokens])
     ranks = None
     if below is not None:
-        ranks = Measure("rank below", "rank", ("k",), _ranks(below, best).values)
-    return Readout(Measure("top tokens", "token id", ("k",), best), probabilities, ranks)
+        ranks = Measure("rank below", "rank", ("k",), _ranks(below, tokens).values)
+    return Readout(Measure("top tokens", "token id", ("k",), tokens), probabilities, ranks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +51,14 @@ def readout_pair(a: Float[Tensor, " d_vocab_a"], b: Float[Tensor, " d_vocab_b"],
     """What a state would say in A and in B, from its logits in both, over the tokens that both can say.
 
     Raises:
-        InputError: k is outside the vocabulary.
+        InputError: k is below 1.
     """
     both = min(len(a), len(b))
-    if not 1 <= k <= both:
-        raise InputError(f"k is {k}; both vocabularies have {both} tokens: ask for 1 to {both}.")
     of_a, of_b = (logits.softmax(-1)[:both] for logits in (a, b))
-    best = torch.maximum(of_a, of_b).topk(k).indices
-    in_a, in_b = (Measure("probability", "probability", ("k",), each[best]) for each in (of_a, of_b))
-    tokens = Measure("top tokens", "token id", ("k",), best)
-    return ReadoutPair(tokens, in_a, in_b, _ranks(a, best), _ranks(b, best))
+    tokens = best(torch.maximum(of_a, of_b), k).indices
+    in_a, in_b = (Measure("probability", "probability", ("k",), each[tokens]) for each in (of_a, of_b))
+    top = Measure("top tokens", "token id", ("k",), tokens)
+    return ReadoutPair(top, in_a, in_b, _ranks(a, tokens), _ranks(b, tokens))
 
 
 def _ranks(logits: Float[Tensor, " d_vocab"], tokens: Int[Tensor, " k"]) -> Measure:

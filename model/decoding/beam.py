@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headlight.model.analysis.best import best
 from headlight.model.checks import check_size
 from headlight.model.decoding.steps import Model, PromptMask, PromptTokens, Steps, TargetTokens, start
 from headlight.model.decoding.written import Generation, Limits, Reason, limits
@@ -155,9 +156,9 @@ class _Search:
         before = log_probs.new_tensor([0.0 if leaf is None else self.tree[leaf].total for leaf in beams])
         totals = (before[:, None] + log_probs).flatten()
         n_looked_at = self.n_beams * (1 + max(1, len(self.limits.stop_tokens)))
-        best = totals.topk(min(n_looked_at, len(totals)))
-        places = (divmod(index, self.steps.d_vocab) for index in best.indices.tolist())
-        return [(row, token, total) for (row, token), total in zip(places, best.values.tolist(), strict=True)]
+        first = best(totals, n_looked_at)
+        places = (divmod(index, self.steps.d_vocab) for index in first.indices.tolist())
+        return [(row, token, total) for (row, token), total in zip(places, first.values.tolist(), strict=True)]
 
     def _nothing_better(self, n_best: int) -> bool:
         """Whether no beam can come to a better score than the n_best that are finished: its total can only fall."""

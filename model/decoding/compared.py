@@ -10,6 +10,7 @@ from torch import Tensor
 
 from headlight.model.analysis.alignment import Align, Alignment, align_positions, aligned
 from headlight.model.analysis.attention import js_divergence
+from headlight.model.analysis.best import best
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.continued import Writing, Written, continue_run, forced
 
@@ -118,7 +119,7 @@ def likeliest(
     wanted = probabilities.clone()
     for each in written:
         wanted.scatter_(1, each[:, None], torch.inf)
-    tokens = wanted.topk(min(MOST_CANDIDATES, wanted.shape[1])).indices
+    tokens = best(wanted, MOST_CANDIDATES).indices
     order = probabilities.gather(1, tokens).argsort(dim=1, descending=True, stable=True)
     return tokens.gather(1, order)
 

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from headlight.model.analysis.best import best
 from headlight.model.checks import check_size
 from headlight.model.errors import ConfigError
 
@@ -64,7 +65,7 @@ def _drawn_with(logits: Float[Tensor, "*row d_vocab"], sampling: Sampling) -> Fl
     # In double precision and below the largest, a temperature next to 0 divides without infinities above.
     scaled = (logits - logits.amax(-1, keepdim=True)).double() / sampling.temperature
     if sampling.top_k is not None:
-        least = scaled.topk(min(sampling.top_k, logits.shape[-1])).values[..., -1:]
+        least = best(scaled, sampling.top_k).values[..., -1:]
         scaled = scaled.masked_fill(scaled < least, -torch.inf)
     if sampling.top_p < 1:
         scaled = scaled.masked_fill(~_nucleus(scaled.softmax(-1), sampling.top_p), -torch.inf)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from headlight.model.analysis import Measure
 from headlight.model.analysis.alignment import match_positions
+from headlight.model.analysis.best import best
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head
 from headlight.model.errors import HeadlightError
@@ -77,7 +78,7 @@ class Asked:
 def likeliest(shown: Comparison, place: int) -> list[int]:
     """The three likeliest tokens (ids) after a place, in the first run that has it, or all of a smaller vocabulary."""
     run, position = run_with(shown, place)
-    return logits_at(run, position).topk(min(3, run.cfg.d_vocab)).indices.tolist()
+    return best(logits_at(run, position), 3).indices.tolist()
 
 
 def run_with(shown: Comparison, place: int) -> tuple[Run, int]:

@@ -147,9 +147,7 @@ def tokens_of(run: Run, dictionary: Dictionary, feature: int, position: int) -> 
     direction = direction_of(run, dictionary, feature)
     if direction is None:
         return None
-    W_U = unembedding(run)
-    stream, k = stream_at(run, position), min(MOST_PROMOTED, W_U.shape[1])
-    return attribution.promoted(direction, stream, final_norm(run), W_U, k)
+    return attribution.promoted(direction, stream_at(run, position), final_norm(run), unembedding(run), MOST_PROMOTED)
 
 
 def nearest(dictionary: Dictionary, feature: int, count: int = 10) -> Nearest:

@@ -16,8 +16,6 @@ from headlight.model.kernels import affine
 from headlight.model.lenses.lens import LOGIT, Lens
 from headlight.model.run import Run
 
-MOST_TOKENS = 10  # that are listed of a cell
-
 
 def logit_lens(run: Run, by: Lens = LOGIT) -> lens.LogitLens:
     """Every layer's and position's distribution in short; -1 and not-a-number after layers that the lens has no map of.
@@ -54,8 +52,9 @@ def logit_lens_from(run: Run, begin: int, by: Lens = LOGIT) -> lens.LogitLens:
 
 def _logit_lens(run: Run, positions: slice, by: Lens) -> lens.LogitLens:
     with run.host.turn(), torch.inference_mode():
-        cap, most = run.cfg.output_logits_soft_cap, min(MOST_TOKENS, len(run.model.unembed.b_U))
-        read = lens.logit_lens(*_read_with(run, positions, by), most, multiply=affine, soft_cap=cap)
+        read = lens.logit_lens(
+            *_read_with(run, positions, by), multiply=affine, soft_cap=run.cfg.output_logits_soft_cap
+        )
     return lens.LogitLens(**{name: _on_all_layers(run, by, each) for name, each in vars(read).items()})
 
 

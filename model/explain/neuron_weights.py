@@ -52,11 +52,10 @@ def neuron_tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
     if not no_reading(run.model):
         write = written(run, layer, widened(mlp_of(run.model, layer).W_out[index]), position, "ln2_post")
         W_U, stream = unembedding(run), stream_at(run, position)
-        promoted = attribution.promoted(write, stream, final_norm(run), W_U, min(MOST_TOKENS, W_U.shape[1]))
+        promoted = attribution.promoted(write, stream, final_norm(run), W_U, MOST_TOKENS)
     W_E = embedded_tokens(run.model)
-    most = min(MOST_TOKENS, len(W_E))
     read = {
-        name: attribution.most_moved(W_E @ direction, most, name, "activation")
+        name: attribution.most_moved(W_E @ direction, MOST_TOKENS, name, "activation")
         for name, direction in directions(run.model, neuron).items()
     }
     return NeuronTokens(promoted, read)

@@ -36,10 +36,9 @@ def explain_write(run: Run, cell: Cell, question: Question) -> Written:
     write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
     read, stream = read_of(run, question), parts_at(run, cell.query).stream
     effect = attribution.direct_effects(write[None], stream, read.norm, read.direction)
-    W_U = unembedding(run)
     return Written(
         norm=Measure("L2 norm of the write", "L2 norm", (), write.norm()),
-        tokens=attribution.promoted(write, stream, read.norm, W_U, min(MOST_PROMOTED, W_U.shape[1])),
+        tokens=attribution.promoted(write, stream, read.norm, unembedding(run), MOST_PROMOTED),
         effect=Measure(effect.name, effect.unit, (), effect.values[0]),
     )
 
@@ -58,7 +57,7 @@ def _written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
     of_a, of_b = _token_effects(*a), _token_effects(*b)
     n_ids = min(len(of_a), len(of_b))  # that both have: a fine-tuning may have added some behind them
     apart = of_b[:n_ids] - of_a[:n_ids]
-    return attribution.most_moved(apart, min(MOST_PROMOTED, len(apart)))
+    return attribution.most_moved(apart, MOST_PROMOTED)
 
 
 def _token_effects(run: Run, cell: Cell) -> Float[Tensor, " d_vocab"]:

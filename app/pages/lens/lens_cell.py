@@ -37,7 +37,7 @@ def draw(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
         _tables(shown, pin, token, by)
     else:
         charts.draw(
-            rows(shown, pin, token, by), "Ten most likely tokens, and the followed token's probability by layer"
+            rows(shown, pin, token, by), "The most likely tokens, and the followed token's probability by layer"
         )
 
 
@@ -46,7 +46,7 @@ def rows(shown: Comparison, pin: LensPin, token: int, by: By) -> charts.Rows:
     at, best = f"after {shown.layer_labels[pin.layer]}, position {pin.position}", _best(shown, pin, by)
     reach = max((float(found.max()) for _, found in best.values()), default=0.0)
     lists = [
-        likeliest(labels, found, f"Ten best {at}{side and f' in {side}'}{_by(by)}", reach)
+        likeliest(labels, found, f"Best tokens {at}{side and f' in {side}'}{_by(by)}", reach)
         for side, (labels, found) in named(shown, best, "").items()
     ]
     way = _way(shown, pin.position, token, by)
@@ -107,7 +107,7 @@ def _followed_at(
 def _tables(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
     for side, (labels, found) in named(shown, _best(shown, pin, by), "").items():
         of = f" in {side}" if side else ""
-        tables.draw({"Token": labels, "Probability": found}, f"Ten best tokens of the pinned cell{of}{_by(by)}")
+        tables.draw({"Token": labels, "Probability": found}, f"Best tokens of the pinned cell{of}{_by(by)}")
     probabilities, ranks = _followed_at(shown, pin.position, token, by)
     both = named(shown, with_difference(probabilities), "")
     columns = {f"Probability {side}".strip(): values for side, values in both.items()}

@@ -15,6 +15,7 @@ from headlight.app.parts import charts, options, tables
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, positions_at
 from headlight.app.server import boundary
+from headlight.model.analysis.best import best
 from headlight.model.comparison import Comparison
 from headlight.model.errors import HeadlightError
 from headlight.model.patching.patchscope import IDENTITY, MOST_TOKENS, Patchscopes, Scope, no_scope, patchscopes
@@ -128,9 +129,8 @@ def _plots(shown: Comparison, pin: LensPin, scope: Scope) -> dict[str, list[Plot
     for side, (run, scopes) in named(shown, _found(shown, pin.position, scope), "").items():
         of = f" in {side}" if side else ""
         states = {f"With the state{of}": min(pin.layer, run.cfg.n_layers), f"Untouched{of}": -1}
-        shares, most = scopes.logits.softmax(-1), min(BEST, scopes.logits.shape[-1])
-        best = {title: shares[row].topk(most) for title, row in states.items()}
-        lists[side] = [(title, run.tokenizer.labels(top.indices), top.values.numpy()) for title, top in best.items()]
+        tops = {title: best(scopes.logits[row].softmax(-1), BEST) for title, row in states.items()}
+        lists[side] = [(title, run.tokenizer.labels(top.indices), top.values.numpy()) for title, top in tops.items()]
     reach = max(float(values.max()) for plots in lists.values() for *_, values in plots)
     return {
         side: [likeliest(labels, values, title, reach) for title, labels, values in plots]
@@ -140,10 +140,10 @@ def _plots(shown: Comparison, pin: LensPin, scope: Scope) -> dict[str, list[Plot
 
 def _table(run: Run, scopes: Patchscopes) -> tables.Columns:
     """One row a state, the untouched prompt last."""
-    probabilities, best = scopes.logits.softmax(-1).max(-1)
+    probabilities, tokens = scopes.logits.softmax(-1).max(-1)
     return {
         "State after": [*run.layer_labels, "untouched"],
-        "Next token": run.tokenizer.labels(best),
+        "Next token": run.tokenizer.labels(tokens),
         "Probability": probabilities.numpy(),
         "Written": [run.tokenizer.label_together(written) for written in scopes.written],
     }

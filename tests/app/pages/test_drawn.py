@@ -222,7 +222,7 @@ def test_of_two_models_the_parts_that_only_one_has_stand_alone(figure: Figure) -
 
 def test_the_best_tokens_of_both_runs_share_their_scale(both: Comparison, figure: Figure) -> None:
     page("lens", both, position=1, layer=1, target=" two")
-    a, b = (plot for plot in figure.plots if plot.title.startswith("Ten best"))
+    a, b = (plot for plot in figure.plots if plot.title.startswith("Best tokens"))
     (bars_of_a, room_of_a), (bars_of_b, room_of_b) = a.traces, b.traces
     assert max(room_of_a["x"]) == max(room_of_b["x"]) > max(bars_of_a["x"] + bars_of_b["x"])
     for bars in (bars_of_a, bars_of_b):

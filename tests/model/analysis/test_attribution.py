@@ -211,10 +211,14 @@ def test_what_a_write_promotes_is_what_its_removal_takes_away() -> None:
     torch.testing.assert_close(found.lowered_by.values.double(), worst.values, rtol=RTOL, atol=ATOL)
 
 
-@pytest.mark.parametrize("k", [0, 20])
-def test_more_tokens_than_there_are_cannot_be_promoted(k: int) -> None:
-    with pytest.raises(HeadlightError, match="the vocabulary has 19 tokens"):
-        promoted(torch.zeros(12), torch.ones(12), None, torch.zeros(12, 19), k)
+def test_all_tokens_are_promoted_where_there_are_fewer_than_asked_for() -> None:
+    write, W_U = torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 0.0, 3.0], [1.0, -1.0, 0.0]])
+    found = promoted(write, torch.ones(2), None, W_U, 10)  # 3, 0 - 2 and 3 logits
+    assert found.lowered.values.tolist()[0] == 1
+    assert sorted(found.raised.values.tolist()) == [0, 1, 2]
+    assert found.raised_by.values.tolist() == [3.0, 3.0, -2.0]
+    with pytest.raises(HeadlightError, match="k is 0; ask for at least 1"):
+        promoted(write, torch.ones(2), None, W_U, 0)
 
 
 def test_kl_is_that_of_torchs_distributions() -> None:
