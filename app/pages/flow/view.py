@@ -98,7 +98,7 @@ def _side(shown: Comparison, side: str) -> None:
         found = found_in(shown, side, selection.current())
     run = shown.sides[side]
     if selection.current().table:
-        _tables(run, found, side if shown.b is not None else "")
+        _tables(shown, run, found, side if shown.b is not None else "")
     else:
         draw(shown, side, found, _choice(shown, side), selection.epoch(), _key(side))
     st.caption(numbers.spelled(found))
@@ -119,7 +119,7 @@ def _change(shown: Comparison, change: FlowChange) -> None:
     told.of_both(shown, change)
 
 
-def _tables(run: Run, found: Flow, side: str) -> None:
+def _tables(shown: Comparison, run: Run, found: Flow, side: str) -> None:
     """The graph in numbers."""
     of_run = {"Lines": numbers.edges_of(shown, run, found), "Nodes": numbers.nodes_of(shown, run, found)}
     for title, columns in of_run.items():

@@ -37,6 +37,7 @@ from headlight.model.explain.flow import flow_of, readout_of
 from headlight.model.explain.lens import logit_lens
 from headlight.model.run import Run
 from tests.app.choosing import selection_of
+from tests.app.pages.test_sides import page
 
 # float32, by another order of sums: a few 1e-7 of a node whose summands cancel at most tenfold.
 SAME = 1e-5
@@ -161,6 +162,13 @@ def test_the_change_of_a_run_that_edits_left_alone_is_none(run: Run, folder: str
     assert change is not None
     assert change.changed
     assert spelled_change(change).startswith(f"{len(change.changed)} changed by at least 0.01")
+
+
+def test_the_page_has_tables_of_one_run_and_of_two(run: Run, both: Comparison, headings: list[str]) -> None:
+    page("flow", Comparison(run), table=True)
+    assert {"Lines", "Nodes"} <= set(headings)
+    page("flow", both, table=True)
+    assert {"Lines A", "Nodes A", "Lines B", "Nodes B"} <= set(headings)
 
 
 def test_tables_of_the_change_subtract(both: Comparison) -> None:
