@@ -131,5 +131,5 @@ def test_generation_with_the_cache_is_that_of_transformers(case: Case, both: tup
     prompt = tokens_of(case)[:, :6]
     settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": 8, "eos_token_id": None, "pad_token_id": 0}
     expected = reference.generate(prompt, attention_mask=torch.ones_like(prompt), **settings)[:, 6:]
-    written = greedy(model, prompt, max_new_tokens=8)
+    written = greedy(model, prompt, max_new_tokens=8, stop_tokens=())
     assert [row.tokens.tolist() for row in written] == expected.tolist()
