@@ -77,7 +77,7 @@ class Jobs:
         """
         spent, begun = self.spent, time.monotonic()
         while self.waiting:
-            job, *rest = self.waiting
+            job = self.waiting[0]
             try:
                 do(job)
             except BusyError as error:
@@ -85,7 +85,7 @@ class Jobs:
                 return
             except HeadlightError as error:
                 self._refuse(job, str(error))
-            self.waiting = tuple(rest)
+            self.waiting = self.waiting[1:]  # of none, if it was stopped meanwhile
             self.spent = spent + time.monotonic() - begun
             if self.spent - spent >= SLICE_SECONDS:
                 return
