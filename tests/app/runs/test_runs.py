@@ -1,5 +1,7 @@
 """Runs, against the library's own full cache."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -124,8 +126,9 @@ def test_all_runs_together_stay_within_the_caches_bytes(folder: str, settings: d
 
 def test_a_full_gate_says_busy(folder: str, settings: dict[str, object]) -> None:
     settings.update(runs_at_once=1, runs_waiting=0)
-    with runs._gate().enter(), pytest.raises(limits.BusyError, match="Busy: 1 runs"):
-        runs.run(folder, PROMPT, True)
+    full = pytest.raises(limits.BusyError, match="Busy: 1 runs")
+    with ThreadPoolExecutor(1) as other, runs._gate().enter(), full:
+        other.submit(runs.run, folder, PROMPT, True).result()
     assert runs.run(folder, PROMPT, True).prompt == PROMPT
 
 

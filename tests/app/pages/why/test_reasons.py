@@ -29,7 +29,7 @@ def test_where_nothing_is_chosen_it_is_the_likeliest_two_and_the_strongest_cell(
     at = explained_of(Comparison(run), Selection(), "A")
     last = len(run.tokens) - 1
     assert [at.question.target, at.question.distractor] == run.next_logits.topk(2).indices.tolist()
-    assert (at.head, at.cell.query, at.question.position) == (clearest(run)[0], last, last)
+    assert (at.head, at.cell.query, at.question.position) == (clearest(Comparison(run))[0], last, last)
     assert at.cell.key == int(attend(run, *at.head).pattern[last].argmax())
 
 

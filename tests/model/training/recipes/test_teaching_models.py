@@ -66,7 +66,7 @@ def test_any_other_word_is_refused_by_name_with_those_that_are_taken(name: str) 
     ):
         model.to_tokens("The dog {} sees Mary")
     with pytest.raises(InputError, match=r"and not: < \| endoftext >"):
-        model.to_tokens("<|endoftext|> Mary")
+        model.to_tokens("<|endoftext|> Mary", parse_special=False)
     text = model.to_string(range(1, 31))
     assert model.to_tokens(text).tolist() == [[*range(1, 31)]]
     listed = words_of(name).split("30 words and marks: ")[1].split(", capitals")[0]
