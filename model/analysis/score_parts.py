@@ -82,7 +82,13 @@ class ScoreParts:
     residual: Measure
 
 
-def score_parts(query: Rows, key: Rows, attn_scale: float, score: float, bias: float | None = None) -> ScoreParts:
+def score_parts(
+    query: Float[Tensor, "query_part d_head"],
+    key: Float[Tensor, "key_part d_head"],
+    attn_scale: float,
+    score: float,
+    bias: float | None = None,
+) -> ScoreParts:
     """The score of a query with a key, both given as the rows that `projected` makes, and what the run's score is.
 
     A `bias` that the model adds to the score has the last row and column, which are empty beside it.

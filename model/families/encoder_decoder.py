@@ -59,6 +59,8 @@ def read(
         ConfigError: settings in config.json that are not supported.
     """
     told = read_config_file(folder)
+    if told.get("is_encoder_decoder") is False:  # an encoder alone is called so, before its setting is called wrong
+        check_head(told.get("architectures"), (), (UNEMBED,))
     config, unread = read_config(architecture.model_type, told, architecture.keys)
     names = partial(plain_names, prefix=architecture.prefix)
     twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings else ()

@@ -5,7 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 from headlight.app.pages.weights.weight_tables import spelled_composition
 from headlight.app.pages.why.figures import score_matrix
-from headlight.app.runs import models, prompts, runs, shown
+from headlight.app.runs import models, runs, shown
+from headlight.app.runs.prompts import first_prompt
 from headlight.app.selection import Selection
 from headlight.model.explain.circuits import compositions
 from headlight.model.explain.lens import logit_lens
@@ -18,16 +19,9 @@ from tests.places import MAIN
 ANSWERED_FROM = {"teach-induction": 5, "teach-copy": 6}  # where “key” and “river” stand, after the first token
 
 
-def own_prompt(name: str) -> str:
-    """The prompt that a model brings along."""
-    prompt = prompts.own_prompt(name)
-    assert prompt is not None
-    return prompt
-
-
 @pytest.mark.parametrize("name", HEADS)
 def test_the_whole_score_of_the_head_that_answers_is_by_what_the_previous_token_head_wrote(name: str) -> None:
-    found = shown.of(Selection(model=name, prompt=own_prompt(name)))
+    found = shown.of(Selection(model=name, prompt=first_prompt(name)))
     at = explained_of(found, Selection(heads=((1, 0),)), "A")
     assert at.cell.key == ANSWERED_FROM[name]
     matrix = score_matrix(at)
@@ -53,7 +47,7 @@ def test_they_are_offered_and_known_by_their_heads() -> None:
 
 def test_one_is_the_other_ones_b() -> None:
     first, second = HEADS
-    both = shown.of(Selection(model=first, prompt=own_prompt(first), prompt_b=own_prompt(second), model_b=second))
+    both = shown.of(Selection(model=first, prompt=first_prompt(first), prompt_b=first_prompt(second), model_b=second))
     assert both.b is not None
     assert both.b.source.name == second
 
@@ -68,16 +62,16 @@ def test_one_that_is_chosen_brings_its_own_prompt_unless_another_was_typed(
     page.button[0].click().run()
     assert not page.exception
     assert page.query_params["model"] == name
-    assert page.text_area[0].value == page.query_params["prompt"] == own_prompt(name)
+    assert page.text_area[0].value == page.query_params["prompt"] == first_prompt(name)
     page.text_area[0].set_value("the quick fox and a dog")
     page.button[0].click().run()
     assert any("knows 30 words and not: dog." in text.value for text in page.text)
-    assert page.query_params["prompt"] == own_prompt(name)
+    assert page.query_params["prompt"] == first_prompt(name)
 
 
 def test_all_that_runs_need_is_there_without_mlps_and_layernorms(settings: dict[str, object]) -> None:
     name = "teach-copy"
-    run = runs.run(name, own_prompt(name), True)
+    run = runs.run(name, first_prompt(name), True)
     assert run.tokenizer.labels([int(run.next_logits.argmax())]) == ["river"]
     read = logit_lens(run)
     assert read.top_tokens.values[-1, -1, 0] == run.next_logits.argmax()

@@ -291,6 +291,7 @@ def without(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("name", EVERY)
 def test_a_key_that_is_missing_or_null_ends_in_transformers_model_or_in_words(name: str, made: Folders) -> None:
     folder = folder_of(name, made)
@@ -318,6 +319,7 @@ def other(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("name", EVERY)
 def test_another_value_ends_in_transformers_model_or_in_words(name: str, made: Folders) -> None:
     folder = folder_of(name, made)
