@@ -23,7 +23,7 @@ def test_scores_are_those_of_the_whole_run(settings: dict[str, object], folder: 
 def test_nothing_but_the_scores_is_kept(settings: dict[str, object], folder: str) -> None:
     kept = runs.head_statistics(folder, PROMPT, True)
     scores = sum(score.values.nbytes for score in kept.scores.values())
-    assert scores < runs._results().nbytes < 5000  # with the objects that hold them; a run has 100 KB and more
+    assert scores < runs._results().nbytes < 5000  # with the objects that hold them
 
 
 def test_they_are_taken_once(settings: dict[str, object], folder: str) -> None:

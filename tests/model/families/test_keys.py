@@ -96,12 +96,21 @@ def theirs(name: str, folder: Path) -> Tensor:
 
 
 def assert_same_or_refused(name: str, folder: Path, said: str) -> None:
-    """What opens has transformers' logits, what transformers does not open is refused, and nothing else is raised."""
+    """What opens has transformers' logits, and nothing but a refusal in words is raised.
+
+    Where transformers refuses, as it does a padding token beyond the vocabulary, the key has no share in the pass: what
+    opens all the same has the logits of the config as it was.
+    """
     try:
         logits = ours(name, folder)
     except HeadlightError:
         return
-    assert difference(logits, theirs(name, folder)) <= TOLERANCE, said
+    try:
+        expected = theirs(name, folder)
+    except Exception:
+        put(folder, whole(folder))
+        expected = theirs(name, folder)
+    assert difference(logits, expected) <= TOLERANCE, said
 
 
 def keys_of(kind: str) -> Keys:
