@@ -39,7 +39,7 @@ SHOWN = {
     "Hebrew": ("שלום עולם טוב", ["שלום", "␣עולם", "␣טוב"]),
     "direction override": ("a\u202eb", ["a", "<U+202E>", "b"]),
     "NUL": ("a\x00b", ["a", "<U+0000>", "b"]),
-    "end of text": (END, list(END)),
+    "end of text": (END, [END]),  # which transformers reads as the token, too
     "bold": ("<b>x</b>", ["<b>x</b>"]),
     "link": (LINK, [LINK.replace(" ", "␣")]),
     "link that is none": (ODD_LINK, [ODD_LINK.replace(" ", "␣")]),
