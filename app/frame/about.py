@@ -1,18 +1,14 @@
 """What was run in which model: one line, and what tells how far to trust it behind it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
-from headlight.app.components import Link
 from headlight.app.frame import special_tokens, trust
-from headlight.app.parts import options
 from headlight.app.parts.labels import percent
-from headlight.app.parts.pair import typeable
 from headlight.app.selection import widget_key
 from headlight.model.analysis.best import best
 from headlight.model.comparison import Comparison
@@ -22,7 +18,6 @@ from headlight.model.text.chat import is_begun
 
 MOST_NAMED, MOST_LIKELY = 2, 3  # edits, and next tokens
 EXPLAINS = "why"  # the page
-WHICH_MADE = "Which heads and MLPs made this prediction, and why they look where they do."
 
 
 def draw(shown: Comparison) -> None:
@@ -35,8 +30,7 @@ def draw(shown: Comparison) -> None:
             bos = "in the chat template" if run.bos == "chat" else "with BOS" if is_begun(run.bos) else "without BOS"
             edits = f"{_edits(run)} · " if run.edits else ""
             st.text(f"{named}{run.source.name} · {edits}{count} {bos}", width="content")
-            st.text(f"most likely {_where(run)}:", width="content")
-            options.row(*_predictions(run, side), name=f"predicted{side}", whole=True)
+            st.text(f"most likely {_where(run)}:  {_next_tokens(run)}", width="content")
             if side == "A":
                 _ask_why()
             details(side, partial(trust.draw, run, side))
@@ -68,7 +62,7 @@ def _ask_why() -> None:
     st.button(
         "Why?",
         type="tertiary",
-        help=WHICH_MADE,
+        help="Which heads and MLPs made this prediction, and why they look where they do.",
         key=selection.widget_key("ask_why"),
         on_click=selection.turn_to,
         args=(EXPLAINS,),
@@ -86,27 +80,12 @@ def _where(run: Run) -> str:
     return f"for {run.labels[run.asked]}" if run.cfg.mlm_act_fn and masked else "next"
 
 
-def _predictions(run: Run, side: str) -> list[Link]:
-    """The likeliest tokens with their probabilities; each leads to what made it."""
-
-    def likeliest() -> list[tuple[int, str, float]]:
+def _next_tokens(run: Run) -> str:
+    def likeliest() -> str:
         top = best(run.next_logits.softmax(-1), MOST_LIKELY)
-        ids = top.indices.tolist()
-        return list(zip(ids, run.tokenizer.labels(ids), top.values.tolist(), strict=True))
+        labels = run.tokenizer.labels(top.indices)
+        return "  ".join(
+            f"“{label}” {percent(share)}" for label, share in zip(labels, top.values.tolist(), strict=True)
+        )
 
-    return [
-        _prediction(run, token, f"“{label}” {percent(share)}", f"predicted_{side}_{slot}")
-        for slot, (token, label, share) in enumerate(run.keep("next tokens", likeliest))
-    ]
-
-
-def _prediction(run: Run, token: int, label: str, name: str) -> Link:
-    text = typeable(run, token)
-
-    def explain(_: None) -> None:
-        now = selection.current()
-        distractor = "" if now.distractor == text else now.distractor
-        selection.ask(replace(now, target=text or "", distractor=distractor), EXPLAINS)
-
-    help = WHICH_MADE if text is not None else "This token stands for no text that could be asked about."
-    return Link(name, label, None, explain, help, disabled=text is None)
+    return run.keep("next tokens", likeliest)

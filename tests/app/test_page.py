@@ -514,15 +514,3 @@ def test_a_state_dict_is_asked_for_what_its_shapes_do_not_tell_and_opens_with_th
     expected.load_state_dict(model.state_dict())
     assert by_script(tokens).equal(opened(tokens))
     torch.testing.assert_close(opened(tokens), expected(tokens), rtol=1e-5, atol=1e-5)  # float32, in another layout
-
-
-def test_a_predicted_token_leads_to_what_made_it(page: AppTest, options: Options, folder: str) -> None:
-    _open(page, prompt=PROMPT)
-    model = load(folder)
-    top = model(model.to_tokens(PROMPT, prepend_bos=True))[0, -1].softmax(-1).topk(3)
-    links = {name: option for name, option in options.drawn.items() if name.startswith("predicted_A")}
-    labels = [f"“{label}”" for label in model.tokenizer.labels(top.indices)]
-    assert [option.label.rpartition(" ")[0] for option in links.values()] == labels
-    options.change(page, "predicted_A_1", None)
-    assert page.query_params["page"] == "why"
-    assert page.query_params["target"] == model.to_string(top.indices[1])
