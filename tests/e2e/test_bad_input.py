@@ -69,7 +69,7 @@ FILES = {
     "latin.csv": ("prompt\ncafé\n".encode("latin-1"), "Line 2 is not UTF-8: the file looks like Latin-1"),
     "columns.csv": (b"text,kind\nThe cat,animal\n", "names no prompt; it names “text”, “kind”"),
     "quote.csv": (b'prompt\nThe cat\n"The dog\n', "Line 3: a double quote .* never closed"),
-    "line.jsonl": (b'{"prompt": "a"}\n{"prompt": "b"\n', "Line 2 is not valid JSON .* nothing of the file was taken"),
+    "line.jsonl": (b'{"prompt": "a"}\n{"prompt": "b"\n', "Line 2 is not valid JSON .* Nothing of the file was taken"),
 }
 
 # Notes on each canvas what is written where, and whether it stands upright.
