@@ -17,13 +17,13 @@ from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
 from tests.sessions.client import CLEAR_CACHES
 
 PAGE = "options_page.py"
-# Lets all that the server says arrive so many milliseconds later, in its order, and notes when it came, and from where.
+# Lets all that the server says arrive so many milliseconds later, in its order, and notes from where.
 LATE = """(() => {
     const listen = WebSocket.prototype.addEventListener;
     WebSocket.prototype.addEventListener = function (kind, hear, ...others) {
         const waiting = [];
         const late = (event) => {
-            [window.came, window.socket] = [performance.now(), this];
+            window.socket = this;
             if (!window.late && waiting.length === 0) return hear.call(this, event);
             waiting.push(event);
             setTimeout(() => hear.call(this, waiting.shift()), window.late ?? 0);
@@ -39,7 +39,7 @@ def window(desktop: BrowserContext) -> Iterator[Page]:
     """A tab in which the server's answers can be held up."""
     page = desktop.new_page()
     page.add_init_script(LATE)
-    page.on("websocket", lambda socket: socket.on("framereceived", _tell))
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda message: print(*_parts(message))))
     yield page
     page.close()
 
@@ -58,10 +58,21 @@ def opened(window: Page, address: str) -> Open:
     return open_it
 
 
-def _tell(message: bytes | str) -> None:
-    """What the server has sent is printed, which is seen where a test fails."""
+def _parts(message: bytes | str) -> list[object]:
+    """What pytest prints of a message where a test fails: when, its kind, how its script ended, where a delta goes."""
     said = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
-    print(f"{time.monotonic():.3f}", said.WhichOneof("type"), said.script_finished, *said.metadata.delta_path)
+    return [f"{time.monotonic():.3f}", said.WhichOneof("type"), said.script_finished, *said.metadata.delta_path]
+
+
+def _run_ended() -> Callable[[bytes | str], bool]:
+    """Whether a message ends a run that began since: the end of an earlier run may come after the click."""
+    kinds: list[object] = []
+
+    def ended(message: bytes | str) -> bool:
+        kinds.append(_parts(message)[1])
+        return "new_session" in kinds and kinds[-1] == "script_finished"
+
+    return ended
 
 
 def _heard(page: Page) -> Locator:
@@ -171,13 +182,13 @@ def test_a_line_of_links_says_what_they_are_and_the_focus_stays_on_one_that_gets
         expect(_heard(page)).to_have_text(_said(press=pressed))
 
 
-def test_an_older_answer_undoes_no_later_change(opened: Open) -> None:
-    page = opened()
+def test_an_older_answer_undoes_no_later_change(opened: Open, window: Page) -> None:
+    with window.expect_websocket() as socket:
+        page = opened()
     ripe = page.get_by_role("switch", name="Ripe")
     page.evaluate("window.late = 3000")
-    begun = page.evaluate("performance.now()")
-    page.get_by_role("radio", name="small").click()
-    page.wait_for_function("begun => window.came > begun && performance.now() - window.came > 200", arg=begun)
+    with socket.value.expect_event("framereceived", _run_ended()):
+        page.get_by_role("radio", name="small").click()
     ripe.click()  # the server has answered, and the answer is on its way
     ripe.evaluate("""box => {
         [window.seen, window.heard] = [[], []];
