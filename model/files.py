@@ -3,16 +3,27 @@
 import json
 import os
 import pickle
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 
-from headlight.model.errors import CheckpointError
+from headlight.model.errors import CheckpointError, HeadlightError
 
 POINTER = b"version https://git-lfs.github.com/spec/"
+MAX_JSON = 2**25  # bytes: indices of the largest models have half of that
+# Without waiting for who writes to a pipe; not every system has both.
+READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def reason(error: Exception, path: Path) -> str:
@@ -20,14 +31,56 @@ def reason(error: Exception, path: Path) -> str:
     return str(error).replace(str(path), path.name)
 
 
+def is_utf8(name: str) -> bool:
+    """Whether a file's name, which may be any bytes, is one that can be written on a page."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def open_file(path: Path, error: type[HeadlightError] = CheckpointError) -> BinaryIO:
+    """Open a regular file for reading: to open or to read a pipe or a device may never end.
+
+    Raises:
+        HeadlightError: it is a folder, a pipe, a socket or a device; of the class `error`.
+        OSError: it cannot be opened.
+    """
+    check_regular(path, error)  # before it is opened, of which a device would take note
+    descriptor = os.open(path, READING)
+    try:
+        _check_mode(os.fstat(descriptor).st_mode, path, error)  # another may lie there by now
+    except HeadlightError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def check_regular(path: Path, error: type[HeadlightError] = CheckpointError) -> None:
+    """Refuse what is no regular file, before another library opens it by its path.
+
+    Raises:
+        HeadlightError: it is a folder, a pipe, a socket or a device; of the class `error`.
+        OSError: it is missing, or may not be looked at.
+    """
+    _check_mode(path.stat().st_mode, path, error)
+
+
+def _check_mode(mode: int, path: Path, error: type[HeadlightError]) -> None:
+    if not stat.S_ISREG(mode):
+        kind = KINDS.get(stat.S_IFMT(mode), "something else")
+        raise error(f"{path.name} is {kind}, not a file that can be read. Put the file itself in its place.")
+
+
 def refuse_pointer(path: Path) -> None:
     """Refuse what lies in a repository's place for a large file where that was cloned without git-lfs.
 
     Raises:
-        CheckpointError: the file is a pointer.
+        CheckpointError: the file is a pointer, or no regular file.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             is_pointer = file.read(len(POINTER)) == POINTER
     except OSError:  # whoever reads it says so
         return
@@ -63,11 +116,15 @@ def read_json(path: Path, unique: bool = False) -> dict[str, Any]:
     """A JSON file that holds an object, in which with `unique` nothing may have a name twice.
 
     Raises:
-        CheckpointError: the file is missing or holds something else.
+        CheckpointError: the file is missing, too large or holds something else.
     """
     refuse_pointer(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_unique if unique else None)
+        with open_file(path) as file:
+            data = file.read(MAX_JSON + 1)
+        if len(data) > MAX_JSON:
+            raise CheckpointError(f"{path.name} has more than {MAX_JSON >> 20} MiB, and is not read as JSON.")
+        content = json.loads(data.decode("utf-8"), object_pairs_hook=_unique if unique else None)
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(
             f"{path.name} cannot be read as JSON ({reason(error, path)}). Copy or download it again."

@@ -11,7 +11,7 @@ from headlight.app import selection
 from headlight.app.components import Choice, Link, Listed, Number, Option, Suggested, Switch, form_row, option_row
 from headlight.app.frame import tour
 from headlight.app.glossary import TERMS
-from headlight.app.runs import models
+from headlight.app.runs import models, models_folder
 from headlight.app.runs.prompts import Example, SourceExample
 from headlight.app.selection import BarFields, Selection
 from headlight.app.selection.bars import BARS, in_b
@@ -20,6 +20,7 @@ from headlight.model.analysis.alignment import Align
 ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
 
 MODEL_WIDTH = 190  # CSS pixels
+MAX_LEFT_OUT = 3  # lines above the page of what is not in its list of models
 
 AnyExample = TypeVar("AnyExample", Example, SourceExample)
 Kind = TypeVar("Kind", Choice, Listed, Number, Suggested, Switch)
@@ -58,7 +59,19 @@ def draw(bar: Bar) -> None:
                     _run_button(bar.run, rows)
         if opened:
             _hint(bar.fields.of_a)
+    _left_out()
     selection.submit_late()
+
+
+def _left_out() -> None:
+    """What the list of models leaves out of the models folder, and why, a line each; nothing where it is whole."""
+    listing = models_folder.listing()
+    lines = [f"Not in the list of models: {name}. {reason}" for name, reason in listing.unreadable.items()]
+    more = [f"{len(lines) - MAX_LEFT_OUT} more are not in the list of models."] if len(lines) > MAX_LEFT_OUT else []
+    if shown := [*filter(None, [listing.gone]), *lines[:MAX_LEFT_OUT], *more]:
+        with st.container(key="headlight-left-out", gap=None):
+            for line in shown:
+                st.text(" ".join(line.split()))
 
 
 def text(name: str, label: str, placeholder: str) -> None:

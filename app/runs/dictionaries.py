@@ -1,15 +1,16 @@
 """Which dictionaries may be opened from the page, and those that are open."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from headlight.app.runs import models
+from headlight.app.runs import models, models_folder
 from headlight.app.runs.limits import GIB, ByteCache
 from headlight.model.dictionaries import Dictionaries, Dictionary, check_fits
 from headlight.model.dictionaries.norms import fitted
-from headlight.model.dictionaries.opening import is_dictionary, open_dictionary, shipped_dictionaries
+from headlight.model.dictionaries.opening import open_dictionary, shipped_dictionaries
 from headlight.model.edits import Edit, EditFeature
 from headlight.model.errors import CheckpointError, HeadlightError, nearest
 from headlight.model.explain.features import layer_after
@@ -25,11 +26,7 @@ Stamp = tuple[tuple[str, int], ...]
 
 def offered() -> dict[str, Path]:
     """The dictionaries on offer by name: those that come with the project, and those of the models folder."""
-    return {**models.in_folder(_is_folder_of_one), **shipped_dictionaries()}
-
-
-def _is_folder_of_one(path: Path) -> bool:
-    return path.is_dir() and is_dictionary(path)
+    return {**models_folder.listing().dictionaries, **shipped_dictionaries()}
 
 
 def dictionaries(name: str) -> Dictionaries:
@@ -128,7 +125,7 @@ def of_edits(edits: Sequence[Edit], model: Transformer) -> dict[str, Dictionarie
 
 def _stamp(path: Path) -> Stamp:
     """What changes when a dictionary is written anew."""
-    files = [file for file in (path, *path.glob("*")) if path.is_dir()]
+    files = [file for file in (path, *path.glob("*")) if os.path.isdir(path) and os.path.exists(file)]
     return tuple(sorted((file.name, file.stat().st_mtime_ns) for file in files))
 
 

@@ -4,20 +4,18 @@ A model is one instance that all sessions share. Opening one keeps only those wa
 """
 
 import os
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import torch
 
-from headlight.app.runs import passes
+from headlight.app.runs import models_folder, passes
 from headlight.app.runs.cost import weights_bytes
 from headlight.app.runs.limits import GIB, ByteCache
 from headlight.app.server.settings import only_this_machine, settings
@@ -29,23 +27,17 @@ from headlight.model import (
     load,
     load_seq2seq,
 )
-from headlight.model.corpus.reading import is_tree
-from headlight.model.dictionaries.opening import is_dictionary
-from headlight.model.errors import ConfigError, HeadlightError, InputError, ModelNotFoundError
+from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, InputError, ModelNotFoundError
 from headlight.model.families import DType, transformer_lens
 from headlight.model.families.tensors import read_safetensors
 from headlight.model.host import Host
-from headlight.model.loading import estimate, is_here, is_seq2seq, named_with, parted
+from headlight.model.loading import estimate, is_here, named_with, parted
 from headlight.model.source import Source
 from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
 from headlight.model.training.recipes.teaching_weights import HEADS
 
-Value = TypeVar("Value")
-
 MB = 10**6
-LOOK_SECONDS = 2.0  # after which a new file in the models folder is seen
-MOST_LOOKS = 4096
 HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
 PICKLES = (".pt", ".pth", ".bin")
@@ -56,50 +48,23 @@ _embedded, _embedded_seq2seq = cache(embedded_models), cache(embedded_seq2seq_mo
 
 def offered_models() -> tuple[str, ...]:
     """The names in the model list: the server's own model, the embedded ones, the models folder's, GPT-2's family."""
-    in_folder = (name for name, path in _in_folder().items() if not looked_up(is_seq2seq, path))
-    return tuple(dict.fromkeys((settings().model, *_embedded(), *in_folder, *HUB_MODELS)))
+    return tuple(dict.fromkeys((settings().model, *_embedded(), *models_folder.listing().models, *HUB_MODELS)))
 
 
 def offered_seq2seq_models() -> tuple[str, ...]:
     """The names in the list of encoder-decoders: the embedded ones and the models folder's."""
-    in_folder = (name for name, path in _in_folder().items() if looked_up(is_seq2seq, path))
-    return tuple(dict.fromkeys((*_embedded_seq2seq(), *in_folder)))
+    return tuple(dict.fromkeys((*_embedded_seq2seq(), *models_folder.listing().seq2seq)))
+
+
+def _in_folder() -> dict[str, Path]:
+    """The models in the models folder, by name."""
+    listing = models_folder.listing()
+    return listing.models | listing.seq2seq
 
 
 def any_model_allowed() -> bool:
     """Whether any folder, file or hub name may be typed into the page."""
     return settings().any_model and only_this_machine()
-
-
-def in_folder(is_one: Callable[[Path], bool]) -> dict[str, Path]:
-    """What of a kind is in the models folder, by name; nothing that a link would fetch from elsewhere."""
-    if not settings().models_folder:
-        return {}
-    folder = Path(settings().models_folder).expanduser().resolve()
-    return {path.name: path for path in looked_up(_children, folder) if looked_up(is_one, path)}
-
-
-def _children(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.iterdir()) if path.resolve() == path and not path.name.startswith(".")]
-
-
-def _in_folder() -> dict[str, Path]:
-    """The models in the models folder, by name."""
-    return in_folder(_is_model)
-
-
-def _is_model(path: Path) -> bool:
-    return path.suffix == ".safetensors" or (path.is_dir() and not is_tree(path) and not is_dictionary(path))
-
-
-def looked_up(look: Callable[[Path], Value], path: Path) -> Value:
-    """Return what `look` says of a path, which holds for so many seconds: a page asks many times over."""
-    return _looked_up(look, path, int(time.monotonic() / LOOK_SECONDS))
-
-
-@lru_cache(MOST_LOOKS)
-def _looked_up(look: Callable[[Path], Value], path: Path, when: int) -> Value:
-    return look(path)
 
 
 def open_model(name: str) -> Transformer:
@@ -115,12 +80,23 @@ def open_model(name: str) -> Transformer:
 def _check_offered(name: str) -> None:
     name = str(parted(name)[0])
     if name not in (offered := offered_models()):
+        _check_listed(name)
         if not any_model_allowed():
             raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
         if Path(name).suffix in PICKLES:
             raise InputError(
                 "The page opens folders and .safetensors files only. Save the weights as .safetensors first."
             )
+
+
+def _check_listed(name: str) -> None:
+    """Say why something in the models folder is not in the list.
+
+    Raises:
+        CheckpointError: it cannot be read.
+    """
+    if reason := models_folder.listing().unreadable.get(name):
+        raise CheckpointError(f"{name} in the models folder is not in the list. {reason}")
 
 
 def base_name(name: str) -> str:
@@ -132,7 +108,7 @@ def questions(name: str) -> Mapping[str, tuple[object, ...]]:
     """What neither a state dict's shapes nor its name tell, with the answers there are; nothing for any other model."""
     base, told = parted(_source(name))
     path = Path(os.path.expanduser(base))
-    if path.suffix != ".safetensors" or not path.is_file() or not _may_be_opened(name):
+    if path.suffix != ".safetensors" or not os.path.isfile(path) or not _may_be_opened(name):
         return {}
     with suppress(HeadlightError):  # what cannot be read is said when it is opened
         asked = transformer_lens.questions(transformer_lens.infer(read_safetensors(path)))
@@ -186,6 +162,8 @@ def open_seq2seq(name: str) -> Seq2SeqTransformer:
         HeadlightError: the model is not offered here, or cannot be opened.
     """
     offered = offered_seq2seq_models()
+    if name not in offered:
+        _check_listed(name)
     if name not in offered and not any_model_allowed():
         raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
     return _opened().get((SEQ2SEQ, name), lambda: _open_seq2seq(name))

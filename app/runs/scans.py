@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from headlight.app.runs import models
+from headlight.app.runs import models, models_folder
 from headlight.app.runs.limits import ByteCache
-from headlight.app.server.settings import settings
 from headlight.model.corpus.reading import read_dashboard, read_tree, shipped_scans, trees_in
 from headlight.model.corpus.tree import CONFIG, SCATTER, Dashboard, Head, Tree, UnitDashboard
 from headlight.model.corpus.unit_files import read_unit
@@ -20,8 +19,8 @@ Stamp = tuple[int, ...]
 
 def offered() -> dict[str, Path]:
     """The scans on offer by name: those that come with the project, and those of the models folder."""
-    folder = settings().models_folder
-    own = models.looked_up(trees_in, Path(folder).expanduser().resolve()) if folder else {}
+    folder = models_folder.folder()
+    own = models_folder.looked_up(trees_in, folder) if folder else {}
     return {**own, **shipped_scans()}
 
 

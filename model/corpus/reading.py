@@ -1,5 +1,6 @@
 """Opening a tree of HeadVis: ours, Neuronpedia's or anybody's, of which nothing is taken on trust."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -24,6 +25,7 @@ from headlight.model.corpus.tree import (
     Tree,
 )
 from headlight.model.errors import ScanError
+from headlight.model.files import is_utf8
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "scans"
 DEEPEST, MOST_FOLDERS = 3, 1000
@@ -34,7 +36,7 @@ WHOLE = 2**53
 
 def is_tree(folder: Path) -> bool:
     """Whether a folder has the two files that every tree begins with."""
-    return (folder / CONFIG).is_file() and (folder / SCATTER).is_file()
+    return all(os.path.isfile(folder / name) for name in (CONFIG, SCATTER))  # unlike Path's, this never raises
 
 
 def trees_in(folder: Path) -> dict[str, Path]:
@@ -42,12 +44,16 @@ def trees_in(folder: Path) -> dict[str, Path]:
 
     Neuronpedia's exports lie three folders deep: `<model>/headvis/<corpus>`.
     """
-    return {str(found.relative_to(folder)): found for found in _trees(folder, DEEPEST)} if folder.is_dir() else {}
+    return {str(found.relative_to(folder)): found for found in _trees(folder, DEEPEST)}
 
 
 def _trees(folder: Path, deeper: int) -> Iterator[Path]:
-    for child in sorted(folder.iterdir(), key=_by_numbers)[:MOST_FOLDERS]:
-        if not child.is_dir() or child.is_symlink() or child.name.startswith("."):
+    try:
+        children = sorted(folder.iterdir(), key=_by_numbers)[:MOST_FOLDERS]
+    except OSError:  # one that may not be read holds nothing for us
+        return
+    for child in children:
+        if not os.path.isdir(child) or child.is_symlink() or child.name.startswith(".") or not is_utf8(child.name):
             continue
         if is_tree(child):
             yield child

@@ -3,6 +3,7 @@
 Source: Hu et al. 2021, "LoRA"; Liu et al. 2024, "DoRA"; peft's save_pretrained for the names, its layers for the rest.
 """
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ def base_folder(folder: Path) -> Path:
         return folder
     name = LoraSettings.of(folder).base
     for base in (folder / name, folder.parent / name):
-        if (base / "config.json").is_file() and not is_adapter(base):
+        if os.path.isfile(base / "config.json") and not is_adapter(base):  # unlike Path's, this never raises
             return base
     raise CheckpointError(
         f"{folder.name} is a LoRA of {name!r}, and there is no such folder. Put that model's folder beside it, and "

@@ -17,7 +17,7 @@ import headlight.app.frame.bars
 import headlight.app.parts.options
 from headlight.app.components import Option
 from headlight.app.parts import charts
-from headlight.app.runs import models, runs, shown
+from headlight.app.runs import models, models_folder, runs, shown
 from headlight.app.server import settings as settings_module
 from headlight.app.server.flags import Settings
 from headlight.app.server.settings import SERVER
@@ -86,9 +86,9 @@ def _forget() -> None:
         runs._gate_beside,
         runs._results,
         models._opened,
-        models._looked_up,
     ):
         cached.cache_clear()
+    models_folder.forget()
 
 
 @pytest.fixture(scope="session")

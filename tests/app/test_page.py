@@ -19,7 +19,7 @@ from headlight.app import selection
 from headlight.app.components import Option
 from headlight.app.frame import bars, tour
 from headlight.app.glossary import MODELS
-from headlight.app.runs import models, runs
+from headlight.app.runs import models, models_folder, runs
 from headlight.app.runs.prompts import Example, examples
 from headlight.app.selection import links
 from headlight.model import Transformer, fields, load
@@ -480,6 +480,27 @@ def test_a_click_finds_its_page_after_the_server_forgot_the_session(page: AppTes
     page.run()
     assert not page.exception
     assert page.query_params == {"model": folder, "prompt": PROMPT, "page": "lens"}
+
+
+def test_a_page_says_what_of_the_models_folder_is_not_in_its_list(
+    page: AppTest, settings: dict[str, object], tmp_path: Path
+) -> None:
+    """And is drawn: another folder's damage is no matter of the model that is looked at."""
+    for number in range(5):
+        (tmp_path / f"*broken* {number}").mkdir()
+        (tmp_path / f"*broken* {number}" / "config.json").write_text("{")
+    settings["models_folder"] = str(tmp_path)
+    _open(page, model="mini", prompt=PROMPT)
+    assert not page.exception
+    said = [line for line in _texts(page).splitlines() if "not in the list" in line.lower()]
+    assert said[0].startswith("Not in the list of models: *broken* 0. config.json cannot be read as JSON (Expecting ")
+    assert (len(said), said[-1]) == (4, "2 more are not in the list of models.")
+    assert page.query_params["model"] == "mini"
+    shutil.rmtree(tmp_path)
+    models_folder.forget()
+    page.run()
+    assert not page.exception
+    assert "The models folder cannot be read (No such file or directory)." in _texts(page)
 
 
 def test_a_state_dict_is_asked_for_what_its_shapes_do_not_tell_and_opens_with_the_answers(

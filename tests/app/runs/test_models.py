@@ -1,7 +1,10 @@
 """Which models the page may open, and how many stay open."""
 
+import errno
 import gc
+import os
 import shutil
+import socket
 import threading
 import weakref
 from collections.abc import Callable
@@ -11,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from headlight.app.runs import cost, limits, models, passes, runs, shown
+from headlight.app.runs import cost, dictionaries, limits, models, models_folder, passes, runs, scans, shown
 from headlight.app.selection import Selection
 from headlight.app.server.settings import settings as server_settings
 from headlight.model import memory
@@ -189,21 +192,114 @@ def test_a_slow_model_keeps_nobody_waiting_for_another(
 
 
 def test_the_models_folder_is_walked_once_for_a_while(with_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked, clock, is_dictionary = list[Path](), [0.0], models.is_dictionary
+    looked, clock, is_dictionary = list[Path](), [1.0], models_folder.is_dictionary
 
     def count(path: Path) -> bool:
         looked.append(path)
         return is_dictionary(path)
 
-    monkeypatch.setattr(models, "is_dictionary", count)
-    monkeypatch.setattr(models.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(models_folder, "is_dictionary", count)
+    monkeypatch.setattr(models_folder.time, "monotonic", lambda: clock[0])
     for _ in range(3):
         assert "mine" in models.offered_models()
         models.offered_seq2seq_models()
     assert len(looked) == len(set(looked))
     shutil.copytree(with_folder / "mine", with_folder / "new")
-    clock[0] += models.LOOK_SECONDS
+    clock[0] += models_folder.LOOK_SECONDS
     assert "new" in models.offered_models()
+
+
+CONFIGS: dict[str, Callable[[Path], object]] = {
+    "no JSON": lambda path: path.write_text("{"),
+    "a list": lambda path: path.write_text("[1]"),
+    "empty": lambda path: path.write_bytes(b""),
+    "not UTF-8": lambda path: path.write_bytes(b'{"model_type": "\xff"}'),
+    "deep": lambda path: path.write_text('{"a":' * 100_000),
+    "huge": lambda path: (path.write_bytes(b"{"), os.truncate(path, 8 * 2**30)),
+    "a folder": Path.mkdir,
+    "a pipe": os.mkfifo,
+    "a loop": lambda path: path.symlink_to(path.name),
+    "nowhere": lambda path: path.symlink_to("gone"),
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+def _left_out(names: list[str], listing: models_folder.Listing) -> None:
+    """Exactly these are left out, each with a reason that names the file, and everything else is offered."""
+    assert list(listing.unreadable) == names
+    assert {"mini", "mine", "toy.safetensors"} <= set(models.offered_models())
+    assert not set(names) & {*models.offered_models(), *models.offered_seq2seq_models()}
+    for name in names:
+        with pytest.raises(CheckpointError, match="in the models folder is not in the list"):
+            models.open_model(name)
+
+
+@pytest.mark.parametrize("file", ["config.json", "adapter_config.json"])
+def test_what_cannot_be_read_is_left_out_of_the_list_with_its_reason(with_folder: Path, file: str) -> None:
+    for name, spoil in CONFIGS.items():
+        (with_folder / name).mkdir()
+        spoil(with_folder / name / file)
+    _left_out(sorted(CONFIGS), listing := models_folder.listing())
+    for name, reason in listing.unreadable.items():
+        wanted = file if name not in ("a loop", "nowhere", "a device") else ""
+        assert wanted in reason
+        assert str(with_folder) not in reason
+    assert "a named pipe" in listing.unreadable["a pipe"]
+    assert "more than 32 MiB" in listing.unreadable["huge"]
+
+
+def test_only_regular_files_are_in_the_list_and_names_that_can_be_written(with_folder: Path) -> None:
+    os.mkfifo(with_folder / "pipe.safetensors")
+    shutil.copytree(with_folder / "mine", with_folder / "bad\udcff")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(with_folder / "s.safetensors"))
+        _left_out(["bad<0xFF>", "pipe.safetensors", "s.safetensors"], models_folder.listing())
+
+
+def test_what_may_not_be_read_is_left_out(with_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests may run as root, whom no permission stops: so the system is asked in its place."""
+    shutil.copytree(with_folder / "mine", with_folder / "locked")
+    listdir = os.listdir
+
+    def refuse(path: Path) -> list[str]:
+        if Path(path).name == "locked":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listdir(path)
+
+    monkeypatch.setattr(models_folder.os, "listdir", refuse)
+    _left_out(["locked"], listing := models_folder.listing())
+    assert listing.unreadable["locked"] == "It cannot be read (Permission denied). Let the server's user read it."
+
+
+def test_a_lora_without_its_base_takes_nothing_else_out_of_the_list(with_folder: Path) -> None:
+    (with_folder / "lora").mkdir()
+    (with_folder / "lora" / "adapter_config.json").write_text('{"base_model_name_or_path": "' + "gone" * 100 + '"}')
+    _left_out(["lora"], models_folder.listing())
+
+
+def test_without_its_models_folder_a_server_goes_on_and_says_so(with_folder: Path) -> None:
+    shutil.rmtree(with_folder)
+    assert "mini" in models.offered_models()
+    assert "mine" not in models.offered_models()
+    assert models.offered_seq2seq_models()
+    assert scans.offered()
+    assert dictionaries.offered()
+    assert models_folder.listing().gone.startswith("The models folder cannot be read (No such file or directory).")
+
+
+def test_a_slow_folder_is_looked_at_less_often(with_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, looks = [1.0], list[Path]()
+
+    def slow(path: Path) -> int:
+        looks.append(path)
+        clock[0] += 3.0
+        return len(looks)
+
+    monkeypatch.setattr(models_folder.time, "monotonic", lambda: clock[0])
+    for _ in range(3):
+        models_folder.looked_up(slow, with_folder)
+        clock[0] += models_folder.SPARING * 3.0 / 2
+    assert len(looks) == 2
 
 
 def test_the_copy_on_a_device_is_kept_as_long_as_its_model_and_no_longer(
