@@ -5,9 +5,11 @@ Some have rotary positions, some ALiBi: rounded to bfloat16, and scaled as the s
 Source: transformers' FalconConfig and modeling_falcon.
 """
 
+import json
 from typing import Any
 
 from headlight.model.config import TransformerConfig
+from headlight.model.errors import ConfigError
 from headlight.model.families.architecture import Architecture, activation, layers
 from headlight.model.families.decoder import fused_heads, head_width, mlp, norm, outside, sizes
 from headlight.model.families.keys import Keys
@@ -16,9 +18,12 @@ from headlight.model.families.rope import READ, rotary
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Falcon's settings under the names of `TransformerConfig`."""
+    """Falcon's settings under the names of `TransformerConfig`.
+
+    Raises:
+        ConfigError: a number of norms that the architecture has not.
+    """
     is_parallel = config.parallel_attn or config.new_decoder_architecture
-    two_norms = config.new_decoder_architecture and config.num_ln_in_parallel_attn in (2, None)
     alibi = {
         "n_ctx": config.max_position_embeddings,
         "positional_embedding_type": "alibi",
@@ -30,9 +35,23 @@ def settings(config: Any) -> dict[str, Any]:
         "act_fn": activation(config.activation),
         "eps": config.layer_norm_epsilon,
         "parallel_attn_mlp": is_parallel,
-        "parallel_norms": 2 if two_norms else 1,
+        "parallel_norms": _parallel_norms(config) if is_parallel else 1,
         **(alibi if config.alibi else rotary(config)),
     }
+
+
+def _parallel_norms(config: Any) -> int:
+    """How many norms there are where attention and MLP read the same stream: the old architecture has one."""
+    allowed = (1, 2) if config.new_decoder_architecture else (1,)
+    n_norms = config.num_ln_in_parallel_attn
+    n_norms = allowed[-1] if n_norms is None else n_norms
+    if n_norms not in allowed:
+        raise ConfigError(
+            f"config.json sets num_ln_in_parallel_attn to {n_norms!r} and new_decoder_architecture to "
+            f"{json.dumps(bool(config.new_decoder_architecture))}, which has {' or '.join(map(str, allowed))}. Correct "
+            "whichever is wrong."
+        )
+    return int(n_norms)
 
 
 def pieces(cfg: TransformerConfig, config: Any) -> Pieces:

@@ -249,6 +249,12 @@ LONGROPE = {
             {"rope_parameters": LONGROPE},
             "longrope has 2 short and 3 long factors; there have to be 3",
         ),
+        (
+            "falcon: multi-query",
+            {"num_ln_in_parallel_attn": 2},
+            "num_ln_in_parallel_attn to 2 and new_decoder_architecture to false, which has 1. Correct whichever",
+        ),
+        ("falcon: grouped, two norms", {"num_ln_in_parallel_attn": 3}, "to 3 and .* to true, which has 1 or 2"),
         ("llama: grouped", {"per_layer_config": {"0": {"hidden_act": "relu"}}}, "sets per_layer_config to {"),
         ("bert: tied", {"position_embedding_type": "relative_key"}, 'position_embedding_type to "relative_key"'),
         ("bert: tied", {"add_cross_attention": True}, "add_cross_attention to true"),
