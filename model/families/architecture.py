@@ -67,7 +67,8 @@ class Architecture:
     read of a config. Tensors whose names
     match `ignored`, and that no piece names, are buffers, copies, or parts that have no share in the logits. `renamed`
     are patterns in names that older versions wrote, and what stands there now. `embedding` and `unembed` are one matrix
-    where the config ties them, and so are the other `twins`.
+    where the config ties them, and so are the other `twins`. `part_keys` are the keys that are read of a text's part,
+    where those of a whole model are others.
     """
 
     model_type: str
@@ -80,6 +81,7 @@ class Architecture:
     unembed: str = UNEMBED
     twins: tuple[tuple[str, str], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    part_keys: Keys | None = None
 
     @property
     def family(self) -> Family[TransformerConfig]:
@@ -118,9 +120,8 @@ def read(
     """
     told = read_config_file(folder)
     part = text_part(told)
-    config, unread = read_config(
-        architecture.model_type, told if part is None else part, architecture.keys, () if part else SIZES
-    )
+    keys = architecture.keys if part is None else architecture.part_keys or architecture.keys
+    config, unread = read_config(architecture.model_type, told if part is None else part, keys, part is not None)
     embedding, unembed = architecture.embedding, architecture.unembed
     names = partial(architecture.names, is_part=part is not None)
     twins = ((embedding, unembed), *architecture.twins) if config.tie_word_embeddings else ()
@@ -174,10 +175,10 @@ def translating(kind: str) -> Iterator[None]:
         ) from error
 
 
-def read_config(
-    kind: str, told: dict[str, Any], keys: Keys, required: tuple[str, ...] = SIZES
-) -> tuple[Any, tuple[str, ...]]:
+def read_config(kind: str, told: dict[str, Any], keys: Keys, is_part: bool = False) -> tuple[Any, tuple[str, ...]]:
     """The keys of config.json that an architecture goes by, as transformers reads them, and what nothing reads.
+
+    Where it tells a part of a model, sizes may be left out: they are the defaults then.
 
     Raises:
         CheckpointError: it asks for more layers than any model has.
@@ -187,9 +188,11 @@ def read_config(
 
     refuse_quantised(told)
     config_class = CONFIG_MAPPING[kind]
-    for size in required:
+    for size in SIZES:
         theirs = config_class.attribute_map.get(size, size)
         spelled = next((name for name in (theirs, size, OLD_SIZES.get(size)) if name in told), None)
+        if spelled is None and is_part:
+            continue
         if spelled is None:
             raise ConfigError(f"config.json lacks {theirs}, which a {kind} model has.")
         check_size(f"config.json's {spelled}", told[spelled])

@@ -17,9 +17,13 @@ def settings(config: Any) -> dict[str, Any]:
 
 
 def _by_layer(config: Any) -> dict[str, Any]:
-    """Mistral's settings where a config may tell which layers see a window, which transformers calls Ministral."""
-    return settings(config) if config.layer_types is None else llama.settings(config) | qwen2.windows(config)
+    """Mistral's settings where a config may tell which layers see a window, which transformers calls Ministral.
+
+    Of a text's part it does not: there all layers see the window.
+    """
+    by_layer = getattr(config, "layer_types", None) is not None
+    return llama.settings(config) | qwen2.windows(config) if by_layer else settings(config)
 
 
 READ = (*llama.BASE, "rms_norm_eps", "sliding_window")
-FAMILY = Architecture("mistral", _by_layer, llama.pieces, Keys((*READ, "layer_types"))).family
+FAMILY = Architecture("mistral", _by_layer, llama.pieces, Keys((*READ, "layer_types")), part_keys=Keys(READ)).family

@@ -7,17 +7,20 @@ from typing import Any
 
 from torch import Tensor
 
-KINDS = ("gemma3", "llava", "mistral3")
+KINDS = {"gemma3": "gemma3_text", "llava": "llama", "mistral3": "mistral"}  # and their text's, where none is told
 PART = "language_model."  # in the names of all of the text part's tensors but the unembedding's
-SHARED = ("tie_word_embeddings", "quantization_config")  # told of the whole
+QUANTISED, TIED = "quantization_config", "tie_word_embeddings"
 
 
 def text_part(told: dict[str, Any]) -> dict[str, Any] | None:
-    """What config.json tells of the text's part; None where there is no other part."""
-    text = told.get("text_config")
-    if told.get("model_type") not in KINDS or not isinstance(text, dict):
+    """What config.json tells of the text's part, and of the whole for it; None where there is no other part."""
+    kind, text = told.get("model_type"), told.get("text_config")
+    if kind not in KINDS or not isinstance(text, dict):
         return None
-    return text | {name: told[name] for name in SHARED if name in told}
+    of_whole = {QUANTISED: told[QUANTISED]} if QUANTISED in told else {}
+    if kind != "llava" or told.get(TIED):  # a LLaVA is tied as well where its text is said to be
+        of_whole[TIED] = told.get(TIED, True)
+    return {"model_type": KINDS[kind]} | text | of_whole
 
 
 def text_tensors(tensors: dict[str, Tensor], unembed: str) -> dict[str, Tensor]:

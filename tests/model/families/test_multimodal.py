@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from transformers import AutoModelForImageTextToText, Gemma3Config, LlavaConfig, Mistral3Config, PreTrainedConfig
 
 from headlight.model import load
+from headlight.model.errors import CheckpointError
 from tests.model.families.architectures.gemma3 import VISION
 from tests.model.families.architectures.llama import SIZES
 from tests.model.oracles import ATOL, RTOL, random_tokens
@@ -21,16 +23,70 @@ CONFIGS = {
 }
 
 
+def drawn(config: PreTrainedConfig) -> Any:
+    torch.manual_seed(0)
+    return AutoModelForImageTextToText.from_config(config, attn_implementation="eager").eval()
+
+
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 def test_the_text_part_computes_what_the_whole_computes_of_text(config: PreTrainedConfig, tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    theirs = AutoModelForImageTextToText.from_config(config, attn_implementation="eager").eval()
+    theirs = drawn(config)
     theirs.save_pretrained(tmp_path)
     model, tokens = load(tmp_path), random_tokens()
     with torch.no_grad():
         torch.testing.assert_close(model(tokens), theirs(tokens).logits, rtol=RTOL, atol=ATOL)
     assert model.source is not None
     assert model.source.note == f"the text's part of a {config.model_type}, which reads images as well"
+
+
+WINDOWED = SIZES | {"model_type": "mistral", "sliding_window": 3}
+
+
+@torch.no_grad()
+def test_of_a_part_layer_types_are_not_read(tmp_path: Path) -> None:
+    """transformers takes them for Ministral's of a whole model alone: in a part every layer sees the window."""
+    types = {"layer_types": ["full_attention", "sliding_attention", "full_attention"]}
+    theirs = drawn(Mistral3Config(text_config=WINDOWED | types, vision_config=PIXTRAL))
+    theirs.save_pretrained(tmp_path)
+    model, tokens = load(tmp_path), random_tokens()
+    torch.testing.assert_close(model(tokens), theirs(tokens).logits, rtol=RTOL, atol=ATOL)
+    assert model.source is not None
+    assert model.source.unread == (f"layer_types = {json.dumps(types['layer_types'])}",)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("config", "whole", "text"),
+    [
+        (Mistral3Config(text_config=WINDOWED, vision_config=PIXTRAL), None, False),
+        (Mistral3Config(text_config=WINDOWED, vision_config=PIXTRAL), True, False),
+        (CONFIGS["gemma3_text"], None, False),
+        (LlavaConfig(text_config=SIZES | {"tie_word_embeddings": True}, vision_config=CLIP), False, True),
+        (LlavaConfig(text_config=SIZES, vision_config=CLIP, tie_word_embeddings=True), True, None),
+    ],
+)
+def test_embeddings_are_tied_where_transformers_ties_them(
+    config: PreTrainedConfig, whole: bool | None, text: bool | None, tmp_path: Path
+) -> None:
+    theirs = drawn(config)
+    theirs.save_pretrained(tmp_path)
+    told = json.loads((tmp_path / "config.json").read_text())
+    for said, tied in ((told, whole), (told["text_config"], text)):
+        said.pop("tie_word_embeddings", None)
+        said |= {} if tied is None else {"tie_word_embeddings": tied}
+    (tmp_path / "config.json").write_text(json.dumps(told))
+    expected = type(theirs).from_pretrained(tmp_path, attn_implementation="eager")
+    model, tokens = load(tmp_path), random_tokens()
+    assert model.cfg.tie_word_embeddings
+    torch.testing.assert_close(model(tokens), expected(tokens).logits, rtol=RTOL, atol=ATOL)
+
+
+def test_a_part_of_more_layers_than_any_model_has_is_refused(tmp_path: Path) -> None:
+    told = CONFIGS["gemma3_text"].to_dict()
+    told["text_config"]["num_hidden_layers"] = 2**30
+    (tmp_path / "config.json").write_text(json.dumps(told))
+    with pytest.raises(CheckpointError, match="asks for 1073741824 layers"):
+        load(tmp_path)
 
 
 def test_sizes_that_are_the_defaults_need_not_be_told(tmp_path: Path) -> None:
