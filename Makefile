@@ -11,6 +11,15 @@ TORCH_INDEX ?= $(shell [ "$$(uname)" = Linux ] && ! command -v nvidia-smi >/dev/
 	| grep -qE 'index-url|find-links' && echo https://download.pytorch.org/whl/cpu)
 INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 
+# Names are text: make expands no $ in them, and the shell, which has them from its environment, runs nothing of them. ARGS
+# are flags as they are typed behind a command.
+override MODEL := $(value MODEL)
+override CORPUS := $(value CORPUS)
+override HOOK := $(value HOOK)
+override ARGS := $(value ARGS)
+export MODEL CORPUS HOOK ARGS
+FLAGS = eval "set -- $$ARGS"
+
 .PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
 .DELETE_ON_ERROR:
 
@@ -21,8 +30,8 @@ run: setup
 	$(PY) -m headlight.app $(ARGS)
 
 scan: setup
-	@test -n "$(MODEL)" && test -n "$(CORPUS)" || { echo "Say which: make scan MODEL=mini CORPUS=README.md"; exit 2; }
-	$(PY) -m headlight.app.scan "$(MODEL)" "$(CORPUS)" $(ARGS)
+	@test -n "$$MODEL" && test -n "$$CORPUS" || { echo "Say which: make scan MODEL=mini CORPUS=README.md"; exit 2; }
+	$(FLAGS); $(PY) -m headlight.app.scan "$$MODEL" "$$CORPUS" "$$@"
 
 setup: .venv/installed
 
@@ -101,16 +110,16 @@ train-classifier: setup
 	$(PY) -m headlight.model.training.recipes.classify
 
 fit-lens: setup # or goes on from its checkpoints
-	@test -n "$(MODEL)" || { echo "Say which: make fit-lens MODEL=mini"; exit 2; }
-	$(PY) -m headlight.model.training.recipes.lenses "$(MODEL)" $(ARGS)
+	@test -n "$$MODEL" || { echo "Say which: make fit-lens MODEL=mini"; exit 2; }
+	$(FLAGS); $(PY) -m headlight.model.training.recipes.lenses "$$MODEL" "$$@"
 
 lens-card: setup # the figures of lenses that are there, measured again
-	@test -n "$(MODEL)" || { echo "Say which: make lens-card MODEL=mini"; exit 2; }
-	$(PY) -m headlight.model.training.recipes.lenses "$(MODEL)" --card $(ARGS)
+	@test -n "$$MODEL" || { echo "Say which: make lens-card MODEL=mini"; exit 2; }
+	$(FLAGS); $(PY) -m headlight.model.training.recipes.lenses "$$MODEL" --card "$$@"
 
 train-dictionary: setup
-	@test -n "$(MODEL)" && test -n "$(HOOK)" || { echo "Say which: make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_post"; exit 2; }
-	$(PY) -m headlight.model.training.dictionaries "$(MODEL)" $(HOOK) $(ARGS)
+	@test -n "$$MODEL" && test -n "$$HOOK" || { echo "Say which: make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_post"; exit 2; }
+	$(FLAGS); $(PY) -m headlight.model.training.dictionaries "$$MODEL" $$HOOK "$$@"
 
 teaching: setup
 	$(PY) -m headlight.model.training.recipes.teaching

@@ -16,7 +16,7 @@ from tests.places import ROOT
 
 # A unit, a file or a folder of `model` or `app`, may import from the lines above its own, never from its own or below.
 LEVELS = [
-    "model.errors model.memory",
+    "model.errors model.memory model.commands",
     "model.checks",
     "model.config model.hooks model.cache model.files model.source model.kernels.backend",
     "model.text.labels model.text.chat model.text.encoding",
@@ -77,6 +77,7 @@ NO_MORE_THAN = {
 # What of the library the pages may name; everything that loads or runs a model is left to these.
 PAGES_MAY_NAME = {
     "model.errors",
+    "model.commands",
     "model.analysis",
     "model.text.chat",
     "model.text.labels",

@@ -1,5 +1,7 @@
 """What `make` and the Dockerfile do on a new machine, as far as it shows without a network."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from headlight.model.commands import make
 from tests.places import ROOT, STREAMLIT_CONFIG
 
 PIN = re.compile(r"[\w-]+==[\w.]+(; sys_platform [^#]+)?(  #.*)?")
@@ -46,6 +49,26 @@ def test_a_new_clone_installs_only_what_the_application_needs(clone: Path) -> No
 def test_the_next_start_installs_nothing(clone: Path) -> None:
     _installed(clone)
     assert _make(clone, "-n", "run").stdout == ".venv/bin/python -m headlight.app \n"
+
+
+@pytest.mark.parametrize("target", ["scan", "fit-lens", "lens-card", "train-dictionary"])
+def test_a_command_that_a_page_gives_runs_nothing_of_the_names_in_it(target: str, clone: Path) -> None:
+    """The same shell and the same make, before a program that writes down what it is given."""
+    name = "a b`touch ran`$(touch ran)$(shell touch ran)$HOME'\"; touch ran; #\n\ttouch ran\n\\"
+    _installed(clone)
+    python = clone / ".venv/bin/python"
+    python.write_text(f"#!{sys.executable}\nimport json, sys\nopen('given', 'w').write(json.dumps(sys.argv[1:]))\n")
+    python.chmod(0o755)
+    for made in (".venv/requirements", ".venv/installed"):  # later than what they are made of
+        (clone / made).touch()
+    others = {"scan": {"CORPUS": name}, "train-dictionary": {"HOOK": "one two"}}.get(target, {})
+    command = make(target, "--features", name, MODEL=name, **others)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    subprocess.run(["sh", "-c", f"{command} TORCH_INDEX="], cwd=clone, env=environment, check=True)
+    assert not (clone / "ran").exists()
+    given = json.loads((clone / "given").read_text())
+    positional = {"scan": [name, name], "train-dictionary": [name, "one", "two"], "lens-card": [name, "--card"]}
+    assert given[2:] == [*positional.get(target, [name]), "--features", name]
 
 
 def test_a_second_server_finds_a_port() -> None:

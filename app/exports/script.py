@@ -3,6 +3,7 @@
 What was chosen on the page enters a script as a Python literal, so that no prompt can become code.
 """
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 
@@ -68,7 +69,12 @@ def written(purpose: str, imports: Mapping[str, set[str]], lines: Sequence[str])
     imported = [
         f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items()) if names
     ]
-    return "\n".join([f'"""{purpose}\n\n{HOW}\n"""', "", *imported, "", *lines, ""])
+    return "\n".join([_docstring(f"{purpose}\n\n{HOW}\n"), "", *imported, "", *lines, ""])
+
+
+def _docstring(text: str) -> str:
+    """A text as a module's docstring, of which no character, quotes and line ends included, becomes code."""
+    return ast.unparse(ast.Module([ast.Expr(ast.Constant(text))], []))
 
 
 def runs_made(shown: Comparison, align: Align) -> list[str]:

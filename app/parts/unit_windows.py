@@ -14,8 +14,9 @@ from headlight.app.parts import charts, options
 from headlight.app.parts.labels import number, readable
 from headlight.app.parts.over_corpus import scan_of
 from headlight.app.parts.parts import heading
-from headlight.app.runs import scans
+from headlight.app.runs import models, scans
 from headlight.app.selection.choices import Change
+from headlight.model.commands import make
 from headlight.model.corpus.tree import Tree, UnitDashboard, Window
 from headlight.model.errors import ScanError
 from headlight.model.run import Run
@@ -43,9 +44,10 @@ def draw(run: Run, slug: str, kind: str, layer: int, index: int, *, dictionary: 
         st.warning(str(error))
         return
     if tree is None or found is None:
-        flag = "--neurons" if kind == "neurons" else f"--features {dictionary}"
+        watched = ["--neurons"] if kind == "neurons" else ["--features", dictionary]
+        command = make("scan", *watched, MODEL=models.opened_by(run.source), CORPUS="texts.jsonl")
         with st.container(key=f"headlight-said-{kind}"):
-            st.text(NONE.format(f'make scan MODEL={run.source.name} CORPUS=texts.jsonl ARGS="{flag}"'))
+            st.text(NONE.format(command))
         return
     with st.container(key=f"headlight-said-{kind}"):
         st.text(_said(tree, found))

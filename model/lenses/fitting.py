@@ -4,6 +4,7 @@ import hashlib
 
 import numpy as np
 
+from headlight.model.commands import make
 from headlight.model.config import TransformerConfig
 from headlight.model.errors import InputError
 from headlight.model.layers.parameters import widened
@@ -21,7 +22,7 @@ def check_fits(lens: Lens, model: Transformer, name: str) -> None:
             its weights, so that its stream is not the one that lenses are made for.
     """
     cfg, called = model.cfg, f"The {lens.title} {lens.name}"
-    instead = f"Choose one that was made for {name}, or fit one: make fit-lens MODEL={name}"
+    instead = f"Choose one that was made for {name}, or fit one: {make('fit-lens', MODEL=name)}"
     if cfg.normalization_type in FOLDED:
         raise InputError(
             f"{name} has its norms folded into its weights ({cfg.normalization_type}), and the {lens.title} is made of "

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from headlight.model.commands import make
 from headlight.model.errors import CheckpointError, InputError
 from headlight.model.families import hub
 from headlight.model.lenses.files import CONFIG, JACOBIANS, PARAMS, read_lens, weights_in
@@ -50,7 +51,7 @@ def located(kind: Kind, name: str, source: Source) -> Path:
         if not _lies(folder, kind):
             raise CheckpointError(
                 f"There is no {TITLES[kind]} beside {source.name}. Give the folder or hub name of one, or fit one: "
-                f"make fit-lens MODEL={source.name}"
+                f"{make('fit-lens', MODEL=source.name)}"
             )
         return folder
     path = Path(os.path.expanduser(name))

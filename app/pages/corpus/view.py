@@ -1,6 +1,5 @@
 """What heads do over a corpus: all of them by two figures, those found by one, and the dashboard of the chosen one."""
 
-import shlex
 from dataclasses import replace
 
 import streamlit as st
@@ -15,11 +14,12 @@ from headlight.app.parts import charts, options, tables
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import models, scans
 from headlight.app.server import boundary
+from headlight.model.commands import make
 from headlight.model.comparison import Comparison
 from headlight.model.corpus.titles import figure
 
 MOST_CHOSEN = 8  # heads that a lasso chooses: other pages draw each of them
-COMMAND = "make scan MODEL={} CORPUS=README.md"
+CORPUS = "README.md"
 HOW = (
     "There is no scan yet. This command makes one: it runs a model over text files and writes what every head does "
     "there into a folder."
@@ -48,7 +48,7 @@ def render(shown: Comparison) -> None:
 def _say_whose(found: Found, shown: Comparison) -> None:
     """That the scan is of another model than the page's, where no scan of that one is known."""
     if not found.own and not selection.current().scan:
-        command = COMMAND.format(shlex.quote(models.opened_by(shown.a.source)))
+        command = make("scan", MODEL=models.opened_by(shown.a.source), CORPUS=CORPUS)
         st.text(f"There is no scan of this model yet: this one is of another. {command} makes one.")
 
 
@@ -60,7 +60,7 @@ def is_open() -> bool:
 def _say_how() -> None:
     with st.container(key="headlight-lacking-scan"):
         st.info(HOW)
-        st.code(COMMAND.format("mini"), "bash")
+        st.code(make("scan", MODEL="mini", CORPUS=CORPUS), "bash")
         st.caption(
             "Then type the folder's path as the scan. Any tree of HeadVis opens too, Neuronpedia's exports included."
         )

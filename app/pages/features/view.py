@@ -1,7 +1,5 @@
 """The page *Features*: which are active where, what the dictionary misses, and one feature in full."""
 
-import shlex
-
 import streamlit as st
 
 from headlight.app import selection
@@ -15,6 +13,7 @@ from headlight.app.parts.parts import title_row
 from headlight.app.runs import dictionaries, models
 from headlight.app.selection.chosen import FeaturesBy
 from headlight.app.server import boundary
+from headlight.model.commands import make
 from headlight.model.comparison import Comparison
 from headlight.model.explain.features import layer_after
 from headlight.model.explain.logits import Question, logit_attribution
@@ -23,7 +22,6 @@ from headlight.model.run import Run
 
 MOST_CARRIED = 5
 OPEN = "features_open"
-COMMAND = "make train-dictionary MODEL={} HOOK=blocks.{}.hook_resid_pre"
 HOW = (
     "No dictionary comes with this model. A dictionary is a sparse autoencoder or a transcoder, trained on one of the "
     "model's activations. Type the folder of one as the dictionary (SAELens's, Gemma Scope's or circuit-tracer's), or "
@@ -48,8 +46,8 @@ def render(shown: Comparison) -> None:
     elif not dictionaries.named(selection.current().dictionary, shown.a.source.name):
         with st.container(key="headlight-lacking-dictionary"):
             st.info(HOW)
-            middle = shown.a.cfg.n_layers // 2
-            st.code(COMMAND.format(shlex.quote(models.opened_by(shown.a.source)), middle), "bash")
+            hook = f"blocks.{shown.a.cfg.n_layers // 2}.hook_resid_pre"
+            st.code(make("train-dictionary", MODEL=models.opened_by(shown.a.source), HOOK=hook), "bash")
 
 
 def _refused(reason: str) -> None:

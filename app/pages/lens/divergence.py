@@ -15,8 +15,9 @@ from headlight.app.pages.lens.choices import Choices
 from headlight.app.pages.lens.chosen import lenses_of
 from headlight.app.parts import charts, tables
 from headlight.app.parts.parts import heading
-from headlight.app.runs import lenses
+from headlight.app.runs import lenses, models
 from headlight.app.selection.chosen import Selection
+from headlight.model.commands import make
 from headlight.model.comparison import Comparison
 from headlight.model.explain.lens import mean_divergences
 from headlight.model.lenses.lens import TITLES, Kind, Lens
@@ -25,8 +26,8 @@ from headlight.model.reports.lens import name_for
 UNIT, WHAT = "nats", "KL(final ‖ layer)"
 LOOKS: dict[Kind, Look] = {"logit": ("grey", "solid"), "tuned": ("blue", "solid"), "jacobian": ("orange", "solid")}
 NONE = (
-    "No other lens lies beside {0}. `make fit-lens MODEL={0}` fits a tuned lens and a Jacobian lens; published ones "
-    "open by their folder or hub name."
+    "No other lens lies beside {}. {} fits a tuned lens and a Jacobian lens; published ones open by their folder or "
+    "hub name."
 )
 Values = Float[np.ndarray, " layer"]
 
@@ -47,7 +48,7 @@ def draw(shown: Comparison, by: Mapping[str, Lens]) -> None:
                     charts.alone([[plot]], f"{plot.title}, by layer", f"divergence{number}{plot.title}")
     for run in {run.source.name: run for run in shown.runs}.values():
         if len(lenses_of(run, by["A" if run is shown.a else "B"])) == 1:
-            st.caption(NONE.format(run.source.name))
+            st.text(NONE.format(run.source.name, make("fit-lens", MODEL=models.opened_by(run.source))))
 
 
 def rows(shown: Comparison, by: Mapping[str, Lens], chosen: Selection) -> charts.Rows:
