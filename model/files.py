@@ -2,14 +2,11 @@
 
 import json
 import os
-import pickle
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
-
-import torch
 
 from headlight.model.errors import CheckpointError, HeadlightError
 
@@ -89,27 +86,6 @@ def refuse_pointer(path: Path) -> None:
             f"{path.name} is a Git LFS pointer and not the file itself: the repository was cloned without git-lfs. "
             "Install git-lfs and run `git lfs pull` in that folder."
         )
-
-
-def read_torch(path: Path) -> Any:
-    """What torch.save wrote, memory-mapped. Only tensors are unpickled, so that no code in the file is run.
-
-    Raises:
-        CheckpointError: the file is damaged, in torch's format of before 2020, or holds other objects.
-    """
-    refuse_pointer(path)
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except pickle.UnpicklingError as error:  # whose text is pages on how to run the file's code
-        raise CheckpointError(
-            f"{path.name} cannot be read as a state dict: it holds other objects than tensors, such as a whole model "
-            "that torch.save(model, path) wrote. Write it by torch.save(model.state_dict(), path)."
-        ) from error
-    except (OSError, RuntimeError, ValueError, EOFError) as error:
-        raise CheckpointError(
-            f"{path.name} cannot be read as a state dict: it is cut short, or not what torch.save writes today. "
-            "Copy or download it again, or write it by torch.save(model.state_dict(), path)."
-        ) from error
 
 
 def read_json(path: Path, unique: bool = False) -> dict[str, Any]:

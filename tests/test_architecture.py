@@ -18,8 +18,8 @@ from tests.places import ROOT
 LEVELS = [
     "model.errors model.memory model.commands",
     "model.checks",
-    "model.config model.hooks model.cache model.files model.source model.kernels.backend",
-    "model.text.labels model.text.chat model.text.encoding",
+    "model.config model.hooks model.cache model.files model.zip_files model.source model.kernels.backend",
+    "model.text.labels model.text.chat model.text.encoding model.torch_files",
     "model.kernels model.analysis model.corpus.checked model.corpus.tree model.direct_reads model.text.records",
     "model.corpus.reading model.corpus.titles",
     "model.layers model.text model.inputs model.hooked model.seq2seq_config",

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from headlight.model.errors import CheckpointError
 from headlight.model.files import reason, refuse_pointer
+from headlight.model.zip_files import open_zip, stored_bytes
 
 MOST_ARRAYS = 64
-LOCAL_HEADER = 30  # bytes of a zip's header before a file's name
 
 
 def read_npz(path: Path) -> dict[str, Tensor]:
@@ -28,22 +28,21 @@ def read_npz(path: Path) -> dict[str, Tensor]:
     """
     refuse_pointer(path)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_zip(path) as archive:
             entries = archive.infolist()
             if len(entries) > MOST_ARRAYS:
                 raise CheckpointError(f"{path.name} holds {len(entries)} arrays; a dictionary has a few.")
             return {entry.filename.removesuffix(".npy"): _mapped(path, archive, entry) for entry in entries}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, RuntimeError) as error:
+    except CheckpointError:
+        raise
+    except Exception as error:  # whatever a damaged header makes zipfile or numpy raise
         raise CheckpointError(
             f"{path.name} cannot be read as .npz ({reason(error, path)}). Copy or download it again."
         ) from error
 
 
 def _mapped(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Tensor:
-    if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
-        raise CheckpointError(
-            f"{path.name} is compressed, so that its rows cannot be read alone. Save it by numpy.savez."
-        )
+    begin, end = stored_bytes(path, entry)
     with archive.open(entry) as file:
         version = npy.read_magic(file)
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
@@ -52,20 +51,10 @@ def _mapped(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Ten
     if dtype not in (np.float32, np.float16):
         raise CheckpointError(f"{entry.filename} in {path.name} is {dtype}; it has to be float32 or float16.")
     size = int(np.prod([int(each) for each in shape], dtype=object)) * dtype.itemsize
-    begin = _data_offset(path, entry) + header
-    if size != entry.file_size - header or begin + size > path.stat().st_size:
+    begin += header
+    if size != end - begin:
         raise CheckpointError(f"{entry.filename} in {path.name} is cut short. Copy or download the file again.")
     if not size:
         return torch.zeros(shape)
     array = np.memmap(path, dtype, mode="c", offset=begin, shape=shape, order="F" if fortran else "C")
     return torch.from_numpy(array)
-
-
-def _data_offset(path: Path, entry: zipfile.ZipInfo) -> int:
-    """Where an entry's bytes begin: behind a header of its own, whose name and extra field may be of other lengths."""
-    with path.open("rb") as file:
-        file.seek(entry.header_offset)
-        header = file.read(LOCAL_HEADER)
-    if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
-        raise CheckpointError(f"{path.name} is damaged where {entry.filename} begins. Copy or download it again.")
-    return entry.header_offset + LOCAL_HEADER + sum(int.from_bytes(header[at : at + 2], "little") for at in (26, 28))

@@ -15,7 +15,7 @@ from headlight.model.config import Activation, AttentionDirection, TransformerCo
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.families.family import Checkpoint, Family, Opening, shapes_of, skeleton
 from headlight.model.families.tensors import listed, read_safetensors, taken
-from headlight.model.files import read_torch
+from headlight.model.torch_files import read_torch
 
 PICKLES = (".pt", ".pth")
 BRIDGE = re.compile(r"_original_component|^blocks\.\d+\.attn\.(q|k|v|o|qkv)\.weight$")
@@ -57,20 +57,14 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 def read_pickle(path: Path) -> dict[str, Tensor]:
     """The tensors of a file that `torch.save(model.state_dict(), path)` wrote, memory-mapped.
 
-    Only tensors are unpickled (`weights_only`), so no code in the file is run.
-
     Raises:
         CheckpointError: the file is damaged, in torch's format of before 2020, or holds something else.
     """
     content = read_torch(path)
-    if not isinstance(content, dict) or not all(map(_is_plain_tensor, content.values())):
+    if not isinstance(content, dict) or not all(isinstance(each, Tensor) for each in content.values()):
         held = listed(list(map(str, content))) if isinstance(content, dict) else type(content).__name__
         raise CheckpointError(f"{path.name} holds no state dict but {held}. Save model.state_dict() alone.")
     return {str(name): tensor.detach() for name, tensor in content.items()}
-
-
-def _is_plain_tensor(value: object) -> bool:
-    return isinstance(value, Tensor) and value.layout is torch.strided and not value.is_meta
 
 
 def infer(tensors: dict[str, Tensor]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
   of the unembedding that it was made for.
 - A Jacobian lens is a `.pt` file: a matrix for the state after each layer, and how many prompts it is a mean of.
 
-Both are somebody else's files. They are unpickled as tensors alone (`weights_only`), memory-mapped, so that nothing is
+Both are somebody else's files. Nothing but tensors is unpickled, and these are mapped where they lie: nothing is
 allocated on their word, and every tensor is checked. A pickle is still a risk that a server should not take: what is
 fitted here is written as safetensors too, which are read where they lie beside it.
 
@@ -24,16 +24,18 @@ from torch import Tensor
 
 from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import FLOATS, read_safetensors
-from headlight.model.files import read_json, read_torch, replacing, write_text
+from headlight.model.files import read_json, replacing, write_text
 from headlight.model.lenses.fitting import unembedding_hash
 from headlight.model.lenses.lens import Affine, Kind, Lens
 from headlight.model.source import BLOCK
+from headlight.model.torch_files import read_torch
 from headlight.model.transformer import Transformer
 
 CONFIG, PARAMS, JACOBIANS = "config.json", "params.pt", "lens.pt"
 SAFE = ".safetensors"
 LENS_TYPE = "linear_tuned_lens"
 MOST_LAYERS = 1000
+MAX_DIGITS = 9
 
 
 def read_lens(kind: Kind, path: Path, *, allow_pickle: bool = True) -> Lens:
@@ -109,8 +111,8 @@ def _read_jacobian(path: Path, allow_pickle: bool) -> Lens:
         raise CheckpointError(f"{file.name} names layers that are none; they are numbers from 0 on.")
     _check(file, {str(layer): J for layer, J in jacobians.items()}, {str(at): (d_model, d_model) for at in jacobians})
     maps = {layer + 1: Affine(J) for layer, J in jacobians.items()}
-    n_prompts = content.get("n_prompts")
-    of: dict[str, str | int] = {"n_prompts": n_prompts} if isinstance(n_prompts, int) else {}
+    n_prompts: Any = content.get("n_prompts")
+    of: dict[str, str | int] = {"n_prompts": n_prompts} if _is_size(n_prompts, 10**MAX_DIGITS) else {}
     return Lens("jacobian", path.name, _digest(file), maps, of)
 
 
@@ -119,16 +121,21 @@ def _safe_jacobians(file: Path) -> dict[str, Any]:
     tensors = read_safetensors(file)
     with safe_open(file, framework="pt") as opened:
         told = opened.metadata() or {}
-    n_prompts = told.get("n_prompts", "")
-    layers = {int(name) if name.isascii() and name.isdigit() else -1: J for name, J in tensors.items()}
+    layers = {_number(name): J for name, J in tensors.items()}
     d_model = next((J.shape[-1] for J in tensors.values() if J.ndim), 0)
-    counted = {"n_prompts": int(n_prompts)} if n_prompts.isascii() and n_prompts.isdigit() else {}
-    return {"J": layers, "d_model": d_model, **counted}
+    return {"J": layers, "d_model": d_model, "n_prompts": _number(told.get("n_prompts", ""))}
+
+
+def _number(text: str) -> int:
+    """A whole number from its text; -1 where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else -1
 
 
 def _size(file: Path, told: Mapping[str, Any], name: str, most: int) -> int:
-    if not _is_size(told.get(name), most):
-        raise CheckpointError(f"{file.name} says {str(told.get(name))[:40]!r} for {name}; it has to be 1 to {most:,}.")
+    value = told.get(name)
+    if not _is_size(value, most):
+        said = str(value)[:40] if isinstance(value, int | float | str) else type(value).__name__
+        raise CheckpointError(f"{file.name} says {said!r} for {name}; it has to be 1 to {most:,}.")
     return int(told[name])
 
 

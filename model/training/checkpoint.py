@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -72,5 +71,7 @@ def saved_whole(path: Path, identity: str, another: str, damaged: str) -> Iterat
         if saved["identity"] != identity:
             raise TrainingError(f"{path} belongs to {another}. {start_over}")
         yield saved
-    except (OSError, RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
+    except TrainingError:
+        raise
+    except Exception as error:  # whatever a damaged pickle, or a state of another shape, makes torch raise
         raise TrainingError(f"{path} is {damaged}. {start_over}") from error

@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -218,10 +219,19 @@ def test_hostile_files_are_refused_unrun(mini: Run, tmp_path: Path, capsys: pyte
         ({"J": {0: torch.full((2, 2), math.nan)}, "d_model": 2}, "NaN or infinite"),
         ({"J": {0: torch.zeros(2, 2, dtype=torch.long)}, "d_model": 2}, "no tensor of float32"),
         ({"J": {0: "text"}, "d_model": 2}, "no tensor of float32"),
+        ({"J": {0: torch.zeros(1).expand(2**10, 2**10)}, "d_model": 2**10}, "more values than the file holds"),
+        ({"J": {(0, 1): torch.zeros(2, 2)}, "d_model": 2}, "cannot be read"),
+        ({"J": {0: torch.zeros(2, 2)}, "d_model": [2]}, "says 'list' for d_model"),
     ]
     for content, said in wrong:
         torch.save(content, bad)
         with pytest.raises(CheckpointError, match=said):
+            read_lens("jacobian", bad)
+    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n"
+    for described in (b"", b".", b"h\0.", b"}K\0s.", tensor + b")R.", b"]" * 2**16, b"\x8a\xff\0."):
+        with zipfile.ZipFile(bad, "w") as archive:
+            archive.writestr("lens/data.pkl", b"\x80\x02" + described)
+        with pytest.raises(CheckpointError, match=r"bad\.pt cannot be read"):
             read_lens("jacobian", bad)
     for raw in (b"", b"text", pickle.dumps(Attack())):
         bad.write_bytes(raw)
@@ -236,3 +246,22 @@ def test_hostile_files_are_refused_unrun(mini: Run, tmp_path: Path, capsys: pyte
         read_lens("tuned", published(tmp_path / "few", num_hidden_layers=5))
     with pytest.raises(CheckpointError, match="There is no folder"):
         lens_of(mini, "tuned", "nowhere at all")
+
+
+def test_what_lies_compressed_in_a_file_is_not_inflated(tmp_path: Path) -> None:
+    """Forty times the file's size would be read before anything of it is known."""
+    bad = tmp_path / "bad.pt"
+    for content in (b"N" * 2**15, b"N" * 2**21):
+        with zipfile.ZipFile(bad, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("lens/data.pkl", content)
+        with pytest.raises(CheckpointError, match=r"bad\.pt (is compressed|describes its tensors in more)"):
+            read_lens("jacobian", bad)
+
+
+def test_a_file_that_shares_its_bytes_among_many_matrices_is_refused(tmp_path: Path) -> None:
+    shared = torch.zeros(64, 64)
+    torch.save({"J": dict.fromkeys(range(2), shared), "d_model": 64}, tmp_path / "two.pt")
+    assert read_lens("jacobian", tmp_path / "two.pt").maps.keys() == {1, 2}
+    torch.save({"J": {layer: shared.view(64, 64) for layer in range(9)}, "d_model": 64}, tmp_path / "nine.pt")
+    with pytest.raises(CheckpointError, match=r"nine\.pt has tensors of more values than the file holds"):
+        read_lens("jacobian", tmp_path / "nine.pt")
