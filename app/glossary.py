@@ -171,8 +171,8 @@ TERMS = {
     "value": "A third short vector of each token, by W_V: what it hands over to the queries that attend to it.",
     "weighted_sum": "Each value times its attention weight, summed: the head's z, before W_O.",
     "head_output": (
-        "z times the head's own part of W_O. All heads of the layer and the bias b_O are added up, and the sum is "
-        "added to the residual stream."
+        "z times the head's own part of W_O. All heads of the layer and the bias b_O, if the model has one, are "
+        "added up, and the sum is added to the residual stream."
     ),
     "generate": (
         "The model gives every token of its vocabulary a probability of coming next. One is sampled and appended, and"
@@ -442,8 +442,8 @@ TERMS = {
     ),
     "mlp": (
         "A neuron of an MLP gives one number at each token, its activation, and writes that many times its row of "
-        "W_out to the stream. With the biases the neurons' direct effects add up to those of the MLP's write, as on "
-        "Why."
+        "W_out to the stream. With the biases, if there are any, the neurons' direct effects add up to those of the "
+        "MLP's write, as on Why."
     ),
     "neurons_by": (
         "Direct effect: what a neuron adds to target − distractor through the final norm, at the scale that it has in "

@@ -15,12 +15,14 @@ from headlight.model.analysis.head_steps import Norm
 from headlight.model.analysis.score_parts import read_back, rescaled
 from headlight.model.blocks import Block
 from headlight.model.errors import InputError
+from headlight.model.layers.mlp import MLP
 from headlight.model.layers.norms import LayerNormPre, RMSNormPre
 from headlight.model.layers.parameters import widened
 from headlight.model.run import Run
 from headlight.model.transformer import Transformer
 
 Written = Float[Tensor, "*part d_model"]
+BiasName = Literal["b_Q", "b_K", "b_V", "b_O"]
 Behind = Literal["ln1_post", "ln2_post"]  # the norm behind a layer's heads, or behind its MLP
 
 
@@ -64,6 +66,35 @@ def attention_bias(run: Run, layer: int, position: int) -> Float[Tensor, " d_mod
     constant = written(run, layer, run.model.block(layer).attn.b_O.detach(), position)
     bias = norm_bias(run, layer, "ln1_post")
     return constant if bias is None else constant + bias
+
+
+def has_bias(model: Transformer, layer: int, name: BiasName) -> bool:
+    """Whether a layer's attention has such a bias: where an architecture has none, zeros stand for it."""
+    return bool(getattr(model.block(layer).attn, name).any())
+
+
+def has_any_bias(model: Transformer) -> bool:
+    """Whether a model has a bias anywhere."""
+    named = ((name.rpartition(".")[2].lstrip("_"), parameter) for name, parameter in model.named_parameters())
+    return any(name.startswith("b") and bool(parameter.any()) for name, parameter in named)
+
+
+def has_attention_bias(model: Transformer, layer: int) -> bool:
+    """Whether a layer's attention writes anything whatever its heads do."""
+    norm = norm_behind(model, layer)
+    return has_bias(model, layer, "b_O") or (norm is not None and norm.b is not None)
+
+
+def has_attention_biases(model: Transformer) -> bool:
+    """Whether that is so of any layer."""
+    return any(has_attention_bias(model, layer) for layer in range(model.cfg.n_layers))
+
+
+def has_mlp_bias(model: Transformer, layer: int) -> bool:
+    """Whether a layer's MLP writes anything whatever its neurons do."""
+    block, norm = model.block(layer), norm_behind(model, layer, "ln2_post")
+    own = isinstance(block, Block) and isinstance(block.mlp, MLP) and bool(block.mlp.b_out.any())
+    return own or (norm is not None and norm.b is not None)
 
 
 def mlp_read_back(

@@ -25,7 +25,13 @@ from headlight.model.families.reference import Reference, can_be_reference, refe
 from headlight.model.families.tensors import read_safetensors
 from headlight.model.hooks import Chain, Collect, Look, Tap
 from headlight.model.kernels.backend import Backend, backend, default, measure
-from headlight.model.linear import attention_bias, check_split, write_scales, writes_at_unit_scale
+from headlight.model.linear import (
+    attention_bias,
+    check_split,
+    has_attention_bias,
+    write_scales,
+    writes_at_unit_scale,
+)
 from headlight.model.rounding import in_float32
 from headlight.model.run import Run, once_more
 from headlight.model.source import Source
@@ -104,7 +110,9 @@ def summed(made: Run) -> str:
     edits = " and edits of the stream" if made.edits_stream else ""
     n_begun = len(list(made.embeddings()))
     begun = f"{n_begun} embedding{'s' * (n_begun > 1)}"
-    return f"{n_layers * n_heads} heads, {n_layers} biases b_O{mlps}, {begun}{edits}, in float64"
+    n_biases = sum(has_attention_bias(made.model, layer) for layer in range(n_layers))
+    biases = f", {n_biases} bias{'es' * (n_biases > 1)} b_O" if n_biases else ""
+    return f"{n_layers * n_heads} heads{biases}{mlps}, {begun}{edits}, in float64"
 
 
 def _others(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:

@@ -21,7 +21,7 @@ from headlight.model.explain.score import NORM_BIAS, Cell, Why, explain_parts
 from headlight.model.head import attend, head_weights
 from headlight.model.hooks import Collect
 from headlight.model.host import kept
-from headlight.model.linear import written
+from headlight.model.linear import has_bias, written
 from headlight.model.run import Run, once_more
 
 ERROR = "the dictionary's error"
@@ -146,9 +146,12 @@ def moved_by_features(run: Run, head: Head, query: int, dictionary: Dictionary) 
         parts += of_source.parts
         values.append(rows[:-2])
         constant += rows[-2:]
-    has_bias = weights.norm is not None and weights.norm.b is not None
-    values.append(constant if has_bias else constant[1:])
-    parts += [Part(name) for name in (*([NORM_BIAS] if has_bias else []), VALUE_BIAS)]
+    is_listed = {
+        NORM_BIAS: weights.norm is not None and weights.norm.b is not None,
+        VALUE_BIAS: has_bias(run.model, layer, "b_V"),
+    }
+    values.append(constant[[*is_listed.values()]])
+    parts += [Part(name) for name, is_there in is_listed.items() if is_there]
     vectors = written(run, layer, torch.cat(values) @ weights.W_O.double(), query)
     write = writes_of(run, head, query).double().sum(0)
     if run.edits:

@@ -14,7 +14,7 @@ from headlight.model.host import kept
 from headlight.model.layers.mlp import MoE
 from headlight.model.layers.parameters import widened
 from headlight.model.layers.scores import mix
-from headlight.model.linear import attention_bias, check_split, norm_bias, written
+from headlight.model.linear import attention_bias, check_split, has_attention_bias, norm_bias, written
 from headlight.model.run import Run
 
 EDITS = "the run's edits"
@@ -101,8 +101,9 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
         W_O = widened(run.model.block(layer).attn.W_O.detach())
         given = torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
         vectors += written(run, layer, given, position)
-        parts.append(Part(f"L{layer} attention bias", layer))
-        vectors.append(attention_bias(run, layer, position))
+        if has_attention_bias(run.model, layer):
+            parts.append(Part(f"L{layer} attention bias", layer))
+            vectors.append(attention_bias(run, layer, position))
         if not run.cfg.attn_only:
             by_name = _mlp_parts(run, layer, position)
             parts += [Part(name, layer) for name in by_name]

@@ -14,7 +14,7 @@ from headlight.model.errors import InputError
 from headlight.model.explain.parts import EDITS, Parts, parts_at
 from headlight.model.head import HeadWeights, attend, head_weights
 from headlight.model.host import kept
-from headlight.model.linear import head_norm
+from headlight.model.linear import BiasName, has_bias, head_norm
 from headlight.model.run import Run
 
 NORM_BIAS = "LayerNorm's bias"
@@ -119,14 +119,14 @@ def _side(
     layer, position = cell.layer, cell.query if what == "query" else cell.key
     W, b = (weights.W_Q, weights.b_Q) if what == "query" else (weights.W_K, weights.b_K)
     rows = score_parts.projected(parts.vectors, parts.stream, weights.norm, W, b)
-    letter = "Q" if what == "query" else "K"
+    bias: BiasName = "b_Q" if what == "query" else "b_K"
     names = [part.name for part in parts.parts]
-    has_bias = {  # what a model does not have is no part
+    is_listed = {  # what a model does not have is no part
         NORM_BIAS: weights.norm is not None and weights.norm.b is not None,
-        f"{what}'s bias b_{letter}": bool(getattr(run.model.block(layer).attn, f"b_{letter}").any()),
+        f"{what}'s bias {bias}": has_bias(run.model, layer, bias),
     }
-    rows = rows[[*[True] * len(names), *has_bias.values()]]
-    names += [name for name, is_there in has_bias.items() if is_there]
+    rows = rows[[*[True] * len(names), *is_listed.values()]]
+    names += [name for name, is_there in is_listed.items() if is_there]
     slot = cell.head if what == "query" else run.cfg.group_of(cell.head)
     if (norm := head_norm(side_norm, slot, run.cfg.d_head)) is not None:
         scale = run.cache[f"blocks.{layer}.attn.{what[0]}_norm.hook_scale"][position].flatten()

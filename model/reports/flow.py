@@ -7,9 +7,11 @@ from headlight.model.analysis.flow import Flow, state_names
 from headlight.model.analysis.flow_change import FlowChange
 from headlight.model.comparison import Comparison
 from headlight.model.explain.flow import flow_change_of, flows_of
+from headlight.model.linear import has_attention_biases
 from headlight.model.reports.tables import Rows, Tables, columns, tokens_of
 
-NODES = ("run", "state", "place", "share of the start", "from the bias", "from edits")
+BIAS = "from the bias"
+NODES = ("run", "state", "place", "share of the start", BIAS, "from edits")
 EDGES = ("run", "into", "at place", "by", "from place", "share of the node")
 HEADS = ("run", "into", "at place", "from place", "head", "share of the node")
 CHANGED_NODES = ("state", "place", *(f"share of the start, {side}" for side in SIDES))
@@ -39,14 +41,18 @@ def _graphs(shown: Comparison, graphs: Mapping[str, Flow]) -> Tables:
     for side, graph in graphs.items():
         run = shown.sides[side]
         names, place = state_names(run.cfg), list(shown.positions(run)).index
+        has_bias = has_attention_biases(run.model)
         for node in graph.nodes:
             state, position = names[node.place.depth], place(node.place.position)
-            nodes.append((side, state, position, node.flow, node.bias, node.rest))
+            nodes.append((side, state, position, node.flow, node.bias if has_bias else None, node.rest))
         for edge in graph.edges:
             into, at, source = names[edge.target.depth], place(edge.target.position), place(edge.source.position)
             edges.append((side, into, at, edge.kind, source, edge.share))
             heads += [(side, into, at, source, head, share) for head, share in sorted(edge.heads)]
-    return {"nodes": columns(NODES, nodes), "edges": columns(EDGES, edges), "heads": columns(HEADS, heads)}
+    found = columns(NODES, nodes)
+    if not any(has_attention_biases(run.model) for run in shown.runs):
+        del found[BIAS]
+    return {"nodes": found, "edges": columns(EDGES, edges), "heads": columns(HEADS, heads)}
 
 
 def _changes(shown: Comparison, change: FlowChange) -> Tables:

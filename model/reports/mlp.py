@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
+from torch.nn.functional import pad
 
 from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import by_name, subtract, with_difference
+from headlight.model.analysis.difference import by_name, subtract, union, with_difference
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Neuron, head_name, neuron_name
 from headlight.model.explain.logits import Question
 from headlight.model.explain.neuron_effects import direct_effects, gradient_effects, measured_effects
 from headlight.model.explain.neuron_weights import neuron_composition, neuron_tokens
 from headlight.model.explain.neurons import activations_at, over_prompt
-from headlight.model.linear import no_reading
+from headlight.model.linear import has_mlp_bias, no_reading
 from headlight.model.reports.tables import Row, Rows, Table, Tables, columns, finite, number, promoted_rows, tokens_of
 from headlight.model.run import Run
 
@@ -132,19 +133,23 @@ def sums_of(shown: Comparison, asked: Asked) -> dict[str, dict[str, Measure]]:
     for side, (run, at) in shown.sides_at(asked.place).items():
         of = direct_effects(run, Question(asked.target, asked.distractor, at))
         neurons = Measure("direct effect of the neurons", "logits", ("layer",), of.values.values.sum(-1))
-        found[side] = {NEURONS: neurons, BIASES: of.bias, EDITS: of.edited, WRITTEN: of.written}
+        has_bias = any(has_mlp_bias(run.model, layer) for layer in range(run.cfg.n_layers))
+        biases = {BIASES: of.bias} if has_bias else {}
+        found[side] = {NEURONS: neurons, **biases, EDITS: of.edited, WRITTEN: of.written}
     return with_difference(found, change=_change_of_sums)
 
 
 def _change_of_sums(a: dict[str, Measure], b: dict[str, Measure]) -> dict[str, Measure]:
-    """B - A of sums by layer; a layer that one lacks counts as 0."""
+    """B - A of sums by layer; a sum or a layer that one lacks counts as 0."""
+    n_layers = max(len(measure.values) for measure in (*a.values(), *b.values()))
 
-    def change(of_a: Measure, of_b: Measure) -> Measure:
-        layers = range(max(len(of_a.values), len(of_b.values)))
-        padded = (by_name(of.values, range(len(of.values)), layers, 0.0) for of in (of_a, of_b))
-        return subtract(*(replace(of_a, values=values) for values in padded))
+    def padded(measure: Measure | None, like: Measure) -> Measure:
+        values = like.values.new_zeros(0) if measure is None else measure.values
+        return replace(like, values=pad(values, (0, n_layers - len(values))))
 
-    return {name: change(of_a, b[name]) for name, of_a in a.items()}
+    like = {**b, **a}
+    names = union(list(a), list(b))
+    return {name: subtract(padded(a.get(name), like[name]), padded(b.get(name), like[name])) for name in names}
 
 
 def strip_of(shown: Comparison, neuron: Neuron) -> dict[str, Measure]:

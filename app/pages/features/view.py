@@ -16,7 +16,7 @@ from headlight.app.server import boundary
 from headlight.model.commands import make
 from headlight.model.comparison import Comparison
 from headlight.model.explain.features import layer_after
-from headlight.model.explain.logits import Question, logit_attribution
+from headlight.model.explain.logits import CONSTANTS, Question, logit_attribution
 from headlight.model.reports.features import carried_by, feature_tables, summary
 from headlight.model.run import Run
 
@@ -126,10 +126,10 @@ def _constants(run: Run, found: Found, question: Question, total: float) -> str:
     """What no feature of the last stream is: the biases behind it, with which all add up to the model's difference."""
     if layer_after(found.dictionary) != run.cfg.n_layers:
         return ", directly"
-    difference = float(logit_attribution(run, question).difference.values)
-    return (
-        f"; with the biases behind the stream, {difference - total:+.3f}, the model's own difference {difference:+.3f}"
-    )
+    effects = logit_attribution(run, question)
+    difference, has_bias = float(effects.difference.values), any(name in CONSTANTS for name in effects.names)
+    biases = f"with the biases behind the stream, {difference - total:+.3f}, " if has_bias else ""
+    return f"; {biases}the model's own difference {difference:+.3f}"
 
 
 def _key(side: str) -> str:

@@ -8,6 +8,7 @@ from headlight.model.analysis.flow_shares import ROUNDING, Kind
 from headlight.model.comparison import Comparison
 from headlight.model.edits import head_name
 from headlight.model.explain.flow import readout_of, readouts_of
+from headlight.model.linear import has_attention_biases
 from headlight.model.run import Run
 
 KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "mlp": "MLP"}
@@ -21,12 +22,16 @@ def layer_of(run: Run, place: Place) -> int:
 
 def spelled(found: Flow) -> str:
     """How large the graph is, and how much of the start it accounts for."""
-    biases = sum(node.flow * (node.bias + node.rest) for node in found.nodes)
-    left_out = max(0.0, 1 - found.traced - biases)
+    biases, edits = (
+        sum(node.flow * share for node, share in zip(found.nodes, shares, strict=True))
+        for shares in ([node.bias for node in found.nodes], [node.rest for node in found.nodes])
+    )
+    left_out = max(0.0, 1 - found.traced - biases - edits)
+    beside = [f"{share:.1%} is {name}" for name, share in (("biases", biases), ("edits", edits)) if share]
     return (
         f"{len(found.nodes)} nodes and {len(found.edges)} edges with a share of at least {found.threshold:g}. "
-        f"They trace {found.traced:.1%} of the start down to the embeddings; {biases:.1%} is biases, "
-        f"{left_out:.1%} edges left out."
+        f"They trace {found.traced:.1%} of the start down to the embeddings; "
+        f"{', '.join([*beside, f'{left_out:.1%} edges left out'])}."
     )
 
 
@@ -127,7 +132,7 @@ def nodes_of(shown: Comparison, run: Run, found: Flow) -> tables.Columns:
         "State": [names[node.place.depth] for node in found.nodes],
         "at": [shown.token_at(run, node.place.position) for node in found.nodes],
         "Of the start": [node.flow for node in found.nodes],
-        "From the bias": [node.bias for node in found.nodes],
+        **({"From the bias": [node.bias for node in found.nodes]} if has_attention_biases(run.model) else {}),
         "From edits": [node.rest for node in found.nodes],
     }
 

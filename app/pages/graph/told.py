@@ -23,6 +23,7 @@ from headlight.model.reports.graph import EDGE, NODE, edge_rows, node_rows
 from headlight.model.reports.tables import columns
 
 MOST_ROWS = 40
+ROUNDING = 1e-5  # of the edges' sizes: what is left of a node in float32 is no bias
 ABLATE = "Shows A without it, at every position, as B on every page. The edits' drawer changes what is done."
 PAGES = {
     "head": {"why": "Why", "inside": "Inside"},
@@ -62,9 +63,11 @@ def _spelled(found: Shown, place: int) -> str:
     graph, shown = found.graph, found.pruned.edges[place]
     kept = float(graph.edges[place, shown].sum())
     left_out = float(graph.edges[place].sum()) - kept
-    total = float(graph.activations[place])
+    total, bias = float(graph.activations[place]), float(graph.bias[place])
+    has_bias = abs(bias) > ROUNDING * float(graph.edges[place].abs().sum())
+    beside = f", bias {number(bias)}" if has_bias else ""
     return (
-        f"Edges shown {number(kept)}, edges not shown {number(left_out)}, bias {number(float(graph.bias[place]))}: "
+        f"Edges shown {number(kept)}, edges not shown {number(left_out)}{beside}: "
         f"together {number(total)}. Effect on the target: {number(float(graph.effects[place]))} logits."
     )
 

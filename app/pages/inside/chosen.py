@@ -12,6 +12,7 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.analysis.head_steps import HeadSteps, terms
 from headlight.model.comparison import Comparison
 from headlight.model.head import HeadWeights, head_weights
+from headlight.model.linear import BiasName, has_bias
 from headlight.model.reports.inside import HeadAt, head_at
 
 MOST_KEYS = 12  # rows of a matrix of keys; in a longer prompt those that matter to the query are shown
@@ -40,6 +41,10 @@ class Inside(HeadAt):
     def key_place(self) -> int:
         """The followed key's place."""
         return self.places[self.key]
+
+    def has_bias(self, name: BiasName) -> bool:
+        """Whether the layer's attention has such a bias."""
+        return has_bias(self.run.model, self.head[0], name)
 
     @cached_property
     def value_component(self) -> int:

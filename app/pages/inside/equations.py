@@ -12,7 +12,7 @@ from headlight.app.components.head_steps import Axis, Term
 from headlight.app.pages.inside.attending import attending
 from headlight.app.pages.inside.choices import Convention
 from headlight.app.pages.inside.chosen import Inside
-from headlight.app.pages.inside.writer import Writer, row, scalar
+from headlight.app.pages.inside.writer import BIASES, Writer, row, scalar
 from headlight.app.parts.labels import number
 from headlight.model.analysis.difference import subtract
 
@@ -74,13 +74,12 @@ def _projecting(write: Writer) -> Iterator[HeadStep]:
     yield write.step(
         "Query",
         "query",
-        ("q = x̂ W_Q + b_Q", "q = W_Qᵀ x̂ + b_Q"),
+        write.projection("q", "x̂", "Q"),
         "What this token asks for.",
         write.product(
             row("x̂", "d_model", read[at.query]),
             StepMatrix("W_Q", "d_model", "d_head", weights.W_Q.numpy(), transposed="W_Qᵀ"),
-            "+",
-            row("b_Q", "d_head", weights.b_Q.numpy(), "one"),
+            *write.bias("Q", "d_head", weights.b_Q.numpy()),
             "=",
             row("q", "d_head", q.values.numpy()),
         ),
@@ -127,13 +126,12 @@ def _projected(
     return write.step(
         title,
         term,
-        (f"{name} = X̂ {W_name} + b_{name}", f"{name} = {W_name}ᵀ X̂ + b_{name}"),
-        f"{offered[name]} The bias is added to every token.",
+        write.projection(name, "X̂", name),
+        offered[name] + (" The bias is added to every token." if at.has_bias(BIASES[name]) else ""),
         write.product(
             StepMatrix("X̂", "key", "d_model", at.steps.read.values.numpy()[window]),
             StepMatrix(W_name, "d_model", columns, W, transposed=f"{W_name}ᵀ"),
-            "+",
-            row(f"b_{name}", columns, b, "one"),
+            *write.bias(name, columns, b),
             "=",
             StepMatrix(name, "key", columns, result[window]),
         ),
@@ -172,18 +170,16 @@ def _writing(write: Writer) -> Iterator[HeadStep]:
 
 def _written(at: Inside) -> str:
     """What becomes of a head's output, in words."""
-    cfg = at.run.cfg
+    cfg, has_bias = at.run.cfg, at.has_bias("b_O")
     scaled = "" if cfg.residual_scale == 1.0 else f", times {number(cfg.residual_scale)},"
     if cfg.use_normalization_before_and_after:
         return (
-            "What this head gives. All heads of the layer and the bias b_O are added up and normalised together"
-            f"{scaled} before they join the query's residual stream."
+            f"What this head gives. All heads of the layer{' and the bias b_O' if has_bias else ''} are added up and "
+            f"normalised together{scaled} before they join the query's residual stream."
         )
     after = ", which is normalised then" if cfg.post_norm else ""
-    return (
-        f"What this head adds{scaled} to the query's residual stream{after}. The bias b_O belongs to all heads of the "
-        "layer together."
-    )
+    bias = " The bias b_O belongs to all heads of the layer together." if has_bias else ""
+    return f"What this head adds{scaled} to the query's residual stream{after}.{bias}"
 
 
 def difference(a: list[HeadStep], b: list[HeadStep]) -> list[HeadStep]:

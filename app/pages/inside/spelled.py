@@ -57,32 +57,33 @@ def query(at: Inside) -> list[str]:
     """A component of the query's vector."""
     products = terms(at.steps.read.values[at.query], at.weights.W_Q[:, at.component], TERMS_SHOWN)
     q = at.steps.first_q or at.steps.q
-    return [_projected("q", at.component, products, "Q", at.weights.b_Q.numpy(), q.values[at.component])]
+    bias = at.weights.b_Q.numpy() if at.has_bias("b_Q") else None
+    return [_projected("q", at.component, products, "Q", bias, q.values[at.component])]
 
 
 def key(at: Inside) -> list[str]:
     """That component of the followed key's vector."""
     products = terms(at.steps.read.values[at.key], at.weights.W_K[:, at.component], TERMS_SHOWN)
     value = (at.steps.first_k or at.steps.k).values[at.key, at.component]
-    return [f"Key {at.key_place}: " + _projected("k", at.component, products, "K", at.weights.b_K.numpy(), value)]
+    bias = at.weights.b_K.numpy() if at.has_bias("b_K") else None
+    return [f"Key {at.key_place}: " + _projected("k", at.component, products, "K", bias, value)]
 
 
 def value(at: Inside) -> list[str]:
     """That component of the followed key's value."""
     i = at.value_component
     products = terms(at.steps.read.values[at.key], at.weights.W_V[:, i], TERMS_SHOWN)
-    return [
-        f"Key {at.key_place}: "
-        + _projected("v", i, products, "V", at.weights.b_V.numpy(), at.steps.v.values[at.key, i])
-    ]
+    bias = at.weights.b_V.numpy() if at.has_bias("b_V") else None
+    return [f"Key {at.key_place}: " + _projected("v", i, products, "V", bias, at.steps.v.values[at.key, i])]
 
 
 def _projected(
-    name: str, i: int, products: Terms, matrix: str, bias: Float[np.ndarray, " component"], result: SupportsFloat
+    name: str, i: int, products: Terms, matrix: str, bias: Float[np.ndarray, " component"] | None, result: SupportsFloat
 ) -> str:
-    head = f"{name}[{i}] = Σ x̂[m] W_{matrix}[m, {i}] + b_{matrix}[{i}]"
-    added = f"{_factor(float(bias[i]))} (b_{matrix})"
-    return f"{head} = {summed(products, 'm')} + {added} = {number(float(result))}"
+    head, sums = f"{name}[{i}] = Σ x̂[m] W_{matrix}[m, {i}]", summed(products, "m")
+    if bias is not None:
+        head, sums = f"{head} + b_{matrix}[{i}]", f"{sums} + {_factor(float(bias[i]))} (b_{matrix})"
+    return f"{head} = {sums} = {number(float(result))}"
 
 
 def compared(at: Inside) -> list[str]:
@@ -192,9 +193,14 @@ def output(at: Inside) -> list[str]:
     written = at.steps.output.values
     m = int(written.abs().argmax())
     products = terms(at.steps.z.values, at.weights.W_O[:, m], TERMS_SHOWN)
+    length = (
+        f"‖out‖ = {number(float(written.norm()))}; the stream here has length "
+        f"{number(float(at.steps.stream.values[at.query].norm()))}"
+    )
+    if at.has_bias("b_O"):
+        bias = number(float(at.weights.b_O.norm()))
+        length += f". b_O, of length {bias}, is added once for all heads of the layer and is not in it"
     return [
         f"out[{m}] = Σ z[i] W_O[i, {m}] = {summed(products, 'i')} = {number(float(written[m]))}, its largest entry",
-        f"‖out‖ = {number(float(written.norm()))}; the stream here has length "
-        f"{number(float(at.steps.stream.values[at.query].norm()))}. b_O, of length "
-        f"{number(float(at.weights.b_O.norm()))}, is added once for all heads of the layer and is not in it",
+        length,
     ]

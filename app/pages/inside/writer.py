@@ -1,6 +1,7 @@
 """How a head's steps are written: their formulas and matrices, one token a row or one token a column."""
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -11,6 +12,10 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.inside import spelled
 from headlight.app.pages.inside.choices import Convention
 from headlight.app.pages.inside.chosen import Inside
+from headlight.model.linear import BiasName
+
+Projection = Literal["Q", "K", "V"]
+BIASES: dict[Projection, BiasName] = {"Q": "b_Q", "K": "b_K", "V": "b_V"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,15 @@ class Writer:
         if self.convention == "row":
             return left, "·", right, *rest
         return right.turned, "·", left.turned, *self.line(*rest)
+
+    def projection(self, name: str, read: str, letter: Projection) -> tuple[str, str]:
+        """How queries, keys or values are made of what is read: for rows, and for columns."""
+        bias = f" + {BIASES[letter]}" if self.at.has_bias(BIASES[letter]) else ""
+        return f"{name} = {read} W_{letter}{bias}", f"{name} = W_{letter}ᵀ {read}{bias}"
+
+    def bias(self, letter: Projection, columns: Axis, values: Float[np.ndarray, " column"]) -> tuple[Term, ...]:
+        """What a projection's bias adds to its equation: nothing where the model has none."""
+        return ("+", row(BIASES[letter], columns, values, "one")) if self.at.has_bias(BIASES[letter]) else ()
 
 
 SPELLED = {

@@ -56,7 +56,8 @@ def _rest(found: Found, name: str, values: list[float], twice: bool) -> list[Row
     n_others = found.n_ranked - len(values)
     rows = [(f"the other {n_others:,}", total - sum(values), "rest")] if n_others else []
     if name == MEASURES["direct"]:
-        rows.append((BIASES, found.sum_of(BIASES), "rest"))
+        if BIASES in found.sums:
+            rows.append((BIASES, found.sum_of(BIASES), "rest"))
         if abs(edits := found.sum_of(EDITS)) > 0:
             rows.append((EDITS, edits, "rest"))
         rows.append(("MLP’s write" if found.asked.layer is not None else "MLPs’ writes", found.sum_of(WRITTEN), "sum"))

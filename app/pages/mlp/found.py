@@ -81,9 +81,14 @@ class Found:
             return counts[self.side]
         return counts["A"] + counts["B"] - counts[DIFFERENCE]  # which is of those that both have
 
+    @property
+    def sums(self) -> Mapping[str, Measure]:
+        """The parts of the MLPs' direct effects [layer], by name: only those that the side has."""
+        return mlp.sums_of(self.shown, self.asked)[self.side]
+
     def sum_of(self, name: str) -> float:
         """What one of the parts of the MLPs' direct effects comes to, over the layers that are ranked."""
-        values = mlp.sums_of(self.shown, self.asked)[self.side][name].values
+        values = self.sums[name].values
         return float(values.sum() if self.asked.layer is None else values[self.asked.layer])
 
     def total_of(self, name: str) -> float:

@@ -20,6 +20,7 @@ from headlight.model.analysis.pair_search import Ends
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 from headlight.model.explain.circuits import CircuitKind, Composed, compositions
+from headlight.model.linear import has_any_bias
 from headlight.model.run import Run
 
 AXES: dict[CircuitKind, tuple[str, str]] = {
@@ -112,10 +113,13 @@ def token_of(run: Run, chosen: Selection) -> int | None:
 
 def folded(of: Weights) -> str:
     """What is counted in the reading, and what is not."""
-    left_out = "Token embeddings alone: without positions, biases and what earlier layers write"
+    has_bias = any(has_any_bias(run.model) for run in of.models.values())
+    biases = ", biases and" if has_bias else " and"
+    left_out = f"Token embeddings alone: without positions{biases} what earlier layers write"
     if of.kind == "qk" and any(turns(run, of.head) for run in of.models.values()):
         apart = f"{of.key.distance} token{'' if of.key.distance == 1 else 's'}"
-        left_out = f"Token embeddings alone, keys {apart} before their query: without biases and earlier layers"
+        biases = "biases and " if has_bias else ""
+        left_out = f"Token embeddings alone, keys {apart} before their query: without {biases}earlier layers"
     with_norm = [side for side, run in of.models.items() if run.cfg.normalization_type is not None]
     if not with_norm:
         return f"{left_out}. {'These models have' if of.compares else 'This model has'} no norms."

@@ -71,21 +71,22 @@ def fall(effects: Mapping[str, float], count: int = LONGEST_FALL) -> list[Step]:
 
 
 def effect_map(at: Explained) -> Matrix:
-    """The direct effect of every head, attention bias and MLP: row the layer."""
-    cfg = at.run.cfg
-    columns = (*(f"H{head}" for head in range(cfg.n_heads)), BIAS, *(() if cfg.attn_only else (MLP,)))
-    values = np.full((cfg.n_layers, len(columns)), np.nan)
+    """The direct effect of every head, MLP and, where there is one, attention bias: row the layer."""
+    cfg, found = at.run.cfg, dict[tuple[int, str], float]()
     for part, value in zip(at.effects.parts, at.effects.values.values.tolist(), strict=True):
         if part.layer is not None:
-            cell = part.layer, _column(part, cfg.n_heads)
-            values[cell] = np.nan_to_num(values[cell]) + value  # experts share the MLPs' column
-    return Matrix(tuple(f"L{layer}" for layer in range(cfg.n_layers)), columns, values)
+            cell = part.layer, _column(part)
+            found[cell] = found.get(cell, 0.0) + value  # experts share the MLPs' column
+    present = {column for _, column in found}
+    columns = tuple(name for name in (*(f"H{head}" for head in range(cfg.n_heads)), BIAS, MLP) if name in present)
+    values = [[found.get((layer, column), np.nan) for column in columns] for layer in range(cfg.n_layers)]
+    return Matrix(tuple(f"L{layer}" for layer in range(cfg.n_layers)), columns, np.array(values))
 
 
-def _column(part: Part, n_heads: int) -> int:
+def _column(part: Part) -> str:
     if part.head is not None:
-        return part.head
-    return n_heads if part.name.endswith(f"attention {BIAS}") else n_heads + 1
+        return f"H{part.head}"
+    return BIAS if part.name.endswith(f"attention {BIAS}") else MLP
 
 
 def by_layer(at: Explained) -> Matrix:

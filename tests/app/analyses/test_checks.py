@@ -86,7 +86,7 @@ def test_components_are_the_heads_themselves(run: Run) -> None:
     # The pattern by hand was rounded to float32 on another way.
     assert abs(float(found.components.values) - expected) < 1e-6
     assert found.largest == pytest.approx(float(final.abs().max()))
-    assert checks.summed(run) == "15 heads, 3 biases b_O, 3 MLPs, 2 embeddings, in float64"
+    assert checks.summed(run) == "15 heads, 3 MLPs, 2 embeddings, in float64"
 
 
 def test_a_wrong_output_matrix_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

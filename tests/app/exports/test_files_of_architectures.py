@@ -3,11 +3,7 @@
 What they have to be comes from a pass whose activations are taken as the model names them, by formulas written out.
 """
 
-import base64
-import gzip
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,23 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from headlight.app.exports.data import archive
-from headlight.app.exports.export import Export
-from headlight.app.exports.style import LIGHT
 from headlight.app.pages.weights.weight_tables import above_random, compositions_of, weights_of
 from headlight.app.registry import VIEWS
 from headlight.app.runs import shown
-from headlight.app.selection import Selection
-from headlight.model.cache import ActivationCache
-from headlight.model.comparison import Comparison
 from headlight.model.explain.circuits import THROUGH
 from tests.app.choosing import selection_of
+from tests.app.exports.page_files import Files, image, places, titled
 from tests.tiny import KINDS, save_tiny
-from tests.unpacking import unpack
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where variants of a run travel side by side
 PROMPT, OTHER = "one two three one two three one", "one two four one two four one"
@@ -40,53 +29,6 @@ LAYER, HEAD = 1, 2
 CLOSE: dict[str, float] = {"rtol": 1e-4, "atol": 4e-4}
 # One kind of each: without a position embedding, a parallel block, ALiBi, BERT, four norms and soft caps, sinks.
 TELLING = ("llama-like", "neox-like", "bloom-like", "bert-like", "gemma2-like", "gpt_oss-like")
-
-
-@dataclass(frozen=True, eq=False)
-class Files:
-    """What a page gives to be taken along, the run A that it is of, and all of that run's activations."""
-
-    export: Export
-    shown: Comparison
-    chosen: Selection
-    logits: Tensor
-    cache: ActivationCache
-
-    @property
-    def figure(self) -> Figure:
-        return self.export.draw(self.shown, self.chosen, LIGHT)
-
-    @property
-    def mounted(self) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
-        """What the components of the html file are given."""
-        (data,) = re.findall(rb'id="data">([^<]+)<', self.export.page(self.shown, self.chosen))
-        apart = np.frombuffer(gzip.decompress(base64.b64decode(data)), np.uint8)
-        _, arrays = unpack(apart.reshape(4, -1).T.tobytes())
-        return [(header["props"], own) for header, own in (unpack(each.tobytes()) for each in arrays.values())]
-
-    def table(self, name: str) -> dict[str, list[Any]]:
-        return {
-            heading: list(cells) for heading, cells in self.export.data(self.shown, self.chosen).tables[name].items()
-        }
-
-
-def titled(figure: Figure, words: str) -> Axes:
-    """The only panel whose title has these words."""
-    (found,) = (axes for axes in figure.axes if words in axes.get_title())
-    return found
-
-
-def image(axes: Axes) -> np.ndarray:
-    """The cells of a panel, NaN where there is none."""
-    return np.ma.filled(axes.images[0].get_array().astype(float), np.nan)
-
-
-def places(axes: Axes) -> dict[int, str]:
-    return dict(
-        zip(
-            [round(at) for at in axes.get_xticks()], [label.get_text() for label in axes.get_xticklabels()], strict=True
-        )
-    )
 
 
 def states(files: Files) -> list[Tensor]:

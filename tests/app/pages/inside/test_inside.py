@@ -115,7 +115,7 @@ def test_one_token_a_column_is_one_token_a_row_turned(run: Run) -> None:
         np.testing.assert_array_equal(result.values, turned.values.T)
         assert rows.spelled == columns.spelled
     formulas = {step.term: step.formula for step in steps_of(at, "column")}
-    assert formulas["query"] == "q = W_Qᵀ x̂ + b_Q"
+    assert formulas["query"] == "q = W_Qᵀ x̂"  # its biases are zeros
 
 
 def _numbers(line: str) -> list[float]:

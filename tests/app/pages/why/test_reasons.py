@@ -1,5 +1,7 @@
 """What is explained where nothing is chosen, and the numbers that explain it: sums that agree."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -21,7 +23,7 @@ from headlight.model.explain.parts import logits_at
 from headlight.model.explain.score import check
 from headlight.model.head import attend
 from headlight.model.reports.why import edge_effect, effect_by_name
-from headlight.model.run import Run
+from headlight.model.run import Run, run_prompt
 from tests.app.pages.why.cells import EDITS, HEAD, LOGITS, SUM, at_cell, explained_of
 
 
@@ -59,7 +61,7 @@ def test_parts_add_up_to_every_score_and_to_the_difference(run: Run, layer: int)
         matrix = numbers.score_matrix(at)
         assert matrix.values.sum() == pytest.approx(score, abs=SUM)
         assert abs(float(at.why.found.residual.values)) < SUM
-        assert len(matrix.rows) == 2 + layer * (run.cfg.n_heads + 2) + 1  # its heads have no biases
+        assert len(matrix.rows) == 2 + layer * (run.cfg.n_heads + 1) + 1  # its attention has no biases
     logits = logits_at(run, len(run.tokens) - 1)
     difference = float(logits[at.question.target] - logits[at.question.distractor])
     assert sum(effect_by_name(at).values()) == pytest.approx(difference, abs=SUM)
@@ -73,11 +75,19 @@ def test_a_heads_effect_is_the_sum_over_its_source_tokens(run: Run) -> None:
     assert float(at.by_source.values[at.cell.key]) == pytest.approx(edge_effect(at), abs=SUM)
 
 
-def test_the_map_holds_every_head_bias_and_mlp(run: Run) -> None:
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_the_map_holds_every_head_bias_and_mlp(run: Run, has_bias: bool) -> None:
+    """The attention's biases only where the model has any."""
+    model = copy.deepcopy(run.model)
+    for layer in range(run.cfg.n_layers):
+        model.block(layer).attn.b_O.data.fill_(0.1 * has_bias)
+    run = run_prompt(model, "one two three one two")
     at = at_cell(Comparison(run))
     by_name, found = effect_by_name(at), numbers.effect_map(at)
+    assert found.columns == (*(f"H{head}" for head in range(run.cfg.n_heads)), *(["bias"] if has_bias else []), "MLP")
     for layer in range(run.cfg.n_layers):
-        names = [*(f"L{layer}H{head}" for head in range(run.cfg.n_heads)), f"L{layer} attention bias", f"L{layer} MLP"]
+        bias = [f"L{layer} attention bias"] if has_bias else []
+        names = [*(f"L{layer}H{head}" for head in range(run.cfg.n_heads)), *bias, f"L{layer} MLP"]
         assert found.values[layer].tolist() == [by_name[name] for name in names]
     outside = {"token embedding", "position embedding", "final LayerNorm's bias"}  # its unembedding has no bias
     assert found.values.sum() + sum(by_name[name] for name in outside) == pytest.approx(sum(by_name.values()))

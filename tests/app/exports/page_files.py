@@ -1,0 +1,66 @@
+"""A page's files, read back: the cells of its picture, the arrays of its html, the columns of its tables."""
+
+import base64
+import gzip
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from headlight.app.exports.export import Export
+from headlight.app.exports.style import LIGHT
+from headlight.app.selection import Selection
+from headlight.model.cache import ActivationCache
+from headlight.model.comparison import Comparison
+from tests.unpacking import unpack
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """What a page gives to be taken along, the run A that it is of, and all of that run's activations."""
+
+    export: Export
+    shown: Comparison
+    chosen: Selection
+    logits: Tensor
+    cache: ActivationCache
+
+    @property
+    def figure(self) -> Figure:
+        return self.export.draw(self.shown, self.chosen, LIGHT)
+
+    @property
+    def mounted(self) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+        """What the components of the html file are given."""
+        (data,) = re.findall(rb'id="data">([^<]+)<', self.export.page(self.shown, self.chosen))
+        apart = np.frombuffer(gzip.decompress(base64.b64decode(data)), np.uint8)
+        _, arrays = unpack(apart.reshape(4, -1).T.tobytes())
+        return [(header["props"], own) for header, own in (unpack(each.tobytes()) for each in arrays.values())]
+
+    def table(self, name: str) -> dict[str, list[Any]]:
+        return {
+            heading: list(cells) for heading, cells in self.export.data(self.shown, self.chosen).tables[name].items()
+        }
+
+
+def titled(figure: Figure, words: str) -> Axes:
+    """The only panel whose title has these words."""
+    (found,) = (axes for axes in figure.axes if words in axes.get_title())
+    return found
+
+
+def image(axes: Axes) -> np.ndarray:
+    """The cells of a panel, NaN where there is none."""
+    return np.ma.filled(axes.images[0].get_array().astype(float), np.nan)
+
+
+def places(axes: Axes) -> dict[int, str]:
+    return dict(
+        zip(
+            [round(at) for at in axes.get_xticks()], [label.get_text() for label in axes.get_xticklabels()], strict=True
+        )
+    )
