@@ -44,9 +44,13 @@ class Comparison:
             return tuple(range(len(run.tokens)))
         return self.alignment.a if run is self.a else self.alignment.b
 
+    def places(self, run: Run) -> tuple[int, ...]:
+        """The place of each of a run's positions on the common axis, by which tokens are numbered."""
+        return tuple(place for place, position in enumerate(self.positions(run)) if position is not None)
+
     def place_of(self, run: Run, position: int) -> int:
-        """The place of a run's position on the common axis, by which tokens are numbered."""
-        return self.positions(run).index(position)
+        """The place of one position of a run."""
+        return self.places(run)[position]
 
     def token_at(self, run: Run, position: int) -> str:
         """A run's token with the number of its place."""

@@ -66,7 +66,7 @@ def facts(found: Found) -> dict[str, dict[str, Any]]:
     """Model, weights, text and tokens of each run; `places` are its tokens' places on the common axis."""
     if isinstance(found, Translations):
         return {side: _of_translation(each) for side, each in found.sides.items()}
-    return {side: _of(run) | {"places": _places(found, run)} for side, run in found.sides.items()}
+    return {side: _of(run) | {"places": list(found.places(run))} for side, run in found.sides.items()}
 
 
 def _of(run: Run) -> dict[str, Any]:
@@ -96,7 +96,3 @@ def _of_translation(found: Translation) -> dict[str, Any]:
 
 def _weights(source: Source) -> dict[str, Any]:
     return {"model": source.name, "revision": source.revision, "sha256 of the weights": source.sha256}
-
-
-def _places(shown: Comparison, run: Run) -> list[int]:
-    return [place for place, position in enumerate(shown.positions(run)) if position is not None]

@@ -1,6 +1,7 @@
 """An attribution graph: what a prediction was made of, node by node, and what each gave to the next."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from jaxtyping import Float
@@ -115,6 +116,10 @@ class Graph:
         """What is explained, in words: the logit of one token less that of another, or less the mean of all."""
         less = self.target_less or "the mean of all"
         return f"logit of “{self.target_label}” less {less}"
+
+    def nodes_on(self, places: Sequence[int]) -> tuple[Node, ...]:
+        """The nodes with their tokens' places on a common axis as positions."""
+        return tuple(replace(node, position=places[node.position]) for node in self.nodes)
 
     @property
     def n_followed(self) -> int:

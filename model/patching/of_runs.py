@@ -47,9 +47,9 @@ def lacking(a: Run, b: Run, align: Align) -> str:
 
 
 def position_labels(a: Run, b: Run, into: Into, align: Align) -> tuple[str, ...]:
-    """What the positions of the run that is patched are called: both tokens if they differ, − or + without a match."""
+    """The labels of the positions of the run that is patched: both tokens if they differ, − or + without a match."""
     pairs: dict[int, tuple[int | None, int | None]] = {
-        place: (place, None) if into == "A" else (None, place) for place in range(len((a if into == "A" else b).tokens))
+        at: (at, None) if into == "A" else (None, at) for at in range(len((a if into == "A" else b).tokens))
     }
     pairs |= {i if into == "A" else j: (i, j) for i, j in matches_of(a, b, align)}
 
@@ -57,4 +57,4 @@ def position_labels(a: Run, b: Run, into: Into, align: Align) -> tuple[str, ...]
         same = i is not None and j is not None and a.tokens[i] == b.tokens[j]
         return place_label("both" if same else "changed", a.labels, i, b.labels, j)
 
-    return tuple(f"{place} {label(*pairs[place])}" for place in pairs)
+    return tuple(label(*pair) for pair in pairs.values())

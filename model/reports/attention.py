@@ -73,7 +73,7 @@ class AttentionReport:
         if self.cells and with_cells:
             tables["cells"] = _cells(self.heads, self.cells)
         if sinks := _sinks(shown, self.heads):
-            tables["sinks"] = columns(["head", "run", "position", "share that goes to the sink"], sinks)
+            tables["sinks"] = columns(["head", "run", "place", "share that goes to the sink"], sinks)
         if self.divergence:
             tables["divergence"] = _divergence(self.divergence)
         return tables
@@ -138,11 +138,11 @@ def _cells(heads: Sequence[Head], cells: Mapping[str, Measure]) -> Table:
 def _sinks(shown: Comparison, heads: Sequence[Head]) -> Rows:
     """What of each query's weight goes to no key; nothing where heads have no sinks."""
     return [
-        (head_name(head), side, position, share)
+        (head_name(head), side, place, share)
         for head in heads
         for side, run in shown.sides.items()
         if (shares := fields.to_sink(run, head)) is not None
-        for position, share in enumerate(shares.tolist())
+        for place, share in zip(shown.places(run), shares.tolist(), strict=True)
     ]
 
 

@@ -1,5 +1,6 @@
 """The attribution graph in tables: its target, nodes and edges, and what is measured when its nodes are ablated."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headlight.model.comparison import Comparison
@@ -19,7 +20,7 @@ TARGET = (
 )
 NODE = ("run", "id", "node", "layer", "position", "token", "activation", "effect (logits)", "influence")
 EDGE = ("run", "from", "to", "weight", "effect on the target (logits)")
-CHANGES = ("node", "position", "effect in A (logits)", "effect in B (logits)", "B − A (logits)")
+CHANGES = ("node", "position", "token", "effect in A (logits)", "effect in B (logits)", "B − A (logits)")
 CHECKED = ("run", "ablated", "predicted (logits)", "held (logits)", "measured (logits)")
 
 
@@ -67,12 +68,13 @@ def graph_tables(
     found = {name: Rows() for name in ("target", "nodes", "edges", "check")}
     for side, (run, position) in shown.sides_at(at).items():
         graph = graph_of(run, Aim(token, other, position), opened, settings.most, settings.folded)
-        pruned = prune(graph, settings.nodes, settings.edges)
+        pruned, places = prune(graph, settings.nodes, settings.edges), shown.places(run)
         found["target"].append((side, *target_row(run, graph, pruned)))
-        found["nodes"] += [(side, *row) for row in node_rows(graph, pruned, run.cfg.n_layers)]
-        found["edges"] += [(side, *row) for row in edge_rows(graph, pruned, run.cfg.n_layers)]
+        found["nodes"] += [(side, *row) for row in node_rows(graph, pruned, run.cfg.n_layers, places)]
+        found["edges"] += [(side, *row) for row in edge_rows(graph, pruned, run.cfg.n_layers, places)]
         if chosen := top_nodes(graph, pruned):
-            found["check"] += [(side, *row) for row in check_rows(graph, check_graph(run, graph, chosen, opened))]
+            check = check_graph(run, graph, chosen, opened)
+            found["check"] += [(side, *row) for row in check_rows(graph, check, places)]
     headings = {"target": TARGET, "nodes": NODE, "edges": EDGE, "check": CHECKED}
     return {"tokens": tokens_of(shown)} | {name: columns(headings[name], rows) for name, rows in found.items()}
 
@@ -86,22 +88,23 @@ def target_row(run: Run, graph: Graph, pruned: Pruned) -> Row:
     return token, less[0] if less else "mean of all", aim.value, aim.probability, *counts, *shares
 
 
-def node_rows(graph: Graph, pruned: Pruned, n_layers: int) -> Rows:
-    """The nodes that are kept, the most influential first."""
-    order = [place for place in pruned.influence.argsort(descending=True).tolist() if pruned.nodes[place]]
-    return [(node_id(graph.nodes[place], n_layers), *_node(graph, pruned, place)) for place in order]
+def node_rows(graph: Graph, pruned: Pruned, n_layers: int, places: Sequence[int]) -> Rows:
+    """The nodes that are kept, the most influential first; tokens are numbered by their `places`, in ids too."""
+    nodes = graph.nodes_on(places)
+    order = [slot for slot in pruned.influence.argsort(descending=True).tolist() if pruned.nodes[slot]]
+    return [(node_id(nodes[slot], n_layers), *_node(graph, pruned, slot, nodes[slot].position)) for slot in order]
 
 
-def _node(graph: Graph, pruned: Pruned, place: int) -> Row:
-    node = graph.nodes[place]
-    activation = float(graph.activations[place]) if node.is_followed else None
-    at = node.layer, node.position, graph.tokens[node.position]
-    return node.name, *at, activation, number(float(graph.effects[place])), float(pruned.influence[place])
+def _node(graph: Graph, pruned: Pruned, slot: int, place: int) -> Row:
+    node = graph.nodes[slot]
+    activation = float(graph.activations[slot]) if node.is_followed else None
+    at = node.layer, place, graph.tokens[node.position]
+    return node.name, *at, activation, number(float(graph.effects[slot])), float(pruned.influence[slot])
 
 
-def edge_rows(graph: Graph, pruned: Pruned, n_layers: int) -> Rows:
+def edge_rows(graph: Graph, pruned: Pruned, n_layers: int, places: Sequence[int]) -> Rows:
     """The edges that are kept, those with the largest effect on the target first."""
-    flows, names = graph.flows, [node_id(node, n_layers) for node in graph.nodes]
+    flows, names = graph.flows, [node_id(node, n_layers) for node in graph.nodes_on(places)]
     kept = pruned.edges.nonzero().tolist()
     kept.sort(key=lambda edge: -abs(float(flows[edge[0], edge[1]])))
     return [
@@ -110,27 +113,31 @@ def edge_rows(graph: Graph, pruned: Pruned, n_layers: int) -> Rows:
     ]
 
 
-def node_changes(a: Graph, a_pruned: Pruned, b: Graph, b_pruned: Pruned) -> Table:
-    """The nodes that are kept in A or in B, by what they do to the target in A, in B, and by how much more in B."""
-    effects = [dict(zip(graph.nodes, graph.effects.tolist(), strict=True)) for graph in (a, b)]
-    kept = dict.fromkeys(
-        node
-        for graph, pruned in ((a, a_pruned), (b, b_pruned))
-        for node, is_kept in zip(graph.nodes, pruned.nodes.tolist(), strict=True)
+def node_changes(*sides: tuple[Graph, Pruned, Sequence[int]]) -> Table:
+    """The nodes that are kept in A or in B, by what they do to the target in A, in B, and by how much more in B.
+
+    A node of A and one of B are the same if their tokens have the same of their `places` on the common axis.
+    """
+    nodes = [graph.nodes_on(places) for graph, _, places in sides]
+    effects = [dict(zip(of, graph.effects.tolist(), strict=True)) for of, (graph, *_) in zip(nodes, sides, strict=True)]
+    kept = {
+        node: graph.tokens[own.position]
+        for of, (graph, pruned, _) in zip(nodes, sides, strict=True)
+        for node, own, is_kept in zip(of, graph.nodes, pruned.nodes.tolist(), strict=True)
         if is_kept and node.kind != "logit"
-    )
+    }
     rows = [
-        (node.name, node.position, *values, values[1] - values[0])
-        for node in kept
+        (node.name, node.position, token, *values, values[1] - values[0])
+        for node, token in kept.items()
         for values in [[each.get(node, 0.0) for each in effects]]
     ]
     rows.sort(key=lambda row: -abs(row[-1]))
     return columns(CHANGES, rows)
 
 
-def check_rows(graph: Graph, check: Check) -> Rows:
+def check_rows(graph: Graph, check: Check, places: Sequence[int]) -> Rows:
     """What each ablation does: by the graph, in the held and in the free model; all together, and all left out."""
-    named = [f"{graph.nodes[place].name} at {graph.nodes[place].position}" for place in check.nodes]
+    named = [f"{node.name} at {places[node.position]}" for node in map(graph.nodes.__getitem__, check.nodes)]
     outcomes = zip(
         (*named, "all of these", "all that was left out"), (*check.each, check.together, check.rest), strict=True
     )

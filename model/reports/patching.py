@@ -64,7 +64,9 @@ def cells_named(shown: Comparison, cells: Cells) -> tuple[tuple[str, ...], tuple
 
     def named(axis: str, size: int) -> tuple[str, ...]:
         if axis == "pos":
-            return position_labels(*both(shown), cells.patching.into, shown.align)[:size]
+            places, into = shown.places(shown.sides[cells.patching.into]), cells.patching.into
+            labels = position_labels(*both(shown), into, shown.align)
+            return tuple(f"{place} {label}" for place, label in zip(places, labels, strict=True))[:size]
         of = {"layer": "L", "head": f"L{cells.parts.layer}H" if cells.parts.what == "z_by_position" else "H"}[axis]
         return tuple(f"{of}{place}" for place in range(size))
 

@@ -69,6 +69,7 @@ def flow_graph(
     states: Sequence[str],
     threshold: float,
     choice: FlowChoice,
+    places: Sequence[int] = (),
     limit: float | None = None,
     presence: Sequence[str] = (),
     title: str = "",
@@ -78,15 +79,17 @@ def flow_graph(
 ) -> FlowChoice:
     """The nodes as dots, the edges as lines; returns what the user has chosen.
 
-    `labels` are the input tokens and `states` the names of the depths, lowest first. With a `limit` shares are changes
-    from -limit to limit, and `presence` says of each token whether A or B alone has it. Where it is `startable`, a
-    click on a dot of the top row starts from there. `choice` counts when `epoch` is new, afterwards what the user does.
+    `labels` are the input tokens, numbered by their `places`, or from 0 where there are none, and `states` the names of
+    the depths, lowest first. With a `limit` shares are changes from -limit to limit, and `presence` says of each token
+    whether A or B alone has it. Where it is `startable`, a click on a dot of the top row starts from there. `choice`
+    counts when `epoch` is new, afterwards what the user does.
     """
     value = mount(
         _render,
         key=key,
         props={
             "labels": list(labels),
+            "places": list(places or range(len(labels))),
             "states": list(states),
             "threshold": threshold,
             "title": title,

@@ -7,7 +7,8 @@ class FlowWords {
 
   /** @param {number} position */
   token(position) {
-    return `${position} ${this.graph.props.labels[position]}`;
+    const { places, labels } = this.graph.props;
+    return `${places[position]} ${labels[position]}`;
   }
 
   /** @type {(what: Flowing) => TooltipText} */

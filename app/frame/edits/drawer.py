@@ -54,7 +54,7 @@ def _content(seen: Selection) -> None:
             for place, edit in enumerate(seen.edits):
                 _row(place, edit, seen)
     found = pages.of(seen)
-    if added := form.draw(found.a, seen):
+    if added := form.draw(found, seen):
         change((*seen.edits, added), seen.edits_off)
         st.rerun()
     if seen.edits_on:

@@ -18,6 +18,7 @@ from headlight.app.parts import options
 from headlight.app.runs import dictionaries, runs
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import Align, match_positions
+from headlight.model.comparison import Comparison
 from headlight.model.edits import (
     MOST_CLAMP,
     MOST_EDITS,
@@ -103,9 +104,13 @@ def _hold(field: str, value: Any) -> None:
     st.session_state[key(field)] = value
 
 
-def draw(run: Run, now: Selection) -> Edit | None:
-    """The form; the edit that was made of it, once, when its button was pressed."""
-    form = _Form()
+def draw(shown: Comparison, now: Selection) -> Edit | None:
+    """The form; the edit that was made of it, once, when its button was pressed.
+
+    Edits are of run A, and so are their positions: what is chosen by its place is offered at A's own position.
+    """
+    form, run = _Form(), shown.a
+    now = replace(now, queries=_positions_in_a(shown, now.queries), keys=_positions_in_a(shown, now.keys))
     kind = form.one("kind", "Another edit", KINDS, "ablate", 230, TERMS["edit"])
     edit = _FORMS[kind](form, run, now)
     unready = means.missing(_wanted(run, edit))
@@ -118,6 +123,11 @@ def draw(run: Run, now: Selection) -> Edit | None:
     if _full(now):
         st.caption(f"{MOST_EDITS} edits are as many as a run takes. Remove one to add another.")
     return edit if st.session_state.pop(key("add"), False) and not add.disabled else None
+
+
+def _positions_in_a(shown: Comparison, places: tuple[int, ...]) -> tuple[int, ...]:
+    positions = shown.positions(shown.a)
+    return tuple(at for place in places if place < len(positions) and (at := positions[place]) is not None)
 
 
 def _wanted(run: Run, edit: Edit | None) -> list[runs.Inputs]:

@@ -94,7 +94,7 @@ def _made(found: Found, of: str, run: Run, position: int) -> None:
             Column("part", [made.parts[each].name for each in order[:MOST_PARTS]]),
             Column("activation", [float(made.values.values[each]) for each in order[:MOST_PARTS]], 3, signed=True),
         ],
-        title=f"Who made feature {found.feature} at {position}",
+        title=f"Who made feature {found.feature} at {found.place}",
         caption=spelled(made, order, run.labels[position]),
         epoch=_epoch(found),
         key=selection.widget_key("feature_made_table"),

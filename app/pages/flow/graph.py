@@ -22,6 +22,7 @@ def draw(
         states=state_names(run.cfg),
         threshold=found.threshold,
         choice=choice,
+        places=shown.places(run),
         title=side if shown.b is not None else "",
         startable=not in_file,
         epoch=epoch,

@@ -38,7 +38,9 @@ def shown(file: OpenFile, node: str) -> Shown:
     """The graph of a file, all that is in it."""
     graph = file.opened.graph
     n_layers = 1 + max((each.layer for each in graph.nodes if each.layer is not None), default=0)
-    return Shown(graph, prune(graph, 1.0, 1.0), graph_scores(graph), n_layers, node, file.opened.names)
+    return Shown(
+        graph, prune(graph, 1.0, 1.0), graph_scores(graph), n_layers, node, range(len(graph.tokens)), file.opened.names
+    )
 
 
 def draw(found: Found) -> None:

@@ -1,5 +1,6 @@
 """What the graph page shows: each run's graph, what of it is kept, and the node that is chosen."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -31,12 +32,13 @@ class Shown:
     scores: Scores
     n_layers: int
     node: str
+    places: Sequence[int]
     names: tuple[str, ...] = ()
 
     @cached_property
     def ids(self) -> list[str]:
-        """The nodes' ids, as the address and the files have them."""
-        return [node_id(node, self.n_layers) for node in self.graph.nodes]
+        """The nodes' ids, as the address and the tables have them: by `places`, those of the graph's tokens."""
+        return [node_id(node, self.n_layers) for node in self.graph.nodes_on(self.places)]
 
     @cached_property
     def chosen(self) -> int:
@@ -50,10 +52,10 @@ class Shown:
         return [place for place in order if self.pruned.nodes[place] or place == self.chosen]
 
     def called(self, place: int) -> str:
-        """A node with its position: L1H2 at 5 ␣dog."""
+        """A node with its token and that one's place: L1H2 at 5 ␣dog."""
         node = self.graph.nodes[place]
         name = self.names[place] if self.names and self.names[place] else self.name(node)
-        return f"{name} at {node.position} {self.graph.tokens[node.position]}"
+        return f"{name} at {self.places[node.position]} {self.graph.tokens[node.position]}"
 
     def name(self, node: Node) -> str:
         """What a node is called, but for its position."""
@@ -151,7 +153,8 @@ def sides_of(shown: Comparison, chosen: Selection) -> dict[str, Found]:
             key = "graph pruned", graph.target, graph.dictionary, settings
             pruned, scores = run.keep(key, partial(_read, graph, settings))
             node = chosen.of(Choices).graph_node
-            found[side] = Found(graph, pruned, scores, run.cfg.n_layers, node, (), side, run, opened)
+            places = shown.places(run)
+            found[side] = Found(graph, pruned, scores, run.cfg.n_layers, node, places, (), side, run, opened)
     return found
 
 

@@ -16,7 +16,6 @@ from headlight.app.parts import options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
 from headlight.model.edits import AblateHeads, AblateNeurons, Edit, EditFeature
 from headlight.model.graph.graph import Node
 from headlight.model.reports.graph import EDGE, NODE, edge_rows, node_rows
@@ -34,11 +33,11 @@ PAGES = {
 }
 
 
-def draw(shown: Comparison, found: Found) -> None:
+def draw(found: Found) -> None:
     """The chosen node, its links, and its edges."""
     node = found.graph.nodes[found.chosen]
     with title_row(found.called(found.chosen), "graph_node", key="graph_node"):
-        options.row(*_links(shown, found, node), name="graph_node", whole=True)
+        options.row(*_links(found, node), name="graph_node", whole=True)
     _edges(found)
 
 
@@ -96,11 +95,9 @@ def _table(found: Shown, title: str, edges: list[tuple[int, int]], end: int) -> 
         st.rerun()
 
 
-def _links(shown: Comparison, found: Found, node: Node) -> list[Option]:
+def _links(found: Found, node: Node) -> list[Option]:
     """Buttons that open the node's pages, and that make A without it B."""
-    assert found.run is not None  # of a file there are no pages
-    place = shown.positions(found.run).index(node.position)
-    pages = PAGES.get(node.kind, {})
+    place, pages = found.places[node.position], PAGES.get(node.kind, {})
     links = [Link(f"graph_{slug}", title, None, _opener(slug, found, node, place)) for slug, title in pages.items()]
     edit = _edit(found, node)
     if edit is None:
@@ -142,6 +139,10 @@ def _edit(found: Found, node: Node) -> Edit | None:
 def tables_of(found: Shown) -> None:
     """All nodes and edges that are kept, in numbers."""
     heading("Nodes")
-    tables.draw(columns(NODE[1:], node_rows(found.graph, found.pruned, found.n_layers)), "Nodes of the graph")
+    tables.draw(
+        columns(NODE[1:], node_rows(found.graph, found.pruned, found.n_layers, found.places)), "Nodes of the graph"
+    )
     heading("Edges")
-    tables.draw(columns(EDGE[1:], edge_rows(found.graph, found.pruned, found.n_layers)), "Edges of the graph")
+    tables.draw(
+        columns(EDGE[1:], edge_rows(found.graph, found.pruned, found.n_layers, found.places)), "Edges of the graph"
+    )

@@ -139,7 +139,7 @@ def _side(shown: Comparison, found: Found) -> None:
     st.text(said, help=TERMS["graph_share"])  # tokens are no markup
     left, right = st.columns(2, gap="large")
     with left:
-        told.draw(shown, found)
+        told.draw(found)
     with right:
         _check(found)
         grouping.draw(found)
@@ -192,7 +192,7 @@ def _check(found: Found) -> None:
 
 def _outcomes(found: Found, check: Check) -> None:
     """What each ablation does; a node's row chooses it."""
-    rows = check_rows(found.graph, check)
+    rows = check_rows(found.graph, check, found.places)
     names, *values = ([*column] for column in zip(*rows, strict=True))
     ways = zip(("predicted", "held", "measured"), values, strict=True)
     slot = row_table(
@@ -208,9 +208,11 @@ def _outcomes(found: Found, check: Check) -> None:
 
 def _changes(sides: dict[str, Found]) -> None:
     """The nodes that are kept in A or in B, with their effects in both."""
-    a, b = (sides[side] for side in "AB")
-    st.caption(f"Nodes of the graphs of A and of B at their own positions; {DIFFERENCE} of what they do to the target.")
-    tables.draw(node_changes(a.graph, a.pruned, b.graph, b.pruned), f"Effects of nodes in A, in B, and {DIFFERENCE}")
+    st.caption(
+        f"Nodes of the graphs of A and of B, matched as their tokens are; {DIFFERENCE} of what they do to the target."
+    )
+    graphs = ((side.graph, side.pruned, side.places) for side in sides.values())
+    tables.draw(node_changes(*graphs), f"Effects of nodes in A, in B, and {DIFFERENCE}")
 
 
 def _of_file(opened: files.OpenFile) -> None:

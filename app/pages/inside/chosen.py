@@ -1,6 +1,5 @@
 """Which head, query, key and component are followed, in A or in B, and the keys that there is room for."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,7 +29,7 @@ class Inside(HeadAt):
     component: int
     window: tuple[int, ...]
     weights: HeadWeights
-    places: Mapping[int, int]
+    places: tuple[int, ...]
 
     @property
     def query_place(self) -> int:
@@ -81,9 +80,8 @@ def inside_of(shown: Comparison, chosen: Selection, side: str) -> Inside | None:
     if component is None or component >= len(steps.q.values):
         component = terms(steps.q.values, steps.k.values[at.key], 1).largest[0][0]
     window = window_of(steps, at.query, at.key)
-    places = {position: place for place, position in enumerate(shown.positions(at.run)) if position is not None}
     weights = head_weights(at.run, *at.head)
-    return Inside(at.run, at.head, at.query, at.key, steps, component, window, weights, places)
+    return Inside(at.run, at.head, at.query, at.key, steps, component, window, weights, shown.places(at.run))
 
 
 def window_of(steps: HeadSteps, query: int, key: int) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """One number followed through a head: each step's arithmetic, written out with the model's own numbers."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import SupportsFloat
 
 import numpy as np
@@ -14,7 +14,7 @@ from headlight.model.analysis.head_steps import Terms, terms
 TERMS_SHOWN = 3
 
 
-def summed(products: Terms, index: str, numbers: Mapping[int, int] | None = None) -> str:
+def summed(products: Terms, index: str, numbers: Sequence[int] | None = None) -> str:
     """The largest products of a sum, and the rest in one number; `numbers` are what its indices are called."""
     called = [at if numbers is None else numbers[at] for at, _, _ in products.largest]
     parts = [

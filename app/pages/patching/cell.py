@@ -41,9 +41,9 @@ def subject_of(shown: Comparison, found: Patched, cell: MapCell) -> Subject:
     parts = found.asked.parts
     if parts.what == "z" or parts.what in PATHS:
         position = measured_at(shown, selection.current())[0]
-        return Subject((cell.row, cell.column), cell.row, shown.positions(shown.a).index(position))
+        return Subject((cell.row, cell.column), cell.row, shown.place_of(shown.a, position))
     into = shown.b if found.asked.into == "B" and shown.b else shown.a
-    place = shown.positions(into).index(cell.column)
+    place = shown.place_of(into, cell.column)
     if parts.what == "z_by_position":
         return Subject((parts.layer, cell.row), parts.layer, place)
     return Subject(None, cell.row + (parts.what != "resid_pre"), place)

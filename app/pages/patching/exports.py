@@ -8,7 +8,7 @@ from headlight.app.exports.data import Data
 from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import report
 from headlight.app.pages.patching.choices import Choices
-from headlight.app.pages.patching.patches import asked_of, axes, finished, said_of_b, table, title
+from headlight.app.pages.patching.patches import asked_of, axes, finished, said_after, said_of_b, table, title
 from headlight.app.pages.patching.view import draw_map, drawn
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
@@ -45,7 +45,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "share": "0 = the logit difference of A, 1 = that of B; not clipped",
         "target": target,
         "distractor": distractor,
-        "position": measured.position if measured.position == measured.in_b else [measured.position, measured.in_b],
+        "predicted after": said_after(shown, chosen),
         "soft cap": said_of_cap(shown.runs) or None,
         "nothing patched": found.unpatched,
         "of B": said_of_b(shown, chosen),

@@ -162,13 +162,13 @@ def _places(shown: Comparison, now: Selection) -> list[int]:
 
 def _place(shown: Comparison, now: Selection) -> int:
     """Where A's position stands on the axis."""
-    return shown.positions(shown.a).index(measured_at(shown, now)[0])
+    return shown.place_of(shown.a, measured_at(shown, now)[0])
 
 
 def _token(shown: Comparison, place: int) -> str:
-    """A's token at a place, with its position."""
+    """A's token at a place, with that one's number."""
     position = shown.positions(shown.a)[place]
-    return "" if position is None else f"{position}  {shown.a.labels[position]}"
+    return "" if position is None else f"{place}  {shown.a.labels[position]}"
 
 
 def _say_difference(shown: Comparison) -> None:

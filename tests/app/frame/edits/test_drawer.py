@@ -150,6 +150,17 @@ def test_every_kind_is_made_by_its_form(page: AppTest, filled: dict[str, object]
     assert any("KL(A ‖ B)" in text for text in _texts(page))
 
 
+def test_an_edge_is_offered_where_run_a_has_what_is_pinned(page: AppTest, options: Options) -> None:
+    """B puts three tokens before what both have: places 5 and 1 are A's own positions 2 and 1."""
+    page.query_params.update({"prompt": "one two three two", "prompt_b": "four one two three two"})
+    page.query_params.update({"queries": "5", "keys": "1"})
+    _run(page)
+    _fill(page, "kind", "cut")
+    _run(page)
+    _add(page)
+    assert _edits(page) == (CutEdge((1, 2), 2, 1),)
+
+
 def test_an_edit_is_switched_off_and_another_removed(page: AppTest, options: Options) -> None:
     edits = (Drop(0), Drop(1), FreezePatterns())
     page.query_params["edits"] = " ".join(map(to_text, edits))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.app.pages.features import maps
+from headlight.app.pages.features import maps, one
 from headlight.app.pages.features.found import Found, find
 from headlight.app.pages.features.view import worth
 from headlight.app.parts import options
@@ -117,6 +117,19 @@ def test_the_button_ablates_the_feature_on_every_page(run: Run, folder: str, opt
     row = its.listed.index(edit.feature)
     # The encoder is not the decoder's inverse: what is left is what the changed activation reads as.
     assert np.abs(sides["B"][row]).max() < np.abs(sides["A"][row]).max()
+
+
+def test_who_made_a_feature_is_told_at_the_tokens_place(run: Run, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B puts three tokens before what both have: A's last token, its fifth, stands at place 7."""
+    both = shown.of(selection_of(model=folder, prompt="one two three two", prompt_b="four one two three two"))
+    its = find(both, selection_of(dictionary="sae", position=7, feature=(1, 3)))
+    assert its is not None
+    titles: list[str] = []
+    for drawn in ("heading", "_links"):
+        monkeypatch.setattr(one, drawn, lambda *_, **__: None)
+    monkeypatch.setattr(one, "row_table", lambda columns, **look: titles.append(look["title"]))
+    one._made(its, "", both.a, 4)
+    assert titles == ["Who made feature 3 at 7"]
 
 
 def test_a_head_that_made_a_feature_is_opened_at_the_token(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,12 @@ def test_the_file_of_two_tells_the_change(browser: Browser, tmp_path: Path, two:
     expect(tooltip).to_contain_text("B − A")
     page.keyboard.press("PageDown")
     expect(tooltip).to_contain_text("share of the node in B")
+    assert two.alignment is not None
+    place, position = two.default_place, two.alignment.a[two.default_place]
+    assert position not in (None, place)  # by A's own count the token would have another number
+    graphs.first.focus()
+    page.keyboard.press("ArrowUp")
+    expect(tooltip).to_contain_text(f"{place} {two.labels[place]}")
     page.context.close()
     assert not opened.complaints
 

@@ -11,12 +11,15 @@ from headlight.app.pages.graph import circuit, files, told
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.found import sides_of
 from headlight.app.pages.graph.grouping import put, without
+from headlight.app.pages.graph.plot import marks_of
+from headlight.app.runs import shown as pages
 from headlight.app.selection.links import from_query, to_query
 from headlight.model.comparison import Comparison
 from headlight.model.edits import AblateNeurons
 from headlight.model.graph.influence import prune
 from headlight.model.graph.reading import open_graph
 from headlight.model.graph.writing import graph_json
+from headlight.model.reports.graph import Settings, check_rows, edge_rows, graph_tables, node_changes, node_rows
 from headlight.model.run import Run
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
@@ -70,6 +73,73 @@ def test_of_two_runs_the_difference_is_shown(both: Comparison) -> None:
     assert [float(x) for x in table["B − A (logits)"]] == pytest.approx(
         [float(b - a) for a, b in zip(table["effect in A (logits)"], table["effect in B (logits)"], strict=True)]
     )
+
+
+SHIFTED = {"prompt": "one two three two", "prompt_b": "four one two three two"}
+PLACES = {"A": (0, 1, 5, 6, 7), "B": (0, 2, 3, 4, 5, 6, 7)}  # "one", then "fo", "ur", "␣one", then what both have
+
+
+@pytest.fixture
+def shifted(run: Run, folder: str) -> Comparison:
+    """B has a token before those that both have."""
+    return pages.of(selection_of(model=folder, **SHIFTED))
+
+
+@pytest.mark.parametrize("side", "AB")
+def test_tokens_are_numbered_by_their_places(shifted: Comparison, side: str) -> None:
+    found = sides_of(shifted, selection_of(graph_nodes=0.95, **SMALL))[side]
+    numbered = [f"{place} {label}" for place, label in zip(PLACES[side], found.graph.tokens, strict=True)]
+    expected = [numbered[node.position] for node in found.graph.nodes]
+    slots = range(len(expected))
+    assert [found.called(slot).partition(" at ")[2] for slot in slots] == expected
+    assert [mark.told[0] for mark in marks_of(found)] == [found.called(slot) for slot in found.kept]
+    places = [each.split()[0] for each in expected]
+    assert [each.rpartition("_")[2] for each in found.ids] == places
+    nodes = node_rows(found.graph, found.pruned, found.n_layers, found.places)
+    assert {f"{row[3]} {row[4]}" for row in nodes} <= set(expected)
+    assert {row[0] for row in nodes} <= set(found.ids)
+    edges = edge_rows(found.graph, found.pruned, found.n_layers, found.places)
+    assert {name for row in edges for name in row[:2]} <= set(found.ids)
+    checked = [found.called(slot).rpartition(" ")[0] for slot in found.nodes_checked]
+    assert [row[0] for row in check_rows(found.graph, found.check, found.places)][:-2] == checked
+    table = graph_tables(shifted, settings=Settings(most=40, nodes=0.95))["nodes"]
+    in_file = zip(table["run"], table["position"], table["token"], strict=True)
+    assert {f"{place} {token}" for name, place, token in in_file if name == side} <= set(expected)
+    written = json.loads(graph_json(found.graph, found.pruned))["nodes"]
+    own = [node.position for node, kept in zip(found.graph.nodes, found.pruned.nodes.tolist(), strict=True) if kept]
+    assert [each["ctx_idx"] for each in written] == own  # as the tools that open it count
+
+
+def test_a_nodes_page_opens_at_its_place(shifted: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[int, ...]] = []
+    monkeypatch.setattr(told.selection, "current", selection_of)
+    monkeypatch.setattr(told.selection, "ask", lambda asked, slug: opened.append(asked.queries))
+    for side, found in sides_of(shifted, selection_of(**SMALL)).items():
+        tokens = [node for node in found.graph.nodes if node.kind == "token"]
+        for node in tokens:
+            (link,) = told._links(found, node)
+            link.change(None)
+        assert opened == [(PLACES[side][node.position],) for node in tokens]
+        opened.clear()
+
+
+def test_a_tokens_effects_in_a_and_b_are_those_at_one_place(shifted: Comparison) -> None:
+    sides = sides_of(shifted, selection_of(graph_nodes=1.0, **SMALL))
+    table = node_changes(*((each.graph, each.pruned, each.places) for each in sides.values()))
+    listed = {place: values for name, place, *values in zip(*table.values(), strict=True) if name == "token"}
+    of_a, of_b = (
+        {
+            node.position: effect
+            for node, effect in zip(each.graph.nodes, each.graph.effects.tolist(), strict=True)
+            if node.kind == "token"
+        }
+        for each in sides.values()
+    )
+    common = {0: (0, 0), 5: (2, 4), 6: (3, 5), 7: (4, 6)}  # the positions in A and in B
+    assert set(listed) == {*range(8)}
+    for place, (a, b) in common.items():
+        assert listed[place] == [shifted.labels[place], of_a[a], of_b[b], pytest.approx(of_b[b] - of_a[a])]
+    assert listed[1][1:] == [of_a[1], 0.0, -of_a[1]]  # "one" without a space before it, which A alone has
 
 
 def test_transcoders_take_the_neurons_place(run: Run, settings: dict[str, object], tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""One token has one number on every page: its place on the axis that A and B have in common, counted by hand here."""
+
+from pathlib import Path
+
+import pytest
+
+from headlight.app.exports.facts import facts
+from headlight.app.pages.patching import EXPORT as PATCHING
+from headlight.app.pages.patching import view as patching
+from headlight.app.pages.patching.patches import patched_of
+from headlight.app.runs import shown as pages
+from headlight.app.selection import Selection
+from headlight.model.comparison import Comparison, compare
+from headlight.model.fields import How
+from headlight.model.reports.attention import read_attention
+from headlight.model.run import Run, run_prompt
+from tests.app.choosing import selection_of
+from tests.tiny import open_tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # runs of other lengths are patched into one another
+PROMPT, OTHER = "one two three two", "four one two three two"
+PLACES = {"A": (0, 1, 5, 6, 7), "B": (0, 2, 3, 4, 5, 6, 7)}  # "one", then "fo", "ur", "␣one", then what both have
+
+
+def both(folder: str, **chosen: object) -> tuple[Comparison, Selection]:
+    """B has other tokens than A before those that both have."""
+    asked = selection_of(model=folder, prompt=PROMPT, prompt_b=OTHER, align="tokens", **chosen)
+    return pages.of(asked), asked
+
+
+def test_a_runs_positions_have_places(run: Run, folder: str) -> None:
+    shown, _ = both(folder)
+    for side, of in shown.sides.items():
+        assert shown.places(of) == PLACES[side]
+        assert tuple(shown.place_of(of, at) for at in range(len(of.tokens))) == PLACES[side]
+        assert facts(shown)[side]["places"] == list(PLACES[side])
+    assert Comparison(run).places(run) == tuple(range(len(run.tokens)))
+
+
+@pytest.mark.parametrize("into", "AB")
+def test_patching_numbers_the_tokens_of_the_run_that_is_patched(run: Run, folder: str, into: str) -> None:
+    shown, asked = both(folder, patch_map="resid_pre", patch_into=into)
+    names = {"A": ("", "−one", "␣two", "␣three", "␣two"), "B": ("", "+fo", "+ur", "+␣one", "␣two", "␣three", "␣two")}
+    columns = patched_of(shown, asked).exact.columns
+    numbers, labels = zip(*(each.split(" ", 1) for each in columns), strict=True)
+    assert tuple(map(int, numbers)) == PLACES[into]
+    assert labels[1:] == names[into][1:]
+    assert [patching._token(shown, place).split()[0] for place in patching._places(shown, asked)] == list("0567")
+    data = PATCHING.data(shown, asked)
+    assert data.shows["predicted after"] == "7 ␣two"
+    assert list(dict.fromkeys(data.tables["map"]["position"])) == list(columns)
+
+
+def test_sinks_stand_at_their_querys_places(tmp_path: Path) -> None:
+    model = open_tiny("gpt_oss-like", tmp_path / "model")
+    shown = compare(*(run_prompt(model, text) for text in (PROMPT, OTHER)))
+    table = read_attention(shown, [(0, 1)], How()).tables(shown, with_cells=False)["sinks"]
+    for side, of in shown.sides.items():
+        positions = shown.alignment.a if side == "A" else shown.alignment.b  # type: ignore[union-attr]
+        expected = [place for place, position in enumerate(positions) if position is not None]
+        assert expected == list(shown.places(of))
+        listed = [place for name, place in zip(table["run"], table["place"], strict=True) if name == side]
+        assert listed == expected
