@@ -17,7 +17,7 @@ from tests.places import ROOT
 # A unit, a file or a folder of `model` or `app`, may import from the lines above its own, never from its own or below.
 LEVELS = [
     "model.errors model.memory model.commands",
-    "model.checks",
+    "model.checks model.importing",
     "model.config model.hooks model.cache model.files model.zip_files model.source model.kernels.backend",
     "model.text.labels model.text.chat model.text.encoding model.torch_files",
     "model.kernels model.analysis model.corpus.checked model.corpus.tree model.direct_reads model.text.records",
@@ -121,7 +121,7 @@ THIRD_PARTY = {
     "app.scanning": {"tqdm"},
     "app.server": {"streamlit", "starlette"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
-    "app.figures": {"numpy", "pandas lazily", "plotly lazily"},
+    "app.figures": {"numpy", "plotly lazily"},
     "app.frame": {"streamlit", "numpy"},
     "app.parts": {"streamlit", "numpy", "jaxtyping"},
     "app.pages": {"streamlit", "numpy", "pandas", "torch", "jaxtyping", "matplotlib lazily"},

@@ -117,8 +117,6 @@ TEMPLATES = {False: template(LIGHT), True: template(DARK)}  # by whether it is d
 
 def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
     """The plots as one figure, in the rows given."""
-    # plotly looks for pandas among the modules, where one lies half made while another session's thread imports it
-    import pandas  # noqa: F401
     from plotly.graph_objects import Figure
 
     rows = [row for row in rows if row]

@@ -11,6 +11,7 @@ from streamlit import App, get_option
 
 from headlight.app.components.shared.fetchable import fetch
 from headlight.app.runs.limits import BusyError
+from headlight.app.server.preload import preload
 from headlight.app.server.settings import MAIN, is_loopback
 
 ADDRESS = "/fetch/{name}/{layer:int}/{head:int}"
@@ -48,4 +49,5 @@ async def _with_browser(_: App) -> AsyncIterator[None]:
     yield
 
 
+preload()
 app = App(MAIN, routes=[Route(ADDRESS, _fetched)], lifespan=_with_browser)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from headlight.model.errors import ConfigError
 from headlight.model.families.lora import base_folder, is_adapter
+from headlight.model.importing import IMPORTING
 from headlight.model.text.chat import Begin, is_literal, prepends
 from headlight.model.text.tokenizer_files import has_tokenizer
 
@@ -22,10 +23,11 @@ def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence
 
     Without a tokenizer's own special tokens around a text the beginning-of-sequence token is put before it by hand.
     """
-    from transformers import AutoTokenizer
-
     folder = folder if has_tokenizer(folder) else base_folder(folder)
-    tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    with IMPORTING:
+        from transformers import AutoTokenizer
+
+        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     if begin == "chat":
         message = [{"role": "user", "content": prompt}]
         return tuple(tokenizer.apply_chat_template(message, add_generation_prompt=True, return_dict=False))
@@ -65,6 +67,15 @@ def reference(
     Raises:
         ConfigError: transformers is not installed, or peft, which an adapter needs.
     """
+    with IMPORTING:
+        model = _loaded(folder, masked, d_vocab)
+    with torch.inference_mode():
+        types = {} if token_types is None else {"token_type_ids": token_types}
+        found = model(tokens, output_hidden_states=True, output_attentions=patterns, **types)
+    return Reference(found.logits, found.hidden_states[:-1], tuple(found.attentions or ()))
+
+
+def _loaded(folder: Path, masked: bool, d_vocab: int | None) -> Any:
     try:
         from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
     except ImportError as error:
@@ -73,11 +84,7 @@ def reference(
     how = {"dtype": torch.float32, "local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
     how["return_dict"] = True  # whatever config.json says
     model = kind.from_pretrained(base_folder(folder), attn_implementation="eager", **how)
-    model = (_adapted(model, folder, d_vocab) if is_adapter(folder) else model).eval()
-    with torch.inference_mode():
-        types = {} if token_types is None else {"token_type_ids": token_types}
-        found = model(tokens, output_hidden_states=True, output_attentions=patterns, **types)
-    return Reference(found.logits, found.hidden_states[:-1], tuple(found.attentions or ()))
+    return (_adapted(model, folder, d_vocab) if is_adapter(folder) else model).eval()
 
 
 def can_be_reference(folder: Path) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from headlight.model.errors import InputError
+from headlight.model.importing import IMPORTING
 
 Begin = bool | Literal["chat", "literal", "bos_literal"]
 """What a text begins with: nothing, the beginning-of-sequence token, or a user's turn by the chat template.
@@ -28,7 +29,8 @@ class ChatTemplate:
         Raises:
             InputError: jinja2 is not installed, or the template refuses the conversation; the message says why.
         """
-        from transformers.utils.chat_template_utils import render_jinja_template  # a second, which few need
+        with IMPORTING:  # a second, which few need
+            from transformers.utils.chat_template_utils import render_jinja_template
 
         try:
             conversation, names = [dict(message) for message in messages], dict[str, Any](self.special)

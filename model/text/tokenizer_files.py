@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headlight.model.errors import CheckpointError
 from headlight.model.files import read_json, refuse_pointer
+from headlight.model.importing import IMPORTING
 
 if TYPE_CHECKING:
     import tokenizers
@@ -69,6 +70,11 @@ def read_with_transformers(folder: Path) -> TokenizerFiles:
     Raises:
         CheckpointError: transformers cannot read it without more packages or code, or has no fast tokenizer for it.
     """
+    with IMPORTING:
+        return _read_with_transformers(folder)
+
+
+def _read_with_transformers(folder: Path) -> TokenizerFiles:
     from transformers import AutoTokenizer, TokenizersBackend  # two seconds
 
     for name in (*VOCABULARIES, *BESIDE):

@@ -235,22 +235,3 @@ def test_a_file_of_a_figure_names_no_server(tmp_path: Path) -> None:
     html = figures.next_tokens(HOSTILE, SQUARE[0]).to_html(include_plotlyjs=False, config=dict(figures.CONFIG))
     assert "http" not in html.replace("&lt;", "")
     assert "<script src" not in html
-
-
-WHILE_PANDAS_IS_IMPORTED = """
-import sys, threading
-import plotly.graph_objects
-from headlight.app.figures import head_scatter
-thread = threading.Thread(target=lambda: __import__("pandas"))
-thread.start()
-while "pandas" not in sys.modules:
-    pass
-assert not hasattr(sys.modules["pandas"], "Series")
-head_scatter([[1.0, 2.0]])
-thread.join()
-"""
-
-
-def test_a_figure_waits_for_pandas_where_another_thread_imports_it() -> None:
-    """As sessions do that come at once to a server that has just started."""
-    subprocess.run([sys.executable, "-c", WHILE_PANDAS_IS_IMPORTED], cwd=ROOT, check=True)
