@@ -106,13 +106,17 @@ class LoraSettings:
         return any(re.match(rf"(^|.*\.){name}($|\..*)", module) for name in names)
 
     def is_target(self, module: str) -> bool:
-        """Whether the settings let a module have halves; peft leaves out what a file holds for any other."""
-        if _is_listed(module, self.told.get("exclude_modules")):
+        """Whether the settings let a module have halves; peft leaves out what a file holds for any other.
+
+        A module that a list has by its whole name is one in whichever layer.
+        """
+        if self.is_saved(module) or _is_listed(module, self.told.get("exclude_modules")):
             return False
         targets = self.told.get("target_modules")
         if targets is None or targets == "all-linear":
             return True
-        return _is_listed(module, targets) and (isinstance(targets, str) or self._is_in_layers(module))
+        in_any_layer = isinstance(targets, str) or module in targets
+        return _is_listed(module, targets) and (in_any_layer or self._is_in_layers(module))
 
     def _is_in_layers(self, module: str) -> bool:
         layers, patterns = self.told.get("layers_to_transform"), self.told.get("layers_pattern") or []

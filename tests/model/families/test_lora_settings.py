@@ -138,6 +138,8 @@ def test_an_adapter_of_another_head_is_called_what_it_is() -> None:
         ({"target_modules": ["q_proj", "up_proj"], "exclude_modules": r".*experts.*"}, {Q, UP}),
         ({"target_modules": ["q_proj", "up_proj"], "layers_to_transform": 10}, {UP}),
         ({"target_modules": ["q_proj", "up_proj"], "layers_to_transform": [1, 3]}, {Q, EXPERT}),
+        ({"target_modules": ["up_proj", Q], "layers_to_transform": 10}, {Q, UP}),
+        ({"target_modules": ["q_proj", "up_proj"], "modules_to_save": ["experts"]}, {Q, UP}),
         ({"target_modules": ["up_proj"], "layers_to_transform": [3], "layers_pattern": "experts"}, {EXPERT}),
         ({"target_modules": ["up_proj"], "layers_to_transform": [10], "layers_pattern": ["h", "layers"]}, {UP}),
     ],
