@@ -125,11 +125,12 @@ def merge(folder: Path, base: Base, adapter: dict[str, Tensor]) -> dict[str, Ten
     settings = LoraSettings.of(folder)
     whole, parts = _apart(adapter)
     merged = base.tensors | _whole(settings, base, whole)
+    merged |= _rows(settings, base, merged, {module: held for module, held in parts.items() if ROWS in held})
     for module, held in parts.items():
         place = base.place(f"{module}.weight")
         if place is not None and ROWS not in held:
-            merged |= _added(settings, base, merged, module, place, held)
-    return merged | _rows(settings, base, merged, {module: held for module, held in parts.items() if ROWS in held})
+            merged |= _added(settings, base, merged, module, place, held)  # to rows that were replaced, as peft does
+    return merged
 
 
 def _apart(adapter: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, dict[str, Tensor]]]:

@@ -120,6 +120,19 @@ def test_single_tokens_rows_are_replaced(tied: bool, saved: Callable[..., PreTra
     assert_opens_as(write(tmp_path / "adapter", {name: rows}, trainable_token_indices=at), theirs)
 
 
+def test_halves_are_added_to_what_single_tokens_rows_replaced(
+    saved: Callable[..., PreTrainedModel], tmp_path: Path
+) -> None:
+    """peft puts the unembedding's halves around the rows that it has from the embedding."""
+    theirs, at, rows = saved(llama(tie_word_embeddings=True)), [3, 11], torch.randn(2, D)
+    theirs.get_input_embeddings().weight.data[at] = rows
+    theirs = apart(theirs)
+    added = halves(theirs, ["lm_head"])
+    add(theirs, added, SCALE)
+    adapter = added | {f"{BEFORE}{EMBED}.token_adapter.trainable_tokens_delta": rows}
+    assert_opens_as(write(tmp_path / "adapter", adapter, trainable_token_indices=at), theirs)
+
+
 def test_rows_of_tied_modules_may_be_of_different_tokens(saved: Callable[..., PreTrainedModel], tmp_path: Path) -> None:
     theirs, at = apart(saved(llama(tie_word_embeddings=True))), {"embed_tokens": [3, 11], "lm_head": [5]}
     adapter = {}
