@@ -7,7 +7,7 @@ Source: Ameisen et al. 2025, "Circuit Tracing", for influence and pruning; circu
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from headlight.model.errors import InputError
@@ -58,10 +58,40 @@ def influence(edges: Float[Tensor, "followed node"], weights: Float[Tensor, " fo
 
     `weights` are those of the targets. With A the normalised edges it is the targets' row of (I - A)^-1 - I.
     """
-    shares, n_followed = normalised(edges), len(edges)
-    among = torch.eye(n_followed, dtype=shares.dtype) - shares[:, :n_followed]
-    through = torch.linalg.solve(among.T, weights.to(shares))
-    return through @ shares
+    shares = normalised(edges)
+    return arriving(shares[:, : len(edges)], weights.to(shares)) @ shares
+
+
+def feeding_order(edges: Float[Tensor, "followed followed"]) -> list[int]:
+    """The followed nodes so that each comes behind those that feed it; without those in a circle, or fed by one."""
+    targets, sources = edges.nonzero().T
+    targets_of, n_inputs = _grouped(targets, sources, len(edges)), targets.bincount(minlength=len(edges)).tolist()
+    order = [place for place, n in enumerate(n_inputs) if n == 0]
+    for source in order:  # which grows meanwhile
+        for target in targets_of[source]:
+            n_inputs[target] -= 1
+            if n_inputs[target] == 0:
+                order.append(target)
+    return order
+
+
+def _grouped(values: Int[Tensor, " n"], keys: Int[Tensor, " n"], n_keys: int) -> list[list[int]]:
+    """The values of each key."""
+    ordered = values[keys.argsort(stable=True)]
+    return [part.tolist() for part in ordered.split(keys.bincount(minlength=n_keys).tolist())]
+
+
+def arriving(
+    edges: Float[Tensor, "followed followed"], start: Float[Tensor, " followed"]
+) -> Float[Tensor, " followed"]:
+    """What each followed node has where `start` goes back along all edges: x = start + x @ edges.
+
+    Edges lead in no circle, so that each node is complete once those that it feeds are.
+    """
+    found = start.clone()
+    for target in reversed(feeding_order(edges)):
+        found += found[target] * edges[target]
+    return found
 
 
 def target_weights(graph: Graph) -> Float[Tensor, " followed"]:
@@ -101,26 +131,42 @@ def prune(graph: Graph, nodes: float = NODES, edges: float = EDGES) -> Pruned:
 
 def _largest(values: Float[Tensor, " n"], share: float) -> Bool[Tensor, " n"]:
     """The largest values that together are at least this share of all; never fewer than one."""
-    ordered, order = values.sort(descending=True)
+    found = torch.zeros(len(values), dtype=torch.bool)
+    places = values.nonzero().flatten()  # of the edges of a large graph hardly any is there
+    if not len(places):
+        found[:1] = True
+        return found
+    ordered, order = values[places].sort(descending=True)
     # A sum in another order may fall short of the whole by a rounding, which would keep what is zero.
     reached = ordered.cumsum(0) >= share * ordered.sum() * (1 - 1e-12)
-    n_kept = int(reached.nonzero()[0]) + 1
-    found = torch.zeros(len(values), dtype=torch.bool)
-    found[order[:n_kept]] = True
+    found[places[order[: int(reached.nonzero()[0]) + 1]]] = True
     return found
 
 
 def _connected(graph: Graph, nodes: Tensor, edges: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
-    """Nodes and edges without those that lie on no way to a target, or are followed and have no edge into them."""
-    n_followed = graph.n_followed
-    while True:
-        edges = edges & nodes & nodes[:n_followed, None]
-        has_input = torch.ones_like(nodes)
-        has_input[:n_followed] = edges.any(1)
-        left = nodes & ((edges.any(0) & has_input) | ends)
-        if bool((left == nodes).all()):
-            return nodes, edges
-        nodes = left
+    """Nodes and edges without those that lie on no way to a target, or are followed and have no edge into them.
+
+    With a node its edges go, which may leave others without any; each node goes once.
+    """
+    edges = edges & nodes & nodes[: graph.n_followed, None]
+    targets, sources = edges.nonzero().T
+    targets_of, sources_of = _grouped(targets, sources, len(nodes)), _grouped(sources, targets, len(nodes))
+    n_targets, n_sources = [len(each) for each in targets_of], [len(each) for each in sources_of]
+    n_sources[graph.n_followed :] = [1] * (len(nodes) - graph.n_followed)  # they need none
+    may_go = (nodes & ~ends).tolist()
+    going = [place for place, may in enumerate(may_go) if may and not (n_targets[place] and n_sources[place])]
+    for place in going:
+        may_go[place] = False
+    for place in going:  # which grows meanwhile
+        for others, numbers in ((targets_of[place], n_sources), (sources_of[place], n_targets)):
+            for other in others:
+                numbers[other] -= 1
+                if may_go[other] and numbers[other] == 0:
+                    may_go[other] = False
+                    going.append(other)
+    nodes = nodes.clone()
+    nodes[going] = False
+    return nodes, edges & nodes & nodes[: graph.n_followed, None]
 
 
 def _share(part: Tensor, whole: Tensor) -> float:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,14 @@ from torch import Tensor
 
 from headlight.model.errors import InputError
 from headlight.model.graph.graph import Graph, Kind, Node, Target
+from headlight.model.graph.influence import arriving, feeding_order
 from headlight.model.graph.writing import FIRST_HEAD, REST, TYPES, Group
 from headlight.model.text.labels import label
 
 MOST_BYTES, MOST_NODES, MOST_LINKS, MOST_TOKENS = 64 * 2**20, 4000, 1_000_000, 4096
 LONGEST, LONGEST_PROMPT = 200, 100_000  # characters of a name that is kept, and of a prompt
+MOST_DIGITS = 40
+HALF = re.compile("[\ud800-\udfff]")
 KINDS: dict[str, Kind] = {name: kind for kind, name in TYPES.items() if kind not in REST} | {
     "lorsa error": "heads left out"
 }
@@ -48,7 +52,7 @@ def open_graph(content: bytes) -> Opened:
     if len(content) > MOST_BYTES:
         raise InputError(f"The file has {len(content) / 2**20:,.0f} MiB; {MOST_BYTES // 2**20} MiB are allowed.")
     try:
-        raw = json.loads(content)
+        raw = json.loads(content, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         raise InputError(f"The file cannot be read as JSON ({error}). Choose a graph's .json file.") from error
     parts = [_part(raw, name, kind) for name, kind in (("metadata", dict), ("nodes", list), ("links", list))]
@@ -187,14 +191,7 @@ def _edges(read: _Nodes, links: Sequence[Any]) -> tuple[Float[Tensor, "followed 
 
 def _check_ways(edges: Float[Tensor, "followed node"]) -> None:
     """Refuse edges that lead in a circle: a node that feeds itself has no influence that could be counted."""
-    there = edges[:, : len(edges)] != 0
-    left = torch.ones(len(edges), dtype=torch.bool)
-    for _ in range(len(edges)):
-        ready = left & ~(there & left).any(1)
-        if not bool(ready.any()):
-            break
-        left &= ~ready
-    if bool(left.any()):
+    if len(feeding_order(edges[:, : len(edges)])) < len(edges):
         raise InputError("The file's links lead in a circle, so that a node would feed itself. It is no such graph.")
 
 
@@ -208,7 +205,7 @@ def _effects(
     per_unit = edges[:, :n_followed] / own[None, :]
     start = torch.zeros(n_followed, dtype=torch.float64)
     start[main] = 1.0
-    slopes = torch.linalg.solve(torch.eye(n_followed, dtype=torch.float64) - per_unit.T, start)
+    slopes = arriving(per_unit, start)
     effects = slopes @ edges
     effects[main] = activations[main]
     return slopes, effects
@@ -219,14 +216,14 @@ def _groups(chosen: Mapping[str, Any], read: _Nodes) -> tuple[Group, ...]:
     for each in _list(chosen, "supernodes")[:200]:
         if isinstance(each, list) and len(each) > 1 and all(isinstance(name, str) for name in each):
             places = tuple(read.places[name] for name in each[1:] if name in read.places)
-            found.append(Group(each[0][:LONGEST], places))
+            found.append(Group(_text(each[0], "supernodes", LONGEST), places))
     return tuple(found)
 
 
 def _node(raw: Mapping[str, Any], n_tokens: int) -> Node:
     kind, position = _kind(raw), raw.get("ctx_idx")
     if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < n_tokens:
-        raise InputError(f"A node's ctx_idx is {position!r}; it has to be one of the {n_tokens} tokens, from 0.")
+        raise InputError(f"A node's ctx_idx is {_told(position)}; it has to be one of the {n_tokens} tokens, from 0.")
     layer = None if kind in ("token", "logit") else _layer(raw)
     return Node(kind, position, layer, _index(raw, kind))
 
@@ -240,11 +237,11 @@ def _kind(raw: Mapping[str, Any]) -> Kind:
 
 
 def _layer(raw: Mapping[str, Any]) -> int:
-    layer = str(raw.get("layer"))
+    layer = _told(raw.get("layer"))
     if layer == "E":
         return -1
     if not (layer.isascii() and layer.isdigit() and len(layer) <= 4):
-        raise InputError(f"A node's layer is {layer[:40]!r}; it has to be 'E' or a whole number.")
+        raise InputError(f"A node's layer is {layer}; it has to be 'E' or a whole number.")
     return int(layer)
 
 
@@ -285,13 +282,27 @@ def _list(raw: Mapping[str, Any], name: str) -> list[Any]:
 def _text(value: Any, name: str, longest: int) -> str:
     if not isinstance(value, str):
         raise InputError(f"The file holds {type(value).__name__} as {name}; it has to be text.")
+    if HALF.search(value):
+        raise InputError(
+            f"The file holds half of a character as {name} (a surrogate, \\ud800 to \\udfff). Write it anew."
+        )
     return value[:longest]
 
 
+def _whole(digits: str) -> float:
+    """A whole number; infinity for one that is longer than any in such a file, whose digits take long to read."""
+    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
+
+
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or abs(value) > 1e30:
-        raise InputError(f"The file holds {str(value)[:40]!r} as {name}; it has to be a finite number.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e30:
+        raise InputError(f"The file holds {_told(value)} as {name}; it has to be a finite number.")
     return float(value)
+
+
+def _told(value: Any) -> str:
+    """A value of the file in a message: lists and objects, which can be deep, by their kind alone."""
+    return str(value)[:40] if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
 
 
 def _numbers(raw: Sequence[Mapping[str, Any]], name: str) -> Float[Tensor, " n"]:

@@ -8,8 +8,9 @@ from headlight.app import selection
 from headlight.app.frame import notices
 from headlight.app.pages.graph.found import Found, Shown, settings_of
 from headlight.app.parts.parts import heading
+from headlight.app.runs import runs
 from headlight.app.server import boundary
-from headlight.model.graph.influence import graph_scores, prune
+from headlight.model.graph.influence import Pruned, Scores, graph_scores, prune
 from headlight.model.graph.reading import Opened, open_graph
 from headlight.model.graph.writing import graph_json
 
@@ -18,10 +19,22 @@ KEY, REFUSED = "graph_file", "graph_file_refused"
 
 @dataclass(frozen=True, eq=False)
 class OpenFile:
-    """A graph from a file of this name."""
+    """A graph from a file of this name, all of it kept, and how much of it is explained."""
 
     name: str
     opened: Opened
+    pruned: Pruned
+    scores: Scores
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> "OpenFile":
+        """The graph in a file.
+
+        Raises:
+            InputError: it says what is wrong with the file.
+        """
+        opened = open_graph(content)
+        return cls(name, opened, prune(opened.graph, 1.0, 1.0), graph_scores(opened.graph))
 
 
 def opened() -> OpenFile | None:
@@ -38,9 +51,7 @@ def shown(file: OpenFile, node: str) -> Shown:
     """The graph of a file, all that is in it."""
     graph = file.opened.graph
     n_layers = 1 + max((each.layer for each in graph.nodes if each.layer is not None), default=0)
-    return Shown(
-        graph, prune(graph, 1.0, 1.0), graph_scores(graph), n_layers, node, range(len(graph.tokens)), file.opened.names
-    )
+    return Shown(graph, file.pruned, file.scores, n_layers, node, range(len(graph.tokens)), file.opened.names)
 
 
 def draw(found: Found) -> None:
@@ -78,5 +89,5 @@ def _take(key: str) -> None:
     def refuse(reason: str) -> None:
         st.session_state[REFUSED] = f"{file.name} was not opened. {reason}"
 
-    with boundary.guard(refuse):
-        st.session_state[KEY] = OpenFile(file.name, open_graph(file.getvalue()))
+    with boundary.guard(refuse), runs.turn():
+        st.session_state[KEY] = OpenFile.of(file.name, file.getvalue())

@@ -1,5 +1,6 @@
 """Influence and pruning against paths counted one by one."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -109,3 +110,38 @@ def test_scores_are_what_tokens_have_of_where_ways_begin() -> None:
 def test_a_share_that_is_none_is_refused(nodes: float, edges: float) -> None:
     with pytest.raises(InputError, match="above 0 and at most 1"):
         prune(a_graph(), nodes, edges)
+
+
+def chain(n_followed: int) -> Graph:
+    """One token, and neurons of which each feeds the next, the logit last."""
+    edges = torch.zeros(n_followed, n_followed + 4, dtype=torch.float64)
+    edges[range(1, n_followed), range(n_followed - 1)] = 1.0
+    edges[0, n_followed] = 1.0
+    return replace(a_graph(n_followed=n_followed), edges=edges)
+
+
+def test_a_node_goes_if_it_is_on_no_way_from_a_beginning_to_the_logit() -> None:
+    """By the definition: ways are followed from where they begin, and back from the logit."""
+    for seed in range(20):
+        graph = a_graph(seed)
+        graph = replace(graph, edges=graph.edges * (torch.rand(graph.edges.shape) < 0.25))
+        pruned, feeds = prune(graph, 1.0, 1.0), graph.edges != 0
+        fed, feeding = {7, 8, 9, 10}, {6}
+        for place in range(7):
+            fed |= {place} if feeds[place, list(fed)].any() else set()
+        for place in reversed(range(6)):
+            feeding |= {place} if feeds[list(feeding & set(range(7))), place].any() else set()
+        for place in range(6):
+            assert bool(pruned.nodes[place]) == (place in fed & feeding), (seed, place)
+
+
+def test_a_long_chain_is_pruned_in_its_length() -> None:
+    """A node a pass over all edges took 14 s of a chain of 1,500; each is a matter of milliseconds."""
+    graph = chain(1500)
+    cut = replace(graph, edges=graph.edges * (torch.arange(1504) != 1500))  # nothing feeds it, so that all of it goes
+    begun = time.process_time()
+    whole, nothing = prune(graph, 1.0, 1.0), prune(cut, 1.0, 1.0)
+    assert time.process_time() - begun < 5
+    assert int(whole.nodes.sum()) == 1502  # the other token stays, errors do not
+    assert nothing.nodes.nonzero().flatten().tolist() == [1499, 1500, 1501]
+    assert whole.influence[:1499].tolist() == [1.0] * 1499

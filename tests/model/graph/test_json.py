@@ -271,8 +271,41 @@ def broken(**changes: Any) -> bytes:
         (broken(links__target="E_3_1", links__source="0_7_1"), "into which nothing can go"),
         (broken(links__source="1_9_1"), "in a circle"),
         (broken(metadata__prompt=4), "holds int as prompt"),
+        (broken(links__weight=10**400), "holds inf as weight; it has to be a finite number"),
+        (broken(nodes__activation=-(10**400)), "holds -inf as activation"),
+        (broken(nodes__ctx_idx=10**400), "ctx_idx is inf"),
+        (broken(nodes__layer=10**400), "layer is inf"),
+        (broken(nodes__layer=[[]]), "layer is a list"),
+        (broken(metadata__prompt="\ud800"), r"half of a character as prompt \(a surrogate"),
+        (broken(nodes__node_id="0_\udfff_1"), "half of a character as node_id"),
+        (broken(metadata__prompt_tokens=["<bos>", "\ud83d"]), "half of a character as prompt_tokens"),
     ],
 )
 def test_a_file_that_is_no_graph_is_refused_in_plain_words(content: bytes, told: str) -> None:
     with pytest.raises(InputError, match=told):
         open_graph(content)
+
+
+def test_a_number_of_many_digits_does_no_harm_where_nothing_reads_it() -> None:
+    whole, half = open_graph(broken(nodes__feature=10**400)), open_graph(json.dumps(THEIRS).encode())
+    assert torch.equal(whole.graph.edges, half.graph.edges)
+
+
+def test_nodes_of_one_layer_are_taken_in_whatever_order_they_stand() -> None:
+    """The slopes are the ones that the whole system of equations gives, solved by torch."""
+    torch.manual_seed(0)
+    order = [int(place) for place in torch.randperm(12)]
+    nodes = [{**THEIRS["nodes"][1], "node_id": f"0_{place}_1", "clerp": "", "activation": place + 1} for place in order]
+    links = [
+        {"source": f"0_{source}_1", "target": f"0_{target}_1", "weight": float(torch.randn(()))}
+        for source in range(12)
+        for target in range(source + 1, 12)
+    ]
+    out = [{"source": f"0_{place}_1", "target": "3_5_1", "weight": 1.0} for place in range(12)]
+    logit = {**THEIRS["nodes"][-1], "node_id": "3_5_1", "feature_type": "logit", "is_target_logit": True}
+    graph = open_graph(json.dumps({**THEIRS, "nodes": [*nodes, logit], "links": links + out}).encode()).graph
+    n = graph.n_followed
+    per_unit = graph.edges[:, :n] / graph.activations
+    start = torch.zeros(n, dtype=torch.float64)
+    start[graph.logit] = 1.0
+    torch.testing.assert_close(graph.slopes, torch.linalg.solve(torch.eye(n).double() - per_unit.T, start))

@@ -17,7 +17,6 @@ from headlight.app.selection.links import from_query, to_query
 from headlight.model.comparison import Comparison
 from headlight.model.edits import AblateNeurons
 from headlight.model.graph.influence import prune
-from headlight.model.graph.reading import open_graph
 from headlight.model.graph.writing import graph_json
 from headlight.model.reports.graph import Settings, check_rows, edge_rows, graph_tables, node_changes, node_rows
 from headlight.model.run import Run
@@ -169,8 +168,9 @@ def test_groups_are_made_by_hand_and_travel_in_the_address() -> None:
 
 def test_a_file_is_shown_as_it_was_written(run: Run) -> None:
     found = sides_of(Comparison(run), selection_of(**SMALL))["A"]
-    opened = open_graph(graph_json(found.graph, prune(found.graph, 0.9, 0.9)).encode())
-    again = files.shown(files.OpenFile("x.json", opened), "")
+    file = files.OpenFile.of("x.json", graph_json(found.graph, prune(found.graph, 0.9, 0.9)).encode())
+    again = files.shown(file, "")
+    assert again.pruned is files.shown(file, again.ids[0]).pruned  # it is computed once, and not at each drawing
     assert set(again.ids) <= set(found.ids)
     assert again.called(again.chosen) == f'Output␣"{found.graph.target_text}"'.replace(" ", "␣") + (
         f"␣(p={found.graph.target.probability:.3f}) at {found.graph.target.position} "
