@@ -1,0 +1,146 @@
+"""Small models as transformers has them: folders that pages open, and the same weights in float64 for what is right."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers, processors
+from torch import Tensor
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    BertConfig,
+    GPT2Config,
+    LlamaConfig,
+    PreTrainedConfig,
+    T5Config,
+)
+
+from tests.model.text.small_tokenizer import write
+from tests.places import MINI
+
+N_LAYERS, N_HEADS, D_MODEL = 3, 4, 20
+WORDS = ["one", "two", "three", "four", "five", "six"]
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+VOCABULARY = [*SPECIAL, *WORDS]
+# Weights and shares of at most 1 in float32, over three layers.
+NEAR: dict[str, float] = {"rtol": 1e-4, "atol": 2e-5}
+CONFIGS: dict[str, PreTrainedConfig] = {
+    "gpt2": GPT2Config(
+        vocab_size=4096, n_positions=64, n_embd=D_MODEL, n_layer=N_LAYERS, n_head=N_HEADS, bos_token_id=0
+    ),
+    "llama": LlamaConfig(
+        vocab_size=4096,
+        hidden_size=D_MODEL,
+        intermediate_size=22,
+        num_hidden_layers=N_LAYERS,
+        num_attention_heads=N_HEADS,
+        num_key_value_heads=2,
+        head_dim=6,
+        max_position_embeddings=64,
+        bos_token_id=0,
+    ),
+    "bert": BertConfig(
+        vocab_size=len(VOCABULARY),
+        hidden_size=D_MODEL,
+        num_hidden_layers=N_LAYERS,
+        num_attention_heads=N_HEADS,
+        intermediate_size=22,
+        max_position_embeddings=64,
+    ),
+    "t5": T5Config(
+        vocab_size=len(VOCABULARY),
+        d_model=D_MODEL,
+        d_kv=6,
+        d_ff=22,
+        num_layers=2,
+        num_decoder_layers=N_LAYERS,
+        num_heads=N_HEADS,
+        pad_token_id=0,
+        eos_token_id=3,
+        decoder_start_token_id=0,
+    ),
+}
+NOISE = {"t5": 0.2}  # its scores are not scaled
+CLASSES = {"bert": AutoModelForMaskedLM, "t5": AutoModelForSeq2SeqLM}
+DECODERS = ("gpt2", "llama")
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """A folder, and transformers' model of it in float64."""
+
+    folder: str
+    model: Any
+
+    @torch.inference_mode()
+    def __call__(self, tokens: Tensor, **more: Any) -> Any:
+        return self.model(tokens[None], output_hidden_states=True, output_attentions=True, **more)
+
+    def patterns(self, tokens: Tensor) -> np.ndarray:
+        """[layer, head, query, key]."""
+        return torch.stack([each[0] for each in self(tokens).attentions]).numpy()
+
+    @property
+    def layers(self) -> Any:
+        """The blocks."""
+        body = self.model.base_model
+        return body.h if hasattr(body, "h") else body.encoder.layer if hasattr(body, "encoder") else body.layers
+
+    @property
+    def final_norm(self) -> Any:
+        """The last norm of a decoder."""
+        body = self.model.base_model
+        return body.ln_f if hasattr(body, "ln_f") else body.norm
+
+    @property
+    def unembedding(self) -> Tensor:
+        """[d_model, d_vocab]."""
+        return self.model.get_output_embeddings().weight.T
+
+    @contextmanager
+    def given(self, module: Any) -> Iterator[list[Tensor]]:
+        """What a module is given, pass by pass, first argument and batch."""
+        found: list[Tensor] = []
+
+        def look(module: Any, inputs: tuple[Tensor, ...]) -> None:
+            found.append(inputs[0][0].detach().clone())
+
+        handle = module.register_forward_pre_hook(look)
+        yield found
+        handle.remove()
+
+
+def save_twin(kind: str, folder: Path) -> Twin:
+    """A model with noise on every parameter, so that each of them matters."""
+    torch.manual_seed(0)
+    model = CLASSES.get(kind, AutoModelForCausalLM).from_config(CONFIGS[kind], attn_implementation="eager").eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += NOISE.get(kind, 0.3) * torch.randn(parameter.shape)
+    model.tie_weights()
+    model.save_pretrained(folder)
+    if kind in DECODERS:
+        for file in MINI.glob("tokenizer*.json"):
+            shutil.copy(file, folder)
+    else:
+        special = {f"{name}_token": SPECIAL[at] for name, at in (("pad", 0), ("unk", 1), ("mask", 4))}
+        ends = {"cls_token": "[CLS]", "sep_token": "[SEP]"} if kind == "bert" else {"eos_token": "[SEP]"}
+        write(folder, _words(kind), tokenizer_class="PreTrainedTokenizerFast", **special, **ends)
+    return Twin(str(folder), model.double())
+
+
+def _words(kind: str) -> Backend:
+    """A tokenizer of whole words, with what the kind has before and behind them."""
+    backend = Backend(models.WordLevel({word: at for at, word in enumerate(VOCABULARY)}, "[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    single = "[CLS] $A [SEP]" if kind == "bert" else "$A [SEP]"
+    backend.post_processor = processors.TemplateProcessing(single=single, special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    return backend
