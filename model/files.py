@@ -100,7 +100,7 @@ def read_json(path: Path, unique: bool = False) -> dict[str, Any]:
             data = file.read(MAX_JSON + 1)
         if len(data) > MAX_JSON:
             raise CheckpointError(f"{path.name} has more than {MAX_JSON >> 20} MiB, and is not read as JSON.")
-        content = json.loads(data.decode("utf-8"), object_pairs_hook=_unique if unique else None)
+        content = json.loads(data.decode("utf-8"), object_pairs_hook=unique_object if unique else None)
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(
             f"{path.name} cannot be read as JSON ({reason(error, path)}). Copy or download it again."
@@ -110,12 +110,16 @@ def read_json(path: Path, unique: bool = False) -> dict[str, Any]:
     return content
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+class RepeatedNameError(ValueError):
+    """A JSON object names something twice."""
+
+
+def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of a name that stands there twice Python would take the last without a word."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f"it names {name!r} twice")
+            raise RepeatedNameError(f"it names {name!r} twice")
         found[name] = value
     return found
 

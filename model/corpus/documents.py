@@ -15,7 +15,15 @@ from headlight.model.errors import CheckpointError, InputError, nearest
 from headlight.model.families.hub import is_hub_name, network_errors
 from headlight.model.files import refuse_pointer
 from headlight.model.text.encoding import check_text, open_text
-from headlight.model.text.records import READERS, Record, fault_of, is_conversation, place_of, read_records
+from headlight.model.text.records import (
+    READERS,
+    Record,
+    fault_of,
+    is_conversation,
+    is_list_of_objects,
+    place_of,
+    read_records,
+)
 
 PIECE = 10_000  # characters of a text file that make a document, up to the end of a line
 SURELY_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")  # a .json beside texts may be anything
@@ -249,12 +257,17 @@ def _column(record: Record, column: str) -> str:
     place = place_of(record.names, column)
     looked_at = record.names if place is None else record.names[place : place + 1]
     values = dict(zip(record.names, record.values, strict=False))
-    if talk := next((name for name in looked_at if is_conversation(values.get(name))), None):
-        raise InputError(f"Its {talk!r} {fault_of(values[talk])}, in a column of its own.")
+    if nested := next((name for name in looked_at if is_list_of_objects(values.get(name))), None):
+        alone = ", in a column of its own" if is_conversation(values[nested]) else ""
+        raise InputError(f"Its {nested!r} {fault_of(values[nested])}{alone}.")
+    if record.names.count(column) > 1:
+        raise InputError(
+            f"It has {record.names.count(column)} columns {column!r}. Rename all but the one with the text."
+        )
     if place is None:
         raise InputError(
             f"There is no column {column!r}.{nearest(column, record.names)} The columns are "
-            f"{', '.join(record.names)}: name the one with the text by --column."
+            f"{', '.join(record.names) or 'none'}: name the one with the text by --column."
         )
     return record.names[place]
 

@@ -1,4 +1,4 @@
-"""Tables of texts, read as a stream: csv with commas, semicolons or tabs, JSON lines, and a JSON list of objects.
+"""Tables of texts, read as a stream: csv with any of `DELIMITERS`, JSON lines, and a JSON list of objects.
 
 Memory is bounded by the longest record, whatever the file's size. What would shift columns or swallow lines is refused
 with its line; a JSON record that cannot be read is given with its fault, which a caller may refuse or count.
@@ -6,19 +6,22 @@ with its line; a JSON record that cannot be read is given with its fault, which 
 
 import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from headlight.model.errors import InputError
+from headlight.model.files import RepeatedNameError, unique_object
 from headlight.model.text.encoding import check_text, open_text
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 MAX_CHARACTERS = 2**24  # of one line, field or JSON value
 HEAD = 2**16  # characters in which the header is looked for
+SEPARATOR = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)')
 QUOTED = 40  # characters of a file that a message quotes
 
 
@@ -87,12 +90,19 @@ def fault_of(value: object) -> str:
             "is a conversation of several messages, not one text: write each as one, as the tokenizer's "
             "apply_chat_template(messages, tokenize=False) gives it"
         )
+    if is_list_of_objects(value):
+        return "is a list of objects, not one text: write that list alone into the file"
     return f"is {quote(as_text(value))}, not a text in quotes"
 
 
 def is_conversation(value: object) -> bool:
     """Whether a value is a list of messages, as chat tools write them."""
-    return isinstance(value, list) and bool(value) and all(isinstance(turn, dict) for turn in value)
+    return is_list_of_objects(value) and all({"role", "from"} & turn.keys() for turn in value)
+
+
+def is_list_of_objects(value: object) -> TypeGuard[list[dict[str, Any]]]:
+    """Whether a value is a list of objects, and not empty."""
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
 def half_character(text: str) -> str:
@@ -105,13 +115,16 @@ def half_character(text: str) -> str:
     return ""
 
 
-def _csv_records(source: Path | bytes, column: str, delimiters: Sequence[str] = ",;\t") -> Iterator[Record]:
+def _csv_records(source: Path | bytes, column: str, delimiters: Sequence[str] = ",;\t|") -> Iterator[Record]:
     csv.field_size_limit(MAX_CHARACTERS)
     with open_text(source, newline="") as stream:
-        head = stream.read(HEAD)
+        head, first = stream.read(HEAD), list[str]()
         stream.seek(0)
+        if told := SEPARATOR.match(head):  # a line that spreadsheets write before the header
+            first, head, delimiters = [stream.read(told.end())], head[told.end() :], told[1]
         delimiter = _delimiter(head, column, delimiters)
-        rows = _rows(iter(lambda: stream.readline(MAX_CHARACTERS), ""), delimiter)
+        blank = ["\n" for _ in first]  # in that line's place, so that lines keep their numbers
+        rows = _rows(itertools.chain(blank, iter(lambda: stream.readline(MAX_CHARACTERS), "")), delimiter)
         line, header = next(rows, (1, []))
         names = [name.strip() or f"column {place}" for place, name in enumerate(header, start=1)]
         if names:
@@ -126,7 +139,7 @@ def _csv_records(source: Path | bytes, column: str, delimiters: Sequence[str] = 
 
 
 def _tsv_records(source: Path | bytes, column: str) -> Iterator[Record]:
-    return _csv_records(source, column, "\t,;")
+    return _csv_records(source, column, "\t,;|")
 
 
 def _delimiter(head: str, column: str, delimiters: Sequence[str]) -> str:
@@ -180,9 +193,11 @@ def _object(where: str, number: int, text: str, column: str) -> Record:
     """A record from one line of JSON."""
     try:
         check_text(text, number)
-        value = json.loads(text)
+        value = DECODER.decode(text)
     except InputError as error:
         return Record(where, number, fault=str(error))
+    except RepeatedNameError as error:
+        return Record(where, number, fault=_repeated(where, error))
     except (ValueError, RecursionError) as error:
         reason = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else "too deep or long"
         way_out = f"Each line is one object: {_example(column)}."
@@ -197,6 +212,10 @@ def _record(where: str, number: int, value: object, column: str) -> Record:
     return Record(where, number, list(value), list(value.values()))
 
 
+def _repeated(where: str, error: RepeatedNameError) -> str:
+    return f"{where}: {error}, of which the first would be lost. Rename or remove one of the two."
+
+
 def _example(column: str) -> str:
     return json.dumps({column: "The cat"})
 
@@ -207,7 +226,7 @@ def _list_records(source: Path | bytes, column: str) -> Iterator[Record]:
         start = stream.read(HEAD).lstrip()[:1]
         stream.seek(0)
         if not start or start == "[":
-            for number, value in enumerate(_List(stream.read), start=1):
+            for number, value in enumerate(_List(stream.read, column), start=1):
                 yield _record(f"Entry {number}", number, value, column)
             return
     lines = _line_records(source, column)
@@ -227,7 +246,8 @@ class _List:
         InputError: it is no list, has a value that is no JSON, or is cut short.
     """
 
-    def __init__(self, read: Callable[[int], str]) -> None:
+    def __init__(self, read: Callable[[int], str], column: str) -> None:
+        self._column = column
         self._read, self._text, self._at, self._is_over, self._number = read, "", 0, False, 0
 
     def __iter__(self) -> Iterator[Any]:
@@ -267,6 +287,8 @@ class _List:
                     check_text(self._text[self._at : end], 0, f"Entry {self._number}")
                     self._at = end
                     return value
+            except RepeatedNameError as error:
+                raise InputError(_repeated(f"Entry {self._number}", error)) from error
             except (ValueError, RecursionError) as error:
                 is_long = len(self._text) - self._at > MAX_CHARACTERS
                 if self._is_over or is_long or isinstance(error, RecursionError):
@@ -275,10 +297,11 @@ class _List:
 
     def _broken(self) -> InputError:
         at = f"entry {self._number}" if self._number else "its beginning"
-        return InputError(f"The file is no JSON list of objects, by {at}. It has to be [{_example('text')}, …].")
+        example = _example(self._column)
+        return InputError(f"The file is no JSON list of objects, by {at}. It has to be [{example}, …].")
 
 
-MARK, DECODER = re.compile(r"\s*([\[\],]?)\s*"), json.JSONDecoder()
+MARK, DECODER = re.compile(r"\s*([\[\],]?)\s*"), json.JSONDecoder(object_pairs_hook=unique_object)
 
 
 READERS: dict[str, Callable[[Path | bytes, str], Iterator[Record]]] = {

@@ -17,6 +17,7 @@ from headlight.model.text.records import (
     fault_of,
     folded,
     half_character,
+    is_list_of_objects,
     place_of,
     quote,
     read_records,
@@ -98,6 +99,9 @@ def _prompt_place(record: Record) -> int:
     names, where = record.names, record.where
     keys = [folded(name) for name in names]
     if PROMPT not in keys:
+        for name, value in zip(names, record.values, strict=False):
+            if is_list_of_objects(value):
+                raise InputError(f"{where}: its {quote(name)} {fault_of(value)}.")
         listed = ", ".join(map(quote, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
         raise InputError(f"{where} names no {PROMPT}; it names {listed or 'nothing'}. Call one of them “{PROMPT}”.")
     twice = next((name for place, name in enumerate(names) if keys.index(folded(name)) != place), None)

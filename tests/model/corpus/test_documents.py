@@ -83,6 +83,9 @@ def _objects(**more: object) -> list[dict[str, object]]:
         ("capital.csv", f"Text,Label\r\n{QUOTED}"),
         ("semicolons.csv", "text;label\r\n" + "".join(f"{row};x\r\n" for row in ROWS)),
         ("text behind.csv", "label;text\r\n" + "".join(f"x;{row}\r\n" for row in ROWS)),
+        ("bars.csv", "text|label\r\n" + "".join(f"{row}|x\r\n" for row in ROWS)),
+        ("sep.csv", "\ufeffsep=;\r\ntext;label\r\n" + "".join(f"{row};x\r\n" for row in ROWS)),
+        ("quoted sep.csv", f'"sep=,"\ntext,label\n{QUOTED}'),
         ("tabs.csv", "text\tlabel\r\n" + "".join(f"{row}\tx\r\n" for row in ROWS)),
         ("commas.tsv", f"text,label\r\n{QUOTED}"),
         ("tabs.tsv", "text\n" + "".join(f"{row}\n" for row in ROWS)),
@@ -123,6 +126,11 @@ TALK = [{"role": "user", "content": "Hi"}]
         ("a.xlsx", b"PK\x03\x04\x00", "spreadsheet.*save the sheet as “CSV UTF-8”"),
         ("a.jsonl", json.dumps({"messages": TALK}), r"'messages' is a conversation.*apply_chat_template"),
         ("a.jsonl", json.dumps({"text": TALK}), r"'text' is a conversation.*apply_chat_template"),
+        ("a.json", json.dumps({"data": [{"text": "a"}]}), r"'data' is a list of objects.*that list alone"),
+        ("a.json", '[{"text": "a", "text": "b"}]', "Entry 1: it names 'text' twice.*Rename or remove"),
+        ("a.csv", "text,label,text\na,x,b\n", "2 columns 'text'. Rename all but"),
+        ("a.csv", "sep=;\ntext;label\na;x;y\n", "Line 3 has 3 fields, the header has 2"),
+        ("a.jsonl", "{}\n", "The columns are none: name"),
         ("a.json", '{\n "text": "a"\n}', "neither a list of objects.*nor one object a line"),
         ("a.json", '[{"text": "a"}, {"text": ', "no JSON list of objects, by entry 2"),
         ("a.json", '[{"text": "a"} {"text": "b"}]', "no JSON list of objects, by entry 1"),
@@ -155,6 +163,18 @@ def test_rows_of_empty_cells_are_counted_among_those_without_a_text(tmp_path: Pa
         ("a.csv:6", ""),
     ]
     assert found[0].reason == "its cells are empty"
+
+
+def test_a_line_that_names_something_twice_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(
+        '{"text": "a", "text": "b"}\n{"text": "c", "n": {"x": 1, "x": 2}}\n{"text": "d"}\n'
+    )
+    *twice, last = open_corpus(str(tmp_path / "a.jsonl")).documents()
+    assert (last.text, [each.text for each in twice]) == ("d", [None, None])
+    assert [each.reason.split(",")[0] for each in twice] == [
+        "Line 1: it names 'text' twice",
+        "Line 2: it names 'x' twice",
+    ]
 
 
 def test_among_texts_a_file_that_is_none_is_skipped_and_one_that_is_a_table_is_refused(tmp_path: Path) -> None:

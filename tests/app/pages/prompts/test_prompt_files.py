@@ -44,7 +44,7 @@ def test_other_columns_are_labels() -> None:
     assert prompt == Prompt("The cat", "a.csv", (("kind", "animal"), ("column 3", "x"), ("n", "3")))
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_recognised(delimiter: str) -> None:
     text = io.StringIO()
     rows = [["kind", " PROMPT "], ["a,b", "one; two, three\tfour"], ["", 'a "quoted"\nword']]
@@ -144,6 +144,10 @@ def test_a_row_of_another_length_is_named_by_its_line() -> None:
         ("[1]", "Line 3 is “[1]”, not an object"),
         ('"prompt"', "not an object"),
         ('{"text": "a"}', "Line 3 names no prompt; it names “text”"),
+        ('{"messages": [{"role": "user", "content": "a"}]}', "Line 3: its “messages” is a conversation of several"),
+        ('{"talk": [{"from": "human", "value": "a"}]}', "Line 3: its “talk” is a conversation of several"),
+        ('{"data": [{"prompt": "a"}]}', "Line 3: its “data” is a list of objects, not one text: write that list alone"),
+        ('{"prompt": "a", "prompt": "b"}', "Line 3: it names 'prompt' twice, of which the first would be lost"),
         ("{}", "it names nothing"),
         ('{"prompt": 5}', "the prompt is “5”, not a text"),
         ('{"prompt": null}', "the prompt is “null”, not a text"),
