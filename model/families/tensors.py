@@ -19,7 +19,7 @@ from headlight.model.errors import CheckpointError
 from headlight.model.families.family import Opening
 from headlight.model.families.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
 from headlight.model.families.room import check_room, kept_in
-from headlight.model.families.unknown import weights_in
+from headlight.model.families.unknown import refuse_pointers, weights_in
 from headlight.model.files import read_json, reason, refuse_pointer, replacing
 from headlight.model.host import Steps
 from headlight.model.read_ahead import LARGE
@@ -63,6 +63,7 @@ def _shards(folder: Path) -> dict[Path, list[str]]:
     if single.is_file():
         return {single: []}
     if not index.is_file():
+        refuse_pointers(folder)
         held = weights_in(folder)
         gguf = f", gguf_file={held.split(', ')[0]!r}" if ".gguf" in held else ""
         raise CheckpointError(

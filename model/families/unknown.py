@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from headlight.model.errors import CheckpointError
-from headlight.model.files import read_json
+from headlight.model.files import read_json, refuse_pointer
 
 OPENS = (
     "What opens is a Hugging Face folder (config.json and safetensors) of an architecture in the README's tables, a "
@@ -31,7 +31,12 @@ MOST_NAMED = 3
 
 
 def unknown(path: Path, called: str) -> str:
-    """A sentence on what a path looks like, and another on what would open."""
+    """A sentence on what a path looks like, and another on what would open.
+
+    Raises:
+        CheckpointError: the file, or weights in the folder, are a pointer of Git LFS.
+    """
+    refuse_pointers(path)
     if path.is_file():
         looks = FILES.get(".gguf" if _begins_as_gguf(path) else path.suffix.lower())
         return f"{called} is {looks}." if looks else f"{called} is a file of a kind that is not known. {OPENS}"
@@ -75,6 +80,17 @@ def _lacks(folder: Path) -> str:
     if held := weights_in(folder):
         return f"holds {held}, but no config.json that says what they are weights of."
     return "is not a model of a kind that is known: it has no config.json."
+
+
+def refuse_pointers(path: Path) -> None:
+    """Refuse pointers in the place of a file, or of the weights in a folder, whatever kind they would be of.
+
+    Raises:
+        CheckpointError: there is one.
+    """
+    for each in [path] if path.is_file() else sorted(path.glob("*")):
+        if each == path or each.suffix.lower() in WEIGHTS:
+            refuse_pointer(each)
 
 
 def weights_in(folder: Path) -> str:

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.errors import InputError
+from headlight.model.files import POINTER
 from headlight.model.graph.graph import Graph, Kind, Node, Target
 from headlight.model.graph.influence import arriving, feeding_order
 from headlight.model.graph.writing import FIRST_HEAD, REST, TYPES, Group
@@ -51,6 +52,8 @@ def open_graph(content: bytes) -> Opened:
     """
     if len(content) > MOST_BYTES:
         raise InputError(f"The file has {len(content) / 2**20:,.0f} MiB; {MOST_BYTES // 2**20} MiB are allowed.")
+    if content.startswith(POINTER):
+        raise InputError("The file is a Git LFS pointer, not a graph. Run `git lfs pull` in its repository.")
     try:
         raw = json.loads(content, parse_int=_whole)
     except (ValueError, RecursionError) as error:

@@ -4,13 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.errors import CheckpointError
-from headlight.model.files import read_json
+from headlight.model.files import read_json, refuse_pointer
 
 GENERATION_CONFIG = "generation_config.json"
 
 
 def end_tokens(folder: Path, d_vocab: int) -> tuple[int, ...]:
-    """The ids under eos_token_id of generation_config.json, or of config.json where that says nothing of them."""
+    """The ids under eos_token_id of generation_config.json, or of config.json where that says nothing of them.
+
+    Raises:
+        CheckpointError: a file is a pointer, without which a text would not end.
+    """
     for name in (GENERATION_CONFIG, "config.json"):
         settings = _settings(folder / name)
         given = settings.get("eos_token_id")
@@ -25,6 +29,7 @@ def end_tokens(folder: Path, d_vocab: int) -> tuple[int, ...]:
 
 def _settings(path: Path) -> dict[str, Any]:
     """What a file says; nothing where it is missing or damaged, which says no more than that."""
+    refuse_pointer(path)
     try:
         return read_json(path) if path.is_file() else {}
     except CheckpointError:

@@ -204,7 +204,14 @@ POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'ab' * 32}\n
 
 
 @pytest.mark.parametrize(
-    "name", ["model.safetensors", "config.json", "tokenizer.json", "merges.txt", "chat_template.jinja"]
+    "name",
+    [
+        "model.safetensors",
+        "config.json",
+        "tokenizer.json",
+        "merges.txt",
+        "chat_template.jinja",
+    ],
 )
 def test_a_pointer_of_git_lfs_is_called_that(name: str, folder: Path) -> None:
     (folder / "vocab.json").write_text("{}")  # so that the folder has a tokenizer
@@ -222,9 +229,23 @@ def test_shards_adapters_and_files_alone_may_be_pointers_too(folder: Path, tmp_p
     (adapter / "adapter_config.json").write_text(POINTER)
     for name in ("toy.pt", "toy.safetensors"):
         (tmp_path / name).write_text(POINTER)
-    for path in (folder, adapter, tmp_path / "toy.pt", tmp_path / "toy.safetensors"):
+    other = [tmp_path / f"toy{suffix}" for suffix in (".bin", ".gguf", ".ckpt", ".npz")]
+    for path in other:
+        path.write_text(POINTER)
+    for path in (folder, adapter, tmp_path / "toy.pt", tmp_path / "toy.safetensors", *other):
         with pytest.raises(CheckpointError, match="is a Git LFS pointer"):
             load(path)
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "model.gguf"])
+@pytest.mark.parametrize("has_config", [True, False])
+def test_a_pointer_is_named_before_the_format_that_it_stands_for(name: str, has_config: bool, folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / name).write_text(POINTER)
+    if not has_config:
+        (folder / "config.json").unlink()
+    with pytest.raises(CheckpointError, match=rf"^{name} is a Git LFS pointer"):
+        load(folder)
 
 
 def test_another_architecture_is_refused(folder: Path) -> None:

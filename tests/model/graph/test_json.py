@@ -256,6 +256,7 @@ def broken(**changes: Any) -> bytes:
     ("content", "told"),
     [
         (b"[" * 100_000, "cannot be read as JSON"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n", "Git LFS pointer.*git lfs pull"),
         (b"\xff\xfe", "cannot be read as JSON"),
         (b"[]", "nothing as 'metadata'"),
         (broken(nodes=[]), "has 0 nodes"),

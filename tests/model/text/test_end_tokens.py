@@ -11,6 +11,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, T5Config, T5ForCondition
 from headlight.model import load, load_seq2seq, run_prompt
 from headlight.model.decoding import Sampling, greedy
 from headlight.model.decoding.continued import Writing, continue_run
+from headlight.model.errors import CheckpointError
 from headlight.model.text.end_tokens import end_tokens
 from tests.model.text.small_tokenizer import sentence_piece, write
 
@@ -97,6 +98,13 @@ def test_an_end_that_is_no_token_is_none(given: Any, tmp_path: Path) -> None:
     (tmp_path / "generation_config.json").write_text("{")
     settle(tmp_path, "config.json", eos_token_id=[7, 7, 8], text_config={"eos_token_id": 9})
     assert end_tokens(tmp_path, 300) == (7, 8)
+
+
+@pytest.mark.parametrize("name", ["generation_config.json", "config.json"])
+def test_a_pointer_in_place_of_the_ends_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n")
+    with pytest.raises(CheckpointError, match=f"{name} is a Git LFS pointer"):
+        end_tokens(tmp_path, 300)
 
 
 def test_an_encoder_decoder_ends_at_each_of_its_ends(tmp_path: Path) -> None:
