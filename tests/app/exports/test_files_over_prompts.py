@@ -142,21 +142,12 @@ def copying(twin: Twin) -> np.ndarray:
     """The eigenvalues of W_E W_V W_O W_U, norms counted by centring and gain: real parts over sizes."""
     if twin.model.config.model_type == "bert":
         return np.full((N_LAYERS, N_HEADS), np.nan)
-    is_llama, found = twin.model.config.model_type == "llama", np.zeros((N_LAYERS, N_HEADS))
-    centre = torch.eye(20, dtype=torch.float64) - (0 if is_llama else 1 / 20)
-    W_E, W_U = twin.model.get_input_embeddings().weight, twin.unembedding
-    for layer, block in enumerate(twin.layers):
-        gain = (block.input_layernorm if is_llama else block.ln_1).weight
-        if is_llama:
-            W_V = block.self_attn.v_proj.weight.T.reshape(20, 2, 6).repeat_interleave(2, 1)
-            W_O = block.self_attn.o_proj.weight.T.reshape(N_HEADS, 6, 20)
-        else:
-            W_V = block.attn.c_attn.weight[:, 40:].reshape(20, N_HEADS, 5)
-            W_O = block.attn.c_proj.weight.reshape(N_HEADS, 5, 20)
-        for head in range(N_HEADS):
-            before, behind = centre @ gain.diag() @ W_V[:, head], W_O[head] @ centre @ twin.final_norm.weight.diag()
-            values = torch.linalg.eigvals(behind @ W_U @ W_E @ before)
-            found[layer, head] = float(values.real.sum() / values.abs().sum())
+    W_E, W_U, found = twin.model.get_input_embeddings().weight, twin.unembedding, np.zeros((N_LAYERS, N_HEADS))
+    for layer, head in HEADS:
+        weights = {name: each[head] for name, each in twin.heads(layer).items()}
+        before, behind = twin.reading(layer) @ weights["W_V"], weights["W_O"] @ twin.linear_norm(twin.final_norm)
+        values = torch.linalg.eigvals(behind @ W_U @ W_E @ before)
+        found[layer, head] = float(values.real.sum() / values.abs().sum())
     return found
 
 

@@ -105,6 +105,36 @@ class Twin:
         """[d_model, d_vocab]."""
         return self.model.get_output_embeddings().weight.T
 
+    def heads(self, layer: int) -> dict[str, Tensor]:
+        """Per-head W_Q, W_K, W_V [head, d_model, d_head] and W_O [head, d_head, d_model], as they are stored."""
+        block, n_shared = self.layers[layer], N_HEADS
+        match self.model.config.model_type:
+            case "gpt2":
+                (q, k, v), out = block.attn.c_attn.weight.split(D_MODEL, 1), block.attn.c_proj.weight
+            case "llama":
+                attn, n_shared = block.self_attn, 2
+                q, k, v, out = (each.weight.T for each in (attn.q_proj, attn.k_proj, attn.v_proj, attn.o_proj))
+            case _:
+                own, after = block.attention.self, block.attention.output.dense
+                q, k, v, out = (each.weight.T for each in (own.query, own.key, own.value, after))
+        found = {"W_Q": q.unflatten(1, (N_HEADS, -1)), "W_O": out.unflatten(0, (N_HEADS, -1))}
+        for name, shared in (("W_K", k), ("W_V", v)):
+            found[name] = shared.unflatten(1, (n_shared, -1)).repeat_interleave(N_HEADS // n_shared, 1)
+        return {name: each.detach() if name == "W_O" else each.detach().transpose(0, 1) for name, each in found.items()}
+
+    def linear_norm(self, norm: Any) -> Tensor:
+        """What a norm does to a stream at a scale of 1: its centring, if it is LayerNorm, and its gain."""
+        centre = 0 if self.model.config.model_type == "llama" else 1 / D_MODEL
+        return (torch.eye(D_MODEL, dtype=torch.float64) - centre) @ norm.weight.detach().diag()
+
+    def reading(self, layer: int) -> Tensor:
+        """The same of the norm before a layer's heads; they read BERT's stream as it is."""
+        block = self.layers[layer]
+        for name in ("ln_1", "input_layernorm"):
+            if hasattr(block, name):
+                return self.linear_norm(getattr(block, name))
+        return torch.eye(D_MODEL, dtype=torch.float64)
+
     @contextmanager
     def given(self, module: Any) -> Iterator[list[Tensor]]:
         """What a module is given, pass by pass, first argument and batch."""
