@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headlight.model.errors import NotFiniteError
 from headlight.model.layers.parameters import widened
 
 Architecture = Literal["standard", "topk", "batchtopk", "jumprelu", "gated"]
@@ -142,12 +143,24 @@ class Dictionary:
         return self.hooks_out == (self.hook_in,)
 
     def encode(self, x: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at feature"]:
-        """How active each feature is in an activation; 0 where it is not."""
+        """How active each feature is in an activation; 0 where it is not.
+
+        Raises:
+            NotFiniteError: the encoder holds NaN or infinite values.
+        """
         read = self.reading.of(x.float())
         read = read - self.b_dec() if self.b_dec_from_input else read
         chunks = (slice(start, start + CHUNK) for start in range(0, self.n_features, CHUNK))
         acts = torch.cat([self._encoded(read, chunk) for chunk in chunks], dim=-1)
+        self._check_finite(acts)
         return acts if self.k is None else _top(acts, self.k)
+
+    def _check_finite(self, values: Tensor) -> None:
+        if not values.isfinite().all():
+            raise NotFiniteError(
+                f"The dictionary {self.name} gives NaN or infinite values: its file is damaged, or was saved from a "
+                "training that failed. Copy or download it again."
+            )
 
     def _encoded(self, read: Float[Tensor, "*at d_in"], some: slice) -> Float[Tensor, "*at some"]:
         product = read @ widened(self.W_enc[:, some])
@@ -166,9 +179,13 @@ class Dictionary:
         """What features write together, with the decoder's bias, and with the skip connection of `x` if there is one.
 
         Of a cross-layer transcoder it is what this layer's features write to one of its outputs.
+
+        Raises:
+            NotFiniteError: the decoder holds NaN or infinite values.
         """
         active = acts.reshape(-1, self.n_features).any(0).nonzero().flatten()
         written = acts[..., active].float() @ self.decoder_rows(active.tolist(), out) + self.b_dec(out)
+        self._check_finite(written)
         if self.skip is None or out != 0:
             return written
         if x is None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
-from headlight.model.families.tensors import FLOATS, listed
+from headlight.model.families.tensors import FLOATS, is_finite, listed
+from headlight.model.read_ahead import LARGE
 
 
 def width_of(tensors: Mapping[str, Tensor], name: str, n_axes: int) -> tuple[int, ...]:
@@ -24,7 +24,9 @@ def width_of(tensors: Mapping[str, Tensor], name: str, n_axes: int) -> tuple[int
 
 
 def checked(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    """The tensors that are asked for, none of another shape or kind; of those with one axis every value is looked at.
+    """The tensors that are asked for, none of another shape or kind, and all values finite.
+
+    Of a large dictionary these are looked at in what has one axis alone; the rest is where it is computed with.
 
     Raises:
         CheckpointError: one is missing, unexpected, of another shape or dtype, or has NaN or infinite values.
@@ -40,9 +42,10 @@ def checked(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]
         "has tensors that are not float32, float16 or bfloat16:",
         [name for name in shapes if tensors[name].dtype not in FLOATS],
     )
+    is_small = sum(tensors[name].nbytes for name in shapes) < LARGE
     _refuse(
         "has NaN or infinite values in",
-        [name for name, shape in shapes.items() if len(shape) == 1 and not torch.isfinite(tensors[name]).all()],
+        [name for name, shape in shapes.items() if (is_small or len(shape) == 1) and not is_finite(tensors[name])],
     )
     return {name: tensors[name] for name in shapes}
 

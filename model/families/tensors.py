@@ -208,7 +208,7 @@ def taken(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], 
     found, damaged, steps = dict[str, Tensor](), list[str](), Steps(how.host, nbytes)
     for name, tensor in tensors.items():
         found[name] = tensor.to(kept_in(tensor, how.dtype))
-        if (nbytes < LARGE or found[name] is not tensor) and not _finite(tensor):
+        if (nbytes < LARGE or found[name] is not tensor) and not is_finite(tensor):
             damaged.append(name)
         steps.add(tensor.nbytes)
     _refuse(
@@ -275,9 +275,10 @@ def _dtype(tensor: Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def _finite(tensor: Tensor) -> bool:
-    """A finite sum tells, four times as fast as the ends of the range, to which NaN comes out too.
+def is_finite(tensor: Tensor) -> bool:
+    """Whether no value is NaN or infinite.
 
-    The sum of finite values can itself be too large.
+    A finite sum tells, four times as fast as the ends of the range, to which NaN comes out too; the sum of finite
+    values can itself be too large.
     """
     return math.isfinite(tensor.sum()) or all(math.isfinite(end) for end in tensor.aminmax())

@@ -19,7 +19,7 @@ from headlight.model.dictionaries.norms import before_gain, fitted
 from headlight.model.dictionaries.npz import read_npz
 from headlight.model.dictionaries.opening import open_dictionary
 from headlight.model.dictionaries.standing import StandIn
-from headlight.model.errors import CheckpointError
+from headlight.model.errors import CheckpointError, NotFiniteError
 from headlight.model.hooks import Chain, Collect
 from tests.model.oracles import random_model, random_tokens
 
@@ -462,3 +462,19 @@ def test_a_layer_that_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "set" / "layer_1.safetensors").unlink()
     with pytest.raises(CheckpointError, match=r"lacks layer_1\.safetensors"):
         open_dictionary(tmp_path / "set")
+
+
+@pytest.mark.parametrize("name", ["W_enc", "W_dec"])
+def test_matrices_with_nan_are_refused_when_opened_or_computed_with(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "gemma-scope-2b-pt-res" / "layer_20" / "width_16k" / "average_l0_71"
+    broken = drawn(*((D, N) if name == "W_enc" else (N, D))).numpy()
+    broken[3, 4] = np.nan
+    first_release(folder, **{name: broken})
+    with pytest.raises(CheckpointError, match=f"has NaN or infinite values in {name}"):
+        open_dictionary(str(folder))
+    monkeypatch.setattr("headlight.model.dictionaries.weights.LARGE", 0)  # of which nothing is read before it is needed
+    (dictionary,) = open_dictionary(str(folder)).values()
+    with pytest.raises(NotFiniteError, match="gives NaN or infinite values: its file is damaged"):
+        dictionary.decode(dictionary.encode(drawn(5, D)).clamp(min=1))
