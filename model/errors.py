@@ -42,6 +42,10 @@ class ScanError(HeadlightError):
     """A scan of a corpus that cannot be read, begun or gone on with."""
 
 
+class WriteError(HeadlightError):
+    """A file that cannot be written: the disk is full, or its folder is not ours to write to."""
+
+
 class HookError(HeadlightError):
     """An activation name that the model does not have, or a hook function that returns the wrong thing."""
 

@@ -3,14 +3,15 @@
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from headlight.model.errors import CheckpointError, HeadlightError
+from headlight.model.errors import CheckpointError, HeadlightError, WriteError
 
 POINTER = b"version https://git-lfs.github.com/spec/"
+MAX_NESTED = 2_000_000
 MAX_JSON = 2**25  # bytes: indices of the largest models have half of that
 # Without waiting for who writes to a pipe; not every system has both.
 READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -100,7 +101,7 @@ def read_json(path: Path, unique: bool = False) -> dict[str, Any]:
             data = file.read(MAX_JSON + 1)
         if len(data) > MAX_JSON:
             raise CheckpointError(f"{path.name} has more than {MAX_JSON >> 20} MiB, and is not read as JSON.")
-        content = json.loads(data.decode("utf-8"), object_pairs_hook=unique_object if unique else None)
+        content = parse_json(data, unique_object if unique else None)
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(
             f"{path.name} cannot be read as JSON ({reason(error, path)}). Copy or download it again."
@@ -108,6 +109,18 @@ def read_json(path: Path, unique: bool = False) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise CheckpointError(f"{path.name} holds {type(content).__name__}; it has to hold a JSON object.")
     return content
+
+
+def parse_json(data: bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """What UTF-8 JSON says; of lists and objects, each of which takes many times the bytes of its text, only so many.
+
+    Raises:
+        ValueError: it is no JSON, or holds more of them.
+        RecursionError: they lie too deep in one another.
+    """
+    if data.count(b"[") + data.count(b"{") > MAX_NESTED:
+        raise ValueError(f"it holds more than {MAX_NESTED:,} lists and objects")
+    return json.loads(data.decode("utf-8"), object_pairs_hook=object_pairs_hook)
 
 
 class RepeatedNameError(ValueError):
@@ -124,6 +137,8 @@ def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+# What torch and safetensors say where the disk is full, neither in an OSError.
+OF_THE_DISK = ("inline_container", "PytorchStreamWriter", "os error")
 PART = ".part"  # ends the name of a file that is being written
 
 
@@ -132,20 +147,45 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give a path beside `path` to write to: when the block ends it takes its place, and when it fails it is removed.
 
     What lay there before stays whole until then, also for who has it memory-mapped. A link is replaced, not followed.
+
+    Raises:
+        WriteError: the disk is full, or the folder cannot be written to.
     """
     beside = path.with_name(f".{path.name}{PART}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside.unlink(missing_ok=True)  # of a run that was killed; a link that lies there is not written through
-    beside.touch(exist_ok=False)
-    mode = beside.stat().st_mode
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.unlink(missing_ok=True)  # of a run that was killed; a link that lies there is not written through
+        beside.touch(exist_ok=False)
+        mode = beside.stat().st_mode
+        try:
+            yield beside
+            beside.chmod(mode)  # as any new file's: safetensors leaves it to nobody but the owner to read
+            with beside.open("rb+") as file:
+                os.fsync(file.fileno())  # on the disk before its name is: a power cut finds the old or the new one
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say plainly what fails within because a file cannot be written.
+
+    Raises:
+        WriteError: the disk is full, or the folder cannot be written to.
+    """
     try:
-        yield beside
-        beside.chmod(mode)  # as any new file's: safetensors leaves it to nobody but the owner to read
-        with beside.open("rb+") as file:
-            os.fsync(file.fileno())  # on the disk before its name is: a power cut, too, finds the old or the new one
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        yield
+    except HeadlightError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) or any(said in str(error) for said in OF_THE_DISK):
+            why = error.strerror if isinstance(error, OSError) else None
+            raise WriteError(
+                f"{path.name} cannot be written ({why or 'the disk may be full'}). Nothing that was finished is lost: "
+                "make room, or give a folder that can be written to, and run the same again."
+            ) from error
+        raise
 
 
 def write_text(path: Path, text: str) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from headlight.model.errors import ScanError
-from headlight.model.files import reason
+from headlight.model.files import open_file, parse_json, reason
 
-LARGEST = 256 * 2**20  # bytes of one file: HeadVis's own are about 1 MB a head
+LARGEST = 32 * 2**20  # bytes of one file: HeadVis's own are about 1 MB a head
 Value = TypeVar("Value")
 
 
@@ -111,7 +111,8 @@ def read(folder: Path, name: str) -> Given:
     if path.stat().st_size > LARGEST:
         raise ScanError(f"{name} has more than {LARGEST >> 20} MiB, and is not read. Sample fewer sequences a head.")
     try:
-        return Given(json.loads(path.read_text(encoding="utf-8")), name)
+        with open_file(path, ScanError) as file:
+            return Given(parse_json(file.read(LARGEST)), name)
     except (OSError, ValueError, RecursionError) as error:
         raise ScanError(f"{name} cannot be read as JSON ({reason(error, path)}). Copy or make it again.") from error
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headlight.model.errors import ScanError
+from headlight.model.errors import ScanError, WriteError
 from headlight.model.files import replacing
 
 
@@ -15,8 +15,5 @@ def write_whole(path: Path, data: bytes) -> None:
     try:
         with replacing(path) as beside:
             beside.write_bytes(data)
-    except OSError as error:
-        raise ScanError(
-            f"{path.name} of {len(data):,} bytes cannot be written ({error.strerror or error}). Nothing that was "
-            "finished is lost: make room, and give the same command again."
-        ) from error
+    except WriteError as error:
+        raise ScanError(str(error)) from error

@@ -4,7 +4,6 @@ A folder is ours if it holds the identity that a scan leaves there: in `.scan` w
 there is a tree. Nothing is written over, and nothing removed, in any other; and of ours nothing but what a scan writes.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -12,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.corpus.tree import CONFIG, HEADS, SCATTER
-from headlight.model.errors import ScanError
-from headlight.model.files import PART
+from headlight.model.errors import HeadlightError, ScanError
+from headlight.model.files import PART, read_json
 
 WORK, IDENTITY = ".scan", "identity.json"
 SERVER, MANIFEST, UNITS = "server_config.json", "attributions/manifest.json", "units"
@@ -36,8 +35,8 @@ def identity_of(folder: Path) -> Mapping[str, Any] | None:
     """What the scan in a folder is of; None where none of ours has begun there."""
     known, config = folder / WORK / IDENTITY, folder / CONFIG
     try:
-        told = _json(config)["headlight"]["identity"] if os.path.lexists(config) else _json(known)
-    except (OSError, ValueError, LookupError, TypeError):
+        told = read_json(config)["headlight"]["identity"] if os.path.lexists(config) else read_json(known)
+    except (HeadlightError, LookupError, TypeError):
         return None
     return told if isinstance(told, dict) and {"model", "corpus", "settings"} <= told.keys() else None
 
@@ -98,10 +97,6 @@ def _written(folder: Path, *within: str) -> Iterator[Path]:
 def _links(folder: Path) -> Iterator[Path]:
     places = [folder / name for name in WRITTEN if name]
     yield from (path for path in (*places, *_written(folder)) if path.is_symlink())
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _listed(names: list[str]) -> str:

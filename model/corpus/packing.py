@@ -1,7 +1,8 @@
 """Arrays by their names, and lists of arrays of unequal length among them, as the bytes of one file and back."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from jaxtyping import Shaped
@@ -24,11 +25,23 @@ def unpacked(data: bytes, name: str) -> Arrays:
     Raises:
         ScanError: the bytes are no such file.
     """
+    with refusing_damage(name), np.load(io.BytesIO(data), allow_pickle=False) as file:
+        return dict(file)
+
+
+@contextmanager
+def refusing_damage(name: str, what_to_do: str = "Delete it, and scan again.") -> Iterator[None]:
+    """Whatever Python raises while a scan's own file is read, or taken apart.
+
+    Raises:
+        ScanError: it names the file.
+    """
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return dict(file)
-    except (OSError, ValueError, EOFError, KeyError) as error:
-        raise ScanError(f"{name} is damaged ({error}). Delete it, and scan again.") from error
+        yield
+    except ScanError:
+        raise
+    except Exception as error:  # a cut file, a name that is not there, an array of another shape
+        raise ScanError(f"{name} is damaged ({type(error).__name__}: {error}). {what_to_do}") from error
 
 
 def by_prefix(arrays: Arrays) -> Mapping[str, Arrays]:

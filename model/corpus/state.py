@@ -15,10 +15,10 @@ from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.folder import IDENTITY, WORK, check_folder, clear
 from headlight.model.corpus.found import Found
 from headlight.model.corpus.identity import check_same
-from headlight.model.corpus.packing import unpacked
+from headlight.model.corpus.packing import refusing_damage, unpacked
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.warm import Warm
-from headlight.model.files import PART
+from headlight.model.files import PART, read_json
 
 
 class State:
@@ -38,14 +38,17 @@ class State:
         check_folder(self._tree)
         known = self._folder / IDENTITY
         if known.is_file():
-            check_same(json.loads(known.read_text(encoding="utf-8")), identity, self._tree)
+            with refusing_damage(f"{WORK}/{IDENTITY}", f"Delete the folder {WORK}, and scan again."):
+                before = read_json(known)
+            check_same(before, identity, self._tree)
         else:
             write_whole(known, json.dumps(identity).encode())
         path = self._folder / "state.npz"
         if path.is_file():
-            arrays = unpacked(path.read_bytes(), path.name)
-            self.found = Found.from_arrays(arrays, self._cfg, self._settings)
-            self.next = self._saved = int(arrays["next"])
+            with refusing_damage(f"{WORK}/{path.name}"):
+                arrays = unpacked(path.read_bytes(), f"{WORK}/{path.name}")
+                self.found = Found.from_arrays(arrays, self._cfg, self._settings)
+                self.next = self._saved = int(arrays["next"])
         for leftover in self._folder.glob(f".*{PART}"):
             leftover.unlink()
         self.fold()
@@ -59,7 +62,10 @@ class State:
     def warm(self) -> Warm | None:
         """What the warm-up gave, once it is over."""
         path = self._folder / "warm.npz"
-        return Warm.from_bytes(path.read_bytes(), path.name) if path.is_file() else None
+        if not path.is_file():
+            return None
+        with refusing_damage(f"{WORK}/{path.name}"):
+            return Warm.from_bytes(path.read_bytes(), f"{WORK}/{path.name}")
 
     def keep_warm(self, warm: Warm) -> None:
         """Write down what the warm-up gave."""
@@ -77,8 +83,9 @@ class State:
     def fold(self) -> None:
         """Add the finished shards that are next to what was found."""
         while (path := self._shard(self.next)).is_file():
-            arrays = unpacked(path.read_bytes(), path.name)
-            self.found.merge(Found.from_arrays(arrays, self._cfg, self._settings))
+            with refusing_damage(f"{WORK}/{path.name}"):
+                arrays = unpacked(path.read_bytes(), f"{WORK}/{path.name}")
+                self.found.merge(Found.from_arrays(arrays, self._cfg, self._settings))
             self.next += 1
 
     def save(self) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.numpy import save
 
 from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.folder import UNITS
-from headlight.model.corpus.packing import of_texts, to_texts
+from headlight.model.corpus.packing import of_texts, refusing_damage, to_texts
 from headlight.model.corpus.sequences import MOST_CUT
 from headlight.model.corpus.tree import Histogram, Tree, UnitDashboard, Window
 from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units, in_order
@@ -78,7 +78,7 @@ def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | 
     path = tree.folder / UNITS / kind / f"L{layer}.safetensors"
     if not path.is_file():
         return None
-    try:
+    with refusing_damage(f"{UNITS}/{kind}/{path.name}", "Make the scan again."):
         refuse_pointer(path)
         with safe_open(path, "numpy") as file:
             if not 0 <= index < file.get_slice("density").get_shape()[0]:
@@ -88,8 +88,6 @@ def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | 
                 raise ScanError(f"{path.name} names too many documents. Make the scan again.")
             names = to_texts(file.get_tensor("names").astype(np.uint8))
         return _dashboard(layer, index, rows, names)
-    except (SafetensorError, OSError, ValueError, LookupError, UnicodeDecodeError) as error:
-        raise ScanError(f"{UNITS}/{kind}/{path.name} is damaged ({error}). Make the scan again.") from error
 
 
 SHAPES: Mapping[str, tuple[int, ...]] = {
@@ -128,6 +126,8 @@ def _dashboard(
 def _window(rows: Mapping[str, Shaped[np.ndarray, "..."]], slot: int, names: Sequence[str]) -> Window:
     tokens, strength = rows["tokens"][slot], float(rows["strengths"][slot])
     inside = tokens != NONE if tokens.dtype == np.uint16 else tokens >= 0
+    if not inside.any() or rows["documents"][slot] < 0:
+        raise ValueError("a window without a token or a document")
     return Window(
         int(rows["buckets"][slot]),
         strength,

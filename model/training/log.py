@@ -8,7 +8,7 @@ from time import perf_counter
 from tqdm import tqdm
 
 from headlight.model.errors import TrainingError
-from headlight.model.files import replacing, write_text
+from headlight.model.files import replacing, write_text, writing
 
 LOG = "log.csv"
 TRAINING_LOG = "training_log.csv"  # beside the weights that the run ended in
@@ -49,10 +49,14 @@ class Interval:
 
 
 def append_row(folder: Path, row: Row) -> None:
-    """Write a row into the log, under a head if it is the first, and on the screen."""
+    """Write a row into the log, under a head if it is the first, and on the screen.
+
+    Raises:
+        WriteError: the disk is full, or the folder cannot be written to.
+    """
     path = folder / LOG
     new = not path.exists() or path.stat().st_size == 0
-    with path.open("a", newline="", encoding="utf-8") as file:
+    with writing(path), path.open("a", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(row))
         if new:
             writer.writeheader()

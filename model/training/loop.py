@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from headlight.model.errors import TrainingError
+from headlight.model.files import writing
 from headlight.model.training.checkpoint import resume, save_checkpoint
 from headlight.model.training.log import Interval, Row, append_row, drop_rows_after
 from headlight.model.training.schedules import Schedule
@@ -129,8 +130,10 @@ def train(
     Raises:
         TrainingError: the loss or its gradient became NaN or infinite (the last checkpoint stays), or the checkpoint is
             of another run.
+        WriteError: the disk is full, or the folder cannot be written to; the last checkpoint stays.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     optimizer = optimizer_for(model, recipe.weight_decay)
     first = resume(folder, model, optimizer, recipe.state, recipe.identity)
     drop_rows_after(folder, first)

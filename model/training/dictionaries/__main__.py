@@ -11,6 +11,7 @@ import torch
 
 from headlight.model.dictionaries.sae_lens import CONFIG, WEIGHTS
 from headlight.model.errors import TrainingError, exit_on_error, nearest
+from headlight.model.files import writing
 from headlight.model.loading import load
 from headlight.model.training.dictionaries.recipe import Bundle, DictionaryRecipe, Place, activations, place_of
 from headlight.model.training.dictionaries.saving import save
@@ -84,7 +85,8 @@ def main() -> None:
     shapes = shapes_of(model, places, given)
     out = given.out or given.run / "dictionaries"
     check_out(out, *(f"{place.hook_out}/{name}" for place in places for name in (CONFIG, WEIGHTS)))
-    given.run.mkdir(parents=True, exist_ok=True)
+    with writing(given.run):
+        given.run.mkdir(parents=True, exist_ok=True)
     rows = training_rows(model, given.text, given.run)
     bundle = Bundle([Sparse(shape, given.seed) for shape in shapes])
     recipe = DictionaryRecipe(model, places, rows, steps=given.steps, rate=given.rate, seed=given.seed)

@@ -6,24 +6,28 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from headlight.app.scan import main
 from headlight.model import load
+from headlight.model.config import TransformerConfig
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here, Processes
+from headlight.model.corpus.packing import packed
 from headlight.model.corpus.reading import read_dashboard, read_tree
 from headlight.model.corpus.scan import Progress, Scan
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
+from headlight.model.corpus.state import State
 from headlight.model.errors import ScanError
 from tests.places import ROOT
+from tests.small_disk import small_disk
 from tests.tiny import save_tiny
 
 SETTINGS = ScanSettings(length=12, shard=2, batch=3, warmup=4, ablate=3, top=2, others=1, top_tokens=5, neurons=True)
@@ -242,19 +246,6 @@ def _children(process: int) -> list[str]:
     return Path(f"/proc/{process}/task/{process}/children").read_text().split()
 
 
-@contextmanager
-def small_disk() -> Iterator[None]:
-    """Inside the `with` block files of at most 100 bytes can be written; not longer, for pytest may write to one."""
-    import resource
-
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     from headlight.model.corpus.disk import write_whole
 
@@ -262,3 +253,24 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     with small_disk(), pytest.raises(ScanError, match="make room"):
         write_whole(tmp_path / "file", b"x" * 1000)
     assert _files(tmp_path) == {"file": b"before"}
+
+
+@pytest.mark.parametrize("name", ["identity.json", "warm.npz", "state.npz", "shard-00000000.npz"])
+def test_a_file_of_a_scan_that_was_cut_short_is_named(name: str, tmp_path: Path) -> None:
+    """A zip that is cut short, JSON that is, and arrays of other names, each of which Python has another error for."""
+    cfg = TransformerConfig(n_layers=1, d_model=4, n_ctx=8, n_heads=1, d_head=4, d_vocab=9)
+    identity = {"model": {}, "corpus": {}, "settings": {}}
+    whole = packed({"boundaries": np.zeros(3), "next": np.array(1)})
+    for damaged in (whole[:-30], whole[:50], b"", whole, b"\x00" * 99, b'{"model": 1', b"[" * 9000):
+        (tmp_path / ".scan").mkdir(exist_ok=True)
+        (tmp_path / ".scan" / "identity.json").write_text(json.dumps(identity))
+        (tmp_path / "config.json").write_text(json.dumps({"headlight": {"identity": identity}}))
+        (tmp_path / ".scan" / name).write_bytes(damaged)
+        with pytest.raises(ScanError, match=rf"\.scan/{name} is damaged .*[Dd]elete"):
+            _taken_up(State(tmp_path, cfg, SETTINGS), identity)
+        (tmp_path / ".scan" / name).unlink()
+
+
+def _taken_up(state: State, identity: dict[str, Any]) -> None:
+    state.begin(identity)
+    assert state.warm is None

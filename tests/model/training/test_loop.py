@@ -1,5 +1,6 @@
 """The training loop: exact resumption, loss on targets alone, a stop on NaN."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,16 +8,19 @@ import numpy as np
 import pytest
 import torch
 from jaxtyping import Float
+from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.model.config import TransformerConfig
-from headlight.model.errors import TrainingError
+from headlight.model.errors import TrainingError, WriteError
+from headlight.model.files import replacing
 from headlight.model.training import loop
-from headlight.model.training.log import Row
+from headlight.model.training.log import Row, append_row
 from headlight.model.training.loop import Recipe, optimizer_for, train
 from headlight.model.training.recipes.repeats import Batch, draw_repeats, targets_loss
 from headlight.model.transformer import Transformer
+from tests.small_disk import small_disk
 
 CFG = TransformerConfig(n_layers=1, d_model=16, n_ctx=16, n_heads=2, d_head=8, d_vocab=20, tie_word_embeddings=True)
 
@@ -122,3 +126,20 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_pa
     with pytest.raises(TrainingError, match="The loss is nan at step 2"):
         train(model, broken, tmp_path)  # no targets: the mean of nothing is NaN
     assert (tmp_path / "checkpoint.pt").read_bytes() == saved
+
+
+def test_a_full_disk_is_said_and_the_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    """torch says nothing but `inline_container ... unexpected pos` then."""
+    whole, stopped, resumed = new_model(), new_model(), new_model()
+    train(whole, TinyRecipe(steps=4), tmp_path / "whole")
+    train(stopped, TinyRecipe(steps=2), tmp_path / "parts")
+    with small_disk(5000), pytest.raises(WriteError, match=r"checkpoint\.pt cannot be written .*make room"):
+        train(new_model(), TinyRecipe(steps=4), tmp_path / "parts")
+    train(resumed, TinyRecipe(steps=4), tmp_path / "parts")
+    for name, tensor in whole.state_dict().items():
+        assert resumed.state_dict()[name].equal(tensor), name
+    with small_disk(0), pytest.raises(WriteError, match=r"log\.csv cannot be written \(File too large\)"):
+        append_row(tmp_path, {"step": 1})
+    save = partial(save_file, {"x": torch.zeros(1000)})
+    with small_disk(500), pytest.raises(WriteError, match="x cannot be written"), replacing(tmp_path / "x") as beside:
+        save(beside)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from headlight.model import load
-from headlight.model.errors import CheckpointError, TrainingError
+from headlight.model.errors import CheckpointError, TrainingError, WriteError
 from headlight.model.families.gpt2_export import save_gpt2
 from headlight.model.families.headlight import save_transformer
 from headlight.model.files import replacing, write_text
@@ -122,7 +122,7 @@ def test_a_file_is_replaced_whole_or_not_at_all_and_never_through_a_link(tmp_pat
             beside.write_text("half")
             raise OSError("full")
 
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(WriteError, match=r"config\.json cannot be written \(the disk may be full\)"):
         fail()
     assert path.read_text() == "ours"
     assert {each.name for each in tmp_path.iterdir()} == {"mine", "config.json"}
