@@ -21,6 +21,7 @@ from headlight.model.families.room import estimate as estimate_of
 from headlight.model.families.tensors import read_config_file, read_safetensors, vectors_in_float32, weight_files
 from headlight.model.families.transformer_lens import PICKLES, read_pickle
 from headlight.model.families.unknown import unknown
+from headlight.model.files import check_regular
 from headlight.model.host import HERE, Host
 from headlight.model.read_ahead import is_large
 from headlight.model.seq2seq import Seq2SeqTransformer
@@ -264,6 +265,8 @@ def _locate(source: str | Path, revision: str | None, host: Host = HERE) -> tupl
     if os.path.exists(given):  # unlike Path's, this and expanduser never raise
         if revision is not None:
             raise ConfigError(f"{source} is on this machine and has no revisions; leave revision={revision!r} out.")
+        if not os.path.isdir(given):
+            check_regular(Path(given))
         return Path(given).absolute(), None
     if isinstance(source, str) and hub.is_hub_name(source):
         folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source), host=host)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headlight.model.files import open_file
+
 BLOCK = 2**24  # bytes read at a time
 
 
@@ -49,7 +51,7 @@ class Source:
         if not self._digest:
             digest, done, total = hashlib.sha256(), 0, self.file_bytes
             for path in self.weights:
-                with path.open("rb") as file:
+                with open_file(path) as file:
                     while block := file.read(BLOCK):
                         tell(done, total)
                         digest.update(block)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headlight.model.errors import CheckpointError
+from headlight.model.files import check_regular, open_file
 
 MAX_READ = 4 * 2**20  # bytes; a directory of 40,000 entries
 LOCAL_HEADER = 30  # bytes of a zip's header before a file's name
@@ -34,7 +35,9 @@ def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
 
     Raises:
         BadZipFile: it is no zip, or damaged.
+        CheckpointError: it is no regular file.
     """
+    check_regular(path)
     with _BoundedFile(path) as file, zipfile.ZipFile(file) as archive:
         yield archive
 
@@ -49,7 +52,7 @@ def stored_bytes(path: Path, entry: zipfile.ZipInfo) -> tuple[int, int]:
         raise CheckpointError(
             f"{path.name} is compressed, so that its tensors cannot be mapped. Save it by numpy.savez or torch.save."
         )
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(entry.header_offset)
         header = file.read(LOCAL_HEADER)
     lengths = (int.from_bytes(header[at : at + 2], "little") for at in (26, 28))

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def read(folder: Path, name: str) -> Given:
         ScanError: it is missing, too large, a link out of the folder, or no JSON.
     """
     path = folder / name
-    if not path.is_file():
+    if not os.path.exists(path):
         raise ScanError(f"{folder.name} has no {name}. A finished scan, as a tree of HeadVis, has one.")
     if not path.resolve().is_relative_to(folder.resolve()):
         raise ScanError(f"{name} is a link out of {folder.name}, which is not followed. Copy the file into the folder.")

@@ -13,7 +13,7 @@ from typing import Any
 
 from headlight.model.errors import CheckpointError, InputError, nearest
 from headlight.model.families.hub import is_hub_name, network_errors
-from headlight.model.files import refuse_pointer
+from headlight.model.files import check_regular, refuse_pointer
 from headlight.model.text.encoding import check_text, open_text
 from headlight.model.text.records import (
     READERS,
@@ -93,6 +93,7 @@ class Corpus:
         suffix = path.suffix.lower()
         read = TABLES.get(suffix)
         try:
+            check_regular(path, InputError)
             yield from _text_rows(path, name) if read is None else read(path, name, self.column)
         except OSError as error:
             raise InputError(f"{name} cannot be read ({error.strerror}). Mend that, or leave it out.") from error
@@ -111,7 +112,8 @@ def open_corpus(given: str, column: str = "text", split: str = "train") -> Corpu
         InputError: there is no such file, or a folder holds none.
     """
     path = Path(os.path.expanduser(given))
-    if path.is_file():
+    if os.path.exists(path) and not path.is_dir():
+        check_regular(path, InputError)
         return Corpus(str(path), (path,), column, split)
     if path.is_dir():
         if any((path / name).is_file() for name in SAVED):

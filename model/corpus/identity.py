@@ -11,6 +11,7 @@ from headlight.model.corpus.documents import Corpus
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.dictionaries.opening import open_dictionary
 from headlight.model.errors import ScanError
+from headlight.model.files import open_file
 from headlight.model.layers.parameters import widened
 from headlight.model.transformer import Transformer
 
@@ -37,7 +38,7 @@ def _digest(dictionary: str) -> str:
 
 def _ends(path: Path) -> str:
     """A digest of a file's first and last bytes: to read all of a large model takes longer than to open it."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         digest = hashlib.sha256(file.read(END))
         file.seek(max(path.stat().st_size - END, 0))
         digest.update(file.read(END))

@@ -76,7 +76,7 @@ def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | 
         ScanError: the file is damaged.
     """
     path = tree.folder / UNITS / kind / f"L{layer}.safetensors"
-    if not path.is_file():
+    if not path.exists():
         return None
     with refusing_damage(f"{UNITS}/{kind}/{path.name}", "Make the scan again."):
         refuse_pointer(path)

@@ -20,7 +20,7 @@ from headlight.model.families.family import Opening
 from headlight.model.families.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
 from headlight.model.families.room import check_room, kept_in
 from headlight.model.families.unknown import refuse_pointers, weights_in
-from headlight.model.files import read_json, reason, refuse_pointer, replacing
+from headlight.model.files import check_regular, read_json, reason, refuse_pointer, replacing
 from headlight.model.host import Steps
 from headlight.model.read_ahead import LARGE
 
@@ -60,7 +60,8 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
 def _shards(folder: Path) -> dict[Path, list[str]]:
     """The files, and which tensors the index says that each holds; nothing is said of a single file."""
     single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
-    if single.is_file():
+    if single.exists():
+        check_regular(single)
         return {single: []}
     if not index.is_file():
         refuse_pointers(folder)
@@ -78,7 +79,7 @@ def _shards(folder: Path) -> dict[Path, list[str]]:
         if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
             raise CheckpointError(f"{index.name} names {name!r}; it may only name safetensors files beside itself.")
     shards = {file: [name for name in shard_of if shard_of[name] == file] for file in sorted(set(shard_of.values()))}
-    if missing := [file for file in shards if not (folder / file).is_file()]:
+    if missing := [file for file in shards if not (folder / file).exists()]:
         raise CheckpointError(
             f"The folder lacks {listed(missing)}, which {index.name} names. Copy or download it again."
         )

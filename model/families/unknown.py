@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from headlight.model.errors import CheckpointError
-from headlight.model.files import read_json, refuse_pointer
+from headlight.model.files import open_file, read_json, refuse_pointer
 
 OPENS = (
     "What opens is a Hugging Face folder (config.json and safetensors) of an architecture in the README's tables, a "
@@ -48,7 +48,7 @@ def unknown(path: Path, called: str) -> str:
 
 
 def _begins_as_gguf(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return file.read(4) == b"GGUF"
 
 

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from headlight.model.errors import CheckpointError
 from headlight.model.families.tensors import FLOATS, read_safetensors
-from headlight.model.files import read_json, replacing, write_text
+from headlight.model.files import open_file, read_json, replacing, write_text
 from headlight.model.lenses.fitting import unembedding_hash
 from headlight.model.lenses.lens import Affine, Kind, Lens
 from headlight.model.source import BLOCK
@@ -65,7 +65,7 @@ def _check_allowed(file: Path, allow_pickle: bool) -> None:
 def _read_tuned(folder: Path, allow_pickle: bool) -> Lens:
     file = weights_in(folder, "tuned")
     for path in (folder / CONFIG, file):
-        if not path.is_file():
+        if not path.exists():
             raise CheckpointError(
                 f"{folder.name} has no {path.name}, so it is no tuned lens: its folder holds {CONFIG} and {PARAMS}. "
                 "Choose that folder."
@@ -98,7 +98,7 @@ def _read_tuned(folder: Path, allow_pickle: bool) -> Lens:
 
 def _read_jacobian(path: Path, allow_pickle: bool) -> Lens:
     file = weights_in(path, "jacobian") if path.is_dir() else path
-    if not file.is_file():
+    if not file.exists():
         raise CheckpointError(
             f"{path.name} has no {JACOBIANS}, so it is no folder of a Jacobian lens. Choose its folder or its .pt file."
         )
@@ -170,7 +170,7 @@ def _check(path: Path, tensors: Mapping[Any, object], shapes: Mapping[str, tuple
 def _digest(*files: Path) -> str:
     digest = hashlib.sha256()
     for path in files:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             while block := file.read(BLOCK):
                 digest.update(block)
     return digest.hexdigest()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from headlight.model.errors import InputError
-from headlight.model.files import POINTER
+from headlight.model.files import POINTER, open_file
 
 HEAD = 4096  # bytes that tell what a file is
 BAD = re.compile("[\udc80-\udcff]")  # a byte that is no UTF-8, as surrogateescape gives it
@@ -34,7 +34,7 @@ def open_text(source: Path | bytes, newline: str | None = None) -> Iterator[Text
     Raises:
         InputError: it begins as a file in another encoding, or of another kind, named as far as the bytes tell.
     """
-    with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
+    with open_file(source, InputError) if isinstance(source, Path) else io.BytesIO(source) as file:
         _check_head(file.read(HEAD))
         file.seek(0)
         with io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline) as stream:

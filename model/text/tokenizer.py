@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError, HeadlightError, InputError
-from headlight.model.files import write_text
+from headlight.model.files import check_regular, write_text
 from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, prepends
 from headlight.model.text.labels import label
 from headlight.model.text.spelling import spelling
@@ -102,6 +102,7 @@ class Tokenizer:
         from tokenizers import Tokenizer as Backend
 
         with _refusing(CheckpointError, f"The tokenizer {path.name} cannot be read ({{}}). Copy or download it again."):
+            check_regular(path)
             return cls(Backend.from_file(str(path)))
 
     def save(self, path: Path) -> None:

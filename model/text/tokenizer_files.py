@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headlight.model.errors import CheckpointError
-from headlight.model.files import read_json, refuse_pointer
+from headlight.model.files import check_regular, read_json, refuse_pointer
 from headlight.model.importing import IMPORTING
 
 if TYPE_CHECKING:
@@ -79,6 +79,9 @@ def _read_with_transformers(folder: Path) -> TokenizerFiles:
 
     for name in (*VOCABULARIES, *BESIDE):
         refuse_pointer(folder / name)
+    for path in (*folder.glob("*"), *folder.glob("*/*.jinja")):  # some classes have files of other names
+        if not path.is_dir() and path.exists():
+            check_regular(path)
     settings = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     config = _config(folder, settings)
     how = {"config": config, "local_files_only": True, "trust_remote_code": False, "mistral_format": False}
@@ -113,6 +116,7 @@ def read_own(folder: Path) -> TokenizerFiles:
     settings = read_json(folder / CONFIG)
     roles = {name: token for name, token in settings.items() if name.endswith("_token") and isinstance(token, str)}
     with _refusing(folder):
+        check_regular(folder / "tokenizer.json")
         backend = Tokenizer.from_file(str(folder / "tokenizer.json"))
     backend.add_special_tokens(
         [token for token in dict.fromkeys(roles.values()) if backend.token_to_id(token) is not None]

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from headlight.model.errors import TrainingError
-from headlight.model.files import replacing
+from headlight.model.files import check_regular, replacing
 
 CHECKPOINT = "checkpoint.pt"
 
@@ -67,6 +67,7 @@ def saved_whole(path: Path, identity: str, another: str, damaged: str) -> Iterat
     """
     start_over = f"Give another run folder, or delete {path} to start over."
     try:
+        check_regular(path)
         saved = torch.load(path, weights_only=True, map_location="cpu")
         if saved["identity"] != identity:
             raise TrainingError(f"{path} belongs to {another}. {start_over}")

@@ -9,6 +9,7 @@ from numpy.random import default_rng
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from headlight.model.errors import TrainingError
+from headlight.model.files import open_file
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.pairs import END, END_TOKEN, START, Pair
 
@@ -46,7 +47,8 @@ def read_parallel(source: Path, target: Path) -> list[Sentences]:
 
 def _read_lines(path: Path) -> list[str]:
     try:
-        content = path.read_bytes()
+        with open_file(path, TrainingError) as file:
+            content = file.read()
     except OSError as error:
         raise TrainingError(f"{path} cannot be read ({error.strerror}). Give a text file.") from error
     lines = content.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")

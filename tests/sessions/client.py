@@ -35,7 +35,9 @@ class Client:
         stream = f"{self._url.replace('http', 'ws', 1)}/_stcore/stream"
         self._line.close()
         self._socket = self._line.enter_context(
-            connect(stream, max_size=LARGEST, subprotocols=[Subprotocol("streamlit")], proxy=None)
+            connect(
+                stream, max_size=LARGEST, subprotocols=[Subprotocol("streamlit")], proxy=None, open_timeout=PATIENCE
+            )
         )
         self._rerun()
         return self
