@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import UInt8
@@ -98,6 +98,9 @@ class _Storage:
 class _Unpickler(pickle._Unpickler):  # Python's own, in which each opcode is a method
     """A pickle of tensors by name, numbers, texts, lists and tuples of them, and of nothing else."""
 
+    stack: list[Any]
+    pop_mark: Callable[[], list[Any]]
+
     def __init__(self, described: bytes, storage: Callable[[str], UInt8[Tensor, " byte"]], path: Path) -> None:
         super().__init__(io.BytesIO(described))
         self._storage, self._storages, self._path = storage, dict[str, _Storage](), path
@@ -155,7 +158,7 @@ class _Unpickler(pickle._Unpickler):  # Python's own, in which each opcode is a 
         """Of a state dict these are the versions of its modules."""
         self.stack.pop()
 
-    dispatch = {code: pickle._Unpickler.dispatch[code] for code in OPCODES} | {
+    dispatch: ClassVar[dict[int, Any]] = {code: pickle._Unpickler.dispatch[code] for code in OPCODES} | {
         pickle.SETITEM[0]: _set_item,
         pickle.SETITEMS[0]: _set_items,
         pickle.BUILD[0]: _leave_attributes,

@@ -49,10 +49,9 @@ def _graphs(shown: Comparison, graphs: Mapping[str, Flow]) -> Tables:
             into, at, source = names[edge.target.depth], place(edge.target.position), place(edge.source.position)
             edges.append((side, into, at, edge.kind, source, edge.share))
             heads += [(side, into, at, source, head, share) for head, share in sorted(edge.heads)]
-    found = columns(NODES, nodes)
-    if not any(has_attention_biases(run.model) for run in shown.runs):
-        del found[BIAS]
-    return {"nodes": found, "edges": columns(EDGES, edges), "heads": columns(HEADS, heads)}
+    has_biases = any(has_attention_biases(run.model) for run in shown.runs)
+    node_columns = {name: cells for name, cells in columns(NODES, nodes).items() if has_biases or name != BIAS}
+    return {"nodes": node_columns, "edges": columns(EDGES, edges), "heads": columns(HEADS, heads)}
 
 
 def _changes(shown: Comparison, change: FlowChange) -> Tables:
