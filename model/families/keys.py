@@ -45,7 +45,7 @@ ENCODER: dict[str, tuple[object, ...]] = {
     "add_cross_attention": (False,),
     "position_embedding_type": (None, "absolute"),
 }
-ENCODER_DECODER: dict[str, tuple[object, ...]] = {"is_encoder_decoder": (True,)}
+ENCODER_DECODER: dict[str, tuple[object, ...]] = {"is_encoder_decoder": (True,), "is_causal": (True,)}
 SHOWN = 60  # characters of a value
 
 

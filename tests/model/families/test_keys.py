@@ -160,6 +160,18 @@ def test_a_direction_that_is_no_switch_is_refused(value: object, made: Folders) 
         load(folder)
 
 
+@pytest.mark.parametrize("name", SEQ2SEQ_CASE.values())
+def test_an_encoder_decoder_whose_decoder_looks_to_both_sides_is_refused(name: str, made: Folders) -> None:
+    folder = folder_of(name, made)
+    put(folder, whole(folder) | {"is_causal": True})
+    expected = theirs(name, folder)
+    assert difference(ours(name, folder), expected) <= TOLERANCE
+    put(folder, whole(folder) | {"is_causal": False})
+    assert difference(theirs(name, folder), expected) > 0.1
+    with pytest.raises(ConfigError, match="is_causal to false, which changes what the model computes"):
+        load_seq2seq(folder)
+
+
 IGNORED: dict[str, dict[str, Any]] = {  # by architectures that go by another key or by none
     "llama: grouped": {"partial_rotary_factor": 0.5, "clip_qkv": 0.1, "use_bidirectional_attention": True},
     "gpt2: tied": {"head_dim": 2, "is_decoder": False, "attention_multiplier": 3.0},
@@ -315,6 +327,19 @@ def test_a_key_that_is_missing_or_null_ends_in_transformers_model_or_in_words(na
         assert_same_or_refused(name, folder, said)
 
 
+BESIDE: dict[str, Any] = {  # what transformers' models read, or some of them, though their config classes have it not
+    "is_causal": False,
+    "use_bidirectional_attention": True,
+    "sliding_window": 3,
+    "layer_types": ["full_attention"] * 3,
+    "head_dim": 2,
+    "partial_rotary_factor": 0.5,
+    "rope_theta": 77.0,
+    "rope_scaling": {"rope_type": "linear", "factor": 2.0},
+    "attention_chunk_size": 4,
+}
+
+
 def other(value: Any) -> Iterator[Any]:
     """Values of the same type as one of config.json's."""
     if isinstance(value, bool) or value is None:
@@ -339,8 +364,11 @@ def other(value: Any) -> Iterator[Any]:
 def test_another_value_ends_in_transformers_model_or_in_words(name: str, made: Folders) -> None:
     folder = folder_of(name, made)
     config = whole(folder)
-    for key in config.keys() - UNUSED:
-        for value in other(config[key]):
+    values = {key: list(other(config[key])) for key in config.keys() - UNUSED}
+    for key, value in BESIDE.items():
+        values.setdefault(key, []).append(value)
+    for key, others in values.items():
+        for value in others:
             put(folder, config | {key: deepcopy(value)})
             assert_same_or_refused(name, folder, f"{key} is {value}")
 
