@@ -4,12 +4,14 @@ import gc
 import os
 import sys
 
-from headlight.app.server.flags import Settings, parser
+from headlight.app.server.flags import EVERYWHERE, Settings, parser
 
 
 def server_options(chosen: Settings) -> list[str]:
     """Streamlit's own flags for what its server, not the page, has to know."""
     options = [f"--server.address={chosen.address}", f"--server.maxUploadSize={chosen.upload_mb}"]
+    # The address to be printed: for one that is everywhere, Streamlit would else ask another machine for its own.
+    options += [f"--browser.serverAddress={'localhost' if chosen.address in EVERYWHERE else chosen.address}"]
     options += [f"--server.allowedHosts={host}" for host in chosen.allowed_hosts]
     return options + ([f"--server.port={chosen.port}"] if chosen.port else [])
 

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import Thread
 from urllib.request import urlopen
 
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -68,14 +70,35 @@ def _server(command: list[str], folder: Path, port: int, working: Path, **beside
         **besides,
     }
     log = folder / "log.txt"
-    with log.open("a") as output:
-        server = subprocess.Popen(command, cwd=working, env=environment, stdout=output, stderr=subprocess.STDOUT)
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
+    with _asking_nobody() as proxies:
+        with log.open("a") as output:
+            environment |= proxies
+            server = subprocess.Popen(command, cwd=working, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait(timeout=20)
+
+
+@contextmanager
+def _asking_nobody() -> Iterator[dict[str, str]]:
+    """The variables that name a proxy, which nothing may ask for another machine."""
+    asked = list[str]()
+
+    class Proxy(BaseRequestHandler):
+        def handle(self) -> None:
+            asked.append(self.request.recv(1000).decode("latin-1").partition("\r\n")[0])
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Proxy) as proxy:
+        Thread(target=proxy.serve_forever, daemon=True).start()
+        address = "http://{}:{}".format(*proxy.server_address)
+        names = ("http_proxy", "https_proxy", "all_proxy")
+        here = dict.fromkeys(("no_proxy", "NO_PROXY"), "127.0.0.1,localhost")
+        yield {variable: address for name in names for variable in (name, name.upper())} | here
+        proxy.shutdown()
+    assert not asked, f"the server asked another machine: {asked}"
 
 
 def _free_port() -> int:

@@ -5,6 +5,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 FILE = "headlight.toml"
+EVERYWHERE = ("0.0.0.0", "::")
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 GIB_RANGE = (0.0, 4096.0)
 
@@ -54,6 +55,9 @@ class Settings:
     allowed_hosts: Hosts = _set(  # noqa: RUF009 (a field, as the others are)
         THIS_MACHINE, "the host names by which browsers may reach it; `*` is any"
     )
+    frame_ancestors: Hosts = _set(  # noqa: RUF009 (the same)
+        (), "the sites whose pages may show it in a frame, as https://huggingface.co"
+    )
 
 
 FIELDS = {each.name: each for each in fields(Settings)}
@@ -62,7 +66,7 @@ KINDS: dict[Any, str] = {
     bool: "0 or 1 (true or false in the file)",
     int: "a whole number",
     float: "a number",
-    Hosts: "host names, separated by commas (a list in the file)",
+    Hosts: "names, separated by commas (a list in the file)",
 }
 
 

@@ -3,23 +3,39 @@
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
+from starlette.convertors import IntegerConvertor, register_url_convertor
+from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from streamlit import App, get_option
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.app_session import AppSession
 
 from headlight.app.components.shared.fetchable import fetch
 from headlight.app.runs.limits import BusyError
+from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.preload import preload
+from headlight.app.server.protection import Protection
 from headlight.app.server.settings import MAIN, is_loopback
 
-ADDRESS = "/fetch/{name}/{layer:int}/{head:int}"
+ADDRESS, OTHERS = "/fetch/{name}/{layer:place}/{head:place}", "/fetch/{rest:path}"
+NO_PLACE = "The layer and the head in this address have to be whole numbers, as in /fetch/name/0/11."
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Encoding": "identity",  # weights hardly shrink, and compressing them takes longer than sending them
-    "X-Content-Type-Options": "nosniff",
 }
+
+
+class Place(IntegerConvertor):
+    """A layer or a head in an address: no number that Python would not read for its length."""
+
+    regex = "[0-9]{1,9}"
+
+
+register_url_convertor("place", Place())
 
 
 def _fetched(request: Request) -> Response:
@@ -39,15 +55,33 @@ def _fetched(request: Request) -> Response:
     return Response(packed, headers=HEADERS, media_type="application/octet-stream")
 
 
+def _refused(request: Request) -> Response:
+    return PlainTextResponse(NO_PLACE, 400)
+
+
 @asynccontextmanager
 async def _with_browser(_: App) -> AsyncIterator[None]:
     """Show the page to who has started the server, on a machine with a screen; Streamlit leaves it to us."""
     if not get_option("server.headless"):
         address = get_option("server.address")
-        host = "localhost" if is_loopback(address) or address in ("0.0.0.0", "::") else address
+        host = "localhost" if is_loopback(address) or address in EVERYWHERE else address
         webbrowser.open(f"http://{host}:{get_option('server.port')}")
     yield
 
 
+def _without_path(session: AppSession, *of: Any, **named: Any) -> ForwardMsg:
+    """The message at the beginning of a run, without the script's place on this machine, which no browser needs."""
+    message = _new_session(session, *of, **named)
+    message.new_session.main_script_path = ""
+    return message
+
+
+_new_session = AppSession._create_new_session_message
+AppSession._create_new_session_message = _without_path  # type: ignore[method-assign]  # Streamlit has no setting for it
 preload()
-app = App(MAIN, routes=[Route(ADDRESS, _fetched)], lifespan=_with_browser)
+app = App(
+    MAIN,
+    routes=[Route(ADDRESS, _fetched), Route(OTHERS, _refused)],
+    middleware=[Middleware(Protection)],
+    lifespan=_with_browser,
+)

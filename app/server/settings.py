@@ -6,6 +6,7 @@ would mend that is about as long as the parsing that it would save; it brings fi
 """
 
 import os
+import re
 import sys
 import tomllib
 from argparse import ArgumentError
@@ -30,6 +31,7 @@ from headlight.app.server.flags import (
 )
 from headlight.model.errors import ConfigError, nearest
 
+SITE = re.compile(r"https?://(\*\.)?[\w.-]+(:\d+)?", re.ASCII)
 MAIN, SERVER = Path(__file__).parents[1] / "main.py", Path(__file__).parent / "server.py"
 
 
@@ -156,6 +158,9 @@ def _agreeing(chosen: Settings) -> Settings:
         raise ConfigError(
             f"models_folder is {chosen.models_folder!r}, which is no folder. Create it, or give one that is there."
         )
+    for site in chosen.frame_ancestors:
+        if not SITE.fullmatch(site):
+            raise ConfigError(f"frame_ancestors has {site!r}, which is no site. Give each as https://a.example.")
     if not is_loopback(chosen.address) and chosen.allowed_hosts == THIS_MACHINE:
         raise ConfigError(
             f"address {chosen.address} lets other machines in, but allowed_hosts names this one alone. Give the names "

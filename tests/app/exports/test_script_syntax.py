@@ -89,17 +89,8 @@ NODES = (
     *(ast.Call, ast.keyword, ast.Subscript, ast.Tuple, ast.List, ast.Dict, ast.UnaryOp, ast.USub),
 )
 CALLED = {"print_tables", "load", "load_seq2seq", "run_prompt", "Comparison", "compare", "open_dictionary", "read_tree"}
-CALLED |= {
-    "translate",
-    "Translations",
-    "compare_translations",
-    "Settings",
-    "Asked",
-    "Parts",
-    "Scope",
-    "LogitDifference",
-}
-CALLED |= {"AblateHeads", "Steer", "Patch", "EditFeature"}
+CALLED |= {"translate", "Translations", "compare_translations", "Settings", "Asked", "Parts", "Scope", "Order"}
+CALLED |= {"LogitDifference", "AblateHeads", "Steer", "Patch", "EditFeature"}
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Settings by flag, variable and file: which of them wins, and what each refuses."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ import streamlit
 
 from headlight.app.__main__ import server_options
 from headlight.app.runs import models
-from headlight.app.server.flags import Settings, flag, parser, variable
+from headlight.app.server.flags import Hosts, Settings, flag, parser, variable
 from headlight.app.server.settings import SERVER, is_loopback, only_this_machine, read
 from headlight.model.errors import ConfigError
 from tests.places import ROOT
@@ -36,8 +37,9 @@ OTHER = {
     "address": ("localhost", "localhost"),
     "port": ("8600", 8600),
     "allowed_hosts": ("a.example, *.b.example", ("a.example", "*.b.example")),
+    "frame_ancestors": ("https://a.example, https://*.b.example", ("https://a.example", "https://*.b.example")),
 }
-TOML = {str: '"{}"', tuple[str, ...]: '["a.example", "*.b.example"]'}
+TOML = {str: '"{}"'}
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +50,8 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def _toml(name: str) -> str:
     (kind,) = [each.type for each in fields(Settings) if each.name == name]
     text = {"0": "false"}.get(OTHER[name][0], OTHER[name][0]) if kind is bool else OTHER[name][0]
+    if kind is Hosts:
+        return f"{name} = {json.dumps(OTHER[name][1])}\n"
     return f"{name} = {TOML.get(kind, '{}').format(text)}\n"
 
 
@@ -106,7 +110,7 @@ def test_a_value_that_is_not_allowed_is_refused_by_the_name_it_was_given_under(n
         ("threads = true", "it has to be a whole number"),
         ("any_model = 1", "it has to be 0 or 1 .true or false"),
         ("model = 3", "it has to be text"),
-        ('allowed_hosts = "a"', "it has to be host names"),
+        ('allowed_hosts = "a"', "it has to be names"),
         ("port = 70000", "from 0 to 65,535"),
         ("theads = 3", r"no setting 'theads'\. Nearest: threads.* There are model, models_folder"),
         ("[server]", "no setting 'server'"),
@@ -126,6 +130,10 @@ def test_a_line_of_the_file_that_is_wrong_is_named(line: str, said: str, tmp_pat
         (["mini"], "no flag 'mini'"),
         (["--model"], "--model: expected one argument"),
         (["--models-folder", "nowhere"], "models_folder is 'nowhere', which is no folder. Create it"),
+        (
+            ["--frame-ancestors", "https://a.example; script-src *"],
+            "frame_ancestors has 'https://a.example; script",
+        ),
         (["--address", "0.0.0.0"], "allowed_hosts names this one alone. Give the names"),
     ],
 )
@@ -193,6 +201,7 @@ def test_what_the_server_has_to_know_is_given_to_it() -> None:
     assert server_options(chosen) == [
         "--server.address=0.0.0.0",
         "--server.maxUploadSize=7",
+        "--browser.serverAddress=localhost",
         "--server.allowedHosts=a.example",
         "--server.allowedHosts=b.example",
         "--server.port=8600",
