@@ -10,6 +10,7 @@ from headlight.app import selection
 from headlight.app.components import nav_bar
 from headlight.app.frame import hint, notices, progress, prompt_list, take_away
 from headlight.app.frame.view import PROMPTED, Kind, View
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.registry import VIEWS
 from headlight.app.runs import prompts
@@ -113,7 +114,7 @@ def _draw(view: View, found: Any) -> None:
     hint.draw(view.kind.look_at(found))
     if lacking := view.needs(found):
         heading(view.title)
-        st.info(lacking)
+        st.info(plain(lacking))
         return
     view.render(found)
     if (export := view.export()) is not None:

@@ -11,6 +11,7 @@ from headlight.app import selection
 from headlight.app.components import Choice, Link, Listed, Number, Option, Suggested, Switch, form_row, option_row
 from headlight.app.frame import tour
 from headlight.app.glossary import TERMS
+from headlight.app.parts.markdown import plain
 from headlight.app.runs import models, models_folder
 from headlight.app.runs.prompts import Example, SourceExample
 from headlight.app.selection import BarFields, Selection
@@ -77,7 +78,7 @@ def _left_out() -> None:
 def text(name: str, label: str, placeholder: str) -> None:
     """A text to be typed: one line, which opens while it has the keyboard's focus."""
     key = selection.bar_key(name)
-    st.text_area(label, key=key, height=68, placeholder=placeholder, label_visibility="collapsed")
+    st.text_area(plain(label), key=key, height=68, placeholder=placeholder, label_visibility="collapsed")
 
 
 def _row(name: str, text: str, *options: Option) -> Callable[[], None]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from headlight.app import selection
+from headlight.app.parts.markdown import plain
 from headlight.app.runs import models
 from headlight.app.selection import Selection
 
@@ -52,9 +53,9 @@ def _form(asked: Selection, field: str, name: str, questions: Mapping[str, tuple
 def _ask(field: str, question: str, answers: tuple[object, ...]) -> None:
     label, key = LABELS[question], _key(field, question)
     if question == "window_size":
-        st.number_input(label, min_value=0, value=0, key=key, help=WINDOW, width=WIDTH)
+        st.number_input(plain(label), min_value=0, value=0, key=key, help=WINDOW, width=WIDTH)
     else:
-        st.selectbox(label, answers, key=key, format_func=partial(_told, question), width=WIDTH)
+        st.selectbox(plain(label), answers, key=key, format_func=partial(_told, question), width=WIDTH)
 
 
 def _told(question: str, answer: object) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.frame import model_settings
+from headlight.app.parts.markdown import plain
 from headlight.app.runs import prompts
 from headlight.app.selection import Selection
 from headlight.model.text.labels import label
@@ -51,9 +52,9 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, 
     """
     missing = [TEXTS[name] for name in unread if name in TEXTS]
     if missing:
-        st.info(f"This link does not hold {_listed(missing)}. Paste the text that was sent along with it.")
+        st.info(plain(f"This link does not hold {_listed(missing)}. Paste the text that was sent along with it."))
     if lost := [name for name in unread if name not in TEXTS]:
-        st.info(f"Not all of this link can be used here; left out, in whole or in part: {', '.join(lost)}.")
+        st.info(plain(f"Not all of this link can be used here; left out, in whole or in part: {', '.join(lost)}."))
     if refusal:
         if not (missing and refusal.endswith(prompts.EMPTY)):  # that would say it twice
             refused(refusal, "prompt")
@@ -65,7 +66,9 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, 
             st.button("Open this text with the default model", key=key, on_click=selection.ask_instead, args=(instead,))
     if inputs is not None and (too_long := selection.too_long_for_url(selection.current())):
         which = _listed([LONG_NAMES[name] for name in too_long])
-        st.caption(f"This page's link does not hold {which}, which no URL has room for: send the text along with it.")
+        st.caption(
+            plain(f"This page's link does not hold {which}, which no URL has room for: send the text along with it.")
+        )
 
 
 def _say_what_is_still_shown(inputs: tuple[str, ...]) -> None:
@@ -77,7 +80,7 @@ def _say_what_is_still_shown(inputs: tuple[str, ...]) -> None:
     before = f"for the previous {_listed([IN_SHORT[name] for name in previous])}" if previous else "from before"
     texts = inputs if any(name in TEXTS for name in previous) else ()
     b = ", without B" if without_b else ""
-    st.caption(f"Below is still the result {before}{b}{':' if texts else '.'}")
+    st.caption(plain(f"Below is still the result {before}{b}{':' if texts else '.'}"))
     for text in texts:
         st.text(in_one_line(text))
 

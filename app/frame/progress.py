@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.frame import notices
+from headlight.app.parts.markdown import plain
 from headlight.app.runs import passes
 from headlight.app.runs.jobs import Jobs
 
@@ -41,7 +42,7 @@ def offer(
         return True
     takes = "" if seconds is None else f" ({f'{about} {_time(seconds)}' if seconds >= 1 else 'less than a second'})"
     st.button(
-        f"{label}{takes}",
+        plain(f"{label}{takes}"),
         type="primary",
         on_click=lambda: work.start(missing),
         key=selection.widget_key(f"start_{key}"),
@@ -56,7 +57,7 @@ def bar(work: Jobs, done: str, key: str) -> None:
             notices.refused(work.halted, key)
         if work.waiting:
             left = _said_left(work.seconds_left)
-            st.progress(work.done / work.total, f"{work.done:,} of {work.total:,} {done}{left}")
+            st.progress(work.done / work.total, plain(f"{work.done:,} of {work.total:,} {done}{left}"))
             st.button("Stop", on_click=work.stop, key=selection.widget_key(f"stop_{key}"))
 
 
@@ -67,7 +68,7 @@ def watched(said: str, steps: str, key: str, subject: Hashable, make: Callable[[
     """
     if is_stopped(key, subject):
         again = selection.widget_key(f"again_{key}")
-        st.button(f"Start {said} again", on_click=st.session_state.pop, args=(_stopped(key),), key=again)
+        st.button(plain(f"Start {said} again"), on_click=st.session_state.pop, args=(_stopped(key),), key=again)
         return None
 
     def stop() -> None:
@@ -105,14 +106,14 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
         share = done / total if total else 0.0
         text = f"{done:,} of {total:,} {told or steps}{_said_left(left)}" if total else f"{told}…"
         if bars:
-            bars[0].progress(share, text)
+            bars[0].progress(share, plain(text))
             return
         with place.container():
-            bars.append(st.progress(share, text))
+            bars.append(st.progress(share, plain(text)))
             st.button("Stop", on_click=stop, key=selection.widget_key(f"stop_{key}"))
 
     try:
-        with st.spinner(said, show_time=True), passes.heard_by(hear):
+        with st.spinner(plain(said), show_time=True), passes.heard_by(hear):
             yield
     except Exception:  # Streamlit's own ending of a run is none, and draws nothing more
         place.empty()
@@ -137,7 +138,7 @@ def go_on(work: Jobs, do: Callable[[Any], object]) -> None:
 
     def hear(done: int, total: int, told: str) -> None:
         if not total:  # it waits for another session: what is drawn is where a click on Stop is heard
-            place.caption(f"{told}…")
+            place.caption(plain(f"{told}…"))
 
     with passes.heard_by(hear):
         work.step(do)

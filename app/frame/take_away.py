@@ -12,6 +12,7 @@ from headlight.app.exports.export import Export
 from headlight.app.exports.style import Kind
 from headlight.app.figures import files
 from headlight.app.parts import charts
+from headlight.app.parts.markdown import plain
 from headlight.app.selection import Selection
 
 Writer = Callable[[charts.Rows, bool], bytes]
@@ -101,7 +102,7 @@ def _file(export: Export, label: str, ending: str, mime: str, made: Callable[[An
     """A button for a file that is made when the button is pressed."""
     chosen = selection.current()
     name = f"headlight_{export.name}.{ending}"
-    st.download_button(label, lambda: made(of(chosen), chosen), name, mime, key=_key(ending), on_click="ignore")
+    st.download_button(plain(label), lambda: made(of(chosen), chosen), name, mime, key=_key(ending), on_click="ignore")
 
 
 def _key(ending: str) -> str:

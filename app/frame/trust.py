@@ -11,6 +11,7 @@ from headlight.app.figures import several
 from headlight.app.frame import progress
 from headlight.app.glossary import MODELS
 from headlight.app.parts import charts
+from headlight.app.parts.markdown import plain
 from headlight.app.runs import models, passes, runs
 from headlight.app.selection import widget_key
 from headlight.app.server import boundary
@@ -63,8 +64,8 @@ def purpose_of(source: Source) -> str:
 
 
 def in_a_line(source: Source) -> str:
-    """The same after its name, as Markdown; no name of a model that comes with Headlight holds any of that."""
-    return f"**{source.name}.** {purpose_of(source)}" if purpose_of(source) else ""
+    """The same after its name, as Markdown."""
+    return f"**{plain(source.name)}.** {purpose_of(source)}" if purpose_of(source) else ""
 
 
 def purpose(source: Source) -> None:
@@ -83,7 +84,7 @@ def training(source: Source, side: str) -> None:
 def _on_request(check: Check, run: Run, side: str, unasked: bool = False) -> None:
     """What was found, with a button that measures it; `unasked`, it is measured before that too."""
     is_new = unasked and runs.kept((*run.key, check.name)) is None
-    if st.button(check.label, key=widget_key(f"{check.name}{side}")) or is_new:
+    if st.button(plain(check.label), key=widget_key(f"{check.name}{side}")) or is_new:
         key = f"{check.name}_steps{side}"
         with boundary.guard(_say), progress.of_steps(check.meanwhile, lambda: None, key=key):
             run.keep(check.name, lambda: check.measure(run))

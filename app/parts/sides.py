@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float, Shaped
 
+from headlight.app.parts.markdown import plain
 from headlight.app.selection.chosen import Selection
 from headlight.model.analysis import Measure, difference
 from headlight.model.comparison import Comparison
@@ -91,8 +92,10 @@ def say_what_is_common(shown: Comparison) -> None:
     counts = {side: run.cfg.n_layers for side, run in shown.sides.items()}
     if len(set(counts.values())) > 1:
         st.caption(
-            f"A has {counts['A']} layers and B has {counts['B']}: {DIFFERENCE} is shown for the "
-            f"{shown.n_layers} that both have."
+            plain(
+                f"A has {counts['A']} layers and B has {counts['B']}: {DIFFERENCE} is shown for the "
+                f"{shown.n_layers} that both have."
+            )
         )
 
 
@@ -100,4 +103,4 @@ def say_what_is_missing(shown: Comparison, place: int) -> None:
     """One line for the run that has no token at a place, where one has none."""
     here = positions_at(shown, place)
     for side in shown.sides.keys() - here.keys():
-        st.caption(f"{side} has no token at place {place}, so only {''.join(here)} is shown for it.")
+        st.caption(plain(f"{side} has no token at place {place}, so only {''.join(here)} is shown for it."))

@@ -12,6 +12,7 @@ from headlight.app.components.options.kinds import Link
 from headlight.app.figures.corpus import histogram
 from headlight.app.parts import charts, options
 from headlight.app.parts.labels import number, readable
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.over_corpus import scan_of
 from headlight.app.parts.parts import heading
 from headlight.app.runs import models, scans
@@ -41,7 +42,7 @@ def draw(run: Run, slug: str, kind: str, layer: int, index: int, *, dictionary: 
     try:
         found = None if tree is None else _read(tree, kind, layer, index, dictionary)
     except ScanError as error:
-        st.warning(str(error))
+        st.warning(plain(str(error)))
         return
     if tree is None or found is None:
         watched = ["--neurons"] if kind == "neurons" else ["--features", dictionary]

@@ -15,6 +15,7 @@ from headlight.app.frame import means
 from headlight.app.frame.bars import ALIGN
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
+from headlight.app.parts.markdown import plain
 from headlight.app.runs import dictionaries, runs
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import Align, match_positions
@@ -119,7 +120,7 @@ def draw(shown: Comparison, now: Selection) -> Edit | None:
     if unready:
         means.work(MEAN, unready)
     for told in filter(None, (_matching(run, edit), edit and told_sharing(edit, run.cfg))):
-        st.caption(told)
+        st.caption(plain(told))
     if _full(now):
         st.caption(f"{MOST_EDITS} edits are as many as a run takes. Remove one to add another.")
     return edit if st.session_state.pop(key("add"), False) and not add.disabled else None
@@ -238,7 +239,7 @@ def _drop(form: _Form, run: Run, now: Selection) -> Edit | None:
 
 def _neurons(form: _Form, run: Run, now: Selection) -> Edit | None:
     if reason := no_neurons(run.cfg):
-        st.caption(reason)
+        st.caption(plain(reason))
         return None
     assert run.cfg.d_mlp is not None  # as no_neurons has told
     layer = form.one("layer", "Layer", _layers(run), 0, 110)
@@ -261,7 +262,7 @@ def _feature(form: _Form, run: Run, now: Selection) -> Edit | None:
     try:
         opened = dictionaries.fitting(name, run.model)
     except HeadlightError as error:
-        st.caption(str(error))
+        st.caption(plain(str(error)))
         return None
     chosen = now.feature or (next(iter(opened)), 0)
     hooks = {layer: each.hook_in for layer, each in opened.items()}

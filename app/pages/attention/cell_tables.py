@@ -9,6 +9,7 @@ from headlight.app import selection
 from headlight.app.components import Several
 from headlight.app.pages.attention.head_tables import SINK, draw_scores
 from headlight.app.parts import options
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import SIDES
 from headlight.app.parts.tables import CELL_WIDTH, of_pattern
@@ -45,7 +46,7 @@ def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> N
     for head in chosen:
         for side, caption in sides:
             heading(f"{head_name(head)} {caption}")
-            st.caption(said_of_cells(how))
+            st.caption(plain(said_of_cells(how)))
             cells = fields.on_axis(shown, side, head, how, axis).numpy()
             columns = with_sums(cells, axis, how, now.queries, now.keys) | _to_sink(shown, side, head, how, axis)
             st.dataframe(
@@ -78,7 +79,7 @@ def said_of_cells(how: How) -> str:
 def _column(key: str) -> ColumnConfig:
     """A number wide enough for its name too, as far as that is no sentence."""
     width = min(MOST_WIDTH, max(CELL_WIDTH, 9 * len(key) + 24))
-    return st.column_config.NumberColumn(format="%.6f", width=width, help=key)
+    return st.column_config.NumberColumn(format="%.6f", width=width, help=plain(key))
 
 
 def with_sums(

@@ -10,6 +10,7 @@ from headlight.app.components import HeadPanel, Listed, TokenAxis, heads
 from headlight.app.glossary import TERMS
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import options
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.panels import panel
 from headlight.app.parts.parts import heading
 from headlight.app.parts.scores import SCORES, score
@@ -161,7 +162,7 @@ def _alike(shown: Comparison, chosen: tuple[Head, ...]) -> None:
         alt=f"The heads whose patterns on prompt A are nearest to that of {head_name(head)}",
     )
     st.button(
-        f"Show the nearest three beside {head_name(head)}",
+        plain(f"Show the nearest three beside {head_name(head)}"),
         key=selection.widget_key("show_alike"),
         type="tertiary",
         on_click=selection.choose,

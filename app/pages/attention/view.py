@@ -28,6 +28,7 @@ from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import grid, labels, options
 from headlight.app.parts.first_heads import FIRST_HEADS, clearest, heads_of
 from headlight.app.parts.labels import drawn
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.panels import fetchable, panel
 from headlight.app.parts.parts import title_row
 from headlight.app.parts.scores import SCORES, score
@@ -130,7 +131,7 @@ def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, f
         lacks=grid.lacks(axis.presence),
     )
     if found:
-        st.caption(" · ".join(labels.words(kind) for kind in labels.by_kind(found)), help=TERMS["head_label"])
+        st.caption(plain(" · ".join(labels.words(kind) for kind in labels.by_kind(found))), help=TERMS["head_label"])
     if chosen != before:
         selection.update(heads=chosen)
     return chosen, grid.limits(side, pictures.limit)
@@ -231,7 +232,7 @@ def _ask_why(chosen: tuple[Head, ...]) -> None:
             others = tuple(other for other in chosen if other != head)
             asked = replace(now, heads=(head, *others))
             st.button(
-                head_name(head),
+                plain(head_name(head)),
                 icon=":material/help_center:",
                 key=selection.widget_key(f"why_{head}"),
                 on_click=selection.ask,

@@ -11,6 +11,7 @@ from headlight.app.pages.corpus import dashboard, finder, plots, training
 from headlight.app.pages.corpus.choices import Choices
 from headlight.app.pages.corpus.found import WIDTHS, Found, find
 from headlight.app.parts import charts, options, tables
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import models, scans
 from headlight.app.server import boundary
@@ -141,7 +142,7 @@ def _heads(found: Found) -> None:
     with right:
         picked = finder.draw(found)
         many = f" {len(found.heads)} are chosen." if len(found.heads) > 1 else ""
-        st.caption(f"Or click a point, or draw around several with the plot's lasso.{many}")
+        st.caption(plain(f"Or click a point, or draw around several with the plot's lasso.{many}"))
         _say_how_much(found)
     if picked is not None and picked != found.head:
         finder.choose(found, options.head_first(picked, found.heads[1:]))
@@ -168,4 +169,4 @@ def _say_how_much(found: Found) -> None:
             parts = [f"{count:,} {name}" for name, count in counts.items() if count is not None]
             parts += [f"mean loss {tree.told.loss:.3g} nats"] if tree.told.loss is not None else []
             parts += [] if tree.told.complete else ["not finished yet"]
-            st.caption(f"{'' if found.b is None else f'{side}: '}{', '.join(parts)}")
+            st.caption(plain(f"{'' if found.b is None else f'{side}: '}{', '.join(parts)}"))

@@ -11,6 +11,7 @@ from headlight.app.frame.edits import drawer
 from headlight.app.pages.features.found import Found
 from headlight.app.parts import needs, options, unit_windows
 from headlight.app.parts.labels import number
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import by_side, named
 from headlight.model.edits import EditFeature, Head, head_name
@@ -86,7 +87,9 @@ def _made(found: Found, of: str, run: Run, position: int) -> None:
     reason = needs.split(found.shown)
     made = None if reason else made_by(run, found.dictionary, found.feature, position)
     if made is None:
-        st.caption(reason or "This dictionary reads no stream, so that its activation is no sum over who wrote there.")
+        st.caption(
+            plain(reason or "This dictionary reads no stream, so that its activation is no sum over who wrote there.")
+        )
         return
     order = (-made.values.values.abs()).argsort(stable=True).tolist()
     slot = row_table(
@@ -120,7 +123,7 @@ def spelled(made: MadeBy, order: list[int], label: str) -> str:
 
 def _links(found: Found, head: Head, name: str, what: str) -> None:
     """To the pages that show what a head does at the token that is looked at."""
-    st.caption(f"{head_name(head)} {what}:")
+    st.caption(plain(f"{head_name(head)} {what}:"))
     options.row(*options.to_head(PAGES, head, found.place), name=f"feature_{name}", whole=True)
 
 
@@ -133,7 +136,7 @@ def _promoted(found: Found, of: str, run: Run, position: int) -> None:
     reason = needs.sums(found.shown)
     tokens = None if reason else tokens_of(run, found.dictionary, found.feature, position)
     if tokens is None:
-        st.caption(reason or NO_STREAM)
+        st.caption(plain(reason or NO_STREAM))
         return
     label = run.tokenizer.labels
     row_table(

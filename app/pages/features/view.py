@@ -9,6 +9,7 @@ from headlight.app.pages.features import maps, one
 from headlight.app.pages.features.found import Found, find
 from headlight.app.parts import needs, options, tables
 from headlight.app.parts.labels import number
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import dictionaries, models
 from headlight.app.selection.chosen import FeaturesBy
@@ -56,7 +57,7 @@ def _refused(reason: str) -> None:
         notices.refused(reason, "dictionary")
     else:
         with st.container(key="headlight-lacking-dictionary"):
-            st.info(f"{reason} Type the folder of a dictionary that fits A and B.")
+            st.info(plain(f"{reason} Type the folder of a dictionary that fits A and B."))
 
 
 def is_open() -> bool:
@@ -69,7 +70,7 @@ def _draw(found: Found) -> None:
         _say(found)
         of = found.shown, found.opened, found.layer, found.feature, found.order
         for name, table in feature_tables(*of).items():
-            st.caption(name.capitalize())
+            st.caption(plain(name.capitalize()))
             tables.draw(table, f"Features: {name}")
         return
     _maps(found)
@@ -79,7 +80,7 @@ def _draw(found: Found) -> None:
 
 def _say(found: Found) -> None:
     """What the dictionary is, what it is worth on these runs and, where that is asked, what its features carry."""
-    st.caption(found.told)
+    st.caption(plain(found.told))
     with st.container(key="headlight-said-dictionary"):
         for line in (*worth(found), *carries(found)):
             st.text(line)

@@ -9,6 +9,7 @@ from headlight.app.pages.flow import figures as numbers
 from headlight.app.pages.flow.choices import Choices
 from headlight.app.pages.flow.chosen import chosen_in, edge_of, found_in
 from headlight.app.parts import needs
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.parts.tables import draw
@@ -52,7 +53,7 @@ def _node_of_both(shown: Comparison, place: Place) -> None:
     here = f"{place.position} {shown.labels[place.position]}"
     heading(f"What {state_names(shown.a.cfg)[place.depth]} says at {here}", "flow_node_both", key="told")
     if reason := needs.language_model(shown):
-        st.info(reason)
+        st.info(plain(reason))
         return
     draw(numbers.tokens_of_both(shown, place), f"Top tokens of the chosen node {DIFFERENCE}")
 
@@ -82,7 +83,7 @@ def _node(shown: Comparison, side: str, place: Place) -> None:
     here = shown.token_at(run, place.position)
     heading(f"What {state_names(run.cfg)[place.depth]} says at {here}", "flow_node", key=f"told {side}")
     if reason := needs.language_model(shown):
-        st.info(reason)
+        st.info(plain(reason))
         return
     draw(numbers.tokens_of(run, place), f"Top tokens of the chosen node {side}")
 
@@ -97,7 +98,7 @@ def _edge(shown: Comparison, side: str, run: Run, edge: Edge) -> None:
 
 def _why(head: Head, query: int, key: int, graph: str) -> None:
     st.button(
-        f"Why does {head_name(head)} look there?",
+        plain(f"Why does {head_name(head)} look there?"),
         key=selection.widget_key(f"flow_why_{graph}"),
         icon=":material/arrow_forward:",
         on_click=lambda: _explain(head, query, key),

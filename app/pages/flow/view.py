@@ -11,6 +11,7 @@ from headlight.app.pages.flow.choices import THRESHOLDS, Choices
 from headlight.app.pages.flow.chosen import change_in, chosen_in, found_in, lacks_change
 from headlight.app.pages.flow.graph import draw, draw_change
 from headlight.app.parts import options, tables
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, positions_at, say_what_is_common, say_what_is_missing
@@ -33,7 +34,7 @@ def render(shown: Comparison) -> None:
         with column:
             _side(shown, side)
     if reason := lacks_change(shown):
-        st.caption(reason)
+        st.caption(plain(reason))
     elif (change := change_in(shown, selection.current())) is not None:
         _change(shown, change)
 
@@ -101,7 +102,7 @@ def _side(shown: Comparison, side: str) -> None:
         _tables(shown, run, found, side if shown.b is not None else "")
     else:
         draw(shown, side, found, _choice(shown, side), selection.epoch(), _key(side))
-    st.caption(numbers.spelled(found))
+    st.caption(plain(numbers.spelled(found)))
     if change_in(shown, selection.current()) is None:
         told.of_one(shown, side, found)
 
@@ -115,7 +116,7 @@ def _change(shown: Comparison, change: FlowChange) -> None:
         tables.draw(numbers.changed_nodes_of(shown, change), f"Nodes of the flow {DIFFERENCE}")
     else:
         draw_change(shown, change, _choice(shown, DIFFERENCE), selection.epoch(), _key(DIFFERENCE))
-    st.caption(numbers.spelled_change(change), help=TERMS["flow_change"])
+    st.caption(plain(numbers.spelled_change(change)), help=TERMS["flow_change"])
     told.of_both(shown, change)
 
 

@@ -8,6 +8,7 @@ from headlight.app.frame import notices
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.choices import Choices
 from headlight.app.pages.generate.written import GROUP, beside, step_of, steps_of
+from headlight.app.parts.markdown import plain
 from headlight.app.selection.chosen import Selection
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
@@ -68,7 +69,7 @@ def how_it_ended(found: Continuations) -> None:
     ends = {"A": found.a} if found.own is None else {"A": found.a, "B": found.own}
     for side, each in ends.items():
         if reason := REASONS[each.reason]:
-            st.caption(reason if found.own is None else f"{side}: {reason}")
+            st.caption(plain(reason if found.own is None else f"{side}: {reason}"))
 
 
 def change(found: Continuations) -> None:

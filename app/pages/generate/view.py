@@ -12,6 +12,7 @@ from headlight.app.pages.generate import figures as numbers
 from headlight.app.pages.generate import generation, heads, steps
 from headlight.app.pages.generate.choices import LEAST_TOP_P, MOST_NEW, MOST_TEMPERATURE, Choices
 from headlight.app.parts import charts, options
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
 from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
@@ -112,4 +113,4 @@ def _say_what_is_compared(shown: Comparison, found: Continuations) -> None:
         said += f" Only the first {found.n_compared} steps are in both."
     if shown.b.edits:
         said += " The edits act while writing too; what they take from another prompt stays at the prompt's places."
-    st.caption(said, help=TERMS["apart"])
+    st.caption(plain(said), help=TERMS["apart"])

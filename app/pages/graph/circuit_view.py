@@ -14,6 +14,7 @@ from headlight.app.pages.graph import circuit
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.circuit import Drawn
 from headlight.app.parts import charts, options, tables
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import pair_of
 from headlight.app.parts.parts import heading
 from headlight.model.comparison import Comparison
@@ -33,7 +34,7 @@ def draw(shown: Comparison) -> None:
         drawn = progress.watched("scoring every edge", "gradients", "circuit", asked, lambda: circuit.find(shown, now))
     except HeadlightError as error:
         with st.container(key="headlight-lacking"):
-            st.info(str(error))
+            st.info(plain(str(error)))
         return
     if drawn is not None:
         _draw(shown, drawn)

@@ -13,6 +13,7 @@ from headlight.app.pages.graph.found import NEURONS, Found, Shown, sides_of, uni
 from headlight.app.pages.graph.plot import scene_of
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.labels import number
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import pair_of, place_of, said_of_cap
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, say_what_is_missing, side_of
@@ -228,7 +229,9 @@ def _of_file(opened: files.OpenFile) -> None:
     st.caption("It is shown as it was written; nothing of it is run here, so it is not checked.")
     if n_unclear := opened.opened.n_unclear:
         st.caption(
-            f"{n_unclear} of its links leave an id that a feature of layer 0 and an error share, and nothing in the "
-            "file tells whose they are. They are drawn as the error's."
+            plain(
+                f"{n_unclear} of its links leave an id that a feature of layer 0 and an error share, and nothing in "
+                "the file tells whose they are. They are drawn as the error's."
+            )
         )
     told.of_file(found)

@@ -19,6 +19,7 @@ from headlight.app.pages.heads.head_map import FIRST, draw_map, limit_of
 from headlight.app.pages.heads.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
 from headlight.app.parts import charts, options, over_corpus
 from headlight.app.parts.labels import SCORES, by_kind, words
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import jobs
@@ -83,14 +84,16 @@ def _about(shown: Comparison, sides: Mapping[str, Subject], chosen: Selection) -
     a = sides["A"]
     repeats = _spelled(a, chosen)
     if chosen.of(Choices).finder_data == "repeats":
-        st.caption(f"Measured on {repeats}." if repeats else _NO_REPEATS)
+        st.caption(plain(f"Measured on {repeats}." if repeats else _NO_REPEATS))
     else:
         _about_prompts(shown, a, repeats)
     if reason := why_alone(shown, chosen):
-        st.info(reason)
+        st.info(plain(reason))
     elif left_out := edits_left_out(shown):
         st.caption(
-            f"Left out of B, since they name tokens of its prompt or take from one as long: {'; '.join(left_out)}."
+            plain(
+                f"Left out of B, since they name tokens of its prompt or take from one as long: {'; '.join(left_out)}."
+            )
         )
 
 
@@ -100,11 +103,11 @@ _NO_REPEATS = "The context or the vocabulary is too small for random repeats: lo
 def _about_prompts(shown: Comparison, a: Subject, repeats: str) -> None:
     ablations = f" Ablations are measured on {repeats}." if repeats else ""
     if prompt_against_prompt(shown, selection.current()):
-        st.caption(f"A is measured on prompt A, B on prompt B.{ablations}")
+        st.caption(plain(f"A is measured on prompt A, B on prompt B.{ablations}"))
         st.caption("A single prompt has no interval, and so no head gets a label. Close B to look at the whole list.")
         return
     count = f"{len(a.sequences):,} prompt{'' if len(a.sequences) == 1 else 's'}"
-    st.caption(f"Measured on {count} of the list, each once.{ablations}")
+    st.caption(plain(f"Measured on {count} of the list, each once.{ablations}"))
     if len(a.sequences) == 1:
         st.caption("A single one has no interval, and so no head gets a label: add others on the page Prompts.")
 
@@ -128,7 +131,10 @@ def _labels(found: Mapping[str, Found]) -> None:
             names = ", ".join(map(head_name, each.doubted))
             of = f"In {side} by" if len(found) > 1 else "By"
             st.caption(
-                f"{of} the pattern alone, since ablating it does not surely raise the loss on second copies: {names}."
+                plain(
+                    f"{of} the pattern alone, since ablating it does not surely raise the loss on second copies: "
+                    f"{names}."
+                )
             )
 
 
@@ -188,7 +194,7 @@ def _say_what_has_none(found: Mapping[str, Found]) -> None:
     for side, each in found.items():
         if each.n_ranked == 0:
             of = f" in {side}" if len(found) > 1 else ""
-            st.info(_NOT_ABLATED if each.score == "effect" else f"No head has this score{of}: {_NONE_HAS}")
+            st.info(plain(_NOT_ABLATED if each.score == "effect" else f"No head has this score{of}: {_NONE_HAS}"))
 
 
 _NOT_ABLATED = "No head has been ablated yet. Switch “Ablate all heads” on."
@@ -197,12 +203,14 @@ _NONE_HAS = "nothing that was looked at has the tokens that it is about. Choose 
 
 def _open(clicked: tuple[Head, ...], numbered: str) -> None:
     """The way from the map to where the chosen heads look."""
-    st.caption(f"Numbered: {numbered}. Choose heads for the attention page.")
+    st.caption(plain(f"Numbered: {numbered}. Choose heads for the attention page."))
     names = ", ".join(head_name(head) for head in clicked[:4]) + ("…" if len(clicked) > 4 else "")
     st.button(
-        f"See what {names} look{'s' if len(clicked) == 1 else ''} at"
-        if clicked
-        else "Choose a head to see where it looks",
+        plain(
+            f"See what {names} look{'s' if len(clicked) == 1 else ''} at"
+            if clicked
+            else "Choose a head to see where it looks"
+        ),
         disabled=not clicked,
         on_click=lambda: selection.ask(selection.current(), SHOWS_HEADS),
         key=selection.widget_key("finder_open"),

@@ -15,6 +15,7 @@ from headlight.app.pages.inside.equations import difference, steps_of
 from headlight.app.parts import options, tables
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, as_shown, compared, is_there, side_of
 from headlight.model.comparison import Comparison
@@ -32,7 +33,7 @@ def render(shown: Comparison) -> None:
     _options(shown, sides.get(side) or sides.get("A") or sides.get("B"))
     if not is_there(sides, side):
         lacking = " and ".join(sorted(set(shown.sides) - set(sides)))
-        st.info(f"{lacking} has no token at the query's place. Choose another query, or show the other run.")
+        st.info(plain(f"{lacking} has no token at the query's place. Choose another query, or show the other run."))
         return
     if any(touches(edit, each.head, each.run.cfg) for each in sides.values() for edit in each.run.edits):
         st.caption(
@@ -159,8 +160,10 @@ def _say_which_keys(sides: Mapping[str, Inside], side: str) -> None:
     if len(at.window) < n_keys:
         masked = "the first that are masked, " if at.query < n_keys - 1 else ""
         st.caption(
-            f"The matrices show {len(at.window)} of {n_keys:,} keys: the one followed, the query itself, {masked}and "
-            "the strongest. All sums are over all keys."
+            plain(
+                f"The matrices show {len(at.window)} of {n_keys:,} keys: the one followed, the query itself, {masked}"
+                "and the strongest. All sums are over all keys."
+            )
         )
 
 

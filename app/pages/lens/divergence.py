@@ -14,6 +14,7 @@ from headlight.app.pages.lens import reading
 from headlight.app.pages.lens.choices import Choices
 from headlight.app.pages.lens.chosen import lenses_of
 from headlight.app.parts import charts, tables
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.runs import lenses, models
 from headlight.app.selection.chosen import Selection
@@ -38,7 +39,7 @@ def draw(shown: Comparison, by: Mapping[str, Lens]) -> None:
     drawn = rows(shown, by, selection.current())
     if selection.current().table:
         for title, lines in _all(shown, by, selection.current()).items():
-            st.caption(f"{title} ({UNIT})")
+            st.caption(plain(f"{title} ({UNIT})"))
             tables.draw(tables.of_rows("After layer", shown.layer_labels, lines), f"{WHAT} in {UNIT}: {title}")
     else:
         for number, row in enumerate(drawn):

@@ -13,6 +13,7 @@ from headlight.app import selection
 from headlight.app.components import LensPin
 from headlight.app.figures import Plot, likeliest, plots
 from headlight.app.parts import charts, tables
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, positions_at, say_what_is_missing, with_difference
 from headlight.model.comparison import Comparison
@@ -29,10 +30,10 @@ def draw(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
     for side in positions_at(shown, pin.position):
         layers = shown.sides[side].layer_labels
         if pin.layer >= len(layers):
-            st.caption(f"{side} has no {shown.layer_labels[pin.layer]}. Its last layer is {layers[-1]}.")
+            st.caption(plain(f"{side} has no {shown.layer_labels[pin.layer]}. Its last layer is {layers[-1]}."))
         elif pin.layer not in by[side].reads(len(layers) - 1):
             state = f"the state after {layers[pin.layer]}" if pin.layer else "the embedding"
-            st.caption(f"The {by[side].title} has no map for {state}.")
+            st.caption(plain(f"The {by[side].title} has no map for {state}."))
     if selection.current().table:
         _tables(shown, pin, token, by)
     else:

@@ -12,6 +12,7 @@ from headlight.app.frame import notices
 from headlight.app.pages.lens import asking
 from headlight.app.pages.lens.choices import Choices
 from headlight.app.parts import charts, options, tables
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, positions_at
 from headlight.app.server import boundary
@@ -30,7 +31,7 @@ def draw(shown: Comparison, pin: LensPin) -> None:
     """The prompt's options, what it says with the state and untouched, and what it makes of every other state there."""
     heading("Patchscope", "patchscope", key="patchscope")
     if why := next(filter(None, map(no_scope, shown.runs)), ""):
-        st.caption(why)
+        st.caption(plain(why))
         return
     _options(shown)
     with boundary.guard(_refused):
@@ -40,7 +41,7 @@ def draw(shown: Comparison, pin: LensPin) -> None:
 def _refused(reason: str) -> None:
     """What is wrong with the prompt; of the one that stands there unasked it is no fault."""
     if selection.current().of(Choices).scope_prompt == IDENTITY:
-        st.caption(f"The prompt that asks to repeat does not go with this model. {reason}")
+        st.caption(plain(f"The prompt that asks to repeat does not go with this model. {reason}"))
     else:
         notices.refused(reason, "patchscope")
 
@@ -94,9 +95,11 @@ def _answer(shown: Comparison, pin: LensPin, scope: Scope) -> None:
     _, example = next(iter(found.values()))
     into = pin.layer if scope.layer is None else scope.layer
     st.caption(
-        f"T{_state(shown, pin.layer)[1:]} at position {pin.position} is put in the place of "
-        f"{_state(shown, into)} at position {example.position} of this prompt. Its next token, and what it says "
-        "untouched:"
+        plain(
+            f"T{_state(shown, pin.layer)[1:]} at position {pin.position} is put in the place of "
+            f"{_state(shown, into)} at position {example.position} of this prompt. Its next token, and what it says "
+            "untouched:"
+        )
     )
     if not selection.current().table:
         for side, plots in _plots(shown, pin, scope).items():
@@ -105,7 +108,7 @@ def _answer(shown: Comparison, pin: LensPin, scope: Scope) -> None:
                 with column:
                     charts.alone([[plot]], plot.title, f"patchscope{side}{number}")
     for side, (run, scopes) in named(shown, found, "").items():
-        st.caption(f"Every state of the position, put in the same place{side and f': {side}'}")
+        st.caption(plain(f"Every state of the position, put in the same place{side and f': {side}'}"))
         tables.draw(_table(run, scopes), f"What the prompt makes of each state{side and f' in {side}'}")
 
 

@@ -15,6 +15,7 @@ from headlight.app.pages.lens import divergence, lens_cell, reading, scope
 from headlight.app.pages.lens.choices import Choices, ColourBy
 from headlight.app.pages.lens.chosen import lens_by_side, title_of
 from headlight.app.parts import options, tables
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
 from headlight.app.parts.sides import named, on_places, placed, say_what_is_common, with_difference
 from headlight.app.runs import models
@@ -246,7 +247,7 @@ def _table(shown: Comparison, lenses: Lenses, values: Cells, measure: ColourBy) 
     title = f"{name} ({unit})" if unit else name
     best = {f"Top token {side}".strip(): words for side, words in named(shown, _best_words(shown, lenses), "").items()}
     sides = best | named(shown, with_difference(values), title)
-    st.caption(title)
+    st.caption(plain(title))
     tables.draw(
         tables.of_cells(sides, shown.layer_labels, shown.labels),
         f"{title_of(shown, selection.current())}: top token and {title}",

@@ -12,6 +12,7 @@ from headlight.app.frame.edits import drawer
 from headlight.app.pages.mlp.found import Found
 from headlight.app.parts import options, unit_windows
 from headlight.app.parts.labels import number
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, by_side, named
 from headlight.model.analysis.attribution import Promoted
@@ -112,7 +113,7 @@ def _tokens(found: Found) -> None:
     run, at = found.at
     tokens = neuron_tokens(run, found.neuron, at)
     if tokens.written is None:
-        st.caption(no_reading(run.model))
+        st.caption(plain(no_reading(run.model)))
     else:
         _table(found, "Writes", ("promotes", "suppresses"), tokens.written, "Logits for an activation of 1.")
     for name, read in tokens.read.items():

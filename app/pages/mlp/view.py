@@ -13,6 +13,7 @@ from headlight.app.pages.mlp import one, over_prompts
 from headlight.app.pages.mlp.choices import Choices
 from headlight.app.pages.mlp.found import Found, find
 from headlight.app.parts import charts, options, tables
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, say_what_is_common, say_what_is_missing
@@ -33,9 +34,9 @@ def render(shown: Comparison) -> None:
     say_what_is_common(shown)
     say_what_is_missing(shown, found.asked.place)
     if reason := next(filter(None, (no_reading(run.model) for run in shown.runs)), ""):
-        st.info(f"{reason} So neurons have no direct effects here.")
+        st.info(plain(f"{reason} So neurons have no direct effects here."))
     if capped := said_of_cap(shown.runs):
-        st.caption(capped)
+        st.caption(plain(capped))
     found = replace(found, asked=replace(found.asked, measured=_is_measured(found)))
     if selection.current().table:
         _tables(found)
@@ -142,5 +143,5 @@ def _help(name: str) -> str:
 
 def _tables(found: Found) -> None:
     for name, table in mlp_tables(found.shown, found.asked).items():
-        st.caption(name.capitalize())
+        st.caption(plain(name.capitalize()))
         tables.draw(table, f"MLP: {name}")

@@ -33,6 +33,7 @@ from headlight.app.pages.patching.patches import (
 )
 from headlight.app.parts import options, tables
 from headlight.app.parts.labels import number
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.parts import heading, title_row
@@ -79,11 +80,11 @@ def is_complete(shown: Comparison) -> bool:
 def _refuse(shown: Comparison, reason: str) -> None:
     """What is missing, and an example that has it."""
     with st.container(key="headlight-lacking"):
-        st.info(reason)
+        st.info(plain(reason))
     pairs = [example for example in prompts.examples() if example.prompt_b is not None]
     for example in pairs:
         st.button(
-            f"Open an example: {example.name}",
+            plain(f"Open an example: {example.name}"),
             key=selection.widget_key(f"patching.{example.title}"),
             on_click=prompt_bar.open_example,
             args=(example,),
@@ -180,7 +181,7 @@ def _say_difference(shown: Comparison) -> None:
         f"B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
     )
     for line in filter(None, (said_of_cap(shown.runs), *said_of_b(shown, now))):
-        st.caption(line)
+        st.caption(plain(line))
 
 
 def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
@@ -209,8 +210,10 @@ def _draw(shown: Comparison, found: Patched) -> None:
             _choose(draw_map(found, matrix, called, key, cell.chosen_cell(found), choosable=True))
         left_out = LEFT_OUT if shown.a.cfg.attention_dir == "causal" else ""
         st.caption(
-            f"{title(found.asked)}. Colours are centred on {found.unpatched:.0f}, the share with nothing patched; "
-            f"shares are not clipped.{left_out}"
+            plain(
+                f"{title(found.asked)}. Colours are centred on {found.unpatched:.0f}, the share with nothing patched; "
+                f"shares are not clipped.{left_out}"
+            )
         )
         cell.draw(shown, found)
         _agreement(found)

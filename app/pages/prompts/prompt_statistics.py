@@ -16,6 +16,7 @@ from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import options
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.grid import head_axes
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection
@@ -140,4 +141,4 @@ def rows(known: Sequence[HeadStatistics], head: Head, statistic: Statistic) -> R
 def download(label: str, name: str, make: Callable[[], bytes]) -> None:
     """A button that makes a csv file when it is pressed."""
     key = selection.widget_key(f"download.{name}")
-    st.download_button(label, make, file_name=name, mime="text/csv", on_click="ignore", key=key)
+    st.download_button(plain(label), make, file_name=name, mime="text/csv", on_click="ignore", key=key)

@@ -14,6 +14,7 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.prompts import prompt_files, prompt_statistics
 from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import charts
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.scores import SCORES
 from headlight.app.runs import jobs, runs
@@ -163,7 +164,7 @@ def _progress(rows: Sequence[Row]) -> None:
         refused = sum(bool(row.refused) for row in rows)
         cannot = f", {refused:,} cannot be: choose it to see why" if refused else ""
         done = sum(row.status == "run" for row in rows)
-        st.caption(f"{len(rows):,} in the list, {done:,} run{cannot}", width="content")
+        st.caption(plain(f"{len(rows):,} in the list, {done:,} run{cannot}"), width="content")
 
 
 def _table(rows: Sequence[Row], head: Head) -> None:
@@ -213,7 +214,7 @@ def _row_buttons(rows: Sequence[Row], file: Callable[[], bytes], chosen: int | N
     with st.container(horizontal=True, vertical_alignment="center"):
         for side in ("A", "B"):
             st.button(
-                f"Open as {side}",
+                plain(f"Open as {side}"),
                 disabled=chosen is None,
                 on_click=lambda side=side: _open(rows[chosen or 0].prompt.text, side),
                 key=selection.widget_key(f"open_{side}"),

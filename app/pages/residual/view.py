@@ -10,6 +10,7 @@ from headlight.app.components import Listed
 from headlight.app.pages.residual import charts as own
 from headlight.app.pages.residual.maps import norm_map
 from headlight.app.parts import charts, needs, options, tables
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import (
@@ -40,7 +41,7 @@ def render(shown: Comparison) -> None:
     say_what_is_missing(shown, place)
     parts = {"L2 norm": by_side(component_norms(shown))}
     if no_shares := needs.split(shown):
-        st.info(f"{no_shares} So no component has a share of it.")
+        st.info(plain(f"{no_shares} So no component has a share of it."))
     else:
         parts["share"] = by_side(component_shares(shown))
     heading("By layer, at the token", "norm", "share", "cosine")
@@ -60,7 +61,7 @@ def _norm_maps(shown: Comparison, norms: own.Norms) -> None:
         if side == DIFFERENCE:
             st.caption("B − A: blue where the norm is larger in B, orange where it is larger in A")
         elif shown.b is not None:
-            st.caption(side)
+            st.caption(plain(side))
         norm_map(shown, norms, side, selection.widget_key(f"norms {side}"))
 
 
@@ -87,7 +88,7 @@ def _tables(shown: Comparison, norms: own.Norms, parts: Mapping[str, own.Parts],
         tables.draw(table, f"{unit} of what each component writes at the chosen token")
     for side, values in by_side(layer_cosines(shown)).items():
         if shown.b is not None:
-            st.caption(side)
+            st.caption(plain(side))
         after = layers[: len(values)]
         columns = tables.of_rows("After layer", after, dict(zip(after, values.T, strict=True)))
         tables.draw(columns, f"Cosine between the stream's states after every two layers {side}")

@@ -11,6 +11,7 @@ from headlight.app.components import Number, Option
 from headlight.app.frame import bars, trust
 from headlight.app.frame.about import details, line
 from headlight.app.glossary import TERMS
+from headlight.app.parts.markdown import plain
 from headlight.app.runs import models, prompts
 from headlight.app.runs.translations import MOST_BEAMS
 from headlight.app.selection import SOURCE_BAR, Selection
@@ -33,7 +34,7 @@ def _texts(side: str, field: str) -> None:
     bars.text(f"source{field}", f"Source{side}", "Type what the model is to read")
     with st.popover("Give the target yourself", key=f"headlight-target{field}"):
         st.text_area(
-            f"Target{side}",
+            plain(f"Target{side}"),
             key=selection.bar_key(f"translation{field}"),
             height=68,
             placeholder="Left empty, the model writes it",

@@ -5,6 +5,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.parts import tables
 from headlight.app.parts.labels import percent
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import with_difference
 from headlight.model.analysis.alignment import on_axis
@@ -18,7 +19,7 @@ def draw(found: Translations) -> None:
         _target(each, "" if found.b is None else f"{side}: ", side)
     if found.b is not None:
         change = float(found.b.log_probs.sum() - found.a.log_probs.sum())
-        st.caption(f"Log-probability of B's target, all together, less that of A's: {_number(change)} nats.")
+        st.caption(plain(f"Log-probability of B's target, all together, less that of A's: {_number(change)} nats."))
         if selection.current().table:
             tables.draw(_side_by_side(found), "The targets side by side, with every token's log-probability")
 
@@ -33,7 +34,7 @@ def _target(found: Translation, before: str, side: str) -> None:
     with st.container(key=f"headlight-probabilities{side}"):
         st.text("  ".join(f"{label} {percent(probability)}" for label, probability in probabilities))
     total = _number(float(found.log_probs.sum()))
-    st.caption(f"Each token's probability, given those before it. All together: {total} nats.")
+    st.caption(plain(f"Each token's probability, given those before it. All together: {total} nats."))
 
 
 def _side_by_side(found: Translations) -> tables.Columns:

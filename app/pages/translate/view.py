@@ -7,6 +7,7 @@ from headlight.app.components import Choice, Switch
 from headlight.app.pages.translate import beams, heads, text
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts import grid, options
+from headlight.app.parts.markdown import plain
 from headlight.model.decoding.translation import Attends
 from headlight.model.decoding.translations import Rows, Translations
 
@@ -37,7 +38,7 @@ def _say_what_is_common(found: Translations) -> None:
     counts = {side: each.attention[attends].pattern.shape[:2] for side, each in found.sides.items()}
     if len(set(counts.values())) > 1:
         said = " and ".join(f"{side} {layers} layers of {n_heads} heads" for side, (layers, n_heads) in counts.items())
-        st.caption(f"Here {said}: the heads that both have are shown.")
+        st.caption(plain(f"Here {said}: the heads that both have are shown."))
 
 
 def _options() -> None:

@@ -36,6 +36,7 @@ from headlight.app.pages.weights.weight_tables import (
 )
 from headlight.app.parts import charts, needs, options, tables
 from headlight.app.parts.grid import head_axes
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import jobs
@@ -70,9 +71,9 @@ def render(shown: Comparison) -> None:
     with title_row(f"Weights of {head_name(of.head)}", "weights", "head", how=folded(of), key="of"):
         _options(shown, of)
     if said := unchanged(shown):
-        st.info(said)
+        st.info(plain(said))
     if of.kind == "ov" and (lacking := needs.sums(shown)):
-        st.info(f"{lacking} So no head has an OV circuit from tokens to tokens.")
+        st.info(plain(f"{lacking} So no head has an OV circuit from tokens to tokens."))
         _composition(of)
         return
     said, done = "taking the circuit apart", "circuits taken apart"
@@ -86,7 +87,7 @@ def render(shown: Comparison) -> None:
 def _circuit(of: Weights, found: Mapping[str, Directions], work: Jobs) -> None:
     _strengths(of)
     if is_nothing(of, found):
-        st.info(_says_nothing(of))
+        st.info(plain(_says_nothing(of)))
         return
     _pairs(of, work)
     _token(of)
@@ -233,7 +234,7 @@ def _composition(of: Weights) -> None:
     above = above_random(found)
     for side, maps in above.items():
         if of.compares:
-            st.caption(f"**{side}**")
+            st.caption(f"**{plain(side)}**")
         for column, through in zip(st.columns(3, gap="medium"), THROUGH, strict=True):
             with column:
                 key = selection.widget_key(f"composition_{through}_{side}")

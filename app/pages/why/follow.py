@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.glossary import TERMS
+from headlight.app.parts.markdown import plain
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
 from headlight.model.explain.explained import Explained
@@ -55,7 +56,7 @@ def draw(shown: Comparison, at: Explained) -> None:
     with st.container(horizontal=True, key="headlight-follow"):
         for slot, source in enumerate(found):
             st.button(
-                f"{head_name(source.head)} at {shown.token_at(at.run, source.position)}: {source.score:+.2f}",
+                plain(f"{head_name(source.head)} at {shown.token_at(at.run, source.position)}: {source.score:+.2f}"),
                 icon=":material/subdirectory_arrow_right:",
                 key=selection.widget_key(f"follow_{slot}"),
                 on_click=selection.choose,

@@ -17,6 +17,7 @@ from headlight.app.pages.why.chosen import query_place, sides_of
 from headlight.app.parts import charts, needs, options
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import Pair, pair_of, place_of, typeable
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, compared, is_there, side_of
@@ -44,7 +45,7 @@ def render(shown: Comparison) -> None:
     _cell(shown, sides)
     side = side_of(shown, selection.current())
     for reason in lacking.values() if side == DIFFERENCE else filter(None, [lacking.get(side)]):
-        st.info(reason)
+        st.info(plain(reason))
     if not is_there(sides, side):
         return
     _explain(shown, pair, sides, side)
@@ -198,7 +199,7 @@ def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
         if side != DIFFERENCE:
             st.text(spelled.score(shown, sides[side]))
     of_both = " A part that one run lacks counts as 0 in it." if side == DIFFERENCE else ""
-    st.caption(f"Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.{of_both}")
+    st.caption(plain(f"Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.{of_both}"))
     if side != DIFFERENCE:
         follow.draw(shown, sides[side])
 

@@ -1,0 +1,15 @@
+"""Text as Streamlit's Markdown is given it: names and messages, in which it would see links, pictures and formulas."""
+
+import re
+
+SIGNS = re.compile(r"[\\`*_\[\]<>&$~]|^[-+#=]")
+# What is looked for in the text once its signs are read: the names of emojis, icons and colours, addresses of pages and
+# mail; and a number that would begin a list. With a character in it that is not seen it is no such thing.
+NAMES = re.compile(r":(?=\S)|@|(?<=www)(?=\.)|^\d+(?=[.)]\s)", re.IGNORECASE)
+UNSEEN = "\u2060"  # the word joiner
+
+
+def plain(text: str) -> str:
+    """A text, in one line, that Markdown shows as it stands."""
+    line = " ".join(text.split())
+    return NAMES.sub(rf"\g<0>{UNSEEN}", SIGNS.sub(r"\\\g<0>", line))
