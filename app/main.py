@@ -8,12 +8,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import nav_bar
-from headlight.app.frame import hint, notices, progress, prompt_list, take_away
+from headlight.app.frame import hint, link, notices, progress, prompt_list, take_away
 from headlight.app.frame.view import PROMPTED, Kind, View
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.registry import VIEWS
-from headlight.app.runs import prompts
+from headlight.app.runs import prompts, trusted
 from headlight.app.server import boundary, memory
 from headlight.app.server.settings import settings
 
@@ -34,7 +34,7 @@ def main() -> None:
         st.html(sheet)
     said = ""
     with boundary.guard(notices.refused):
-        selection.arrive(VIEWS, settings().model, prompts.first_prompt)
+        selection.arrive(VIEWS, settings().model, prompts.first_prompt, trusted.unasked)
         kind = _view().kind
         kind.bar()
         notes = st.container()  # a place of its own, empty or not, so that a notice does not make what is below anew
@@ -42,6 +42,7 @@ def main() -> None:
         with beginning:
             found = _shown(kind)
         with notes:
+            link.draw()
             said = _say(kind, found)
         if found is not None:
             with beginning:
@@ -88,6 +89,7 @@ def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> No
             _draw(view, view.kind.of(seen))
         if view.kind is PROMPTED:
             prompt_list.note(selection.current(), view.slug, view.title)
+        trusted.trust(selection.current())
     selection.write_url()
 
 

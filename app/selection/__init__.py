@@ -10,6 +10,7 @@ from headlight.app.selection.session import (
     arrived,
     ask,
     ask_instead,
+    ask_withheld,
     asked,
     asks,
     bar_key,
@@ -20,6 +21,7 @@ from headlight.app.selection.session import (
     epoch,
     fill_bars,
     forgotten,
+    leave_withheld,
     page,
     refusal,
     refuse,
@@ -30,6 +32,7 @@ from headlight.app.selection.session import (
     unread,
     update,
     widget_key,
+    withheld,
 )
 
 __all__ = [
@@ -42,6 +45,7 @@ __all__ = [
     "arrived",
     "ask",
     "ask_instead",
+    "ask_withheld",
     "asked",
     "asks",
     "bar_key",
@@ -56,6 +60,7 @@ __all__ = [
     "fill_bars",
     "forgotten",
     "from_query",
+    "leave_withheld",
     "page",
     "refusal",
     "refuse",
@@ -70,5 +75,6 @@ __all__ = [
     "unread",
     "update",
     "widget_key",
+    "withheld",
     "write_url",
 ]

@@ -31,10 +31,17 @@ class Page(Protocol):
         """The type of its own options."""
 
 
-def arrive(pages: Sequence[Page], model: str, first_prompt: Callable[[str], str]) -> None:
+def arrive(
+    pages: Sequence[Page],
+    model: str,
+    first_prompt: Callable[[str], str],
+    unasked: Callable[[Selection], Selection] = lambda linked: linked,
+) -> None:
     """Take over the URL where the user opened one or moved to one by Back or Forward.
 
     One without a model is of `model`, and one without a prompt has the `first_prompt` of its model.
+
+    What a link names may have to be agreed to: it then is withheld, and `unasked` is what is asked for in its place.
 
     A text that was left out of the URL for its length is empty: what was chosen for it waits until the user pastes it.
 
@@ -46,6 +53,8 @@ def arrive(pages: Sequence[Page], model: str, first_prompt: Callable[[str], str]
     opened = session.shown is None and session.asked is None and not session.refusal
     if opened or (query and _moved_in_history()):
         selection, unread = from_query(query, [page.choices for page in pages if page.choices])
+        linked, selection = selection, unasked(selection)
+        is_withheld = selection != linked
         selection = replace(selection, model=selection.model or model)
         if "prompt" not in query and "prompt" not in unread:
             selection = replace(selection, prompt=first_prompt(selection.model))
@@ -57,7 +66,10 @@ def arrive(pages: Sequence[Page], model: str, first_prompt: Callable[[str], str]
         first = Selection(model=model, prompt=first_prompt(model)), session.pages[0]
         session.by_link |= opened and (selection, page) != first
         ask(selection, turned or page or session.pages[0])
-        session.linked, session.unread = True, unread if page else (*unread, _PAGE)
+        session.linked, session.unread = not is_withheld, unread if page else (*unread, _PAGE)
+        if is_withheld:
+            whole = replace(linked, model=linked.model or model, prompt=selection.prompt, **waiting)
+            session.withheld = whole, session.page
 
 
 def _moved_in_history() -> bool:

@@ -30,6 +30,7 @@ class _Session:
     linked: bool = False
     by_link: bool = False
     unread: tuple[str, ...] = ()
+    withheld: tuple[Selection, str] | None = None
     comparing: set[BarFields] = field(default_factory=set)
     late: bool = False
     epoch: int = 0
@@ -68,7 +69,7 @@ def ask(selection: Selection, page: str = "") -> None:
     session = _session()
     session.asked, session.refused, session.refusal = selection, None, ""
     session.page = page or session.page
-    session.linked, session.unread = False, ()
+    session.linked, session.unread, session.withheld = False, (), None
     session.epoch += 1
     session.asks += 1
     session.tied.clear()
@@ -205,6 +206,25 @@ def refusal() -> str:
 def unread() -> tuple[str, ...]:
     """The names of the URL's parameters that could not be read, or that name what is not there."""
     return _session().unread
+
+
+def withheld() -> Selection | None:
+    """What a link asks for, where its user has to agree first."""
+    found = _session().withheld
+    return found and found[0]
+
+
+def ask_withheld() -> None:
+    """Ask for what the link does, to which its user has agreed."""
+    session = _session()
+    if session.withheld is not None:
+        ask(*session.withheld)
+        session.linked = True
+
+
+def leave_withheld() -> None:
+    """Go on without what the link names."""
+    _session().withheld = None
 
 
 def page() -> str:

@@ -1,0 +1,107 @@
+"""What a link may open unasked: what the server offers, and what was typed or agreed to since it was started.
+
+Names that others have put into a link would else be opened, or fetched from the hub, by a click on it. Where only
+offered names may be opened, there is nothing to ask.
+"""
+
+import os
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from headlight.app.runs import dictionaries, models, scans
+from headlight.app.selection.chosen import Selection
+from headlight.app.selection.links import changed
+from headlight.model.edits import EditFeature
+
+GB = 10**9
+
+
+@dataclass(frozen=True)
+class Named:
+    """A name in a selection: the field that holds it, and of what kind it is."""
+
+    field: str
+    kind: str
+    name: str
+
+    @property
+    def origin(self) -> str:
+        """Where it would be opened from, and how large it is as far as that is known unopened."""
+        size = _bytes(self.name)
+        if size is not None:
+            return f"from this machine, {size / GB:,.3f} GB"
+        if self.name.startswith(("/", "\\", "~", ".")):
+            return "from this machine, if it is there"
+        return "from the Hugging Face Hub, which is asked how large it is once you agree"
+
+
+OFFERED: dict[str, Callable[[], Collection[str]]] = {
+    "model": lambda: (*models.offered_models(), *models.offered_seq2seq_models()),
+    "dictionary": lambda: ("neurons", *dictionaries.offered()),
+    "scan": scans.offered,
+    "lens": tuple,
+}
+KINDS = {
+    "model": "model",
+    "model_b": "model",
+    "translator": "model",
+    "translator_b": "model",
+    "dictionary": "dictionary",
+    "graph_units": "dictionary",
+    "scan": "scan",
+    "scan_b": "scan",
+    "lens_from": "lens",
+}
+
+_trusted: set[tuple[str, str]] = set()  # kinds and names
+
+
+def trust(chosen: Selection) -> None:
+    """Ask no more for what a selection names: its user has typed it, or agreed to it."""
+    _trusted.update((each.kind, each.name) for each in _named(chosen))
+
+
+def to_ask(chosen: Selection) -> tuple[Named, ...]:
+    """What a link's selection names that may not be opened unasked."""
+    if not models.any_model_allowed():
+        return ()
+    return tuple(each for each in _named(chosen) if (each.kind, each.name) not in _trusted and not _is_offered(each))
+
+
+def unasked(chosen: Selection) -> Selection:
+    """A link's selection without what has to be asked for."""
+    left_out = {each.field for each in to_ask(chosen)}
+    left_out |= {"edits_off"} if "edits" in left_out else set()
+    choices = frozenset(_without(each, left_out) for each in chosen.choices)
+    return replace(_without(chosen, left_out), choices=choices)
+
+
+def _without(part: Any, left_out: set[str]) -> Any:
+    return replace(part, **{each.name: each.default for each in fields(part) if each.name in left_out})
+
+
+def _named(chosen: Selection) -> list[Named]:
+    values = changed(chosen)
+    found = [Named(field, kind, values[field]) for field, kind in KINDS.items() if field in values]
+    edits = [edit for edit in chosen.edits if isinstance(edit, EditFeature)]
+    return found + [Named("edits", "dictionary", edit.dictionary) for edit in edits]
+
+
+def _is_offered(named: Named) -> bool:
+    name = models.base_name(named.name) if named.kind == "model" else named.name
+    return name in OFFERED[named.kind]()
+
+
+def _bytes(name: str) -> int | None:
+    """What a file takes, or the files of a folder; None where there is none, or where to look asks another machine."""
+    if name.startswith(("//", "\\\\")):
+        return None
+    path = os.path.expanduser(models.base_name(name))
+    with suppress(OSError, ValueError):
+        if not os.path.isdir(path):
+            return os.stat(path).st_size
+        with os.scandir(path) as entries:
+            return sum(entry.stat().st_size for entry in entries if entry.is_file())
+    return None
