@@ -141,7 +141,9 @@ $(PY):
 	@test ! -e .venv || test -f .venv/pyvenv.cfg || { echo "The folder .venv is no virtual environment, and is not emptied: move it."; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 
-.venv/requirements: requirements.txt | $(PY)
+# With LOCK=requirements.lock every file but torch's is compared with its hash.
+.venv/requirements: requirements.txt $(LOCK) | $(PY)
+	$(if $(LOCK),$(PY) -m pip install --require-hashes --requirement $(LOCK))
 	$(PY) -m pip install --requirement requirements.txt $(INDEX)
 	touch $@
 

@@ -117,6 +117,45 @@ def test_the_container_takes_the_steps_of_make_run() -> None:
     assert _make(ROOT, "-n", "-o", "setup", "run").stdout.split() == re.findall(r'"([^"]+)"', command[0])
 
 
+def test_the_lock_has_every_requirement_with_hashes_and_names_no_index() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "://" not in lock
+    blocks = re.findall(r"^([\w-]+)==(\S+).*?((?:\n    --hash=sha256:[0-9a-f]{64}(?: \\)?)+)$", lock, re.MULTILINE)
+    assert len(blocks) == len(re.findall(r"^[^#\s]", lock, re.MULTILINE))
+    locked = {(name, version) for name, version, _ in blocks}
+    pins = re.findall(r"^([\w-]+)==([\w.]+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    needed = {(name.replace("_", "-"), version) for name, version in pins if name != "torch"}
+    assert needed <= locked
+    assert not [name for name, _ in locked if re.match("torch$|triton$|cuda-|nvidia-", name)]
+
+
+def test_hashes_are_compared_where_a_lock_is_named(clone: Path) -> None:
+    shutil.copy(ROOT / "requirements.lock", clone)
+    steps = _make(clone, "-n", ".venv/requirements", "LOCK=requirements.lock", "TORCH_INDEX=").stdout
+    first, second = "--require-hashes --requirement requirements.lock", "--requirement requirements.txt"
+    assert 0 < steps.index(first) < steps.index(second)
+    assert "--require-hashes" not in _make(clone, "-n", ".venv/requirements", "TORCH_INDEX=").stdout
+
+
+def test_the_server_in_a_container_owns_neither_its_code_nor_what_it_imports() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    user = lines.index("USER headlight")
+    assert not [line for line in lines if "--chown" in line]
+    assert not [line for line in lines[user:] if line.startswith(("COPY", "RUN", "USER root", "ADD"))]
+    assert [line for line in lines[:user] if line.startswith("COPY")]
+
+
+def test_images_and_actions_are_pinned() -> None:
+    """An image by its full version, an action by its commit: no digest of an image is known here."""
+    workflow = (ROOT / ".github/workflows/test.yml").read_text()
+    images = re.findall(r"(?:^FROM|container:) (\S+)", f"{(ROOT / 'Dockerfile').read_text()}\n{workflow}", re.MULTILINE)
+    assert len(images) == 2
+    assert all(re.fullmatch(r"python:\d+\.\d+\.\d+-(slim-)?bookworm", image) for image in images)
+    actions = re.findall(r"uses: (\S+)", workflow)
+    assert actions
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action in actions)
+
+
 def test_the_container_gets_every_folder_that_the_application_reads() -> None:
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     assert {"app", "model", "assets", "Makefile", "requirements.txt"} < set(kept)
