@@ -218,8 +218,9 @@ def ask_withheld() -> None:
     """Ask for what the link does, to which its user has agreed."""
     session = _session()
     if session.withheld is not None:
+        unread = session.unread
         ask(*session.withheld)
-        session.linked = True
+        session.linked, session.unread = True, unread
 
 
 def leave_withheld() -> None:
