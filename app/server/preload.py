@@ -11,6 +11,7 @@ from importlib import import_module
 MODULES = (
     "headlight.app.registry",  # all pages, and with them most of what they need
     "headlight.app.frame.hint",
+    "headlight.app.frame.link",
     "headlight.app.frame.progress",
     "headlight.app.frame.take_away",
     "PIL.BmpImagePlugin",
