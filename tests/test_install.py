@@ -147,8 +147,8 @@ def test_the_server_in_a_container_owns_neither_its_code_nor_what_it_imports() -
 
 def test_images_and_actions_are_pinned() -> None:
     """An image by its full version, an action by its commit: no digest of an image is known here."""
-    workflow = (ROOT / ".github/workflows/test.yml").read_text()
-    images = re.findall(r"(?:^FROM|container:) (\S+)", f"{(ROOT / 'Dockerfile').read_text()}\n{workflow}", re.MULTILINE)
+    dockerfile, workflow = ((ROOT / name).read_text() for name in ("Dockerfile", ".github/workflows/test.yml"))
+    images = re.findall(r"(?:^FROM|^    container:) (\S+)", f"{dockerfile}\n{workflow}", re.MULTILINE)
     assert len(images) == 2
     assert all(re.fullmatch(r"python:\d+\.\d+\.\d+-(slim-)?bookworm", image) for image in images)
     actions = re.findall(r"uses: (\S+)", workflow)

@@ -2,7 +2,7 @@
 
 import re
 
-SIGNS = re.compile(r"[\\`*_\[\]<>&$~]|^[-+#=]")
+SIGNS = re.compile(r"[\\`*\[\]<>&$~]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]")  # not _ between letters
 # What is looked for in the text once its signs are read: the names of emojis, icons and colours, addresses of pages and
 # mail; and a number that would begin a list. With a character in it that is not seen it is no such thing.
 NAMES = re.compile(r":(?=\S)|@|(?<=www)(?=\.)|^\d+(?=[.)]\s)", re.IGNORECASE)

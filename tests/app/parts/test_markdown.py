@@ -83,7 +83,12 @@ def test_what_is_found_in_text_that_was_read_is_found_no_more(text: str) -> None
 
 
 def test_a_usual_name_stays_as_it_is() -> None:
-    for text in ("mini", "Measured on 10 random repeats (of 25 tokens): L1H0.", "EleutherAI/pythia-70m, 5 > x"):
+    for text in (
+        "mini",
+        "model_b",
+        "Measured on 10 random repeats (of 25 tokens): L1H0.",
+        "EleutherAI/pythia-70m, 5 > x",
+    ):
         assert plain(text).replace("\\>", ">") == text
 
 
