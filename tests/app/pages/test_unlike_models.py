@@ -68,6 +68,8 @@ def _open(slug: str, a: str, b: str, **query: str) -> AppTest:
     for name, value in {"page": slug, "model": a, "model_b": b, "prompt": PROMPT, **query}.items():
         page.query_params[name] = value
     page.run()
+    for agreed in [button for button in page.button if button.label == "Open"]:  # of what the server does not offer
+        agreed.click().run()
     assert not page.exception
     assert not [text.value for text in page.text if "Unexpected error" in text.value]
     return page
