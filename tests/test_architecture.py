@@ -17,7 +17,7 @@ from tests.places import ROOT
 # A unit, a file or a folder of `model` or `app`, may import from the lines above its own, never from its own or below.
 LEVELS = [
     "model.errors model.memory model.commands",
-    "model.checks model.files model.importing",
+    "model.checks model.files model.importing model.text.rendering",
     "model.config model.hooks model.cache model.zip_files model.source model.kernels.backend",
     "model.text.labels model.text.chat model.text.encoding model.torch_files",
     "model.kernels model.analysis model.corpus.checked model.corpus.tree model.direct_reads model.text.records",

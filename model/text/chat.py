@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from headlight.model.errors import InputError
-from headlight.model.importing import IMPORTING
+from headlight.model.text.rendering import TEMPLATES
 
 Begin = bool | Literal["chat", "literal", "bos_literal"]
 """What a text begins with: nothing, the beginning-of-sequence token, or a user's turn by the chat template.
@@ -27,21 +26,15 @@ class ChatTemplate:
         """The text of a conversation, by default up to where the model's answer begins.
 
         Raises:
-            InputError: jinja2 is not installed, or the template refuses the conversation; the message says why.
+            InputError: jinja2 is not installed, or the template refuses the conversation or takes too much time or
+                memory; the message says why.
         """
-        with IMPORTING:  # a second, which few need
-            from transformers.utils.chat_template_utils import render_jinja_template
-
-        try:
-            conversation, names = [dict(message) for message in messages], dict[str, Any](self.special)
-            rendered: Any = render_jinja_template(
-                [conversation], chat_template=self.text, add_generation_prompt=add_generation_prompt, **names
-            )
-        except ImportError as error:
-            raise InputError("Chat templates need jinja2: pip install jinja2.") from error
-        except Exception as error:  # whatever the template raises
-            raise InputError(f"The chat template does not take this conversation ({error}).") from error
-        return str(rendered[0][0])
+        return TEMPLATES.render(
+            template=self.text,
+            messages=[dict(message) for message in messages],
+            add_generation_prompt=add_generation_prompt,
+            special=dict(self.special),
+        )
 
 
 def is_begun(begin: Begin) -> bool:

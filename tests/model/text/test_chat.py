@@ -1,6 +1,7 @@
 """Chat templates against transformers' own."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from headlight.model import Tokenizer
 from headlight.model.errors import InputError
+from headlight.model.text.chat import ChatTemplate
 from tests.model.text.small_tokenizer import sentence_piece, write
 
 TEMPLATE = (
@@ -67,3 +69,27 @@ def test_where_there_is_no_template_that_is_said(tmp_path: Path) -> None:
         Tokenizer.from_folder(tmp_path).apply_chat_template(MESSAGES)
     with pytest.raises(InputError, match=r"has no chat template.*Begin with"):
         Tokenizer.from_folder(tmp_path).to_tokens("the", prepend_bos="chat")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 'a' * 10**11 }}",
+        "{{ '%1000000000d' % 1 }}",
+        "{{ 'a'.center(10**10) }}",
+        "{{ 'a' * 2000000 }}",
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    ],
+)
+def test_a_template_that_would_never_end_is_ended(template: str) -> None:
+    """It takes its time and memory in a process of its own, and the next template is rendered as before."""
+    begun = time.process_time()
+    with pytest.raises(InputError, match=r"does not take this conversation \((it takes too much|it makes 2,0)"):
+        ChatTemplate(template, {}).apply(MESSAGES)
+    assert ChatTemplate("{{ messages[0].content }}!", {}).apply(MESSAGES) == "the cat!"
+    assert time.process_time() - begun < 1  # of this process
+
+
+def test_a_conversation_that_is_no_json_is_refused() -> None:
+    with pytest.raises(InputError, match="holds what is no JSON"):
+        ChatTemplate("{{ messages }}", {}).apply([{"role": "user", "content": object()}])
