@@ -12,8 +12,9 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError, HeadlightError, InputError
-from headlight.model.files import check_regular, write_text
+from headlight.model.files import write_text
 from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, prepends
+from headlight.model.text.growth import check_file, check_length, growth_in
 from headlight.model.text.labels import label
 from headlight.model.text.spelling import spelling
 from headlight.model.text.tokenizer_files import TokenizerFiles, read_own, read_with_transformers
@@ -55,6 +56,7 @@ class Tokenizer:
         backend.encode_special_tokens = False  # the library's name for leaving them literal
         backend.add_special_tokens([token for token in special if backend.token_to_id(token) is not None])
         self._backend, self._parses_special, self._roles = backend, parses_special, roles
+        self._growth = growth_in(backend)
         self._added = backend.get_added_tokens_decoder()
         self._bytes_of = spelling(backend)
         self._chat_template = None if chat_template is None else ChatTemplate(chat_template, roles)
@@ -102,7 +104,7 @@ class Tokenizer:
         from tokenizers import Tokenizer as Backend
 
         with _refusing(CheckpointError, f"The tokenizer {path.name} cannot be read ({{}}). Copy or download it again."):
-            check_regular(path)
+            check_file(path)
             return cls(Backend.from_file(str(path)))
 
     def save(self, path: Path) -> None:
@@ -135,6 +137,7 @@ class Tokenizer:
             return []
         backend = self._literal if self._of_words else self._backend
         no_words = {backend.token_to_id(unknown), *(self._added if self._of_words else ())}
+        check_length(text, self._growth)
         found = backend.encode(text, add_special_tokens=False)
         spans = zip(found.ids, found.offsets, strict=True)
         return [text[start:end] for token, (start, end) in spans if token in no_words]
@@ -308,6 +311,7 @@ class Tokenizer:
                 f"The text's character {error.start + 1} is half of a surrogate pair, which no tokenizer takes. "
                 "Remove or replace it."
             ) from error
+        check_length(text, self._growth)
         backend = self._backend if parse else self._literal
         try:
             with _refusing(InputError, "The model's tokenizer fails on this text ({}). Try another text or model."):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headlight.model.errors import CheckpointError
 from headlight.model.files import check_regular, read_json, refuse_pointer
 from headlight.model.importing import IMPORTING
+from headlight.model.text.growth import check_file, check_size
 
 if TYPE_CHECKING:
     import tokenizers
@@ -82,6 +83,10 @@ def _read_with_transformers(folder: Path) -> TokenizerFiles:
     for path in (*folder.glob("*"), *folder.glob("*/*.jinja")):  # some classes have files of other names
         if not path.is_dir() and path.exists():
             check_regular(path)
+            if path.name in FILES or path.suffix == ".jinja":
+                check_size(path)
+    if (folder / "tokenizer.json").is_file():
+        check_file(folder / "tokenizer.json")
     settings = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     config = _config(folder, settings)
     how = {"config": config, "local_files_only": True, "trust_remote_code": False, "mistral_format": False}

@@ -11,9 +11,10 @@ from tokenizers import pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer
 
 from headlight.model import Tokenizer
-from headlight.model.errors import CheckpointError
+from headlight.model.errors import CheckpointError, InputError
 from headlight.model.loading import EMBEDDED, embedded_models
-from tests.model.text.small_tokenizer import TEXT, sentence_piece, small_backend, unigram, word_piece
+from tests.model.text.small_tokenizer import TEXT, sentence_piece, small_backend, unigram, word_piece, write
+from tests.places import MINI
 
 TEXTS = [
     *TEXT,
@@ -226,3 +227,48 @@ def test_a_text_ends_as_the_tokenizer_says_and_not_where_it_is_cut(tmp_path: Pat
     )
     backend.save(str(tmp_path / "tokenizer.json"))
     check(tmp_path)
+
+
+FOUR = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaa"}
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+ADDED = {"content": "a", "single_word": False, "lstrip": False, "rstrip": False, "normalized": True, "special": False}
+
+
+@pytest.mark.parametrize(
+    ("part", "steps"),
+    [
+        ("normalizer", {"type": "Sequence", "normalizers": [FOUR] * 40}),
+        ("normalizer", {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "a" * 2000}]}),
+        ("normalizer", {**FOUR, "pattern": {"Regex": ""}, "content": "a" * 2000}),
+        ("pre_tokenizer", {"type": "Sequence", "pretokenizers": [BYTES] * 40}),
+        ("decoder", {"type": "Sequence", "decoders": [FOUR] * 40}),
+    ],
+)
+def test_a_tokenizer_that_multiplies_texts_is_refused_before_it_is_tried(
+    part: str, steps: dict[str, Any], tmp_path: Path
+) -> None:
+    """Where memory does not suffice the library ends the process, for an added token as it opens the file."""
+    told = json.loads((MINI / "tokenizer.json").read_text())
+    added = [*told["added_tokens"], ADDED | {"id": len(told["model"]["vocab"]) + 9}]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**told, part: steps, "added_tokens": added}))
+    for opened in (Tokenizer.from_folder, lambda folder: Tokenizer.from_file(folder / "tokenizer.json")):
+        with pytest.raises(CheckpointError, match=r"bytes of one byte of a text.*at most 1,024"):
+            opened(tmp_path)
+
+
+def test_a_text_that_may_become_too_long_is_refused(tmp_path: Path) -> None:
+    told = json.loads((MINI / "tokenizer.json").read_text())
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**told, "normalizer": {**FOUR, "content": "a" * 500}}))
+    tokenizer = Tokenizer.from_file(tmp_path / "tokenizer.json")
+    assert len(tokenizer.to_string(tokenizer.to_tokens("a"))) == 500
+    with pytest.raises(InputError, match="more than 33,554 bytes, the most that this tokenizer is given"):
+        tokenizer.to_tokens("b" * 40_000)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "chat_template.jinja", "merges.txt"])
+def test_a_file_that_is_larger_than_any_is_not_read(name: str, tmp_path: Path) -> None:
+    write(tmp_path, sentence_piece())
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(2**33)  # of which the disk holds nothing
+    with pytest.raises(CheckpointError, match=rf"{name} has more than 64 MiB"):
+        Tokenizer.from_folder(tmp_path)
