@@ -75,7 +75,9 @@ def estimate(source: str | Path, dtype: DType = "stored", revision: str | None =
     if path.suffix in PICKLES:
         return estimate_of([path], list(read_pickle(path).values()), dtype)
     files = weight_files(path) if path.is_dir() else (path,)
-    return estimate_of(files, [tensor for file in files for tensor in read_safetensors(file).values()], dtype)
+    return estimate_of(
+        files, [tensor for file in files for tensor in read_safetensors(file, shapes_only=True).values()], dtype
+    )
 
 
 def load(

@@ -18,6 +18,7 @@ from jaxtyping import UInt8
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
+from headlight.model.file_copies import mappable
 from headlight.model.files import refuse_pointer
 from headlight.model.zip_files import open_zip, stored_bytes
 
@@ -81,7 +82,8 @@ def _unpickled(path: Path, archive: zipfile.ZipFile) -> Any:
             f"{path.name} describes its tensors in more than {MAX_PICKLE:,} bytes. Save model.state_dict() alone."
         )
     stored_bytes(path, described)  # which refuses a compressed one
-    mapped = torch.UntypedStorage.from_file(str(path), shared=False, nbytes=path.stat().st_size)
+    with mappable(path) as at:
+        mapped = torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size)
 
     def storage(key: str) -> UInt8[Tensor, " byte"]:
         begin, end = stored_bytes(path, entries[f"data/{key}"])

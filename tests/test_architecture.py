@@ -18,6 +18,7 @@ from tests.places import ROOT
 LEVELS = [
     "model.errors model.memory model.commands",
     "model.checks model.files model.importing model.text.rendering",
+    "model.file_copies",
     "model.config model.hooks model.cache model.zip_files model.source model.kernels.backend",
     "model.text.labels model.text.chat model.text.encoding model.torch_files",
     "model.kernels model.analysis model.corpus.checked model.corpus.tree model.direct_reads model.text.records",
@@ -78,6 +79,7 @@ NO_MORE_THAN = {
 PAGES_MAY_NAME = {
     "model.errors",
     "model.commands",
+    "model.file_copies",
     "model.analysis",
     "model.text.chat",
     "model.text.labels",

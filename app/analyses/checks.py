@@ -286,7 +286,7 @@ def kept_in(made: Run) -> tuple[str, ...]:
 def stored_in(source: Source) -> tuple[str, ...]:
     """The dtypes that a model's files hold its matrices in; none where these are no safetensors."""
     files = (path for path in source.weights if path.suffix == ".safetensors")
-    tensors = chain.from_iterable(read_safetensors(path).values() for path in files)
+    tensors = chain.from_iterable(read_safetensors(path, shapes_only=True).values() for path in files)
     return _dtypes(tensor for tensor in tensors if tensor.ndim > 1)
 
 

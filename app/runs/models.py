@@ -111,7 +111,7 @@ def questions(name: str) -> Mapping[str, tuple[object, ...]]:
     if path.suffix != ".safetensors" or not os.path.isfile(path) or not _may_be_opened(name):
         return {}
     with suppress(HeadlightError):  # what cannot be read is said when it is opened
-        asked = transformer_lens.questions(transformer_lens.infer(read_safetensors(path)))
+        asked = transformer_lens.questions(transformer_lens.infer(read_safetensors(path, shapes_only=True)))
         return {question: answers for question, answers in asked.items() if question not in told}
     return {}
 

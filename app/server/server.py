@@ -20,6 +20,7 @@ from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.preload import preload
 from headlight.app.server.protection import Protection
 from headlight.app.server.settings import MAIN, is_loopback
+from headlight.model.file_copies import copy_files
 
 ADDRESS, OTHERS = "/fetch/{name}/{layer:place}/{head:place}", "/fetch/{rest:path}"
 NO_PLACE = "The layer and the head in this address have to be whole numbers, as in /fetch/name/0/11."
@@ -79,6 +80,7 @@ def _without_path(session: AppSession, *of: Any, **named: Any) -> ForwardMsg:
 _new_session = AppSession._create_new_session_message
 AppSession._create_new_session_message = _without_path  # type: ignore[method-assign]  # Streamlit has no setting for it
 preload()
+copy_files()
 app = App(
     MAIN,
     routes=[Route(ADDRESS, _fetched), Route(OTHERS, _refused)],

@@ -19,6 +19,7 @@ from headlight.model.corpus.sequences import MOST_CUT
 from headlight.model.corpus.tree import Histogram, Tree, UnitDashboard, Window
 from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units, in_order
 from headlight.model.errors import ScanError
+from headlight.model.file_copies import mappable
 from headlight.model.files import refuse_pointer
 
 KEPT = ("strengths", "starts", "peaks", "tokens", "values")
@@ -80,7 +81,7 @@ def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | 
         return None
     with refusing_damage(f"{UNITS}/{kind}/{path.name}", "Make the scan again."):
         refuse_pointer(path)
-        with safe_open(path, "numpy") as file:
+        with mappable(path) as at, safe_open(at, "numpy") as file:
             if not 0 <= index < file.get_slice("density").get_shape()[0]:
                 return None
             rows = {name: _row(file.get_slice(name), name, index) for name in SHAPES}

@@ -12,6 +12,7 @@ from numpy.lib import format as npy
 from torch import Tensor
 
 from headlight.model.errors import CheckpointError
+from headlight.model.file_copies import mappable
 from headlight.model.files import reason, refuse_pointer
 from headlight.model.zip_files import open_zip, stored_bytes
 
@@ -28,11 +29,11 @@ def read_npz(path: Path) -> dict[str, Tensor]:
     """
     refuse_pointer(path)
     try:
-        with open_zip(path) as archive:
+        with mappable(path) as at, open_zip(path) as archive:
             entries = archive.infolist()
             if len(entries) > MOST_ARRAYS:
                 raise CheckpointError(f"{path.name} holds {len(entries)} arrays; a dictionary has a few.")
-            return {entry.filename.removesuffix(".npy"): _mapped(path, archive, entry) for entry in entries}
+            return {entry.filename.removesuffix(".npy"): _mapped(path, at, archive, entry) for entry in entries}
     except CheckpointError:
         raise
     except Exception as error:  # whatever a damaged header makes zipfile or numpy raise
@@ -41,7 +42,7 @@ def read_npz(path: Path) -> dict[str, Tensor]:
         ) from error
 
 
-def _mapped(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Tensor:
+def _mapped(path: Path, at: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Tensor:
     begin, end = stored_bytes(path, entry)
     with archive.open(entry) as file:
         version = npy.read_magic(file)
@@ -56,5 +57,5 @@ def _mapped(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Ten
         raise CheckpointError(f"{entry.filename} in {path.name} is cut short. Copy or download the file again.")
     if not size:
         return torch.zeros(shape)
-    array = np.memmap(path, dtype, mode="c", offset=begin, shape=shape, order="F" if fortran else "C")
+    array = np.memmap(at, dtype, mode="c", offset=begin, shape=shape, order="F" if fortran else "C")
     return torch.from_numpy(array)

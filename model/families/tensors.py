@@ -7,6 +7,7 @@ the base of a LoRA, and no code in it is run.
 import json
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from headlight.model.families.family import Opening
 from headlight.model.families.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
 from headlight.model.families.room import check_room, kept_in
 from headlight.model.families.unknown import refuse_pointers, weights_in
+from headlight.model.file_copies import mappable
 from headlight.model.files import check_regular, read_json, reason, refuse_pointer, replacing
 from headlight.model.host import Steps
 from headlight.model.read_ahead import LARGE
@@ -29,8 +31,10 @@ MAX_LAYERS = 2**16
 SHOWN = 5  # how many offending tensors a message names
 
 
-def read_safetensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of one safetensors file, all of them views of its memory map.
+def read_safetensors(path: Path, *, shapes_only: bool = False) -> dict[str, Tensor]:
+    """The tensors of one safetensors file, all of them views of its memory map, or of its copy's (`file_copies`).
+
+    With `shapes_only` nothing is copied: of such tensors nobody may look at a number.
 
     The map is private: writing to a tensor never reaches the file.
 
@@ -39,7 +43,7 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
     """
     refuse_pointer(path)
     try:
-        with safe_open(path, framework="pt") as file:
+        with nullcontext(path) if shapes_only else mappable(path) as at, safe_open(at, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
     except (SafetensorError, OSError) as error:
         raise CheckpointError(
