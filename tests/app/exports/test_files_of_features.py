@@ -146,9 +146,7 @@ def test_what_features_of_the_last_stream_carry(kind: str, settings: dict[str, o
     with twin.given(twin.final_norm) as given:
         logits = twin(tokens).logits[0, PLACE]
     x, norm = given[0][PLACE], twin.final_norm
-    centred = x - x.mean() if kind == "gpt2" else x
-    eps = norm.eps if kind == "gpt2" else norm.variance_epsilon
-    scaled = twin.linear_norm(norm) / (centred.square().mean() + eps).sqrt()
+    scaled = twin.scaled(x)
     target, distractor = tokenizer.to_single_token("one"), tokenizer.to_single_token(" two")
     towards = scaled @ (twin.unembedding[:, target] - twin.unembedding[:, distractor])
     acts = sae.before(x).relu()

@@ -135,6 +135,25 @@ class Twin:
                 return self.linear_norm(getattr(block, name))
         return torch.eye(D_MODEL, dtype=torch.float64)
 
+    def scaled(self, stream: Tensor) -> Tensor:
+        """What the final norm does to parts of a stream, at the scale of the whole."""
+        norm, is_llama = self.final_norm, self.model.config.model_type == "llama"
+        centred = stream if is_llama else stream - stream.mean()
+        eps = norm.variance_epsilon if is_llama else norm.eps
+        return self.linear_norm(norm) / (centred.square().mean() + eps).sqrt()
+
+    def outputs(self, layer: int) -> tuple[Any, Any]:
+        """The modules by which a decoder's layer writes: heads' and neurons'."""
+        block = self.layers[layer]
+        if self.model.config.model_type == "llama":
+            return block.self_attn.o_proj, block.mlp.down_proj
+        return block.attn.c_proj, block.mlp.c_proj
+
+    def written_by_neurons(self, layer: int) -> Tensor:
+        """What a layer's neurons write at an activation of 1 [neuron, d_model]."""
+        weight = self.outputs(layer)[1].weight
+        return weight.T if self.model.config.model_type == "llama" else weight
+
     @contextmanager
     def given(self, module: Any) -> Iterator[list[Tensor]]:
         """What a module is given, pass by pass, first argument and batch."""
