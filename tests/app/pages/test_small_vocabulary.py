@@ -1,8 +1,9 @@
-"""Every page on a model whose vocabulary is smaller than the lists of best tokens: what there is, or why there is none.
+"""Pages and scans of a model whose vocabulary is smaller than the lists of best tokens: what there is, or why not.
 
 The models are of transformers' own making, with a tokenizer that knows one to three words.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -22,6 +23,13 @@ from headlight.app.registry import VIEWS
 from headlight.app.runs import shown
 from headlight.app.server import boundary
 from headlight.model import load
+from headlight.model.corpus.documents import open_corpus
+from headlight.model.corpus.engines import Here
+from headlight.model.corpus.reading import read_tree
+from headlight.model.corpus.scan import Scan
+from headlight.model.corpus.settings import ScanSettings
+from headlight.model.corpus.shard import Worker
+from headlight.model.corpus.unit_files import read_unit
 from headlight.model.decoding.beam import beam_search
 from headlight.model.decoding.distributions import Sampling, distributions
 from headlight.model.explain.lens import logit_lens
@@ -149,3 +157,51 @@ def test_more_beams_than_words_find_the_likeliest_of_all_texts(folders: dict[int
 def test_a_cut_at_more_words_than_there_are_cuts_none() -> None:
     logits = torch.tensor([0.0, 2.0, 1.0])
     torch.testing.assert_close(distributions(logits, Sampling(temperature=1, top_k=10)).after, logits.softmax(-1))
+
+
+@pytest.fixture(scope="module")
+def scanned(tmp_path_factory: pytest.TempPathFactory, folders: dict[int, str], dictionary: str) -> Path:
+    """A models folder with a scan of the model that knows three words: its heads, neurons and features."""
+    folder = tmp_path_factory.mktemp("scans")
+    texts = ["the cat sat the cat sat the cat", "sat sat cat the", "cat the sat cat the sat", "the", "cat cat cat"]
+    (folder / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts * 3))
+    settings = ScanSettings(
+        length=6, shard=2, batch=3, warmup=4, ablate=2, top=3, others=2, neurons=True, features=dictionary
+    )
+    corpus = open_corpus(str(folder / "texts.jsonl"))
+    Scan(load(folders[3]), corpus, settings, folder / "scan").run(Here(Worker(folders[3], settings)))
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["neurons", "features"])
+def test_a_scan_counts_the_words_that_there_are(kind: str, scanned: Path) -> None:
+    tree, listed = read_tree(scanned / "scan"), 0
+    for index in range(8):
+        found = read_unit(tree, kind, 0, index)
+        assert found is not None
+        tokens = [token for token, _ in found.top_tokens]
+        assert len(set(tokens)) == len(tokens) <= 3
+        assert set(tokens) <= {0, 1, 2}
+        listed += len(tokens)
+    assert listed > 0
+
+
+@pytest.mark.parametrize("slug", ["corpus", "mlp", "features", "heads", "prompts"])
+def test_pages_of_a_scan_of_three_words_open(
+    slug: str, scanned: Path, folders: dict[int, str], dictionary: str, settings: dict[str, object], refusals: list[str]
+) -> None:
+    settings["models_folder"] = str(scanned)
+    page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    given = {"page": slug, "model": folders[3], "prompt": PROMPT, "dictionary": dictionary, "scan": "scan"}
+    page.query_params.update(given)
+    page.run()
+    if slug == "prompts":
+        listed = "prompt,kind\nthe cat,a\nsat sat the,b\ncat,a\n"
+        page.file_uploader[0].set_value(("a.csv", listed.encode(), "text/csv")).run()
+        next(button for button in page.button if button.label.startswith("Run")).click().run()
+    assert not page.exception
+    assert not refusals
+    assert not page.error
+    assert not page.session_state["headlight"].refusal
+    said = " ".join(each.value for each in (*page.caption, *page.text))
+    assert {"corpus": "documents", "mlp": "over texts.jsonl", "features": "over texts.jsonl"}.get(slug, "") in said
