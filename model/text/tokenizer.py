@@ -60,6 +60,7 @@ class Tokenizer:
         self._added = backend.get_added_tokens_decoder()
         self._bytes_of = spelling(backend)
         self._chat_template = None if chat_template is None else ChatTemplate(chat_template, roles)
+        self._other_templates: tuple[str, ...] = ()
         self._of_words = type(backend.model).__name__ == "WordLevel"
         self._of_parts = type(backend.model).__name__ == "WordPiece"
         self.adds_special = backend.num_special_tokens_to_add(False) > 0
@@ -92,7 +93,9 @@ class Tokenizer:
     @classmethod
     def _of(cls, files: TokenizerFiles) -> "Tokenizer":
         with _refusing(CheckpointError, "The tokenizer cannot be used ({}). Copy or download its files again."):
-            return cls(files.backend, (), files.roles, files.chat_template, files.parses_special)
+            made = cls(files.backend, (), files.roles, files.chat_template, files.parses_special)
+            made._other_templates = files.other_templates
+            return made
 
     @classmethod
     def from_file(cls, path: Path) -> "Tokenizer":
@@ -252,6 +255,11 @@ class Tokenizer:
         Raises:
             InputError: the tokenizer has no chat template, or that refuses the conversation.
         """
+        if self._chat_template is None and self._other_templates:
+            raise InputError(
+                f"This model's tokenizer has chat templates called {', '.join(self._other_templates)}, and none is "
+                "the default. Copy the one that is meant into chat_template.jinja, in the model's folder."
+            )
         if self._chat_template is None:
             raise InputError(
                 "This model's tokenizer has no chat template: it was not trained on conversations. Begin with its "

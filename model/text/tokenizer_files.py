@@ -41,13 +41,14 @@ class TokenizerFiles:
     """What a folder says of its tokenizer.
 
     `roles` are its special tokens by what they are for, such as bos_token. `parses_special` is whether the spelling of
-    a special token in a text is that token.
+    a special token in a text is that token. `other_templates` name chat templates of which none is the default.
     """
 
     backend: "tokenizers.Tokenizer"
     roles: Mapping[str, str]
     chat_template: str | None = None
     parses_special: bool = True
+    other_templates: tuple[str, ...] = ()
 
 
 def has_tokenizer(folder: Path) -> bool:
@@ -98,13 +99,15 @@ def _read_with_transformers(folder: Path) -> TokenizerFiles:
             f"can be made of it. {WITHOUT}"
         )
     _check_complete(folder, made)
-    template = made.chat_template
-    template = template.get("default") if isinstance(template, dict) else template
+    template, named = made.chat_template, tuple[str, ...]()
+    if isinstance(template, dict):
+        template, named = template.get("default"), tuple(sorted(template))
     return TokenizerFiles(
         made.backend_tokenizer,
         {role: str(token) for role, token in made.special_tokens_map.items()},
         template if isinstance(template, str) else None,
         not made.split_special_tokens,
+        () if isinstance(template, str) else named,
     )
 
 

@@ -93,3 +93,21 @@ def test_a_template_that_would_never_end_is_ended(template: str) -> None:
 def test_a_conversation_that_is_no_json_is_refused() -> None:
     with pytest.raises(InputError, match="holds what is no JSON"):
         ChatTemplate("{{ messages }}", {}).apply([{"role": "user", "content": object()}])
+
+
+@pytest.mark.parametrize("in_settings", [True, False])
+def test_templates_of_which_none_is_the_default_are_named(in_settings: bool, tmp_path: Path) -> None:
+    """Where transformers refuses too; the way out that is said opens the model's own template."""
+    several = [{"name": name, "template": TEMPLATE} for name in ("rag", "tool_use")]
+    write(tmp_path, sentence_piece(), **TOLD, **({"chat_template": several} if in_settings else {}))
+    if not in_settings:
+        (tmp_path / "additional_chat_templates").mkdir()
+        for each in several:
+            (tmp_path / "additional_chat_templates" / f"{each['name']}.jinja").write_text(TEMPLATE)
+    with pytest.raises(ValueError, match="no default"):
+        PreTrainedTokenizerFast.from_pretrained(tmp_path).apply_chat_template(MESSAGES)
+    ours = Tokenizer.from_folder(tmp_path)
+    with pytest.raises(InputError, match=r"called rag, tool_use, and none is the default.*chat_template\.jinja"):
+        ours.to_tokens("the", prepend_bos="chat")
+    (tmp_path / "chat_template.jinja").write_text(TEMPLATE)
+    assert Tokenizer.from_folder(tmp_path).apply_chat_template(MESSAGES).startswith("<s><user>the cat</s>")
