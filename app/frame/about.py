@@ -1,14 +1,18 @@
 """What was run in which model: one line, and what tells how far to trust it behind it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
+from headlight.app.components import Link
 from headlight.app.frame import special_tokens, trust
+from headlight.app.parts import options
 from headlight.app.parts.labels import percent
+from headlight.app.parts.pair import typeable
 from headlight.app.selection import widget_key
 from headlight.model.analysis.best import best
 from headlight.model.comparison import Comparison
@@ -18,6 +22,7 @@ from headlight.model.text.chat import is_begun
 
 MOST_NAMED, MOST_LIKELY = 2, 3  # edits, and next tokens
 EXPLAINS = "why"  # the page
+WHY_HELP = "Which heads and MLPs made this prediction, and why they look where they do."
 
 
 def draw(shown: Comparison) -> None:
@@ -30,7 +35,7 @@ def draw(shown: Comparison) -> None:
             bos = "in the chat template" if run.bos == "chat" else "with BOS" if is_begun(run.bos) else "without BOS"
             edits = f"{_edits(run)} · " if run.edits else ""
             st.text(f"{named}{run.source.name} · {edits}{count} {bos}", width="content")
-            st.text(f"most likely {_where(run)}:  {_next_tokens(run)}", width="content")
+            _draw_prediction(run, side)
             if side == "A":
                 _ask_why()
             details(side, partial(trust.draw, run, side))
@@ -62,7 +67,7 @@ def _ask_why() -> None:
     st.button(
         "Why?",
         type="tertiary",
-        help="Which heads and MLPs made this prediction, and why they look where they do.",
+        help=WHY_HELP,
         key=selection.widget_key("ask_why"),
         on_click=selection.turn_to,
         args=(EXPLAINS,),
@@ -74,18 +79,37 @@ def _edits(run: Run) -> str:
     return f"{len(run.edits)} edits" if len(run.edits) > MOST_NAMED else ", ".join(map(describe, run.edits))
 
 
-def _where(run: Run) -> str:
-    """Of which token the model tells what is likely: the next one, or the first that is masked."""
-    masked = int(run.tokens[run.asked]) == run.tokenizer.mask_token_id
-    return f"for {run.labels[run.asked]}" if run.cfg.mlm_act_fn and masked else "next"
+def _which_token(run: Run) -> str:
+    """Of which token the model tells what is likely: the next one, or one that it has read."""
+    return f"token for {run.labels[run.asked]}" if run.cfg.mlm_act_fn else "next token"
 
 
-def _next_tokens(run: Run) -> str:
-    def likeliest() -> str:
-        top = best(run.next_logits.softmax(-1), MOST_LIKELY)
-        labels = run.tokenizer.labels(top.indices)
-        return "  ".join(
-            f"“{label}” {percent(share)}" for label, share in zip(labels, top.values.tolist(), strict=True)
-        )
+def _draw_prediction(run: Run, side: str) -> None:
+    """The likeliest tokens with their probabilities; each leads to what made it."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-prediction{side}"):
+        st.text(f"{_which_token(run)}:", width="content")
+        links = [
+            _link(run, token, f"“{label}” {percent(share)}", f"predicted_{side}_{slot}")
+            for slot, (token, label, share) in enumerate(run.keep("next tokens", partial(_next_tokens, run)))
+        ]
+        options.row(*links, name=f"predicted{side}", whole=True)
 
-    return run.keep("next tokens", likeliest)
+
+def _next_tokens(run: Run) -> list[tuple[int, str, float]]:
+    """The likeliest tokens, their labels and their probabilities."""
+    top = best(run.next_logits.softmax(-1), MOST_LIKELY)
+    tokens = top.indices.tolist()
+    return list(zip(tokens, run.tokenizer.labels(tokens), top.values.tolist(), strict=True))
+
+
+def _link(run: Run, token: int, label: str, name: str) -> Link:
+    """Link to what made a token likely: it becomes the target, where the prediction is made."""
+    text = typeable(run, token)
+
+    def explain(_: None) -> None:
+        now = selection.current()
+        distractor = "" if now.distractor == text else now.distractor
+        selection.ask(replace(now, target=text or "", distractor=distractor, position=None), EXPLAINS)
+
+    help = WHY_HELP if text is not None else "This token stands for no text that could be asked about."
+    return Link(name, label, None, explain, help, disabled=text is None)

@@ -537,3 +537,27 @@ def test_a_state_dict_is_asked_for_what_its_shapes_do_not_tell_and_opens_with_th
     expected.load_state_dict(model.state_dict())
     assert by_script(tokens).equal(opened(tokens))
     torch.testing.assert_close(opened(tokens), expected(tokens), rtol=1e-5, atol=1e-5)  # float32, in another layout
+
+
+def test_a_predicted_token_leads_to_what_made_it(page: AppTest, options: Options, folder: str) -> None:
+    _open(page, prompt=PROMPT, position="1")
+    model = load(folder)
+    top = model(model.to_tokens(PROMPT, prepend_bos=True))[0, -1].softmax(-1).topk(3)
+    links = {name: option for name, option in options.drawn.items() if name.startswith("predicted_A")}
+    labels = [f"“{label}”" for label in model.tokenizer.labels(top.indices)]
+    assert [option.label.rpartition(" ")[0] for option in links.values()] == labels
+    options.change(page, "predicted_A_1", None)
+    assert page.query_params["page"] == "why"
+    assert page.query_params["target"] == model.to_string(top.indices[1])
+    assert "position" not in page.query_params  # it is the prediction's own
+
+
+def test_a_predicted_token_that_is_the_distractor_becomes_the_target(
+    page: AppTest, options: Options, folder: str
+) -> None:
+    model = load(folder)
+    top = model(model.to_tokens(PROMPT, prepend_bos=True))[0, -1].topk(2).indices
+    _open(page, prompt=PROMPT, distractor=model.to_string(top[1]))
+    options.change(page, "predicted_A_1", None)
+    assert page.query_params["target"] == model.to_string(top[1])
+    assert "distractor" not in page.query_params

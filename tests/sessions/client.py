@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import numpy as np
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -19,6 +20,7 @@ PATIENCE = 60  # seconds that anything may take on a busy machine
 LARGEST = 25 * 2**20  # bytes of a message, as app/server/.streamlit/config.toml has it
 CLEAR_CACHES = BackMsg(clear_cache=True).SerializeToString()
 OPTIONS = "headlight.chosen"  # the key of the prompt bar's row of options
+PREDICTED = "headlight.predicted"  # with a side, the key of the row of the likeliest tokens
 
 
 class Client:
@@ -28,6 +30,7 @@ class Client:
         self._url, self._query, self._page = url, query, ""
         self._line = ExitStack()
         self._states: dict[str, WidgetState] = {}
+        self._held: dict[str, np.ndarray] = {}  # arrays by digest, which are not sent again
         self._drawn: dict[tuple[int, ...], Element] = {}
 
     def open(self) -> "Client":
@@ -70,8 +73,20 @@ class Client:
 
     @property
     def texts(self) -> list[str]:
-        """All plain texts on the page, in the order of the page."""
-        return [element.text.body for _, element in sorted(self._drawn.items()) if element.WhichOneof("type") == "text"]
+        """All plain texts on the page, in the order of the page, and the labels of what is predicted."""
+        elements = [element for _, element in sorted(self._drawn.items())]
+        return [text for element in elements if (text := self._text_of(element)) is not None]
+
+    def _text_of(self, element: Element) -> str | None:
+        if element.WhichOneof("type") == "text":
+            return element.text.body
+        if not element.bidi_component.bytes:
+            return None
+        header, _ = unpack(element.bidi_component.bytes)
+        if not header["key"].startswith(PREDICTED):
+            return None
+        looks = json.loads(self._held[header["digests"]["looks"]].tobytes())
+        return "predicted: " + "  ".join(look["label"] for look in looks)
 
     def _element(self, kind: str, label: str) -> Any:
         found = [getattr(element, kind) for element in self._drawn.values() if element.WhichOneof("type") == kind]
@@ -115,6 +130,9 @@ class Client:
 
     def _draw(self, place: tuple[int, ...], element: Element) -> None:
         self._drawn[place] = element
+        if element.bidi_component.bytes:
+            header, arrays = unpack(element.bidi_component.bytes)
+            self._held |= {digest: arrays[name] for name, digest in header["digests"].items() if name in arrays}
         if element.WhichOneof("type") == "text_area":
             box = element.text_area
             if box.set_value or box.id not in self._states:

@@ -47,7 +47,7 @@ class Answer:
 
 def said(texts: list[str], run: int = 0) -> Answer:
     """The answer in the page's line about what was fed, for run A or, as 1, for run B."""
-    fed, likely = ([text for text in texts if word in text][run] for word in ("input tokens", "most likely next"))
+    fed, likely = ([text for text in texts if word in text][run] for word in ("input tokens", "predicted: "))
     count = re.search(r"([\d,]+) input tokens", fed)
     found = re.findall(r"“(.*?)” (?:<1|(\d+))%", likely)
     assert count
