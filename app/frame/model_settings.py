@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -18,6 +19,12 @@ LABELS = {
     "positional_embedding_type": "Positions",
     "attn_scale": "Scores divided by",
     "window_size": "Window",
+    "attn_types": "Layers with the window",
+    "eps": "Epsilon of the norms",
+    "scale_attn_by_inverse_layer_idx": "Scores divided by the layer's number, too",
+    "parallel_attn_mlp": "Attention and MLP in parallel",
+    "attn_scores_soft_cap": "Soft cap of scores",
+    "output_logits_soft_cap": "Soft cap of logits",
 }
 ANSWERS: dict[tuple[str, object], str] = {
     ("attn_scale", None): "sqrt(d_head)",
@@ -25,6 +32,7 @@ ANSWERS: dict[tuple[str, object], str] = {
     ("normalization_type", None): "none",
 }
 WINDOW = "How many tokens each query sees, itself included; 0 for all of them."
+WINDOWED = "Where only some layers see no further than the window, as every second one of GPT-Neo's: those."
 WIDTH = 170  # pixels
 
 
@@ -36,18 +44,21 @@ def draw(asked: Selection | None) -> None:
             _form(asked, field, name, questions)
 
 
-def _form(asked: Selection, field: str, name: str, questions: Mapping[str, tuple[object, ...]]) -> None:
+def _form(asked: Selection, field: str, name: str, questions: models.Questions) -> None:
     with st.container(key=f"headlight-settings-{field}", border=True):
         st.text(f"{Path(models.base_name(name)).name} as it was trained")
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            for question, answers in questions.items():
+            for question, answers in questions.required.items():
                 _ask(field, question, answers)
-            st.button(
-                "Open with these settings",
-                key=selection.widget_key(f"settings_{field}"),
-                on_click=_answer,
-                args=(asked, field, name, tuple(questions)),
-            )
+        with st.expander("Settings that few models have"), st.container(horizontal=True, vertical_alignment="bottom"):
+            for question, default in questions.optional.items():
+                _ask_optional(field, question, default, questions.n_layers)
+        st.button(
+            "Open with these settings",
+            key=selection.widget_key(f"settings_{field}"),
+            on_click=_answer,
+            args=(asked, field, name, questions),
+        )
 
 
 def _ask(field: str, question: str, answers: tuple[object, ...]) -> None:
@@ -58,15 +69,40 @@ def _ask(field: str, question: str, answers: tuple[object, ...]) -> None:
         st.selectbox(plain(label), answers, key=key, format_func=partial(_told, question), width=WIDTH)
 
 
+def _ask_optional(field: str, question: str, default: Any, n_layers: int) -> None:
+    label, key = LABELS[question], _key(field, question)
+    if question == "attn_types":
+        layers = {layer: f"L{layer}" for layer in range(n_layers)}
+        place = {"placeholder": "all layers", "help": WINDOWED, "width": 2 * WIDTH}
+        st.multiselect(label, layers, key=key, format_func=layers.__getitem__, **place)
+    elif isinstance(default, bool):
+        st.checkbox(label, default, key=key)
+    else:
+        st.number_input(label, 0.0, value=default, key=key, format="%g", placeholder="none", width=WIDTH)
+
+
 def _told(question: str, answer: object) -> str:
     return ANSWERS.get((question, answer), str(answer))
 
 
-def _answer(asked: Selection, field: str, name: str, questions: tuple[str, ...]) -> None:
-    told = {question: st.session_state[_key(field, question)] for question in questions}
+def _answer(asked: Selection, field: str, name: str, questions: models.Questions) -> None:
+    told = {each: st.session_state[_key(field, each)] for each in (*questions.required, *questions.optional)}
     if told.get("window_size") == 0:
         told["window_size"] = None
-    selection.ask(asked.updated(**{field: models.answered(name, told)}))
+    if "attn_types" in told:
+        told["attn_types"] = _attn_types(told["attn_types"], questions.n_layers)
+    selection.ask(asked.updated(**{field: models.answered(name, _needed(told, questions))}))
+
+
+def _attn_types(windowed: list[int], n_layers: int) -> tuple[str, ...] | None:
+    """The kind of each layer where some see no further than the window, else None."""
+    return tuple("local" if layer in windowed else "global" for layer in range(n_layers)) if windowed else None
+
+
+def _needed(told: Mapping[str, Any], questions: models.Questions) -> dict[str, Any]:
+    """All that is required, and of the rest what is not what it would be otherwise."""
+    required, optional = questions.required, questions.optional
+    return {each: value for each, value in told.items() if each in required or value != optional[each]}
 
 
 def _key(field: str, question: str) -> str:

@@ -37,6 +37,7 @@ from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
 from headlight.model.training.recipes.teaching_weights import HEADS
 
+Questions = transformer_lens.Questions
 MB = 10**6
 HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
@@ -104,16 +105,17 @@ def base_name(name: str) -> str:
     return str(parted(name)[0])
 
 
-def questions(name: str) -> Mapping[str, tuple[object, ...]]:
-    """What neither a state dict's shapes nor its name tell, with the answers there are; nothing for any other model."""
-    base, told = parted(_source(name))
+def questions(name: str) -> Questions | None:
+    """What neither a state dict's shapes nor its name tell; None if nothing is missing, and for any other model."""
+    base, settings = parted(_source(name))
     path = Path(os.path.expanduser(base))
     if path.suffix != ".safetensors" or not os.path.isfile(path) or not _may_be_opened(name):
-        return {}
+        return None
     with suppress(HeadlightError):  # what cannot be read is said when it is opened
-        asked = transformer_lens.questions(transformer_lens.infer(read_safetensors(path, shapes_only=True)))
-        return {question: answers for question, answers in asked.items() if question not in told}
-    return {}
+        inferred = transformer_lens.infer(read_safetensors(path, shapes_only=True))
+        asked = transformer_lens.questions(inferred, settings)
+        return asked if asked.required else None
+    return None
 
 
 def _may_be_opened(name: str) -> bool:

@@ -5,6 +5,8 @@ Sizes are read off the shapes. What shapes cannot tell has to be said by the cal
 
 import json
 import re
+from collections.abc import Container
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -38,6 +40,8 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
     _refuse_bridge(path, raw)
     tensors = {name: tensor for name, tensor in raw.items() if not BUFFERS.fullmatch(name)}
     inferred = infer(tensors)
+    if settings.get("parallel_attn_mlp") and "blocks.0.ln2.w" in tensors:
+        inferred["parallel_norms"] = 2  # TransformerLens has one each for attention and MLP
     _ask(path, inferred, settings)
     _check_masks(raw, settings)
     if settings["positional_embedding_type"] == "alibi":
@@ -113,18 +117,42 @@ QUESTIONS: dict[str, tuple[object, ...]] = {
     "attn_scale": (None, 1.0),
     "window_size": (None,),
 }
+# What shapes cannot tell either, where few models differ from TransformerLens's own values, which are the config's.
+OPTIONAL = (
+    "attn_types",
+    "eps",
+    "scale_attn_by_inverse_layer_idx",
+    "parallel_attn_mlp",
+    "attn_scores_soft_cap",
+    "output_logits_soft_cap",
+)
 MEANINGS = (
     'positions that are added to the stream are "standard", those added to queries and keys alone "shortformer", which '
     "is not supported; attn_scale=None divides scores by sqrt(d_head), 1.0 by nothing (use_attn_scale=False); "
-    "window_size is how many tokens local attention sees, itself included, or None; give eps, attn_types, "
-    "scale_attn_by_inverse_layer_idx, parallel_attn_mlp and soft caps, too, where they were not TransformerLens's own"
+    "window_size is how many tokens local attention sees, itself included, or None; give "
+    f"{', '.join(OPTIONAL[:-1])} and {OPTIONAL[-1]}, too, where they were not TransformerLens's own"
 )
 
 
-def questions(inferred: dict[str, Any]) -> dict[str, tuple[object, ...]]:
-    """What has to be asked beside settings that shapes tell, with the answers there are."""
-    needless = {"act_fn"} if inferred["attn_only"] else set[str]()
-    return {name: answers for name, answers in QUESTIONS.items() if name not in inferred and name not in needless}
+@dataclass(frozen=True)
+class Questions:
+    """What shapes do not tell: settings that have to be given, with the answers there are, and those that may be, with
+    what they are otherwise.
+    """
+
+    required: dict[str, tuple[object, ...]]
+    optional: dict[str, object]
+    n_layers: int
+
+
+def questions(inferred: dict[str, Any], settings: Container[str]) -> Questions:
+    """What has to be asked, and may be, beside what shapes and these settings tell."""
+    needless = {"act_fn", "parallel_attn_mlp"} if inferred["attn_only"] else set[str]()
+    known = {*inferred, *needless}
+    required = {name: answers for name, answers in QUESTIONS.items() if name not in known and name not in settings}
+    defaults = {field.name: field.default for field in fields(TransformerConfig)}
+    optional = {name: defaults[name] for name in OPTIONAL if name not in known and name not in settings}
+    return Questions(required, optional, inferred["n_layers"])
 
 
 def _ask(path: Path, inferred: dict[str, Any], settings: dict[str, Any]) -> None:
@@ -134,7 +162,7 @@ def _ask(path: Path, inferred: dict[str, Any], settings: dict[str, Any]) -> None
             f"{path.name} adds positions to queries and keys alone (shortformer), which is not supported. Look into it "
             "with TransformerLens, or train the model with standard positions."
         )
-    missing = {name: answers[0] for name, answers in questions(inferred).items() if name not in settings}
+    missing = {name: answers[0] for name, answers in questions(inferred, settings).required.items()}
     if missing:
         call = ", ".join(f"{name}={json.dumps(each) if each else each}" for name, each in missing.items())
         raise ConfigError(
