@@ -213,7 +213,8 @@ def _biased(
 ) -> dict[str, Tensor]:
     if bias is None or place not in tensors or tensors[place].shape != bias.shape:
         raise CheckpointError(
-            f"The adapter adds a bias to {module}, which has none of that width in its base: that cannot be opened."
+            f"The adapter adds a bias to {module} (lora_bias), which has none of that width in its base: that cannot "
+            "be opened. Open its base, or an adapter that was trained without lora_bias."
         )
     return {place: (tensors[place].float() + scale * bias.float()).to(tensors[place].dtype)}
 

@@ -150,7 +150,7 @@ def _refuse_kinds(told: Mapping[str, Any]) -> None:
         )
     if kind != "LORA":
         raise ConfigError(f"{CONFIG} sets peft_type to {kind!r}; only 'LORA' is computed here. {REMEDY}")
-    if task in HEADS:
+    if isinstance(task, str) and task in HEADS:
         raise ConfigError(
             f"{CONFIG} sets task_type to {task!r}: this is the LoRA of a {HEADS[task]}, whose head has no logits of "
             "next tokens. Open its base, or a LoRA of a language model (CAUSAL_LM)."
@@ -173,6 +173,10 @@ def _is_listed(module: str, names: str | Iterable[str] | None) -> bool:
 
 def _is_off(value: object) -> bool:
     return any(value is off or (value == off and type(value) is type(off)) for off in OFF)
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 def _is_number(value: object) -> bool:
@@ -211,7 +215,12 @@ def _is_index(value: object) -> bool:
 
 
 _NAMES = _any_of(_is_pattern, _is_list_of(_is_pattern))
+# Of these peft takes an empty object for one with its defaults.
+_UNSUPPORTED = dict.fromkeys(
+    ("arrow_config", "kasa_config", "megatron_config", "monteclora_config", "use_bdlora"), _is_none
+)
 COMPUTED: dict[str, Callable[[object], bool]] = {
+    **_UNSUPPORTED,
     "alpha_pattern": _any_of(_is_by_pattern(_is_number)),
     "bias": lambda value: value in ("none", "all", "lora_only", None),
     "exclude_modules": _NAMES,

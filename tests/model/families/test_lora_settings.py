@@ -1,5 +1,6 @@
 """What adapter_config.json may say: each key is computed as peft does, or refused by name."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -78,6 +79,7 @@ def test_what_bears_on_training_alone_is_let_through(told: dict[str, Any]) -> No
         {"bias": "some"},
         {"init_lora_weights": "another"},
         {"kasa_config": {"beta": 0.1}},
+        {"kasa_config": {}},  # with which peft takes KaSA's defaults
         {"layer_replication": [[0, 2], [1, 3]]},
         {"lora_alpha": "7"},
         {"lora_alpha": None},
@@ -101,6 +103,34 @@ def test_what_bears_on_training_alone_is_let_through(told: dict[str, Any]) -> No
 def test_what_changes_the_arithmetic_is_refused_by_name_with_the_way_out(told: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=rf"sets {next(iter(told))} to .*merge_and_unload\(\), then save_pretrained"):
         LoraSettings(AS_SAVED | told)
+
+
+WRONG: tuple[Any, ...] = (
+    None,
+    "x",
+    -1,
+    0.5,
+    float("nan"),
+    True,
+    [],
+    [1],
+    [None],
+    [[1]],
+    {},
+    {"a": 1},
+    {"q_proj": None},
+)
+
+
+@pytest.mark.parametrize("key", AS_SAVED)
+def test_a_key_that_is_missing_or_of_a_wrong_type_ends_in_settings_or_in_words(key: str) -> None:
+    without = {name: value for name, value in AS_SAVED.items() if name != key}
+    for told in (without, *(AS_SAVED | {key: value} for value in WRONG)):
+        with suppress(ConfigError):
+            settings = LoraSettings(told)
+            assert isinstance(settings.is_target(Q) or settings.has_bias or settings.use_dora or settings.ties, bool)
+            settings.scale(Q, 2)
+            settings.token_rows("model.embed_tokens")
 
 
 @pytest.mark.parametrize("begun", ["pissa", "pissa_niter_16", "olora", "OLoRA", "corda", "loftq", "lora_ga"])
