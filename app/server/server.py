@@ -78,7 +78,8 @@ def _without_path(session: AppSession, *of: Any, **named: Any) -> ForwardMsg:
 
 
 _new_session = AppSession._create_new_session_message
-AppSession._create_new_session_message = _without_path  # type: ignore[method-assign]  # Streamlit has no setting for it
+# Streamlit has no setting for it.
+AppSession._create_new_session_message = _without_path  # type: ignore[assignment, method-assign]
 preload()
 copy_files()
 app = App(

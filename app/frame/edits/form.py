@@ -119,8 +119,9 @@ def draw(shown: Comparison, now: Selection) -> Edit | None:
     options.row(*form.options, add, name="edit", whole=True)
     if unready:
         means.work(MEAN, unready)
-    for told in filter(None, (_matching(run, edit), edit and told_sharing(edit, run.cfg))):
-        st.caption(plain(told))
+    for remark in (_matching(run, edit), told_sharing(edit, run.cfg) if edit else ""):
+        if remark:
+            st.caption(plain(remark))
     if _full(now):
         st.caption(f"{MOST_EDITS} edits are as many as a run takes. Remove one to add another.")
     return edit if st.session_state.pop(key("add"), False) and not add.disabled else None
