@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headlight.app.runs import models, models_folder
 from headlight.app.runs.limits import GIB, ByteCache
+from headlight.app.runs.stamps import Stamp, stamps_of
 from headlight.model.dictionaries import Dictionaries, Dictionary, check_fits
 from headlight.model.dictionaries.norms import fitted
 from headlight.model.dictionaries.opening import open_dictionary, shipped_dictionaries
@@ -21,7 +22,7 @@ from headlight.model.transformer import Transformer
 MOST_BYTES = 4 * GIB  # of mapped weights
 MOST_ANSWERS = 1000
 
-Stamp = tuple[tuple[str, int], ...]
+Files = tuple[tuple[str, Stamp], ...]
 
 
 def offered() -> dict[str, Path]:
@@ -123,10 +124,10 @@ def of_edits(edits: Sequence[Edit], model: Transformer) -> dict[str, Dictionarie
     return {name: fitting(name, model) for name in names}
 
 
-def _stamp(path: Path) -> Stamp:
+def _stamp(path: Path) -> Files:
     """What changes when a dictionary is written anew."""
-    files = [file for file in (path, *path.glob("*")) if os.path.isdir(path) and os.path.exists(file)]
-    return tuple(sorted((file.name, file.stat().st_mtime_ns) for file in files))
+    files = (path, *path.glob("*"), *path.glob("*/*")) if os.path.isdir(path) else ()
+    return tuple(sorted(stamps_of(files).items(), key=lambda file: file[0]))
 
 
 @lru_cache(1)

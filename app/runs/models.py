@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from operator import is_
 from pathlib import Path
 from threading import Lock
 from weakref import WeakKeyDictionary
 
 import torch
 
-from headlight.app.runs import models_folder, passes
+from headlight.app.runs import models_folder, passes, stamps
 from headlight.app.runs.cost import weights_bytes
 from headlight.app.runs.limits import GIB, ByteCache
 from headlight.app.server.settings import only_this_machine, settings
@@ -29,7 +30,7 @@ from headlight.model import (
 )
 from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, InputError, ModelNotFoundError
 from headlight.model.families import DType, transformer_lens
-from headlight.model.families.tensors import read_safetensors
+from headlight.model.families.tensors import listed, read_safetensors
 from headlight.model.host import Host
 from headlight.model.loading import estimate, is_here, named_with, parted
 from headlight.model.source import Source
@@ -173,7 +174,10 @@ def open_seq2seq(name: str) -> Seq2SeqTransformer:
 
 def _open_seq2seq(name: str) -> Seq2SeqTransformer:
     lies_at = {} if name in _embedded_seq2seq() else _in_folder()
-    model = load_seq2seq(lies_at.get(name, name), host=_Opening())
+    path = lies_at.get(name, name)
+    before = stamps.stamps_of(stamps.weights_at(Path(os.path.expanduser(path))))
+    model = load_seq2seq(path, host=_Opening())
+    _watch(model, before)
     assert model.source is not None  # set by load_seq2seq
     model.source = replace(model.source, name=name)
     return model
@@ -222,6 +226,39 @@ def may_know_chat(name: str) -> bool:
     return name not in HUB_MODELS
 
 
+def check_unchanged(name: str) -> None:
+    """Close a model of which a file has changed since it was opened.
+
+    Raises:
+        CheckpointError: it was closed.
+    """
+    for key in (name, (SEQ2SEQ, name)):
+        model = _opened().peek(key)
+        before = _stamps.get(model, {}) if model is not None else {}
+        if files := stamps.changed(before, stamps.stamps_of(map(Path, before))):
+            _opened().drop(partial(is_, model))
+            raise CheckpointError(
+                f"{base_name(name)} was closed: {listed(files)} changed on the disk, or went, since it was opened. "
+                "What is shown from now on is computed from the files as they are now."
+            )
+
+
+def _watch(model: Transformer | Seq2SeqTransformer, before: stamps.Stamps) -> None:
+    """Keep what a model's files are by now, of which `before` was the state before they were read.
+
+    Raises:
+        CheckpointError: one was written while it was read.
+    """
+    assert model.source is not None  # set by whoever opens
+    now = stamps.stamps_of(model.source.weights)
+    if files := stamps.changed(before, now):
+        raise CheckpointError(
+            f"{listed(files)} changed while the model was opened. Wait until it is written; open it then."
+        )
+    _stamps[model] = now
+
+
+_stamps: WeakKeyDictionary[Transformer | Seq2SeqTransformer, stamps.Stamps] = WeakKeyDictionary()
 _copies: WeakKeyDictionary[Transformer, Transformer] = WeakKeyDictionary()  # each as long as the model is there
 _copying = Lock()
 
@@ -238,7 +275,10 @@ def _bytes(model: Transformer | Seq2SeqTransformer) -> int:
 
 
 def _open(name: str) -> Transformer:
-    model = load(_source(name), allow_pickle=False, dtype=_dtype(), host=_Opening())
+    source = _source(name)
+    before = stamps.stamps_of(stamps.weights_at(Path(os.path.expanduser(parted(source)[0]))))
+    model = load(source, allow_pickle=False, dtype=_dtype(), host=_Opening())
+    _watch(model, before)
     assert model.source is not None  # set by load
     model.source = replace(model.source, name=name)
     return model

@@ -20,7 +20,7 @@ from headlight.model import Transformer
 from headlight.model.analysis import Measure
 from headlight.model.edits import AblateHeads, Edit, Neuron, Patch, follows_stream, sources
 from headlight.model.edits.means import sum_z
-from headlight.model.errors import HeadlightError, InputError
+from headlight.model.errors import CheckpointError, HeadlightError, InputError
 from headlight.model.explain import statistics
 from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.host import Host
@@ -72,6 +72,7 @@ def run(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) 
     Raises:
         HeadlightError: the prompt, the model or the machine does not allow it; the message says what would.
     """
+    check_unchanged(model_name)
     key = run_key(model_name, prompt, bos, edits)
     return keep(key, lambda: _run_anew(model_name, prompt, bos, edits))
 
@@ -215,6 +216,7 @@ def tokens_of(model_name: str, prompt: str, bos: Begin) -> tuple[Transformer, In
         HeadlightError: as `run`.
     """
     prompts.check_text(prompt)
+    check_unchanged(model_name)
     model = models.open_model(model_name)
     forget_closed()
     tokenizer = tokenizer_of(model)
@@ -224,6 +226,19 @@ def tokens_of(model_name: str, prompt: str, bos: Begin) -> tuple[Transformer, In
     prompts.check_length(len(tokens), model.cfg.n_ctx, bos)
     limits.check_cost(len(tokens), cost_of(model), budget())
     return model, tokens, bos
+
+
+def check_unchanged(model_name: str) -> None:
+    """Close a model of which a file has changed since it was opened, and begin with an empty cache.
+
+    Raises:
+        CheckpointError: it was closed.
+    """
+    try:
+        models.check_unchanged(model_name)
+    except CheckpointError:
+        _results.cache_clear()
+        raise
 
 
 def forget_closed() -> None:

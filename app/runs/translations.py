@@ -38,7 +38,9 @@ def of_one(chosen: Selection) -> Translation:
     prompts.check_text(source, "source")
     if not 1 <= chosen.beams <= MOST_BEAMS:
         raise ConfigError(f"{chosen.beams} beams were asked for; it can be 1, which is greedy, to {MOST_BEAMS}.")
-    model = models.open_seq2seq(chosen.translator or example.model)
+    name = chosen.translator or example.model
+    runs.check_unchanged(name)
+    model = models.open_seq2seq(name)
     runs.forget_closed()
     return translate(model, source, chosen.translation, chosen.beams, chosen.branch, runs.HOST)
 

@@ -1,5 +1,6 @@
 """The page as a whole, without a browser: what a script run shows for what was typed, opened or clicked."""
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from headlight.app.glossary import MODELS
 from headlight.app.runs import models, models_folder, runs
 from headlight.app.runs.prompts import Example, examples
 from headlight.app.selection import links
-from headlight.model import Transformer, fields, load
+from headlight.model import Transformer, fields, file_copies, load
 from tests.app.conftest import Options
 from tests.places import MAIN, MINI
 from tests.tiny import tiny
@@ -503,6 +504,30 @@ def test_a_page_says_what_of_the_models_folder_is_not_in_its_list(
     page.run()
     assert not page.exception
     assert "The models folder cannot be read (No such file or directory)." in _texts(page)
+
+
+def test_a_page_says_that_its_model_was_closed_and_goes_on(
+    page: AppTest, settings: dict[str, object], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file was written anew; then it was cut short, and the page has no model until another is chosen."""
+    monkeypatch.setattr(file_copies, "_copies", True)
+    shutil.copytree(folder, tmp_path / "mine")
+    settings["models_folder"] = str(tmp_path)
+    weights = tmp_path / "mine" / "model.safetensors"
+    _open(page, model="mine", prompt=PROMPT)
+    os.utime(weights, (1, 1))
+    page.run()
+    assert not page.exception
+    assert "mine was closed: model.safetensors changed on the disk, or went, since it was opened." in _texts(page)
+    page.run()
+    assert "was closed" not in _texts(page)
+    assert "input tokens with BOS" in _texts(page)
+    os.truncate(weights, 100)
+    for said in ("mine was closed", "model.safetensors cannot be read as safetensors"):
+        page.run()
+        assert not page.exception
+        assert said in _texts(page)
+    assert "Unexpected error" not in _texts(page)
 
 
 def test_a_state_dict_is_asked_for_what_its_shapes_do_not_tell_and_opens_with_the_answers(

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save, save_file
 
 from headlight.app.runs import cost, dictionaries, limits, models, models_folder, passes, runs, scans, shown
 from headlight.app.selection import Selection
 from headlight.app.server.settings import settings as server_settings
-from headlight.model import memory
+from headlight.model import file_copies, load, memory
 from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError, TooLargeError
 from headlight.model.families import room
 
@@ -300,6 +300,68 @@ def test_a_slow_folder_is_looked_at_less_often(with_folder: Path, monkeypatch: p
         models_folder.looked_up(slow, with_folder)
         clock[0] += models_folder.SPARING * 3.0 / 2
     assert len(looks) == 2
+
+
+def _write_over(path: Path) -> None:
+    """Other numbers in the same place, as a training writes them that does not write beside first."""
+    tensors = load_file(path)
+    with path.open("r+b") as file:
+        file.write(save({name: 2 * tensor.clone() for name, tensor in tensors.items()}, {"format": "pt"}))
+
+
+def _cut_short(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def _put_another_in_its_place(path: Path) -> None:
+    save_file({name: 2 * tensor for name, tensor in load_file(path).items()}, path.with_name("new"), {"format": "pt"})
+    path.with_name("new").replace(path)
+
+
+@pytest.fixture
+def copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are in memory, as in a server."""
+    monkeypatch.setattr(file_copies, "_copies", True)
+
+
+@pytest.mark.usefixtures("copies")
+@pytest.mark.parametrize("change", [_write_over, _cut_short, _put_another_in_its_place, Path.unlink])
+def test_a_model_whose_file_changes_is_closed_and_others_stay(
+    with_folder: Path, change: Callable[[Path], None]
+) -> None:
+    before, other = runs.run("mine", PROMPT, True), runs.run("mini", PROMPT, True).model
+    runs.z_sum("mine", PROMPT, True)
+    change(with_folder / "mine" / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"mine was closed: model\.safetensors changed on the disk, or went"):
+        runs.run("mine", PROMPT, True)
+    assert not models.is_open("mine")
+    assert models.open_model("mini") is other
+    if change in (_cut_short, Path.unlink):
+        with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+            runs.run("mine", PROMPT, True)
+        return
+    now = runs.run("mine", PROMPT, True)
+    expected = load(with_folder / "mine").run_with_cache(now.tokens[None])
+    torch.testing.assert_close(now.next_logits, expected[0][0, -1], rtol=1e-5, atol=1e-5)  # float32, once in pieces
+    assert not torch.allclose(now.next_logits, before.next_logits)
+    z = expected[1]["z", 0].sum((0, 1))
+    torch.testing.assert_close(
+        runs.z_sum("mine", PROMPT, True).values[0].float(), z, rtol=1e-4, atol=1e-4
+    )  # of a few tokens
+
+
+def test_a_file_that_is_written_while_it_is_opened_is_not_taken(
+    with_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(source: Path, **how: object) -> object:
+        model = load(source, allow_pickle=False)
+        os.utime(with_folder / "mine" / "model.safetensors", (1, 1))
+        return model
+
+    monkeypatch.setattr(models, "load", slow)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors changed while the model was opened"):
+        models.open_model("mine")
+    assert not models.is_open("mine")
 
 
 def test_the_copy_on_a_device_is_kept_as_long_as_its_model_and_no_longer(

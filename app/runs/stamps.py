@@ -1,0 +1,31 @@
+"""Whether a model's files are still those that it was opened from."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+Stamp = tuple[int, int, int] | None
+Stamps = Mapping[str, Stamp]
+
+
+def stamps_of(paths: Iterable[Path]) -> Stamps:
+    """Each file's size, time of change and inode, which tell a file that was written over from one put in its place."""
+    return {os.path.realpath(path): _stamp(path) for path in paths}
+
+
+def weights_at(path: Path) -> list[Path]:
+    """The files at a model's path that may hold weights."""
+    return sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
+
+
+def changed(before: Stamps, now: Stamps) -> list[str]:
+    """The names of the files whose stamps are others now, or that are gone; of those that both tell of."""
+    return [os.path.basename(path) for path, stamp in now.items() if before.get(path, stamp) != stamp]
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        told = os.stat(path)
+    except OSError:
+        return None
+    return told.st_size, told.st_mtime_ns, told.st_ino
