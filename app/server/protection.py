@@ -94,7 +94,8 @@ def policies() -> dict[str, str]:
     hashes = "".join(f" 'sha256-{b64encode(sha256(each.encode()).digest()).decode()}'" for each in scripts)
     rules = {
         "default-src": "'self'",
-        "script-src": f"'self' blob:{hashes}",  # components' scripts come with the page's data
+        # Components' scripts come with the page's data, and Streamlit compiles WebAssembly, its own.
+        "script-src": f"'self' blob: 'wasm-unsafe-eval'{hashes}",
         "style-src": "'self' 'unsafe-inline'",  # Streamlit writes its styles while it runs
         "img-src": "'self' data: blob:",
         "font-src": "'self' data:",
