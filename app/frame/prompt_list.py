@@ -11,6 +11,7 @@ from headlight.model.errors import InputError
 TYPED = "typed"
 LIST_PAGE, LIST_TITLE = "prompts", "Prompts"  # the page that shows this list, and so none to go back to
 MAX_RUNS = 20
+MAX_LABELS = 64  # different names in the list, of which each is a column with a cell for every prompt
 MAX_TYPED = 100  # beyond it the oldest typed prompts leave the list
 
 
@@ -65,7 +66,7 @@ def add(new: Sequence[Prompt], most: int) -> int:
     """Put those at the end of the list that are not in it yet, and tell how many they are.
 
     Raises:
-        InputError: the list would grow beyond so many; it stays as it was.
+        InputError: the list would grow beyond so many, or have too many labels; it stays as it was.
     """
     lists = _lists()
     present = set(lists.prompts)
@@ -74,6 +75,12 @@ def add(new: Sequence[Prompt], most: int) -> int:
         raise InputError(
             f"{len(fresh):,} more prompts do not fit: the list has {len(lists.prompts):,} and takes {most:,}. "
             "Clear the list, or upload fewer."
+        )
+    names = {name for prompt in (*lists.prompts, *fresh) for name, _ in prompt.labels}
+    if len(names) > MAX_LABELS:
+        raise InputError(
+            f"The prompts would have {len(names):,} different labels, each a column of the list, which takes "
+            f"{MAX_LABELS}. Give prompts the same columns or keys, leave some out, or clear the list."
         )
     lists.prompts += fresh
     return len(fresh)

@@ -20,6 +20,7 @@ from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.preload import preload
 from headlight.app.server.protection import Protection
 from headlight.app.server.settings import MAIN, is_loopback
+from headlight.app.server.uploads import bound_uploads
 from headlight.model.file_copies import copy_files
 
 ADDRESS, OTHERS = "/fetch/{name}/{layer:place}/{head:place}", "/fetch/{rest:path}"
@@ -82,6 +83,7 @@ _new_session = AppSession._create_new_session_message
 AppSession._create_new_session_message = _without_path  # type: ignore[assignment, method-assign]
 preload()
 copy_files()
+bound_uploads()
 app = App(
     MAIN,
     routes=[Route(ADDRESS, _fetched), Route(OTHERS, _refused)],

@@ -9,6 +9,7 @@ import streamlit as st
 from headlight.app.frame import prompt_list
 from headlight.app.frame.prompt_list import (
     LIST_PAGE,
+    MAX_LABELS,
     MAX_RUNS,
     MAX_TYPED,
     TYPED,
@@ -110,3 +111,15 @@ def test_the_oldest_runs_are_forgotten() -> None:
         note(Selection(prompt=f"prompt {place}"), "attention")
     assert len(past_runs()) == MAX_RUNS
     assert past_runs()[-1].selection.prompt == "prompt 1"
+
+
+def test_prompts_with_labels_of_their_own_do_not_make_a_column_each() -> None:
+    """Thirty labels of its own for each of a thousand prompts are thirty million cells."""
+    kept = [Prompt(f"kept {number}", "a.jsonl", ((f"label {number}", "x"),)) for number in range(MAX_LABELS - 1)]
+    add(kept, 1000)
+    before = prompts()
+    more = [Prompt(f"more {number}", "b.jsonl", ((f"own {number}", "x"),)) for number in range(2)]
+    with pytest.raises(InputError, match=r"would have 65 different labels, .* which takes 64\. Give prompts the same"):
+        add(more, 1000)
+    assert prompts() == before
+    assert add(more[:1], 1000) == 1
