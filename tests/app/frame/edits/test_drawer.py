@@ -12,6 +12,8 @@ from headlight.app.frame.prompt_list import Prompt
 from headlight.app.runs import runs
 from headlight.app.runs.prompts import examples
 from headlight.app.selection import from_query
+from headlight.model.analysis.alignment import Alignment
+from headlight.model.comparison import Comparison
 from headlight.model.edits import (
     AblateHeads,
     AblateNeurons,
@@ -243,6 +245,24 @@ def test_the_stream_is_changed_in_the_cone_alone(folder: str) -> None:
     ]
     assert not changed[~reached].any()
     assert changed[reached].all()
+
+
+@pytest.mark.parametrize("factor", [1e-4, 300.0])
+def test_a_change_that_does_not_matter_has_pale_colours(
+    factor: float, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scale goes at least to a tenth of the stream's length, and as far as the largest change."""
+    ends: list[tuple[float, float]] = []
+    monkeypatch.setattr(effect, "cell_map", lambda *_, **look: ends.append(look["ends"]))
+    a, b = (runs.run(folder, PROMPT, True, edits) for edits in ((), (Steer(1, "one", "two", factor),)))
+    places = tuple(range(len(a.tokens)))
+    effect.draw(Comparison(a, b, Alignment(places, places)))
+    largest = max(
+        float(((after - before).norm(dim=-1) / before.norm(dim=-1)).max())
+        for before, after in zip(a.streams(), b.streams(), strict=True)
+    )
+    assert (largest < 0.1) is (factor < 1)
+    assert ends == [(0.0, pytest.approx(max(0.1, largest), rel=1e-5))]  # float32
 
 
 def test_the_map_leaves_out_what_is_not_reached(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from headlight.app.pages.flow.figures import (
     tokens_of,
     tokens_of_both,
 )
+from headlight.app.pages.flow.graph import limit_of
 from headlight.app.parts.pair import place_of
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
@@ -157,11 +158,15 @@ def test_the_change_of_a_run_that_edits_left_alone_is_none(run: Run, folder: str
     # Nothing times a direction was added: the same numbers.
     assert {edge.change for edge in change.edges} == {0.0}
     assert "None changed by 0.01 or more" in spelled_change(change)
+    assert limit_of(change) == 0.1  # what does not matter has no strong colour
     steered = runs.run(folder, run.prompt, run.bos, (Steer(1, "one two", "two", 40.0),))
     change = change_in(Comparison(run, steered, Alignment(places, places)), selection_of(flow_threshold=0.01))
     assert change is not None
     assert change.changed
     assert spelled_change(change).startswith(f"{len(change.changed)} changed by at least 0.01")
+    largest = max(abs(part.change) for part in (*change.edges, *change.nodes))
+    assert largest > 0.1
+    assert limit_of(change) == largest
 
 
 def test_the_page_has_tables_of_one_run_and_of_two(run: Run, both: Comparison, headings: list[str]) -> None:

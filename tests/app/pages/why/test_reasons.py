@@ -12,7 +12,7 @@ from headlight.app.pages.why.chosen import sides_of
 from headlight.app.pages.why.figures import condensed, fall
 from headlight.app.parts.first_heads import clearest
 from headlight.app.parts.matrix import Matrix
-from headlight.app.parts.sides import with_difference
+from headlight.app.parts.sides import DIFFERENCE, with_difference
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
 from headlight.model.analysis.alignment import align_tokens
@@ -199,3 +199,17 @@ def test_what_is_done_to_a_head_is_not_done_again_for_another_cell(run: Run, mon
     ablation_effects(run, Cell(2, 1, 7, 3), Question(30, 50, 7))
     monkeypatch.setattr(ablation, "_ablated", lambda *given: pytest.fail("the head was ablated again"))
     assert len(ablation_effects(run, Cell(2, 1, 7, 4), Question(30, 50, 7)).names) == 4
+
+
+@pytest.mark.parametrize(("largest", "limit"), [(0.004, 0.1), (0.7, 0.7)])
+def test_parts_that_do_not_matter_have_pale_colours(largest: float, limit: float) -> None:
+    """A and B have one scale and B - A its own, by their parts alone; each goes at least to 0.1."""
+
+    def parts(first: float) -> Matrix:
+        values = np.array([[first, 0.001], [0.0, -0.002]])
+        whole = np.vstack([np.column_stack([values, [50.0, 50.0]]), [50.0, 50.0, 100.0]])
+        return Matrix(("L0H0", "L0H1", numbers.SUM), ("L0H0", "L0H1", numbers.SUM), whole)
+
+    sides = {"A": parts(0.003), "B": parts(largest), DIFFERENCE: parts(-2 * largest)}
+    assert numbers.limit_of(sides, "A") == numbers.limit_of(sides, "B") == limit
+    assert numbers.limit_of(sides, DIFFERENCE) == max(0.1, 2 * largest)
