@@ -30,6 +30,7 @@ def sizes() -> np.ndarray:
 LAYER_LABELS = ["embed", "L0", "L1", "L2", "L3"]
 LABELS = ["the", "−cat", "+dog", HOSTILE, "end"]
 VOCABULARY = [HOSTILE, *(f"·w{index}" for index in range(1, 20))]
+DEEP = 20  # layers
 ABSENT = {0: 2, 1: 1}  # the place that a run lacks: A the third, B the second
 COLOURS = LensColours("entropy", "nats", (0.0, 1.0))
 
@@ -49,4 +50,15 @@ def lens(run: int) -> LensCells:
         top=np.where(absent, -1, token).astype(np.int32),
         probabilities=np.where(absent, 0, 0.5 ** (rank + 1)).astype(np.float32),
         measure=np.where(absent, np.nan, measure)[..., 0].astype(np.float32),
+    )
+
+
+def deep_lens() -> LensCells:
+    """A's lens over so many layers that a window may not show all of them."""
+    first = lens(0)
+    return LensCells(
+        layer_labels=[f"L{layer}" for layer in range(DEEP)],
+        top=np.repeat(first.top[:1], DEEP, 0),
+        probabilities=np.repeat(first.probabilities[:1], DEEP, 0),
+        measure=np.repeat(first.measure[:1], DEEP, 0),
     )

@@ -7,7 +7,7 @@ from headlight.app.components import encode_positive, encode_signed, head_grid, 
 from tests.app.components import grids
 
 st.set_page_config(layout="wide")
-shown = st.radio("show", ["weights", "changes", "sizes", "lens", "both"], horizontal=True)
+shown = st.radio("show", ["weights", "changes", "sizes", "lens", "both", "deep"], horizontal=True)
 weights = np.broadcast_to(grids.query == grids.key, (grids.N_LAYERS, grids.N_HEADS, grids.N_CELLS, grids.N_CELLS))
 selected: tuple[tuple[int, int], ...] = ((0, 1),)
 common = {"selected": selected, "epoch": 0, "group": "grids", "captions": grids.CAPTIONS}
@@ -25,5 +25,6 @@ match shown:
         st.text(f"selected {head_grid(codes, key='sizes', **common, **flow)}")
     case _:
         b = grids.lens(1) if shown == "both" else None
+        a = grids.deep_lens() if shown == "deep" else grids.lens(0)
         text = {"labels": grids.LABELS, "vocabulary": grids.VOCABULARY, "colours": grids.COLOURS}
-        st.text(f"lens {lens_grid(grids.lens(0), b, **text, pinned=None, epoch=0, key=shown)}")
+        st.text(f"lens {lens_grid(a, b, **text, pinned=None, epoch=0, key=shown)}")

@@ -13,6 +13,7 @@ from headlight.app.components.shared.mount import scripts
 from tests.app.components.conftest import go
 from tests.app.components.grids import (
     CAPTIONS,
+    DEEP,
     FIGURES,
     HOSTILE,
     LABELS,
@@ -31,6 +32,7 @@ from tests.e2e.settling import LISTENING, settle
 PAGE = "grids_page.py"
 FOLDER = Path(components.__file__).parent
 ROW = 27  # CSS pixels of a row of the lens
+GAP = 6  # CSS pixels between the layers and the input tokens
 FIRST_CELL = 62  # CSS pixels, inside the cells of the lens's first place
 
 
@@ -184,6 +186,25 @@ def test_lens_shows_the_measure_from_the_background_up_and_pins_a_cell(page: Pag
     expect(page.get_by_text("lens LensPin(layer=1, position=0)")).to_be_visible()
     page.keyboard.press("End")
     expect(page.get_by_text(f"lens LensPin(layer=1, position={len(LABELS) - 1})")).to_be_visible()
+
+
+def test_the_input_tokens_stand_above_a_deep_lens_too(page: Page) -> None:
+    """The same row as at the foot; the layers begin below it, for the pointer too."""
+    canvas = show(page, "deep", "entropy (nats)")
+    strips = """(canvas, height) => {
+      const ratio = canvas.width / canvas.clientWidth;
+      const strip = (y) => [...canvas.getContext("2d").getImageData(0, y, canvas.width, height * ratio).data];
+      return [strip(0), strip(canvas.height - height * ratio)];
+    }"""
+    above, below = canvas.evaluate(strips, ROW)
+    assert above == below
+    assert len(set(above)) > 2  # letters
+    top = ROW + GAP
+    canvas.click(position={"x": FIRST_CELL, "y": 2})
+    canvas.click(position={"x": FIRST_CELL, "y": top + 2})
+    expect(page.get_by_text(f"lens LensPin(layer={DEEP - 1}, position=0)")).to_be_visible()
+    canvas.click(position={"x": FIRST_CELL, "y": top + (DEEP - 1) * ROW + 2})
+    expect(page.get_by_text("lens LensPin(layer=0, position=0)")).to_be_visible()
 
 
 def test_two_lenses_share_limits_and_their_difference_is_signed(page: Page) -> None:
