@@ -26,7 +26,10 @@ def unpacked(data: bytes, name: str) -> Arrays:
         ScanError: the bytes are no such file.
     """
     with refusing_damage(name), np.load(io.BytesIO(data), allow_pickle=False) as file:
-        return dict(file)
+        arrays = dict(file)
+        if not all(isinstance(each, np.ndarray) for each in arrays.values()):  # numpy gives what is no array as bytes
+            raise ValueError("an entry is no array")
+        return arrays
 
 
 @contextmanager
