@@ -73,8 +73,15 @@ def _ask_optional(field: str, question: str, default: Any, n_layers: int) -> Non
     label, key = LABELS[question], _key(field, question)
     if question == "attn_types":
         layers = {layer: f"L{layer}" for layer in range(n_layers)}
-        place = {"placeholder": "all layers", "help": WINDOWED, "width": 2 * WIDTH}
-        st.multiselect(label, layers, key=key, format_func=layers.__getitem__, **place)
+        st.multiselect(
+            label,
+            layers,
+            key=key,
+            format_func=layers.__getitem__,
+            placeholder="all layers",
+            help=WINDOWED,
+            width=2 * WIDTH,
+        )
     elif isinstance(default, bool):
         st.checkbox(label, default, key=key)
     else:

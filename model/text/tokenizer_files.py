@@ -99,7 +99,8 @@ def _read_with_transformers(folder: Path) -> TokenizerFiles:
             f"can be made of it. {WITHOUT}"
         )
     _check_complete(folder, made)
-    template, named = made.chat_template, tuple[str, ...]()
+    template: Any = made.chat_template
+    named: tuple[str, ...] = ()
     if isinstance(template, dict):
         template, named = template.get("default"), tuple(sorted(template))
     return TokenizerFiles(
