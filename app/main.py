@@ -48,7 +48,8 @@ def main() -> None:
             with beginning:
                 kind.about(found)
             kind.drawer()
-    _content(_view().kind, selection.asked(), said)
+    if selection.arrived():  # or else the URL has not been read, and would be overwritten
+        _content(_view().kind, selection.asked(), said)
 
 
 def _view() -> View:

@@ -245,6 +245,15 @@ def test_an_error_of_ours_is_an_id_and_the_rest_of_the_page_stays(
     assert page.text_area[0].value == PROMPT
 
 
+def test_an_error_before_the_url_is_read_ends_the_run_and_leaves_the_url(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "arrive", lambda *arguments: {}["secret"])
+    _open(page, prompt=PROMPT)
+    assert [text.value for text in page.text if "Unexpected error" in text.value]
+    assert page.query_params["prompt"] == PROMPT
+
+
 def test_a_full_queue_says_busy_and_the_result_before_stays(page: AppTest, settings: dict[str, object]) -> None:
     settings.update(runs_at_once=1, runs_waiting=0)
     before = _texts(_type(_open(page), PROMPT))
