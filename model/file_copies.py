@@ -5,7 +5,6 @@ model's numbers change; nothing that this process does keeps that from happening
 (`copy_files`); a script, which nobody else depends on, has them mapped, of which nothing is read before it is needed.
 """
 
-import fcntl
 import os
 import sys
 from collections.abc import Iterator
@@ -40,6 +39,8 @@ def mappable(path: Path) -> Iterator[Path]:
     if not _is_copied(path):
         yield path
         return
+    import fcntl  # not there on every system; where files are copied it is
+
     descriptor = os.memfd_create(path.name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         with open_file(path) as file:

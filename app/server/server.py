@@ -62,6 +62,15 @@ def _refused(request: Request) -> Response:
 
 
 @asynccontextmanager
+async def _prepared(app: App) -> AsyncIterator[None]:
+    """Make this process ready for many sessions, before the first of them is served."""
+    preload()
+    copy_files()
+    async with _with_browser(app):
+        yield
+
+
+@asynccontextmanager
 async def _with_browser(_: App) -> AsyncIterator[None]:
     """Show the page to who has started the server, on a machine with a screen; Streamlit leaves it to us."""
     if not get_option("server.headless"):
@@ -81,12 +90,10 @@ def _without_path(session: AppSession, *of: Any, **named: Any) -> ForwardMsg:
 _new_session = AppSession._create_new_session_message
 # Streamlit has no setting for it.
 AppSession._create_new_session_message = _without_path  # type: ignore[assignment, method-assign]
-preload()
-copy_files()
 bound_uploads()
 app = App(
     MAIN,
     routes=[Route(ADDRESS, _fetched), Route(OTHERS, _refused)],
     middleware=[Middleware(Protection)],
-    lifespan=_with_browser,
+    lifespan=_prepared,
 )
