@@ -74,7 +74,7 @@ def _ask_optional(field: str, question: str, default: Any, n_layers: int) -> Non
     if question == "attn_types":
         layers = {layer: f"L{layer}" for layer in range(n_layers)}
         st.multiselect(
-            label,
+            plain(label),
             layers,
             key=key,
             format_func=layers.__getitem__,
@@ -83,9 +83,9 @@ def _ask_optional(field: str, question: str, default: Any, n_layers: int) -> Non
             width=2 * WIDTH,
         )
     elif isinstance(default, bool):
-        st.checkbox(label, default, key=key)
+        st.checkbox(plain(label), default, key=key)
     else:
-        st.number_input(label, 0.0, value=default, key=key, format="%g", placeholder="none", width=WIDTH)
+        st.number_input(plain(label), 0.0, value=default, key=key, format="%g", placeholder="none", width=WIDTH)
 
 
 def _told(question: str, answer: object) -> str:

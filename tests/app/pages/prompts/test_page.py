@@ -233,7 +233,7 @@ def test_a_row_is_opened_as_a_or_b(page: AppTest, side: str, field: str, row: in
     _choose(page, tables, "prompt_table", row)
     _press(page, f"Open as {side}")
     assert page.query_params[field] == UPLOADED[row - 1]
-    assert "most likely next" in _said(page)
+    assert "next token:" in _said(page)
     assert not page.file_uploader
 
 
