@@ -46,7 +46,7 @@ def test_unusable_files_are_refused_by_line(tmp_path: Path, source: bytes, messa
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="cannot be read"):
         read_parallel(tmp_path / "none.de", tmp_path / "none.en")
-    with pytest.raises(TrainingError, match="cannot be read"):
+    with pytest.raises(TrainingError, match="is a folder"):
         read_parallel(tmp_path, tmp_path)
 
 
