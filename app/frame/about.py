@@ -1,6 +1,6 @@
 """What was run in which model: one line, and what tells how far to trust it behind it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import Link
+from headlight.app.exports.facts import called
 from headlight.app.frame import special_tokens, trust
 from headlight.app.parts import options
 from headlight.app.parts.labels import percent
@@ -18,6 +19,7 @@ from headlight.model.analysis.best import best
 from headlight.model.comparison import Comparison
 from headlight.model.edits import describe
 from headlight.model.run import Run
+from headlight.model.source import Source
 from headlight.model.text.chat import is_begun
 
 MOST_NAMED, MOST_LIKELY = 2, 3  # edits, and next tokens
@@ -27,19 +29,26 @@ WHY_HELP = "Which heads and MLPs made this prediction, and why they look where t
 
 def draw(shown: Comparison) -> None:
     """The line above every page's content, one for each run."""
-    for side, run in shown.sides.items():
+    models = names([run.source for run in shown.sides.values()])
+    for (side, run), model in zip(shown.sides.items(), models, strict=True):
         with line(side):
             named = "" if shown.b is None else f"{side}  "
             count = f"{len(run.tokens):,} input token{'s' if len(run.tokens) > 1 else ''}"
             count += _texts(run)
             bos = "in the chat template" if run.bos == "chat" else "with BOS" if is_begun(run.bos) else "without BOS"
             edits = f"{_edits(run)} · " if run.edits else ""
-            st.text(f"{named}{run.source.name} · {edits}{count} {bos}", width="content")
+            st.text(f"{named}{model} · {edits}{count} {bos}", width="content")
             _draw_prediction(run, side)
             if side == "A":
                 _ask_why()
             details(side, partial(trust.draw, run, side))
     special_tokens.draw(shown)
+
+
+def names(sources: Sequence[Source]) -> list[str]:
+    """What each model is called in its line: of a path its end, unless that is the end of another's too."""
+    whole, short = [source.name for source in sources], list(map(called, sources))
+    return short if len(set(short)) == len(set(whole)) else whole
 
 
 def _texts(run: Run) -> str:

@@ -19,11 +19,13 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from headlight.app import selection
 from headlight.app.components import Option
 from headlight.app.frame import bars, tour
+from headlight.app.frame.about import names
 from headlight.app.glossary import MODELS
 from headlight.app.runs import models, models_folder, runs
 from headlight.app.runs.prompts import Example, examples
 from headlight.app.selection import links
 from headlight.model import Transformer, fields, file_copies, load
+from headlight.model.source import Source
 from tests.app.conftest import Options
 from tests.places import MAIN, MINI
 from tests.tiny import tiny
@@ -109,6 +111,15 @@ def test_a_url_opens_what_it_says(page: AppTest, folder: str) -> None:
     assert page.text_area[0].value == PROMPT
     assert re.search(r"\d input tokens without BOS", _texts(page))
     assert page.dataframe[0].value["Head"].tolist() == ["L2H4", "L0H1"]
+
+
+def test_a_folder_is_called_by_its_end_where_that_tells_which_it_is(page: AppTest, folder: str) -> None:
+    """The line has room for little more than a name; two folders that end alike are told apart by their paths."""
+    _open(page, model=folder, prompt=PROMPT, model_b="mini", prompt_b=PROMPT)
+    assert re.search(r"^A  random · \d+ input tokens.*^B  mini · \d+ input tokens", _texts(page), re.M | re.S)
+    final, other = (Source(f"/runs/{run}/final", Path(), "gpt2", ()) for run in ("one", "two"))
+    assert names([final, other]) == ["/runs/one/final", "/runs/two/final"]
+    assert names([final, final]) == ["final", "final"]
 
 
 def test_a_url_is_read_as_far_as_it_can_be(page: AppTest, folder: str) -> None:
@@ -300,7 +311,7 @@ def test_a_model_that_comes_with_headlight_says_what_it_is_good_for(page: AppTes
     page.button(key=selection.widget_key("close_hint")).click().run()
     assert said not in [caption.value for caption in page.caption]
     _move_to(page, model=folder, prompt=PROMPT)
-    assert folder in _texts(page)
+    assert f"{Path(folder).name} · " in _texts(page)
     assert not any(caption.value.startswith("**") for caption in page.caption)
 
 

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app import selection
 from headlight.app.components import Number, Option
 from headlight.app.frame import bars, trust
-from headlight.app.frame.about import details, line
+from headlight.app.frame.about import details, line, names
 from headlight.app.glossary import TERMS
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import models, prompts
@@ -97,12 +97,13 @@ def look_at(found: Translations) -> str:
 
 def about(found: Translations) -> None:
     """What was read and written by which models, and behind it where they come from."""
-    for side, each in found.sides.items():
+    models = names([each.source for each in found.sides.values()])
+    for (side, each), model in zip(found.sides.items(), models, strict=True):
         with line(side):
             named = "" if found.b is None else f"{side}  "
             n_source, n_target = len(each.source_tokens), len(each.written)
             given = "target given" if each.search is None else f"{n_target:,} written"
-            st.text(f"{named}{each.source.name} · {n_source:,} source tokens read, {given}", width="content")
+            st.text(f"{named}{model} · {n_source:,} source tokens read, {given}", width="content")
             details(side, partial(_details, each, side))
 
 
