@@ -48,9 +48,10 @@ def test_padded_batches_and_stop_tokens_are_those_of_transformers(tmp_path: Path
     assert {reason for _, reason in ends} == {"stop token", "length"}
 
 
+@pytest.mark.parametrize("soft_cap", [None, 2.0])  # which changes no greedy token, but how likely each is
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_rows_of_a_padded_batch_are_written_as_they_are_alone(side: str) -> None:
-    model = random_model(n_ctx=20)
+def test_rows_of_a_padded_batch_are_written_as_they_are_alone(side: str, soft_cap: float | None) -> None:
+    model = random_model(n_ctx=20, output_logits_soft_cap=soft_cap)
     rows = [random_tokens(1, length, seed=length) for length in LENGTHS]
     for row, written in zip(rows, greedy(model, *padded(rows, side), max_new_tokens=8, stop_tokens=[4]), strict=True):
         tokens, log_probs = plain_greedy(model, row, 8, (4,))
