@@ -33,7 +33,8 @@ def offer(
 
     Without an estimate in `seconds` it waits to be asked for.
     """
-    work.halt_if_lost(missing)
+    if work.halt_if_lost(missing):
+        st.rerun()  # the bar, which says so, may stand above and have been drawn
     if not missing or work.waiting:
         return False
     quick = seconds is not None and seconds <= (AT_ONCE if at_once is None else at_once)
@@ -133,6 +134,7 @@ def _time(seconds: float) -> str:
 def go_on(work: Jobs, do: Callable[[Any], object]) -> None:
     """Do some of what is waiting, and draw the page again."""
     if not work.waiting:
+        work.settle()
         return
     place = st.empty()
 

@@ -23,7 +23,7 @@ class Jobs:
 
     `waiting` are the jobs still to be done; `refused` says why others cannot be; `halted` says why the work came to an
     end before it was through, `stopped` that the user ended it; `spent` are the seconds that it has taken so far.
-    `batch` are all jobs that were started together.
+    `batch` are all jobs that were started since the page last had nothing to do.
     """
 
     waiting: tuple[Any, ...] = ()
@@ -52,22 +52,28 @@ class Jobs:
     def start(self, wanted: Sequence[Hashable]) -> None:
         """Do these, each once, but for those that were refused before."""
         self.waiting = tuple(job for job in dict.fromkeys(wanted) if job not in self.refused)
-        self.batch = frozenset(self.waiting)
+        self.batch = self.batch.union(self.waiting) if wanted else frozenset()
         self.total, self.halted, self.stopped, self.spent = len(self.waiting), "", False, 0.0
 
     def stop(self) -> None:
         """Do no more; what was done stays."""
         self.waiting, self.batch, self.stopped = (), frozenset(), True
 
-    def halt_if_lost(self, missing: Collection[Hashable]) -> None:
-        """Halt where what was just done is missing again, because the cache had no room for it: it would never end."""
-        if self.waiting:
-            return
-        if self.batch.difference(self.refused).intersection(missing):
-            self.halted = (
-                "The server's memory for results is too small for this page: what was computed first is gone when the "
-                "last is done. Look at fewer heads or prompts, or start the server with a larger --cache-gib."
-            )
+    def halt_if_lost(self, missing: Collection[Hashable]) -> bool:
+        """Halt where what was just done is missing again, because the cache had no room for it: it would never end.
+
+        Returns whether it came to a halt by this.
+        """
+        if self.waiting or self.halted or not self.batch.difference(self.refused).intersection(missing):
+            return False
+        self.halted = (
+            "The server's memory for results is too small for this page: what was computed first is gone when the "
+            "last is done. Look at fewer heads or prompts, or start the server with a larger --cache-gib."
+        )
+        return True
+
+    def settle(self) -> None:
+        """Note that the page was drawn with nothing waiting: what is missing later was lost by no work of its own."""
         self.batch = frozenset()
 
     def step(self, do: Callable[[Any], object]) -> None:

@@ -17,7 +17,7 @@ def look(work: Jobs, sides: Mapping[str, Subject]) -> None:
     """Look at what has not been looked at: at once where that is quick, else when asked to."""
     every = [each for subject in sides.values() for each in subject.sequences]
     missing = [each for each in every if detection.seen(each) is None and each not in work.refused]
-    if work.waiting and missing and missing[0] not in work.waiting:
+    if work.waiting and missing and missing[0] not in work.batch:
         work.start(())  # what is waiting is of another seed or model that nobody looks at any more
     progress.bar(work, "runs done", "detection")
     refused = [work.refused[each] for each in every if each in work.refused]

@@ -1,4 +1,4 @@
-"""Every page where one run is made at a time, none may wait, and the cache holds less than one run."""
+"""Every page where one run is made at a time, none may wait, and the cache holds less than one run; or nothing."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -12,6 +12,7 @@ from headlight.app.registry import VIEWS
 from headlight.app.runs import jobs, limits, runs
 from headlight.app.runs.jobs import Jobs
 from headlight.app.server import boundary
+from headlight.app.server.flags import FIELDS
 from tests.places import MAIN
 
 SECONDS = 60  # for one script run on a busy machine
@@ -74,3 +75,28 @@ def test_a_page_asks_for_no_second_place_and_comes_to_an_end(
         assert not [said for work in works for said in (work.halted, *work.refused.values()) if said]
         assert not any(work.waiting for work in works)
     assert limits.held_bytes(runs.run(folder, PROMPT, True)) > CACHE
+
+
+LEAST = {name: each.type(low[0]) for name, each in FIELDS.items() if (low := each.metadata["about"].between)}
+ANY_RUN = {"run_gib": 1.5, "run_seconds": 120.0}  # what the tests' models take
+PAGES = [view.slug if view.slug == "heads" else pytest.param(view.slug, marks=THOROUGH) for view in VIEWS]
+
+
+@pytest.mark.parametrize("slug", PAGES)
+@pytest.mark.parametrize("allowed", [{}, ANY_RUN], ids=["no run", "any run"])
+def test_at_the_smallest_limits_a_page_comes_to_a_result_or_a_message(
+    slug: str, allowed: dict[str, object], works: list[Jobs], settings: dict[str, object]
+) -> None:
+    settings.update(LEAST | allowed)
+    page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    for name, value in {"page": slug, "prompt": PROMPT, "prompt_b": OTHER}.items():
+        page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    assert len(works) < MOST_SLICES
+    said = "\n".join(text.value for text in page.text)
+    assert "Unexpected error" not in said
+    if not allowed and slug != "translate":
+        assert "Not one token fits" in said
+    elif slug == "heads":
+        assert "larger --cache-gib" in said

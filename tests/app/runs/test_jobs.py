@@ -98,3 +98,19 @@ def test_a_session_keeps_so_many_reasons_and_no_more(monkeypatch: pytest.MonkeyP
     while work.waiting:
         work.step(refuse)
     assert work.refused == {job: f"not {job}" for job in (7, 8, 9)}
+
+
+def test_work_of_two_kinds_that_push_each_other_out_is_halted() -> None:
+    work, started = Jobs(), 0
+    for missing in (["look"], ["ablate"]) * 3:  # each is done, and missing again once the other is
+        work.halt_if_lost(missing)
+        if not work.halted:
+            work.start(missing)
+            started += 1
+            work.step(lambda job: None)
+    assert started == 2
+    work.settle()
+    work.start(["look"])
+    assert not work.halted
+    work.halt_if_lost(["ablate"])  # done long ago, and nothing that this work has pushed out
+    assert not work.halted
