@@ -85,13 +85,14 @@ def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> No
     view, seen = _view(), selection.shown()
     if view.kind is not bar or selection.asked() is not unanswered or not selection.arrived():
         st.rerun()
+    notices.of_lost_list()
     if seen is not None:
         with _place(view), boundary.guard(lambda reason: notices.refused(reason, "view")):
             _draw(view, view.kind.of(seen))
         if view.kind is PROMPTED:
             prompt_list.note(selection.current(), view.slug, view.title)
         trusted.trust(selection.current())
-    selection.write_url()
+    selection.write_url(prompt_list.in_address())
 
 
 def _navigation(said: str) -> None:

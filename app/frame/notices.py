@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.frame import model_settings
+from headlight.app.frame import model_settings, prompt_list
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import prompts
 from headlight.app.selection import Selection
@@ -69,6 +69,21 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, 
         st.caption(
             plain(f"This page's link does not hold {which}, which no URL has room for: send the text along with it.")
         )
+
+
+def of_lost_list() -> None:
+    """That prompts which were uploaded are gone, as after a restart of the server, and what to do."""
+    with st.container():  # a place of its own, empty or not, so that what is below it is not made anew
+        if count := prompt_list.lost():
+            prompts_are = "prompt that was uploaded is" if count == 1 else "prompts that were uploaded are"
+            with st.container(key="headlight-lost-list", border=True):
+                st.text(
+                    f"The {count:,} {prompts_are} no longer in the list: the server was restarted, or this page was "
+                    "opened anew. Upload the file again on the page Prompts."
+                )
+                st.button(
+                    "Go on without", on_click=prompt_list.go_on_without, key=selection.widget_key("go_on_without")
+                )
 
 
 def _say_what_is_still_shown(inputs: tuple[str, ...]) -> None:

@@ -1,5 +1,6 @@
 """The session's prompts, uploaded and typed, and the last runs to go back to. Texts and selections, never a tensor."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,8 @@ from headlight.app.selection import Selection
 from headlight.model.errors import InputError
 
 TYPED = "typed"
+UPLOADED = "uploaded"  # the address's parameter that outlives the session: how many prompts of the list were uploaded
+COUNT = re.compile("[1-9][0-9]{0,6}")
 LIST_PAGE, LIST_TITLE = "prompts", "Prompts"  # the page that shows this list, and so none to go back to
 MAX_RUNS = 20
 MAX_LABELS = 64  # different names in the list, of which each is a column with a cell for every prompt
@@ -46,10 +49,30 @@ class PastRun:
 class _Lists:
     prompts: tuple[Prompt, ...] = ()
     past: tuple[PastRun, ...] = ()
+    lost: int = 0
 
 
 def _lists() -> _Lists:
-    return st.session_state.setdefault("prompt_list", _Lists())
+    if "prompt_list" not in st.session_state:
+        count = st.query_params.get(UPLOADED, "")
+        st.session_state["prompt_list"] = _Lists(lost=int(count) if COUNT.fullmatch(count) else 0)
+    return st.session_state["prompt_list"]
+
+
+def lost() -> int:
+    """How many uploaded prompts the address tells of that this session, begun since, does not have."""
+    return _lists().lost
+
+
+def go_on_without() -> None:
+    """Miss those no longer."""
+    _lists().lost = 0
+
+
+def in_address() -> dict[str, str]:
+    """What the address says of the list, by which a session that begins with it knows what it lacks."""
+    count = lost() or sum(prompt.source != TYPED for prompt in prompts())
+    return {UPLOADED: str(count)} if count else {}
 
 
 def prompts() -> tuple[Prompt, ...]:
@@ -83,6 +106,7 @@ def add(new: Sequence[Prompt], most: int) -> int:
             f"{MAX_LABELS}. Give prompts the same columns or keys, leave some out, or clear the list."
         )
     lists.prompts += fresh
+    lists.lost = 0
     return len(fresh)
 
 

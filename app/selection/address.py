@@ -1,6 +1,6 @@
 """The session and the page's URL: one that the user opens, or goes back to, replaces what is selected."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -83,15 +83,15 @@ def _moved_in_history() -> bool:
     return context is not None and context.is_history_navigation
 
 
-def write_url() -> None:
-    """Make the page's URL that of what is shown.
+def write_url(besides: Mapping[str, str]) -> None:
+    """Make the page's URL that of what is shown, with these parameters besides.
 
     After Back or Forward it is written even where it is this one already: the URL of the run that it stopped may have
     been on its way, and the browser then has put that in the place of the one that the user went to.
     """
     session = _session()
     if session.shown is not None:
-        written = to_query(session.shown)
+        written = {**to_query(session.shown), **besides}
         if session.page != session.pages[0]:
             written[_PAGE] = session.page
         if _moved_in_history() or written != st.query_params.to_dict():

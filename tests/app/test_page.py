@@ -371,7 +371,7 @@ def test_forward_is_heard_though_it_stopped_the_run_of_back_before_its_url_was_w
     _type(_open(page), PROMPT)
     _type(page, "another prompt")
     with monkeypatch.context() as stopped:
-        stopped.setattr(selection, "write_url", lambda: None)
+        stopped.setattr(selection, "write_url", lambda besides: None)
         _move_to(page, prompt=PROMPT)
     assert page.text_area[0].value == PROMPT
     _move_to(page, prompt="another prompt")

@@ -126,6 +126,47 @@ def test_a_file_that_cannot_be_read_says_why_and_the_list_stays(
     assert said not in _said(page)
 
 
+def _uploaded(page: AppTest) -> str | None:
+    """How many uploaded prompts the address tells of."""
+    value = page.query_params.get("uploaded")
+    return value[0] if isinstance(value, list) else value
+
+
+def test_a_session_that_begins_without_the_uploaded_list_says_so(page: AppTest) -> None:
+    """As after the server was restarted below a page that stays open: the browser comes back with its address."""
+    _upload(page, "a.txt", "a b\nc d\ne f\n")
+    assert _uploaded(page) == "3"
+    for count, mended_by in (("3", "upload"), ("3", "button"), ("1", "button")):
+        again = AppTest.from_file(MAIN, default_timeout=SECONDS)
+        for name, values in page.query_params.items():
+            again.query_params[name] = values
+        again.query_params["uploaded"] = count
+        again.run()
+        assert _uploaded(again) == count  # until something is done about it
+        said = (
+            "1 prompt that was uploaded is no longer" if count == "1" else "3 prompts that were uploaded are no longer"
+        )
+        assert said in _said(again)
+        if mended_by == "upload":
+            _upload(again, "a.txt", "a b\n")
+        else:
+            _press(again, "Go on without")
+        assert "no longer in the list" not in _said(again)
+        assert _uploaded(again) == ("1" if mended_by == "upload" else None)
+
+
+@pytest.mark.parametrize("count", ["", "0", "-1", "1e3", "9" * 5000, "٣"])
+def test_a_count_that_is_none_is_passed_over(page: AppTest, count: str) -> None:
+    again = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    for name, values in page.query_params.items():
+        again.query_params[name] = values
+    again.query_params["uploaded"] = count
+    again.run()
+    assert not again.exception
+    assert "no longer in the list" not in _said(again)
+    assert _uploaded(again) is None
+
+
 def test_a_refused_prompt_and_a_refused_file_are_both_said(page: AppTest) -> None:
     """Streamlit takes no two boxes of one key."""
     page.text_area[0].set_value("")
