@@ -12,7 +12,7 @@ from headlight.app.components import Link
 from headlight.app.exports.facts import called
 from headlight.app.frame import special_tokens, trust
 from headlight.app.parts import options
-from headlight.app.parts.labels import percent
+from headlight.app.parts.labels import percent, quoted
 from headlight.app.parts.pair import typeable
 from headlight.app.selection import widget_key
 from headlight.model.analysis.best import best
@@ -98,7 +98,7 @@ def _draw_prediction(run: Run, side: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-prediction{side}"):
         st.text(f"{_which_token(run)}:", width="content")
         links = [
-            _link(run, token, f"“{label}” {percent(share)}", f"predicted_{side}_{slot}")
+            _link(run, token, f"{quoted(label)} {percent(share)}", f"predicted_{side}_{slot}")
             for slot, (token, label, share) in enumerate(run.keep("next tokens", partial(_next_tokens, run)))
         ]
         options.row(*links, name=f"predicted{side}", whole=True)

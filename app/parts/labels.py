@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
+from unicodedata import bidirectional
 
 import numpy as np
 
@@ -20,6 +21,8 @@ Labels = Mapping[Head, tuple[Kind, ...]]
 
 DIGITS = 4
 UNREADABLE = "\ufffd"  # of half a character
+LEFT_TO_RIGHT, POP = "\u2066", "\u2069"  # what stands between them turns nothing around it
+RIGHT_TO_LEFT = {"R", "AL", "AN"}  # of Unicode's bidirectional classes
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,17 @@ def readable(texts: Iterable[str], labels: Iterable[str]) -> list[str]:
         text if text.isprintable() and UNREADABLE not in text else label.replace("␣", " ")
         for text, label in zip(texts, labels, strict=True)
     ]
+
+
+def isolated(label: str) -> str:
+    """A label in running text: a number that stands after Arabic or Hebrew would be drawn before it."""
+    turns = any(bidirectional(character) in RIGHT_TO_LEFT for character in label)
+    return f"{LEFT_TO_RIGHT}{label}{POP}" if turns else label
+
+
+def quoted(label: str) -> str:
+    """The same in quotation marks."""
+    return f"“{isolated(label)}”"
 
 
 def percent(share: float) -> str:

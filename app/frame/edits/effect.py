@@ -6,6 +6,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import CellAxis, cell_map
 from headlight.app.figures.colours import LEAST_EFFECT
+from headlight.app.parts.labels import quoted
 from headlight.model.analysis.attribution import kl_divergence
 from headlight.model.analysis.residual import stream_change
 from headlight.model.comparison import Comparison
@@ -41,11 +42,11 @@ def said(a: Run, b: Run) -> list[str]:
     before, after = a.next_logits.softmax(-1), b.next_logits.softmax(-1)
     first, then = int(before.argmax()), int(after.argmax())
     own, other = a.tokenizer.labels([first, then])
-    change = f"“{own}” {before[first]:.1%} in A, {after[first]:.1%} with the edits"
+    change = f"{quoted(own)} {before[first]:.1%} in A, {after[first]:.1%} with the edits"
     if first == then:
         line = f"It stays the likeliest: {change}."
     else:
-        line = f"The likeliest becomes “{other}” ({before[then]:.1%} → {after[then]:.1%}) instead of {change}."
+        line = f"The likeliest becomes {quoted(other)} ({before[then]:.1%} → {after[then]:.1%}) instead of {change}."
     return [f"At the last token, KL(A ‖ B) of the next one is {moved:.3g} nats.", line]
 
 

@@ -13,7 +13,7 @@ from headlight.app.pages.corpus import finder, opening, plots
 from headlight.app.pages.corpus.choices import Choices
 from headlight.app.pages.corpus.found import WIDTHS, Found
 from headlight.app.parts import charts, options, over_corpus
-from headlight.app.parts.labels import readable
+from headlight.app.parts.labels import quoted, readable
 from headlight.app.parts.parts import heading, title_row
 from headlight.model.comparison import Comparison
 from headlight.model.corpus.titles import WEIGHT, estimates, figure
@@ -138,7 +138,7 @@ def _note(sequence: SampledSequence, tokens: Sequence[str]) -> str:
     if cell is None:
         return where
     query, key = (tokens[place].strip() or "␣" for place in cell)
-    return f"“{query}” looks at “{key}”, {cell[0] - cell[1]} back · {where}"
+    return f"{quoted(query)} looks at {quoted(key)}, {cell[0] - cell[1]} back · {where}"
 
 
 def _bucket(interval: int, n_intervals: int) -> str:

@@ -8,7 +8,7 @@ from headlight.app.frame import notices
 from headlight.app.pages.features import maps, one
 from headlight.app.pages.features.found import Found, find
 from headlight.app.parts import needs, options, tables
-from headlight.app.parts.labels import number
+from headlight.app.parts.labels import number, quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import dictionaries, models
@@ -118,7 +118,7 @@ def carries(found: Found) -> list[str]:
         pair = run.tokenizer.labels([question.target, question.distractor])
         total = float(its.values.values.sum())
         told = f"{', '.join(first)}{rest if len(parts) > MOST_CARRIED else ''}: together {total:+.3f} logits"
-        told = f"{told} to “{pair[0]}” − “{pair[1]}”{_constants(run, found, question, total)}"
+        told = f"{told} to {quoted(pair[0])} − {quoted(pair[1])}{_constants(run, found, question, total)}"
         lines.append(f"{'' if found.shown.b is None else f'{side}: '}{told}".replace("-", "−"))
     return lines
 

@@ -32,7 +32,7 @@ from headlight.app.pages.patching.patches import (
     title,
 )
 from headlight.app.parts import options, tables
-from headlight.app.parts.labels import number
+from headlight.app.parts.labels import isolated, number, quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import said_of_cap
@@ -177,7 +177,7 @@ def _say_difference(shown: Comparison) -> None:
     runs, found = patching.patching_of(asked_of(shown, now)), pair(shown, now)
     target, distractor = shown.a.tokenizer.labels([found.target, found.distractor])
     st.text(
-        f"“{target}” less “{distractor}” after {said_after(shown, now)}:  A {number(runs.a)},  "
+        f"{quoted(target)} less {quoted(distractor)} after {isolated(said_after(shown, now))}:  A {number(runs.a)},  "
         f"B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
     )
     for line in filter(None, (said_of_cap(shown.runs), *said_of_b(shown, now))):

@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.glossary import TERMS
+from headlight.app.parts.labels import isolated
 from headlight.app.parts.markdown import plain
 from headlight.model.comparison import Comparison
 from headlight.model.edits import Head, head_name
@@ -47,6 +48,10 @@ def sources(at: Explained) -> list[Source]:
     return found
 
 
+def _token(shown: Comparison, at: Explained, source: Source) -> str:
+    return isolated(shown.token_at(at.run, source.position))
+
+
 def draw(shown: Comparison, at: Explained) -> None:
     """A button for each of them, and one to the page that says what they do on any text."""
     found = sources(at)
@@ -56,7 +61,7 @@ def draw(shown: Comparison, at: Explained) -> None:
     with st.container(horizontal=True, key="headlight-follow"):
         for slot, source in enumerate(found):
             st.button(
-                plain(f"{head_name(source.head)} at {shown.token_at(at.run, source.position)}: {source.score:+.2f}"),
+                plain(f"{head_name(source.head)} at {_token(shown, at, source)}: {source.score:+.2f}"),
                 icon=":material/subdirectory_arrow_right:",
                 key=selection.widget_key(f"follow_{slot}"),
                 on_click=selection.choose,

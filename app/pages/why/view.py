@@ -16,7 +16,7 @@ from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.chosen import query_place, sides_of
 from headlight.app.parts import charts, needs, options
 from headlight.app.parts.first_heads import head_of
-from headlight.app.parts.labels import number
+from headlight.app.parts.labels import isolated, number, quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import Pair, pair_of, place_of, typeable
 from headlight.app.parts.parts import heading, title_row
@@ -127,8 +127,10 @@ def _say_difference(shown: Comparison, pair: Pair, place: int) -> None:
         shares = logits.softmax(-1)[[pair.target, pair.distractor]].tolist()
         difference = float(logits[pair.target] - logits[pair.distractor])
         named = f"{side}: " if shown.b is not None else ""
-        told = ", ".join(f"“{label}” {share:.2%}" for label, share in zip(labels, shares, strict=True))
-        st.text(f"{named}after {shown.token_at(run, position)}:  {told};  difference {number(difference)} logits")
+        told = ", ".join(f"{quoted(label)} {share:.2%}" for label, share in zip(labels, shares, strict=True))
+        st.text(
+            f"{named}after {isolated(shown.token_at(run, position))}:  {told};  difference {number(difference)} logits"
+        )
 
 
 def _swap(pair: Pair, run: Run, folded: bool) -> Button:

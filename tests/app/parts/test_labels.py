@@ -1,0 +1,20 @@
+"""Tokens in running text."""
+
+import pytest
+
+from headlight.app.parts.labels import isolated, quoted
+
+
+@pytest.mark.parametrize("label", ["ت", "␣م", "5 ␣שלום", "۱ ا", "١"])
+def test_a_token_that_runs_to_the_left_turns_nothing_around_it(label: str) -> None:
+    """Unicode's bidirectional algorithm (UAX #9) takes a number after such a letter into its run, unless an isolate
+    ends before.
+    """
+    assert isolated(label) == f"\N{LEFT-TO-RIGHT ISOLATE}{label}\N{POP DIRECTIONAL ISOLATE}"
+    assert quoted(label) == f"“{isolated(label)}”"
+
+
+@pytest.mark.parametrize("label", ["", "5 ␣is", "é", "<0xD9>", "नम", "7"])
+def test_any_other_token_stands_as_it_is(label: str) -> None:
+    assert isolated(label) == label
+    assert quoted(label) == f"“{label}”"
