@@ -91,6 +91,8 @@ def _from_file(named: str | None) -> dict[str, Any]:
     path = Path(named or FILE).expanduser()
     if not named and not path.is_file():
         return {}
+    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+        raise ConfigError(f"{path.name} is not a file that can be read. Put the file itself in its place.")
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -81,6 +82,13 @@ def test_the_file_can_be_named(tmp_path: Path) -> None:
     assert read(["--config", "two.toml"], {"HEADLIGHT_CONFIG": "one.toml"}).threads == 2
     with pytest.raises(ConfigError, match=r"settings in three\.toml cannot be read"):
         read(["--config", "three.toml"], {})
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_regular_file_is_not_waited_for(make: Callable[[Path], None], tmp_path: Path) -> None:
+    make(tmp_path / "pipe.toml")
+    with pytest.raises(ConfigError, match=r"pipe\.toml is not a file that can be read"):
+        read(["--config", str(tmp_path / "pipe.toml")], {})
 
 
 WRONG = [
