@@ -17,7 +17,7 @@ import headlight.app.frame.bars
 import headlight.app.parts.options
 from headlight.app.components import Option
 from headlight.app.parts import charts
-from headlight.app.runs import models, models_folder, runs, shown
+from headlight.app.runs import models, models_folder, runs, shown, trusted
 from headlight.app.server import settings as settings_module
 from headlight.app.server.flags import Settings
 from headlight.app.server.settings import SERVER
@@ -44,6 +44,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("models") / "random"
     save_small(path)
     return str(path)
+
+
+@pytest.fixture(autouse=True)
+def _agreed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links of tests open what they name, as if their user had agreed: the question has tests of its own."""
+    monkeypatch.setattr(trusted, "to_ask", lambda chosen: ())
 
 
 @pytest.fixture(scope="session")

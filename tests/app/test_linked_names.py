@@ -30,6 +30,11 @@ OPENING = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _agreed() -> None:
+    """Nothing is agreed to."""
+
+
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names and paths that were opened, or looked at."""

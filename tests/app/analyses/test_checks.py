@@ -208,11 +208,6 @@ def test_edits_are_left_out_of_comparisons(folder: str, settings: dict[str, obje
             measure(edited)
 
 
-def _agree(page: AppTest) -> None:
-    """Open what the link names, which the server does not offer."""
-    next(button for button in page.button if button.label == "Open").click().run()
-
-
 @pytest.fixture
 def panel(settings: dict[str, object], folder: str) -> AppTest:
     """The page with the panel open."""
@@ -240,7 +235,6 @@ def test_the_panel_says_what_of_a_config_is_not_read_and_compares_a_decoder_of_b
     page.query_params["prompt"], page.query_params["model"] = PROMPT, str(copy)
     page.session_state["headlight.aboutA"] = True
     page.run()
-    _agree(page)
     shown = _codes(page)
     assert re.search(r"in config.json, not read +partial_rotary_factor = 0\.5\n", shown)
     assert re.search(r"activation, attention +\w+, bidirectional", shown)
@@ -441,7 +435,6 @@ def test_the_panel_compares_a_state_dict_with_transformer_lens(settings: dict[st
     page.query_params["prompt"], page.query_params["model"] = PROMPT, _state_dict(tmp_path)
     page.session_state["headlight.aboutA"] = True
     page.run()
-    _agree(page)
     assert "Compare with TransformerLens" in [button.label for button in page.button]
     off = re.search(r"TransformerLens's logits +(\S+) at most", _codes(page))
     assert off is not None

@@ -16,7 +16,7 @@ from headlight.app.exports.style import LIGHT
 from headlight.app.pages.weights import weight_tables
 from headlight.app.parts.first_heads import clearest, head_of
 from headlight.app.registry import VIEWS
-from headlight.app.runs import shown, trusted
+from headlight.app.runs import shown
 from headlight.model import Transformer, TransformerConfig, load, save_gpt2
 from headlight.model.edits import head_name
 from tests.app.choosing import selection_of
@@ -67,7 +67,6 @@ def _open(slug: str, a: str, b: str, **query: str) -> AppTest:
     page = AppTest.from_file(MAIN, default_timeout=SECONDS)
     for name, value in {"page": slug, "model": a, "model_b": b, "prompt": PROMPT, **query}.items():
         page.query_params[name] = value
-    trusted.trust(selection_of(model=a, prompt_b=PROMPT, model_b=b))  # else the link would be asked for
     page.run()
     assert not page.exception
     assert not [text.value for text in page.text if "Unexpected error" in text.value]
