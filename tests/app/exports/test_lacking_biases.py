@@ -45,8 +45,9 @@ def save_without_biases(folder: Path) -> None:
 
 @pytest.fixture
 def opened(settings: dict[str, object], tmp_path: Path) -> Callable[..., Files]:
+    save_without_biases(tmp_path / "llama")
+
     def open_files(slug: str, **more: object) -> Files:
-        save_without_biases(tmp_path / "llama")
         values = {"model": str(tmp_path / "llama"), "prompt": PROMPT, "heads": ((1, 2),)} | more
         chosen = selection_of(**values)
         found = shown.of(chosen)
