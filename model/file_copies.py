@@ -44,12 +44,28 @@ def mappable(path: Path) -> Iterator[Path]:
     descriptor = os.memfd_create(path.name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         with open_file(path) as file:
-            while os.sendfile(descriptor, file.fileno(), None, BLOCK):
-                pass
+            _copy(file.fileno(), descriptor)
         fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
         yield Path(f"/proc/self/fd/{descriptor}")
     finally:
         os.close(descriptor)
+
+
+def _copy(source: int, target: int) -> None:
+    """Copy a file's data and leave its holes: what takes no room on the disk takes none in memory."""
+    at, size = 0, os.fstat(source).st_size
+    while at < size:
+        try:
+            at = os.lseek(source, at, os.SEEK_DATA)
+        except OSError:  # there is a hole up to the end
+            break
+        hole = os.lseek(source, at, os.SEEK_HOLE)
+        os.lseek(target, at, os.SEEK_SET)
+        while at < hole and (sent := os.sendfile(target, source, at, min(BLOCK, hole - at))):
+            at += sent
+        if at < hole:
+            break
+    os.ftruncate(target, min(size, os.fstat(source).st_size))
 
 
 def _is_copied(path: Path) -> bool:

@@ -79,6 +79,25 @@ def test_what_was_read_of_a_file_stays_when_it_is_written_over(tmp_path: Path, k
 
 
 @pytest.mark.usefixtures("copies")
+def test_holes_of_a_file_take_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, size = tmp_path / "x.safetensors", 2**32
+    with path.open("wb") as file:
+        file.write(b"begin")
+        file.seek(2**31)
+        file.write(b"middle")
+        file.truncate(size)
+    monkeypatch.setattr(file_copies.memory, "free", lambda: 4 * size)
+    with file_copies.mappable(path) as copy:
+        assert copy != path
+        assert copy.stat().st_size == size
+        assert copy.stat().st_blocks * 512 < 2**20  # some pages of memory
+        with copy.open("rb") as file:
+            assert file.read(6) == b"begin\0"
+            file.seek(2**31 - 1)
+            assert file.read(8) == b"\0middle\0"
+
+
+@pytest.mark.usefixtures("copies")
 def test_a_file_that_becomes_shorter_while_it_is_copied_is_said_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
