@@ -81,7 +81,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(log: Path) -> Iterator[str]:
     """The address of Headlight, one server for all tests of a worker; a traceback in its log fails the last of them.
 
-    The pages' error boundary logs one too. A test that brings an error about takes its traceback out of the log.
+    The pages' error boundary logs one too.
     """
     from tests.serving import headlight
 
