@@ -6,6 +6,7 @@ stand for themselves: their text is the tokenizer's.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -100,11 +101,11 @@ SHAPES: Mapping[str, tuple[int, ...]] = {
 }
 
 
-def _row(given: "object", name: str, index: int) -> Shaped[np.ndarray, "..."]:
-    found: Shaped[np.ndarray, ...] = np.asarray(given[index : index + 1][0])  # type: ignore[index]
-    if found.shape != SHAPES[name] or not np.isfinite(found).all():
+def _row(column: Any, name: str, index: int) -> Shaped[np.ndarray, "..."]:
+    row: Shaped[np.ndarray, ...] = np.asarray(column[index : index + 1][0])
+    if row.shape != SHAPES[name] or not np.isfinite(row).all():
         raise ValueError(f"{name} is not what it has to be")
-    return found
+    return row
 
 
 def _dashboard(
