@@ -82,7 +82,7 @@ def test_the_rate_is_that_of_the_files(tmp_path: Path) -> None:
 def test_what_memory_does_not_hold_is_refused_with_what_fits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count, _ = _numbers(folder)
     monkeypatch.setattr(memory, "free", lambda: 4 * count - 1)
-    monkeypatch.setattr(tensors, "_finite", lambda tensor: pytest.fail("a value was read"))
+    monkeypatch.setattr(tensors, "is_finite", lambda tensor: pytest.fail("a value was read"))
     with pytest.raises(TooLargeError, match=r'Open the model with dtype="stored".* stay in their files.* needed\.$'):
         load(folder, dtype="float32")
     monkeypatch.undo()
