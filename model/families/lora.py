@@ -71,14 +71,15 @@ Names = Callable[[dict[str, Tensor]], dict[str, Tensor]]
 class Base:
     """What an adapter is merged into.
 
-    `names` gives a checkpoint's tensors the names that `tensors` have. `tied` are the token embedding and the
-    unembedding, if these are one matrix: what is added to one of them is not added to the other. `transposed`: linear
-    layers, but for the unembedding, hold their matrices as [in, out]. `inseparable` are matrices that several modules
-    read, so that nothing can be added to one of these alone.
+    `names` gives a checkpoint's tensors the names that `tensors` have. `model_type` is what config.json says. `tied`
+    are the token embedding and the unembedding, if these are one matrix: what is added to one of them is not added to
+    the other. `transposed`: linear layers, but for the unembedding, hold their matrices as [in, out]. `inseparable` are
+    matrices that several modules read, so that nothing can be added to one of these alone.
     """
 
     tensors: dict[str, Tensor]
     names: Names
+    model_type: str
     unembed: str
     tied: tuple[str, ...] = ()
     transposed: bool = False
@@ -180,7 +181,9 @@ def _added(
     settings: LoraSettings, base: Base, tensors: dict[str, Tensor], module: str, place: str, held: dict[str, Tensor]
 ) -> dict[str, Tensor]:
     """A module's matrix with the scaled product of its halves added, and its bias if it has a half."""
-    if not settings.is_target(module) and not (settings.ties and place in base.tied):
+    is_linear = "embedding_A" not in held and place != base.unembed
+    is_target = settings.is_target(module, base.model_type, is_linear)
+    if not is_target and not (settings.ties and place in base.tied):
         raise CheckpointError(
             f"The adapter holds lora_A and lora_B of {module}, which {CONFIG} leaves out of what was trained, so that "
             "peft would not add them. Take them out of the file, or mend target_modules and what belongs to it."

@@ -1,10 +1,11 @@
 """What adapter_config.json says of a LoRA: every key that peft knows, with the values that are computed here.
 
-Source: peft's LoraConfig (0.21), its `get_pattern_key` and `check_target_module_exists`.
+Source: peft's LoraConfig (0.21), its `get_pattern_key` and `check_target_module_exists`, and its table of what is
+trained where `target_modules` is not set (`TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING`).
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,16 @@ IGNORED = {
 }
 OTHER_BASES = ("pissa", "olora", "corda", "loftq", "lora_ga")  # which change the base's weights as training begins
 PROMPTS = ("PROMPT_TUNING", "MULTITASK_PROMPT_TUNING", "P_TUNING", "PREFIX_TUNING", "ADAPTION_PROMPT", "CPT")
+ALL_LINEAR = "all-linear"
+_Q_AND_V = "bart gemma gemma2 gemma3_text gpt_neo gptj llama mistral mixtral opt qwen2 qwen3 stablelm"
+DEFAULT_TARGETS: dict[str, tuple[str, ...]] = {  # by the model_type of the base
+    **dict.fromkeys(_Q_AND_V.split(), ("q_proj", "v_proj")),
+    **dict.fromkeys(("bert", "electra", "roberta"), ("query", "value")),
+    **dict.fromkeys(("bloom", "falcon", "gpt_neox"), ("query_key_value",)),
+    **dict.fromkeys(("gpt2", "gpt_bigcode"), ("c_attn",)),
+    "phi": ("q_proj", "v_proj", "fc1", "fc2"),
+    "t5": ("q", "v"),
+}
 HEADS = {"SEQ_CLS": "sequence classifier", "TOKEN_CLS": "token classifier", "QUESTION_ANS": "question answerer"}
 
 
@@ -105,18 +116,32 @@ class LoraSettings:
         names = self.told.get("modules_to_save") or []
         return any(re.match(rf"(^|.*\.){name}($|\..*)", module) for name in names)
 
-    def is_target(self, module: str) -> bool:
+    def is_target(self, module: str, model_type: str, is_linear: bool) -> bool:
         """Whether the settings let a module have halves; peft leaves out what a file holds for any other.
 
-        A module that a list has by its whole name is one in whichever layer.
+        A module that a list has by its whole name is one in whichever layer. `model_type` is the base's, and
+        `is_linear` says that the module is a linear layer and not the unembedding.
+
+        Raises:
+            ConfigError: the settings name no modules, and peft has no default for such a base.
         """
         if self.is_saved(module) or _is_listed(module, self.told.get("exclude_modules")):
             return False
-        targets = self.told.get("target_modules")
-        if targets is None or targets == "all-linear":
-            return True
+        targets = self._targets(model_type)
+        if isinstance(targets, str) and targets.lower() == ALL_LINEAR:
+            return is_linear
         in_any_layer = isinstance(targets, str) or module in targets
         return _is_listed(module, targets) and (in_any_layer or self._is_in_layers(module))
+
+    def _targets(self, model_type: str) -> str | Collection[str]:
+        named: str | list[str] | None = self.told.get("target_modules")
+        targets = DEFAULT_TARGETS.get(model_type) if named is None else named
+        if targets is None:
+            raise ConfigError(
+                f"{CONFIG} sets no target_modules, and peft has no default for a base of the kind {model_type!r}. Set "
+                'them to the names of the modules that were trained, such as ["q_proj", "v_proj"].'
+            )
+        return targets
 
     def _is_in_layers(self, module: str) -> bool:
         layers, patterns = self.told.get("layers_to_transform"), self.told.get("layers_pattern") or []

@@ -133,7 +133,7 @@ def read_model(
     tied = next((pair for pair in twins if unembed in pair and unembed in tensors), ())
     if tied and not is_tied(*(tensors[name] for name in tied)):
         tied = ()
-    base = Base(tensors, names, unembed, tied, transposed, inseparable)
+    base = Base(tensors, names, str(model_type(folder)), unembed, tied, transposed, inseparable)
     return merge(folder, base, read_safetensors(adapter_file(folder)))
 
 

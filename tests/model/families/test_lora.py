@@ -44,7 +44,9 @@ def add(model: PreTrainedModel, adapter: dict[str, Tensor], scale: float, turned
 
 def write(folder: Path, adapter: dict[str, Tensor], **told: Any) -> Path:
     folder.mkdir()
-    settings = {"peft_type": "LORA", "base_model_name_or_path": "../base", "r": RANK, "lora_alpha": ALPHA} | told
+    targets = sorted({name.split(".lora_")[0].rpartition(".")[2] for name in adapter if ".lora_" in name})
+    settings = {"peft_type": "LORA", "base_model_name_or_path": "../base", "r": RANK, "lora_alpha": ALPHA}
+    settings |= {"target_modules": targets} | told
     (folder / "adapter_config.json").write_text(json.dumps(settings))
     save_file(adapter, folder / "adapter_model.safetensors")
     return folder

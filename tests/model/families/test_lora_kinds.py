@@ -208,6 +208,23 @@ def test_what_the_settings_leave_out_is_refused(saved: Callable[..., PreTrainedM
         load(write(tmp_path / "adapter", adapter, target_modules=["q_proj"], layers_to_transform=[0]))
 
 
+def test_what_peft_would_not_train_unnamed_is_refused(saved: Callable[..., PreTrainedModel], tmp_path: Path) -> None:
+    """Of what no setting names peft adds Llama's queries and values, and among linear layers is no embedding."""
+    theirs = saved(llama())
+    others = {
+        "down": (None, halves(theirs, [Q, Q.replace("self_attn.q_proj", "mlp.down_proj")])),
+        "lm_head": ("all-linear", halves(theirs, ["lm_head"])),
+        "embed_tokens": ("all-linear", embedding_halves()),
+    }
+    for module, (targets, adapter) in others.items():
+        with pytest.raises(CheckpointError, match=rf"{module}\S*, which adapter_config\.json leaves out"):
+            load(write(tmp_path / module, adapter, target_modules=targets))
+    added = halves(theirs, [Q])
+    add(theirs, added, SCALE)
+    for targets in (None, "all-linear"):
+        assert_opens_as(write(tmp_path / str(targets), added, target_modules=targets), theirs)
+
+
 def test_a_head_for_another_task_and_other_files_are_called_what_they_are(
     saved: Callable[..., PreTrainedModel], tmp_path: Path
 ) -> None:

@@ -128,7 +128,8 @@ def test_a_key_that_is_missing_or_of_a_wrong_type_ends_in_settings_or_in_words(k
     for told in (without, *(AS_SAVED | {key: value} for value in WRONG)):
         with suppress(ConfigError):
             settings = LoraSettings(told)
-            assert isinstance(settings.is_target(Q) or settings.has_bias or settings.use_dora or settings.ties, bool)
+            is_target = settings.is_target(Q, "llama", is_linear=True)
+            assert isinstance(is_target or settings.has_bias or settings.use_dora or settings.ties, bool)
             settings.scale(Q, 2)
             settings.token_rows("model.embed_tokens")
 
@@ -163,7 +164,10 @@ def test_an_adapter_of_another_head_is_called_what_it_is() -> None:
         ({"target_modules": "q_proj"}, set()),
         ({"target_modules": r".*layers\.1\..*(q|up)_proj"}, {Q, EXPERT}),
         ({"target_modules": "all-linear"}, {Q, UP, EXPERT}),
-        ({"target_modules": None}, {Q, UP, EXPERT}),
+        ({"target_modules": "All-Linear", "exclude_modules": ["q_proj"]}, {UP, EXPERT}),
+        ({"target_modules": []}, set()),
+        ({"target_modules": None}, {Q}),
+        ({"target_modules": None, "layers_to_transform": [10]}, set()),
         ({"target_modules": ["q_proj", "up_proj"], "exclude_modules": ["up_proj"]}, {Q}),
         ({"target_modules": ["q_proj", "up_proj"], "exclude_modules": r".*experts.*"}, {Q, UP}),
         ({"target_modules": ["q_proj", "up_proj"], "layers_to_transform": 10}, {UP}),
@@ -176,4 +180,52 @@ def test_an_adapter_of_another_head_is_called_what_it_is() -> None:
 )
 def test_modules_are_chosen_as_peft_chooses_them(told: dict[str, Any], targets: set[str]) -> None:
     settings = LoraSettings(AS_SAVED | told)
-    assert {module for module in (Q, UP, EXPERT) if settings.is_target(module)} == targets
+    assert {module for module in (Q, UP, EXPERT) if settings.is_target(module, "llama", is_linear=True)} == targets
+
+
+def test_all_linear_layers_are_without_embedding_and_unembedding() -> None:
+    settings = LoraSettings(AS_SAVED | {"target_modules": "all-linear"})
+    assert not settings.is_target("lm_head", "llama", is_linear=False)
+
+
+# peft's own table, of its version 0.21, for what opens here as its base.
+@pytest.mark.parametrize(
+    ("targets", "model_types"),
+    [
+        ({"q_proj", "v_proj"}, "bart opt gptj gpt_neo llama mistral mixtral stablelm gemma gemma2 gemma3_text"),
+        ({"q_proj", "v_proj"}, "qwen2 qwen3"),
+        ({"q_proj", "v_proj", "fc1", "fc2"}, "phi"),
+        ({"query_key_value"}, "bloom gpt_neox falcon"),
+        ({"query", "value"}, "bert roberta electra"),
+        ({"c_attn"}, "gpt2 gpt_bigcode"),
+        ({"q", "v"}, "t5"),
+    ],
+)
+def test_where_no_modules_are_named_they_are_pefts_for_the_base(targets: set[str], model_types: str) -> None:
+    modules = {
+        "q_proj",
+        "k_proj",
+        "v_proj",
+        "fc1",
+        "fc2",
+        "query_key_value",
+        "query",
+        "key",
+        "value",
+        "c_attn",
+        "q",
+        "v",
+    }
+    for told in (AS_SAVED | {"target_modules": None}, {"peft_type": "LORA"}):
+        settings = LoraSettings(told)
+        for model_type in model_types.split():
+            assert {
+                each for each in modules if settings.is_target(f"a.0.{each}", model_type, is_linear=True)
+            } == targets
+
+
+@pytest.mark.parametrize("model_type", ["olmo", "phi3", "marian", "gemma3"])
+def test_where_neither_the_settings_nor_peft_name_modules_the_names_are_asked_for(model_type: str) -> None:
+    settings = LoraSettings(AS_SAVED | {"target_modules": None})
+    with pytest.raises(ConfigError, match=rf"no target_modules, and peft .* '{model_type}'\. Set them to the names of"):
+        settings.is_target(Q, model_type, is_linear=True)
