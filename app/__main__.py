@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+from headlight import __version__
 from headlight.app.server.flags import EVERYWHERE, Settings, parser
 
 
@@ -21,6 +22,9 @@ def main() -> None:
     flags = sys.argv[1:]
     if {"-h", "--help"} & set(flags):
         parser().print_help()
+        return
+    if "--version" in flags:
+        print(f"headlight {__version__}")
         return
     gc.disable()  # until all is imported that the page then spares (memory.py): it is a fifth of the time to start
     from headlight.app.server.settings import SERVER, read  # here: the flags are told without waiting for torch

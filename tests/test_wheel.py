@@ -11,6 +11,7 @@ import pytest
 import torch
 from playwright.sync_api import Browser
 
+from headlight import __version__
 from headlight.app.pages.attention import EXPORT
 from headlight.app.runs import shown
 from headlight.app.selection import Selection
@@ -20,7 +21,8 @@ from tests.serving import headlight
 
 pytestmark = pytest.mark.thorough
 
-SOURCES = ("app", "model", "assets", "__init__.py", "pyproject.toml", "setup.py", "requirements.txt", "README.md")
+SOURCES = ("app", "model", "assets", "LICENSES", "__init__.py", "py.typed", "pyproject.toml", "setup.py")
+SOURCES += ("requirements.txt", "README.md", "LICENSE")
 PROMPT = "The keys to the cabinet"
 
 
@@ -68,7 +70,7 @@ def test_it_holds_the_program_and_no_more(wheel: Path) -> None:
     files = (path for folder in ("app", "model") for path in (ROOT / folder).rglob("*") if path.is_file())
     needed = (path for path in files if "__pycache__" not in path.parts and not path.name.startswith("tsconfig"))
     code = {path.relative_to(ROOT).as_posix() for path in needed}
-    assert {name for name in held if not name.startswith("assets/")} == code | {"__init__.py"}
+    assert {name for name in held if not name.startswith("assets/")} == code | {"__init__.py", "py.typed"}
     assert {name.split("/")[1] for name in held if name.startswith("assets/")} == {
         "dictionaries",
         "icon.png",
@@ -78,11 +80,13 @@ def test_it_holds_the_program_and_no_more(wheel: Path) -> None:
         "prompts",
         "scans",
     }
-    assert {name.split("/")[0] for name in names} == {"headlight", "headlight-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"headlight", f"headlight-{__version__}.dist-info"}
+    assert {name.partition(".dist-info/licenses/")[2] for name in names} > {"LICENSE", "LICENSES/CPython-3.11.7.txt"}
 
 
 def test_the_command_says_what_it_takes(installed: Path, tmp_path: Path) -> None:
     assert _said(tmp_path, str(installed / "headlight"), "--help").startswith("usage: headlight ")
+    assert _said(tmp_path, str(installed / "headlight"), "--version") == f"headlight {__version__}\n"
 
 
 def test_a_script_of_the_page_runs_from_any_folder(installed: Path, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from argparse import SUPPRESS, ArgumentParser
 from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
+from headlight import __version__
+
 FILE = "headlight.toml"
 EVERYWHERE = ("0.0.0.0", "::")
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
@@ -97,6 +99,9 @@ def parser() -> ArgumentParser:
         argument_default=SUPPRESS,
         allow_abbrev=False,
         exit_on_error=False,
+    )
+    made.add_argument(
+        "--version", action="version", version=f"headlight {__version__}", help="print the version and exit"
     )
     made.add_argument("--config", help=f"the file with settings (default: {FILE}, if there is one)")
     for each in FIELDS.values():
