@@ -50,6 +50,11 @@ class Settings:
     run_seconds: float = _set(120.0, "seconds that one run may take by estimate", between=(0, 86_400))
     runs_at_once: int = _set(2, "runs at a time", between=(1, 64))
     runs_waiting: int = _set(8, "runs that may wait for their turn; the page says busy to more", between=(0, 1000))
+    sessions: int = _set(
+        500,
+        "browser tabs connected at a time, or fewer where the system allows fewer open files; more are told so",
+        between=(1, 100_000),
+    )
     upload_mb: int = _set(5, "the largest file of prompts taken, in MB", between=(1, 1000))
     upload_prompts: int = _set(1000, "the most prompts taken from one file", between=(1, 1_000_000))
     address: str = _set("127.0.0.1", "where the server listens: loopback is this machine alone, 0.0.0.0 everywhere")

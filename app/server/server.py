@@ -16,6 +16,7 @@ from streamlit.runtime.app_session import AppSession
 
 from headlight.app.components.shared.fetchable import fetch
 from headlight.app.runs.limits import BusyError
+from headlight.app.server.capacity import Capacity, raise_files_limit, spare_files
 from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.preload import preload
 from headlight.app.server.protection import Protection
@@ -64,6 +65,7 @@ def _refused(request: Request) -> Response:
 @asynccontextmanager
 async def _prepared(app: App) -> AsyncIterator[None]:
     """Make this process ready for many sessions, before the first of them is served."""
+    raise_files_limit()
     preload()
     copy_files()
     async with _with_browser(app):
@@ -91,9 +93,10 @@ _new_session = AppSession._create_new_session_message
 # Streamlit has no setting for it.
 AppSession._create_new_session_message = _without_path  # type: ignore[assignment, method-assign]
 bound_uploads()
+spare_files()
 app = App(
     MAIN,
     routes=[Route(ADDRESS, _fetched), Route(OTHERS, _refused)],
-    middleware=[Middleware(Protection)],
+    middleware=[Middleware(Protection), Middleware(Capacity)],
     lifespan=_prepared,
 )

@@ -33,6 +33,7 @@ OTHER = {
     "run_seconds": ("7", 7.0),
     "runs_at_once": ("4", 4),
     "runs_waiting": ("0", 0),
+    "sessions": ("20", 20),
     "upload_mb": ("6", 6),
     "upload_prompts": ("10", 10),
     "address": ("localhost", "localhost"),

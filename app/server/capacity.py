@@ -1,0 +1,103 @@
+"""How many sessions the server takes: one open file each, and a plain message to whoever comes when it is full."""
+
+import sys
+from asyncio import AbstractEventLoop
+from contextlib import suppress
+from typing import Any
+
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+from streamlit import get_option
+from streamlit.runtime import app_session
+from streamlit.runtime.app_session import AppSession
+
+from headlight.app.server.settings import settings
+
+if sys.platform != "win32":  # which has neither the module nor the limit
+    import resource
+
+MAX_FILES = 2**16  # more are of no use, and some programs go through all numbers up to the limit
+RESERVED = 128  # open files of the process itself: the log, models, scans, uploads
+PER_SESSION = 2  # its websocket, and a connection that fetches files for it
+FULL = (
+    "This server has {:,} sessions open, which is as many as it takes. Close a tab that you need no more, "
+    "or try again in a minute."
+)
+
+
+class Capacity:
+    """ASGI middleware that counts websockets, and refuses them and the page itself where there are too many."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app, self.n_open = app, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on, counted where it is a websocket; status 503 and a message where the server is full."""
+        is_websocket = scope["type"] == "websocket"
+        if (is_websocket or _is_page(scope)) and self.n_open >= (most := max_sessions()):
+            answer = PlainTextResponse(FULL.format(most), 503, {"Retry-After": "60", "Cache-Control": "no-store"})
+            if is_websocket:
+                await WebSocket(scope, receive, send).send_denial_response(answer)
+            else:
+                await answer(scope, receive, send)
+            return
+        self.n_open += is_websocket
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.n_open -= is_websocket
+
+
+def _is_page(scope: Scope) -> bool:
+    """Whether a request is for the page, not for a file that a session which is open needs."""
+    return scope["type"] == "http" and scope["path"].strip("/") == get_option("server.baseUrlPath").strip("/")
+
+
+def max_sessions() -> int:
+    """The setting, or fewer where the system lets the process open fewer files."""
+    return min(settings().sessions, max(1, (_files_limit() - RESERVED) // PER_SESSION))
+
+
+def _files_limit() -> int:
+    if sys.platform == "win32":
+        return MAX_FILES
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return MAX_FILES if soft == resource.RLIM_INFINITY else soft
+
+
+def raise_files_limit() -> None:
+    """Let the process open as many files as the system lets it ask for: often 1,024 unless it asks."""
+    if sys.platform != "win32":
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            with suppress(ValueError, OSError):  # macOS tells no bound and has one
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class _NoLoop(AbstractEventLoop):
+    """The event loop of sessions' threads, whose scripts run none."""
+
+    def is_running(self) -> bool:
+        return False
+
+    def is_closed(self) -> bool:
+        return False
+
+
+def _begun(session: AppSession, *of: Any, **named: Any) -> None:
+    """A session without an event loop of its own: three open files, until minutes after it has ended."""
+    _begin(session, *of, **named)
+    session._script_event_loop.close()
+    session._script_event_loop = _NO_LOOP
+
+
+_NO_LOOP = _NoLoop()
+_begin = AppSession.__init__
+
+
+def spare_files() -> None:
+    """Have Streamlit open no files for a session besides its websocket, for which it has no setting."""
+    AppSession.__init__ = _begun  # type: ignore[method-assign]
+    app_session._close_script_event_loop = lambda loop: None
