@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from importlib.util import find_spec
 
 from headlight import __version__
 from headlight.app.server.flags import EVERYWHERE, Settings, parser
@@ -26,6 +27,8 @@ def main() -> None:
     if "--version" in flags:
         print(f"headlight {__version__}")
         return
+    if find_spec("streamlit") is None:
+        sys.exit("The page needs more than the library: pip install 'headlight[app]', or 'path/to/clone[app]'.")
     gc.disable()  # until all is imported that the page then spares (memory.py): it is a fifth of the time to start
     from headlight.app.server.settings import SERVER, read  # here: the flags are told without waiting for torch
     from headlight.model.errors import ConfigError

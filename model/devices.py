@@ -3,7 +3,7 @@
     model = over_devices(load("owner/name"))  # the GPUs that there are, by their memory
     model = over_devices(load("owner/name"), device_map_of(model, {0: "20GB", 1: "40GB"}))
 
-Needs accelerate, which requirements-devices.txt has.
+Needs the extra `devices`.
 """
 
 from collections.abc import Mapping

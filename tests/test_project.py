@@ -1,12 +1,19 @@
 """The files that describe the project agree with each other and with the code."""
 
 import re
+import tomllib
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from headlight import __version__
 from tests.places import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+# What `make` installs of a file of exact versions stands, as a range, in these lists of pyproject.toml.
+RANGES_OF = {"": ("dependencies", "app"), "-dev": ("dev",), "-devices": ("devices",), "-ray": ("ray",)}
 
 
 def _text(name: str) -> str:
@@ -45,3 +52,24 @@ def test_a_commit_is_checked_by_the_commands_of_make_check() -> None:
     makefile = _text("Makefile").replace("$(PY)", ".venv/bin/python").replace("$(NODE)", ".venv/bin/node")
     for hook in local["hooks"]:
         assert f"\t{hook['entry'].removesuffix(' --force-exclude')} " in makefile
+
+
+def _requirements(lines: list[str]) -> dict[str, Requirement]:
+    """The requirements of some lines, by their name; comments and other files apart."""
+    found = (Requirement(line.partition("  #")[0]) for line in lines if line and not line.startswith(("#", "-r")))
+    return {canonicalize_name(each.name): each for each in found}
+
+
+@pytest.mark.parametrize("file", RANGES_OF)
+def test_the_exact_versions_lie_in_the_ranges(file: str) -> None:
+    extras = {"dependencies": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
+    ranges = _requirements([line for name in RANGES_OF[file] for line in extras[name]])
+    pins = _requirements(_text(f"requirements{file}.txt").splitlines())
+    ranges.pop("headlight", None)  # other extras of its own
+    assert ranges.keys() == pins.keys() - ({"accelerate"} if file == "-dev" else set())
+    for name, allowed in ranges.items():
+        (pin,) = pins[name].specifier
+        assert pin.operator == "=="
+        assert allowed.specifier.contains(pin.version), name
+        assert allowed.extras == pins[name].extras
+        assert str(allowed.marker) == str(pins[name].marker)

@@ -4,11 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 import torch
+from packaging.requirements import Requirement
 from playwright.sync_api import Browser
 
 from headlight import __version__
@@ -22,7 +24,7 @@ from tests.serving import headlight
 pytestmark = pytest.mark.thorough
 
 SOURCES = ("app", "model", "assets", "LICENSES", "__init__.py", "py.typed", "pyproject.toml", "setup.py")
-SOURCES += ("requirements.txt", "README.md", "LICENSE")
+SOURCES += ("README.md", "LICENSE")
 PROMPT = "The keys to the cabinet"
 
 
@@ -51,6 +53,32 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages,) = environment.glob("lib/python*/site-packages")
     (packages / "needed.pth").write_text(f"{Path(torch.__file__).parents[1]}\n")
     return environment / "bin"
+
+
+@pytest.fixture(scope="module")
+def library(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel, and with what it requires without an extra."""
+    folder = tmp_path_factory.mktemp("library")
+    ZipFile(wheel).extractall(folder)
+    (metadata,) = folder.glob("*.dist-info")
+    for name in _closure(Distribution.at(metadata).requires or []):
+        for file in distribution(name).files or []:
+            link = folder / file.parts[0]
+            if file.parts[0] != ".." and not link.exists():
+                link.symlink_to(distribution(name).locate_file(file.parts[0]))
+    return folder
+
+
+def _closure(requirements: list[str]) -> set[str]:
+    """The distributions that these requirements name, apart from extras, and all that those require."""
+    names, queue = set[str](), list(requirements)
+    while queue:
+        requirement = Requirement(queue.pop())
+        wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if wanted and requirement.name not in names:
+            names.add(requirement.name)
+            queue += distribution(requirement.name).requires or []
+    return names
 
 
 def _pip(*arguments: str) -> None:
@@ -87,6 +115,25 @@ def test_it_holds_the_program_and_no_more(wheel: Path) -> None:
 def test_the_command_says_what_it_takes(installed: Path, tmp_path: Path) -> None:
     assert _said(tmp_path, str(installed / "headlight"), "--help").startswith("usage: headlight ")
     assert _said(tmp_path, str(installed / "headlight"), "--version") == f"headlight {__version__}\n"
+
+
+def test_the_library_runs_with_what_it_requires_and_without_the_page(library: Path, tmp_path: Path) -> None:
+    """In a Python without its site-packages, since Streamlit is in those."""
+    code = """if True:
+        import headlight.model as library
+        for name in library.__all__:
+            getattr(library, name)
+        tokens = library.run_prompt(library.load("mini"), "The keys to the cabinet").tokens
+        print(library.__file__, len(tokens))
+    """
+    python, only_library = [sys.executable, "-S"], os.environ | {"PYTHONPATH": str(library)}
+    run = subprocess.run([*python, "-c", code], cwd=tmp_path, env=only_library, capture_output=True, text=True)
+    assert run.stdout.split() == [str(library / "headlight" / "model" / "__init__.py"), "8"], run.stderr
+    page = subprocess.run(
+        [*python, "-m", "headlight.app"], cwd=tmp_path, env=only_library, capture_output=True, text=True
+    )
+    assert page.returncode == 1
+    assert page.stderr.startswith("The page needs more than the library: pip install 'headlight[app]'")
 
 
 def test_a_script_of_the_page_runs_from_any_folder(installed: Path, tmp_path: Path) -> None:

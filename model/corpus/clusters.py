@@ -1,6 +1,6 @@
 """Shards computed on a cluster by Ray Data: actors that hold the model, a shard each at a time.
 
-Needs requirements-ray.txt. What the actors give goes through the same files and merges as that of processes.
+Needs the extra `ray`. What the actors give goes through the same files and merges as that of processes.
 """
 
 import logging
@@ -25,7 +25,7 @@ class Ray:
             import ray
             from ray.util.queue import Queue
         except ImportError as error:
-            raise ConfigError("The engine ray needs it installed: pip install -r requirements-ray.txt.") from error
+            raise ConfigError("The engine ray needs it installed: pip install 'headlight[ray]'.") from error
         self._ray, self._queue, self._worker, self._count = ray, Queue, worker, count
         here: dict[str, Any] = {} if address else {"num_cpus": count, "include_dashboard": False}
         ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR, **here)

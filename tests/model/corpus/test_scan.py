@@ -184,7 +184,7 @@ def test_two_actors_of_a_cluster_give_the_same_bytes(
     killed: bool, model: Path, corpus: Path, tree: Path, tmp_path: Path
 ) -> None:
     """Also where the kernel ends one of them in the middle, with the shards that it had."""
-    pytest.importorskip("ray", reason="requirements-ray.txt is not installed")
+    pytest.importorskip("ray", reason="the extra ray is not installed")
     from headlight.model.corpus.clusters import Ray
 
     actors: list[int] = []
