@@ -226,21 +226,18 @@ def may_know_chat(name: str) -> bool:
     return name not in HUB_MODELS
 
 
-def check_unchanged(name: str) -> None:
-    """Close a model of which a file has changed since it was opened.
+def stamps_when_opened(name: str) -> stamps.Stamps:
+    """What the files of a model were when it was opened; nothing of one that is not open."""
+    opened = filter(None, map(_opened().peek, (name, (SEQ2SEQ, name))))
+    return dict(item for model in opened for item in _stamps.get(model, {}).items())
 
-    Raises:
-        CheckpointError: it was closed.
-    """
-    for key in (name, (SEQ2SEQ, name)):
-        model = _opened().peek(key)
-        before = _stamps.get(model, {}) if model is not None else {}
-        if files := stamps.changed(before, stamps.stamps_of(map(Path, before))):
-            _opened().drop(partial(is_, model))
-            raise CheckpointError(
-                f"{base_name(name)} was closed: {listed(files)} changed on the disk, or went, since it was opened. "
-                "What is shown from now on is computed from the files as they are now."
-            )
+
+def close_changed(name: str) -> list[str]:
+    """Close a model of which files have changed since it was opened, and return their names."""
+    files = stamps.changed_on_disk(stamps_when_opened(name))
+    for key in (name, (SEQ2SEQ, name)) if files else ():
+        _opened().drop(partial(is_, _opened().peek(key)))
+    return files
 
 
 def _watch(model: Transformer | Seq2SeqTransformer, before: stamps.Stamps) -> None:

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.app.runs import dictionaries, limits, models, passes, prompts
+from headlight.app.runs import dictionaries, limits, models, passes, prompts, seen
 from headlight.app.runs.cost import budget, cost_of
 from headlight.app.runs.limits import GIB, ByteCache, Gate, held_bytes
 from headlight.app.runs.passes import Layers
@@ -20,7 +20,7 @@ from headlight.model import Transformer
 from headlight.model.analysis import Measure
 from headlight.model.edits import AblateHeads, Edit, Neuron, Patch, follows_stream, sources
 from headlight.model.edits.means import sum_z
-from headlight.model.errors import CheckpointError, HeadlightError, InputError
+from headlight.model.errors import HeadlightError, InputError
 from headlight.model.explain import statistics
 from headlight.model.explain.statistics import HeadStatistics
 from headlight.model.host import Host
@@ -218,6 +218,7 @@ def tokens_of(model_name: str, prompt: str, bos: Begin) -> tuple[Transformer, In
     prompts.check_text(prompt)
     check_unchanged(model_name)
     model = models.open_model(model_name)
+    seen.note(model_name)
     forget_closed()
     tokenizer = tokenizer_of(model)
     if prepends(bos) and tokenizer.bos_token_id is None and not tokenizer.adds_special:
@@ -232,13 +233,11 @@ def check_unchanged(model_name: str) -> None:
     """Close a model of which a file has changed since it was opened, and begin with an empty cache.
 
     Raises:
-        CheckpointError: it was closed.
+        CheckpointError: a file has changed since this session saw something of the model.
     """
-    try:
-        models.check_unchanged(model_name)
-    except CheckpointError:
+    if closed := models.close_changed(model_name):
         _results.cache_clear()
-        raise
+    seen.check(model_name, closed)
 
 
 def forget_closed() -> None:

@@ -23,6 +23,11 @@ def changed(before: Stamps, now: Stamps) -> list[str]:
     return [os.path.basename(path) for path, stamp in now.items() if before.get(path, stamp) != stamp]
 
 
+def changed_on_disk(before: Stamps) -> list[str]:
+    """The names of the files whose stamps are others by now, or that are gone."""
+    return changed(before, stamps_of(map(Path, before)))
+
+
 def _stamp(path: Path) -> Stamp:
     try:
         told = os.stat(path)

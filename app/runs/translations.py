@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from headlight.app.runs import models, prompts, runs
+from headlight.app.runs import models, prompts, runs, seen
 from headlight.app.selection import Selection
 from headlight.model.decoding.translation import Translation, translate
 from headlight.model.decoding.translations import Translations, compare_translations
@@ -41,6 +41,7 @@ def of_one(chosen: Selection) -> Translation:
     name = chosen.translator or example.model
     runs.check_unchanged(name)
     model = models.open_seq2seq(name)
+    seen.note(name)
     runs.forget_closed()
     return translate(model, source, chosen.translation, chosen.beams, chosen.branch, runs.HOST)
 

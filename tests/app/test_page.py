@@ -548,6 +548,26 @@ def test_a_page_says_that_its_model_was_closed_and_goes_on(
     assert "Unexpected error" not in _texts(page)
 
 
+def test_each_session_is_told_once_that_its_model_was_closed(
+    page: AppTest, settings: dict[str, object], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its name, where a path was typed; whoever has seen nothing of it is told nothing."""
+    monkeypatch.setattr(file_copies, "_copies", True)
+    shutil.copytree(folder, tmp_path / "mine")
+    settings["model"] = path = str(tmp_path / "mine")
+    sessions = [page, *(AppTest.from_file(MAIN, default_timeout=SECONDS) for _ in range(2))]
+    for session in sessions[:2]:
+        _open(session, model=path, prompt=PROMPT)
+    os.utime(tmp_path / "mine" / "model.safetensors", (1, 1))
+    for session in sessions[:2]:
+        for is_told in (True, False, False):
+            session.run()
+            assert not session.exception
+            assert ("mine was closed: model.safetensors changed" in _texts(session)) == is_told
+    _open(sessions[2], model=path, prompt=PROMPT)
+    assert "was closed" not in _texts(sessions[2])
+
+
 def test_a_state_dict_is_asked_for_what_its_shapes_do_not_tell_and_opens_with_the_answers(
     page: AppTest, settings: dict[str, object], tmp_path: Path
 ) -> None:

@@ -1,0 +1,39 @@
+"""From which files each session has seen something of a model, so that each is told when these have changed."""
+
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from headlight.app.runs import models, stamps
+from headlight.app.runs.stamps import Stamps
+from headlight.model.errors import CheckpointError
+from headlight.model.families.tensors import listed
+
+
+def check(name: str, closed: list[str]) -> None:
+    """Tell this session, once, that files of a model are others than those that it has seen something of.
+
+    `closed` are those for which the model has just been closed.
+
+    Raises:
+        CheckpointError: they are.
+    """
+    before = _seen().pop(name, {})
+    if files := closed or stamps.changed_on_disk(before):
+        raise CheckpointError(
+            f"{Path(models.base_name(name)).name} was closed: {listed(files)} changed on the disk, or went, since it "
+            "was opened. What is shown from now on is computed from the files as they are now."
+        )
+    _seen()[name] = models.stamps_when_opened(name) or before
+
+
+def note(name: str) -> None:
+    """Keep from which files a model is open, of which this session is about to see something."""
+    _seen()[name] = models.stamps_when_opened(name)
+
+
+def _seen() -> dict[str, Stamps]:
+    """The files of each model, for this session; outside of a session none."""
+    in_session = get_script_run_ctx(suppress_warning=True) is not None
+    return st.session_state.setdefault("models_seen", {}) if in_session else {}
