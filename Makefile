@@ -20,11 +20,11 @@ override ARGS := $(value ARGS)
 export MODEL CORPUS HOOK ARGS
 FLAGS = eval "set -- $$ARGS"
 
-.PHONY: run scan scans setup test test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
+.PHONY: run scan scans setup wheel test test-quick test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
 .DELETE_ON_ERROR:
 
 # Each process that a test starts would else compile the package again, where a shell asks for no bytecode.
-test test-all bench bench-ui: export PYTHONDONTWRITEBYTECODE =
+test test-quick test-all bench bench-ui: export PYTHONDONTWRITEBYTECODE =
 
 run: setup
 	$(PY) -m headlight.app $(ARGS)
@@ -35,9 +35,16 @@ scan: setup
 
 setup: .venv/installed
 
+wheel: $(PY)
+	rm -rf build # files that are no longer in the sources would come along
+	$(PY) -m pip wheel --no-deps --wheel-dir dist .
+
 # A file's tests stay together and in their order: browser tests of a file share a session.
 test: .venv/installed-dev
 	$(PY) -m pytest --numprocesses 2 --dist loadfile --durations 25 -m "not thorough"
+
+test-quick: .venv/installed-dev # what is run after every change: a minute or two, without a browser
+	$(PY) -m pytest --numprocesses 2 --dist loadfile -m "not browser and not slow"
 
 test-all: .venv/installed-dev # the rest: what is thorough, and all random examples of the tests that draw some
 	$(PY) -m pytest --numprocesses 2 --dist loadfile --hypothesis-profile all --durations 25 -m "thorough or hypothesis"

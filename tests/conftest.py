@@ -28,6 +28,15 @@ settings.load_profile("headlight")
 LOOPBACK = ("127.", "::1", "localhost")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a browser, and count what is thorough as slow: neither is in `make test-quick`."""
+    for item in items:
+        if "with_chromium" in item.fixturenames:
+            item.add_marker("browser")
+        if item.get_closest_marker("thorough"):
+            item.add_marker("slow")
+
+
 def pytest_collection_finish() -> None:
     """From here on it is collected, but for what has come in."""
     gc.freeze()

@@ -287,7 +287,7 @@ def test_a_file_of_tests_runs_on_one_worker() -> None:
     commands = [
         line for line in (ROOT / "Makefile").read_text(encoding="utf-8").splitlines() if "--numprocesses" in line
     ]
-    assert len(commands) == 2
+    assert len(commands) == 3
     assert all("--dist loadfile" in command for command in commands)
 
 

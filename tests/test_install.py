@@ -147,11 +147,12 @@ def test_the_server_in_a_container_owns_neither_its_code_nor_what_it_imports() -
 
 def test_images_and_actions_are_pinned() -> None:
     """An image by its full version, an action by its commit: no digest of an image is known here."""
-    dockerfile, workflow = ((ROOT / name).read_text() for name in ("Dockerfile", ".github/workflows/test.yml"))
-    images = re.findall(r"(?:^FROM|^    container:) (\S+)", f"{dockerfile}\n{workflow}", re.MULTILINE)
+    workflows = "\n".join(path.read_text() for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    images = re.findall(r"(?:^FROM|^    container:) (\S+)", f"{dockerfile}\n{workflows}", re.MULTILINE)
     assert len(images) == 2
     assert all(re.fullmatch(r"python:\d+\.\d+\.\d+-(slim-)?bookworm", image) for image in images)
-    actions = re.findall(r"uses: (\S+)", workflow)
+    actions = re.findall(r"uses: (\S+)", workflows)
     assert actions
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action in actions)
 

@@ -73,3 +73,20 @@ def test_the_exact_versions_lie_in_the_ranges(file: str) -> None:
         assert allowed.specifier.contains(pin.version), name
         assert allowed.extras == pins[name].extras
         assert str(allowed.marker) == str(pins[name].marker)
+
+
+@pytest.mark.parametrize("name", ["test", "release"])
+def test_a_workflow_runs_targets_that_exist_and_may_write_only_where_it_says_so(name: str) -> None:
+    workflow = yaml.safe_load(_text(f".github/workflows/{name}.yml"))
+    assert workflow["permissions"] == {"contents": "read"}
+    runs = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
+    targets = {run.removeprefix("make ") for run in runs if run.startswith("make ")}
+    assert targets
+    assert targets <= set(re.findall(r"^([\w-]+):", _text("Makefile"), re.MULTILINE))
+    assert all(job["timeout-minutes"] for job in workflow["jobs"].values())
+
+
+def test_every_supported_python_is_tested() -> None:
+    matrix = yaml.safe_load(_text(".github/workflows/test.yml"))["jobs"]["quick"]["strategy"]["matrix"]
+    assert matrix["os"] == ["ubuntu-latest", "macos-latest"]
+    assert f">={matrix['python'][0]}" == PROJECT["requires-python"]

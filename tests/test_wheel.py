@@ -21,7 +21,7 @@ from tests.e2e.driver import Driver
 from tests.places import ROOT
 from tests.serving import headlight
 
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.thorough, pytest.mark.real]
 
 SOURCES = ("app", "model", "assets", "LICENSES", "__init__.py", "py.typed", "pyproject.toml", "setup.py")
 SOURCES += ("README.md", "LICENSE")

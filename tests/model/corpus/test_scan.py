@@ -178,6 +178,7 @@ def test_two_workers_give_the_same_bytes(model: Path, corpus: Path, tree: Path, 
 
 
 @pytest.mark.thorough
+@pytest.mark.real
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 @pytest.mark.parametrize("killed", [False, True])
 def test_two_actors_of_a_cluster_give_the_same_bytes(
