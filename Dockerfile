@@ -7,10 +7,12 @@ ENV PIP_NO_CACHE_DIR=1
 
 # The steps of `make run`, as root: the server cannot change its own code or what it imports. First what changes seldom, so
 # that a change of the code installs nothing again.
-COPY Makefile requirements.txt requirements.lock ./
+COPY Makefile requirements.txt requirements.lock requirements-docs.txt ./
 RUN make .venv/requirements LOCK=requirements.lock
+RUN make .venv/installed-docs
 COPY . .
 RUN make setup
+RUN make docs
 RUN .venv/bin/python -m compileall -q app model # which the server could not write down
 
 # Its user has a home, where models of the hub are kept.

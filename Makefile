@@ -20,7 +20,7 @@ override ARGS := $(value ARGS)
 export MODEL CORPUS HOOK ARGS
 FLAGS = eval "set -- $$ARGS"
 
-.PHONY: run scan scans setup wheel test test-quick test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
+.PHONY: run docs scan scans setup wheel test test-quick test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
 .DELETE_ON_ERROR:
 
 # Each process that a test starts would else compile the package again, where a shell asks for no bytecode.
@@ -32,6 +32,11 @@ run: setup
 scan: setup
 	@test -n "$$MODEL" && test -n "$$CORPUS" || { echo "Say which: make scan MODEL=mini CORPUS=README.md"; exit 2; }
 	$(FLAGS); $(PY) -m headlight.app.scan "$$MODEL" "$$CORPUS" "$$@"
+
+# The manual, into site/, from where the page's menu has it. Docstrings are read as text: nothing else is installed for it.
+docs: .venv/installed-docs
+	mkdir -p .venv/manual/headlight && cd .venv/manual/headlight && ln -sfn ../../../model . && ln -sfn ../../../__init__.py .
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 setup: .venv/installed
 
@@ -160,6 +165,10 @@ $(PY):
 
 .venv/installed-dev: requirements-dev.txt .venv/installed
 	$(PY) -m pip install --requirement requirements-dev.txt $(INDEX)
+	touch $@
+
+.venv/installed-docs: requirements-docs.txt | $(PY)
+	$(PY) -m pip install --requirement requirements-docs.txt
 	touch $@
 
 node_modules/installed: package.json package-lock.json | .venv/installed-dev

@@ -14,7 +14,7 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.registry import VIEWS
 from headlight.app.runs import prompts, trusted
-from headlight.app.server import boundary, memory
+from headlight.app.server import boundary, manual, memory
 from headlight.app.server.settings import settings
 
 APP = Path(__file__).parent
@@ -28,7 +28,8 @@ def main() -> None:
     """Draw the page that the URL names."""
     memory.spare_modules()
     icon = str(ASSETS / "icon.png")
-    st.set_page_config(page_title="Headlight", page_icon=icon, layout="wide", menu_items={"About": ABOUT})
+    menu = {"About": ABOUT} | manual.menu_item(st.context.url)
+    st.set_page_config(page_title="Headlight", page_icon=icon, layout="wide", menu_items=menu)
     st.logo(ASSETS / "logo.svg", size="large")
     for sheet in STYLES:
         st.html(sheet)

@@ -22,7 +22,8 @@ def clone(tmp_path: Path) -> Path:
     """What `make` reads, in a folder whose name has a space."""
     folder = tmp_path / "a clone"
     folder.mkdir()
-    for name in ("Makefile", "requirements.txt", "requirements-dev.txt", "pyproject.toml", "setup.py"):
+    requirements = ("requirements.txt", "requirements-dev.txt", "requirements-docs.txt")
+    for name in ("Makefile", *requirements, "pyproject.toml", "setup.py"):
         shutil.copy(ROOT / name, folder)
     return folder
 
@@ -44,6 +45,13 @@ def test_a_new_clone_installs_only_what_the_application_needs(clone: Path) -> No
     assert "-m venv --clear .venv" in steps
     assert "pip install --requirement requirements.txt" in steps
     assert "requirements-dev.txt" not in steps
+
+
+def test_the_manual_is_built_without_installing_the_application(clone: Path) -> None:
+    steps = _make(clone, "-n", "docs", "TORCH_INDEX=").stdout
+    assert "pip install --requirement requirements-docs.txt" in steps
+    assert "mkdocs build --strict" in steps
+    assert "requirements.txt" not in steps
 
 
 def test_the_next_start_installs_nothing(clone: Path) -> None:
@@ -103,7 +111,7 @@ def test_an_old_python_is_told_in_plain_words(clone: Path, tmp_path: Path) -> No
     assert not (clone / ".venv").exists()
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-docs.txt"])
 def test_every_requirement_is_pinned(name: str) -> None:
     lines = [line for line in (ROOT / name).read_text().splitlines() if not line.startswith(("#", "-r "))]
     assert lines
@@ -113,7 +121,7 @@ def test_every_requirement_is_pinned(name: str) -> None:
 def test_the_container_takes_the_steps_of_make_run() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text()
     command = re.findall(r"^CMD (.*)$", dockerfile, re.MULTILINE)
-    assert "\nRUN make setup\n" in dockerfile
+    assert "\nRUN make setup\nRUN make docs\n" in dockerfile
     assert _make(ROOT, "-n", "-o", "setup", "run").stdout.split() == re.findall(r'"([^"]+)"', command[0])
 
 
@@ -160,5 +168,6 @@ def test_images_and_actions_are_pinned() -> None:
 def test_the_container_gets_every_folder_that_the_application_reads() -> None:
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     assert {"app", "model", "assets", "Makefile", "requirements.txt"} < set(kept)
+    assert {"docs", "mkdocs.yml", "requirements-docs.txt"} < set(kept)
     assert {"pyproject.toml", "setup.py", "__init__.py", "README.md"} < set(kept)
     assert not [name for name in kept if not (ROOT / name).exists()]

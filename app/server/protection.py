@@ -28,6 +28,7 @@ WRONG_HOST = (
     "--allowed-hosts and this one."
 )
 WRONG_ORIGIN = "This request comes from a page of {!r}, and this server answers its own pages alone."
+INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -51,7 +52,9 @@ class Protection:
 
         async def protected(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(policies())
+                answered = MutableHeaders(scope=message)
+                for name, policy in policies(INDEX).items():
+                    answered.setdefault(name, policy)  # the manual has its own
             await send(message)
 
         if path.startswith(CLOSED) or reason:
@@ -88,10 +91,10 @@ def _is_same(origin: str, host: str) -> bool:
 
 
 @cache
-def policies() -> dict[str, str]:
-    """The headers of every answer, which say what a browser may do with it."""
-    scripts = INLINE.findall((Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8"))
-    hashes = "".join(f" 'sha256-{b64encode(sha256(each.encode()).digest()).decode()}'" for each in scripts)
+def policies(*pages: Path) -> dict[str, str]:
+    """The headers of every answer, which say what a browser may do with it: the scripts in these pages may run."""
+    scripts = {script for page in pages for script in INLINE.findall(page.read_text(encoding="utf-8"))}
+    hashes = "".join(f" 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in sorted(scripts))
     rules = {
         "default-src": "'self'",
         # Components' scripts come with the page's data, and Streamlit compiles WebAssembly, its own.

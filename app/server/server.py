@@ -16,6 +16,7 @@ from streamlit.runtime.app_session import AppSession
 
 from headlight.app.components.shared.fetchable import fetch
 from headlight.app.runs.limits import BusyError
+from headlight.app.server import manual
 from headlight.app.server.capacity import Capacity, raise_files_limit, spare_files
 from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.preload import preload
@@ -96,7 +97,7 @@ bound_uploads()
 spare_files()
 app = App(
     MAIN,
-    routes=[Route(ADDRESS, _fetched), Route(OTHERS, _refused)],
+    routes=[Route(ADDRESS, _fetched), Route(OTHERS, _refused), *manual.routes()],
     middleware=[Middleware(Protection), Middleware(Capacity)],
     lifespan=_prepared,
 )

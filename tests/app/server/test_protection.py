@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from headlight.app.server.protection import policies, refusal
+from headlight.app.server.protection import INDEX, policies, refusal
 from headlight.app.server.settings import settings as headlight_settings
 from tests.places import ROOT
 from tests.serving import headlight
@@ -64,7 +64,7 @@ def test_no_site_may_show_the_page_in_a_frame_unless_a_setting_says_so(settings:
         settings["frame_ancestors"] = sites
         policies.cache_clear()
         headlight_settings.cache_clear()
-        rules = dict(rule.split(" ", 1) for rule in policies()["Content-Security-Policy"].split("; "))
+        rules = dict(rule.split(" ", 1) for rule in policies(INDEX)["Content-Security-Policy"].split("; "))
         assert rules["frame-ancestors"] == expected
     policies.cache_clear()
 
@@ -119,7 +119,7 @@ def test_its_own_page_is_answered_with_the_policies_of_browsers(everywhere: tupl
     url, log = everywhere
     for path in ("/", "/_stcore/health", "/_stcore/host-config", "/nothing", "/_stcore/metrics"):
         answer = _get(url, path, Origin=url)
-        assert answer.headers | {name.lower(): value for name, value in policies().items()} == answer.headers
+        assert answer.headers | {name.lower(): value for name, value in policies(INDEX).items()} == answer.headers
         assert "access-control-allow-origin" not in answer.headers
     assert f"URL: http://localhost:{url.rpartition(':')[2]}" in log.read_text()
 
