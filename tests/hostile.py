@@ -1,9 +1,11 @@
 """Files as strangers send them: a good one damaged in every way that can be drawn, and what is no file of bytes."""
 
+import json
 import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 
 def damaged(whole: bytes, number: int, seed: int = 0) -> Iterator[bytes]:
@@ -46,6 +48,36 @@ def _doubled(data: bytearray, draw: random.Random) -> bytes:
 
 def _lengthened(data: bytearray, draw: random.Random) -> bytes:
     return bytes(data + bytes(draw.choice((1, 1000, 100_000))))
+
+
+WRONG: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    10**30,
+    1e308,
+    float("nan"),
+    "",
+    "../" * 9,
+    "\ud800",
+    [],
+    [[]],
+    {},
+    {"": 1},
+)
+
+
+def mistaken(whole: bytes, number: int, seed: int = 0) -> Iterator[bytes]:
+    """Of a JSON object, so many copies in which a value is of another kind or size; of other files none."""
+    try:
+        content = json.loads(whole)
+    except ValueError:
+        return
+    draw = random.Random(seed)
+    for _ in range(number if content else 0):
+        name, value = draw.choice(sorted(content)), draw.choice(WRONG)
+        yield json.dumps({**content, name: value}).encode()
 
 
 def places(folder: Path, suffix: str) -> Iterator[Path]:

@@ -3,29 +3,44 @@
 import json
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from pyarrow import parquet, table
+from safetensors.numpy import save_file as save_numpy
 from safetensors.torch import save_file
 
 from headlight.app.pages.prompts import prompt_files
-from headlight.model import Tokenizer
+from headlight.model import Tokenizer, load
 from headlight.model.corpus.checked import read as read_checked
-from headlight.model.corpus.packing import packed, unpacked
+from headlight.model.corpus.documents import Document, open_corpus
+from headlight.model.corpus.packing import of_texts, packed, unpacked
+from headlight.model.corpus.reading import read_tree, shipped_scans
+from headlight.model.corpus.tree import Tree
+from headlight.model.corpus.unit_files import SHAPES, UNITS, read_unit
 from headlight.model.dictionaries.npz import read_npz
+from headlight.model.dictionaries.opening import open_dictionary
 from headlight.model.errors import HeadlightError
+from headlight.model.families.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.families.tensors import read_safetensors
 from headlight.model.files import read_json
 from headlight.model.graph.reading import open_graph
 from headlight.model.lenses.files import read_lens
 from headlight.model.torch_files import read_torch
-from tests.hostile import damaged, places
+from tests.annotations import unchecked_annotations
+from tests.hostile import damaged, mistaken, places
+from tests.model.dictionaries.test_formats import write_layers
+from tests.model.families.test_lora import halves
+from tests.model.families.test_lora import write as write_adapter
 from tests.model.graph.test_json import THEIRS
+from tests.model.oracles import random_gpt2
 from tests.places import MINI
+from tests.tiny import save_tiny
 
 SECONDS, MEMORY = 2.0, 500 * 2**20
 TENSORS = {"W": torch.arange(12.0).reshape(3, 4), "b": torch.ones(4, dtype=torch.float16)}
@@ -81,6 +96,70 @@ BYTES: dict[str, Reader] = {  # what comes as bytes, from an upload or from the 
 }
 
 
+def _model(folder: Path) -> None:
+    save_tiny("gpt2-like", folder)
+
+
+def _adapter(folder: Path) -> None:
+    model = random_gpt2(vocab_size=40)
+    model.save_pretrained(folder / "base")
+    write_adapter(folder / "mine", halves(model, ["transformer.h.1.mlp.c_fc"], turned=True), fan_in_fan_out=True)
+
+
+def _units(folder: Path) -> None:
+    path = folder / UNITS / "neurons" / "L0.safetensors"
+    path.parent.mkdir(parents=True)
+    rows = {name: np.ones((1, *shape), np.float32) for name, shape in SHAPES.items()}
+    whole = ("tokens", "documents", "starts", "peaks", "buckets", "top_tokens", "histogram")
+    rows |= {name: np.zeros((1, *SHAPES[name]), np.int32) for name in whole}
+    save_numpy(rows | {"names": of_texts(["one"])}, path)
+
+
+def _tree(folder: Path) -> Tree:
+    """A scan that lies in the folder, as far as its units are read."""
+    return replace(read_tree(next(iter(shipped_scans().values()))), folder=folder)
+
+
+def _parquet(path: Path) -> None:
+    parquet.write_table(table({"text": ["one two", "three", None]}), path)
+
+
+def _transcoders(folder: Path) -> None:
+    write_layers(folder / "set", skip=True, thresholds=True)
+
+
+def _documents(path: Path) -> list[Document]:
+    return list(open_corpus(str(path)).documents())
+
+
+ROWS = "".join(json.dumps({"text": f"one {number}", "kind": [number]}) + "\n" for number in range(20))
+# A folder, which of its files is damaged, and what opens it.
+FOLDERS: dict[str, tuple[Callable[[Path], object], str, Callable[[Path], object]]] = {
+    "a model's settings": (_model, "config.json", load),
+    "a model's tokenizer": (_model, "tokenizer.json", load),
+    "a model's tokenizer's settings": (_model, "tokenizer_config.json", load),
+    "a model's weights": (_model, "model.safetensors", load),
+    "an adapter's settings": (_adapter, f"mine/{ADAPTER_CONFIG}", lambda folder: load(folder / "mine")),
+    "an adapter's weights": (_adapter, "mine/adapter_model.safetensors", lambda folder: load(folder / "mine")),
+    "units": (_units, f"{UNITS}/neurons/L0.safetensors", lambda folder: read_unit(_tree(folder), "neurons", 0, 0)),
+    "transcoders' settings": (_transcoders, "set/config.yaml", lambda folder: open_dictionary(folder / "set")),
+    "transcoders' weights": (_transcoders, "set/layer_0.safetensors", lambda folder: open_dictionary(folder / "set")),
+    **{
+        f"{suffix} documents": (
+            lambda folder, suffix=suffix, text=text: (folder / f"texts{suffix}").write_text(text),
+            f"texts{suffix}",
+            lambda folder, suffix=suffix: _documents(folder / f"texts{suffix}"),
+        )
+        for suffix, text in {".csv": 'text,kind\n"one ""two""",3\n' * 20, ".jsonl": ROWS, ".txt": "one\n" * 99}.items()
+    },
+    "parquet documents": (
+        lambda folder: _parquet(folder / "texts.parquet"),
+        "texts.parquet",
+        lambda folder: _documents(folder / "texts.parquet"),
+    ),
+}
+
+
 def outcome(read: Callable[[Path], object], path: Path) -> str:
     """What an error of ours says, empty where there is none; anything else fails, or takes too long or too much."""
     begun, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -131,3 +210,42 @@ def test_the_same_seed_draws_the_same_files() -> None:
     whole: Any = bytes(range(256))
     assert list(damaged(whole, 30)) == list(damaged(whole, 30))
     assert len(set(damaged(whole, 30))) > 25
+
+
+@pytest.fixture
+def _unchecked() -> Iterator[None]:
+    with unchecked_annotations():
+        yield
+
+
+# transformers reads all files of a tokenizer at once and does not say which one it means; a tensor of a model or of a
+# dictionary is called by its name, which its index looks up the file of.
+UNNAMED = "tokenizer.json and the files beside it", "has NaN or infinite values in"
+
+
+def sweep_folder(name: str, folder: Path, number: int, seed: int) -> None:
+    prepare, file, read = FOLDERS[name]
+    prepare(folder)
+    path = folder / file
+    whole, refused = path.read_bytes(), 0
+    read(folder)  # which imports what it needs, and refuses nothing
+    for content in (*damaged(whole, number, seed), *mistaken(whole, number, seed)):
+        path.unlink()
+        path.write_bytes(content)
+        said = outcome(read, folder)
+        refused += bool(said)
+        assert not said or any(name in said for name in (path.name, *UNNAMED)), said
+    assert refused > number // 9 or file.endswith((".txt", ".jsonl"))  # of which a part is often still a text
+
+
+@pytest.mark.usefixtures("_unchecked")
+@pytest.mark.parametrize("name", FOLDERS)
+def test_folders_with_a_damaged_file_are_read_right_or_refused_by_name(name: str, tmp_path: Path) -> None:
+    sweep_folder(name, tmp_path, 8 if "tokenizer" in name else 20, 0)
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("_unchecked")
+@pytest.mark.parametrize("name", FOLDERS)
+def test_folders_with_many_a_damaged_file_are_read_right_or_refused_by_name(name: str, tmp_path: Path) -> None:
+    sweep_folder(name, tmp_path, 60 if "tokenizer" in name else 400, 1)

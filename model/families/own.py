@@ -28,11 +28,13 @@ def config_of(kind: type[Config], settings: dict[str, Any]) -> Config:
         for name, value in settings.items()
         if name != "model_type"
     }
-    check_names(kind, given)
     try:
+        check_names(kind, given)
         return kind(**given)
     except TypeError as error:
         raise ConfigError(f"config.json lacks settings ({str(error).split('missing ')[-1]}).") from error
+    except ConfigError as error:
+        raise ConfigError(f"config.json: {error}") from error
 
 
 def _told(cfg: TransformerConfig | Seq2SeqConfig) -> dict[str, Any]:

@@ -134,7 +134,9 @@ def read_model(
     if tied and not is_tied(*(tensors[name] for name in tied)):
         tied = ()
     base = Base(tensors, names, str(model_type(folder)), unembed, tied, transposed, inseparable)
-    return merge(folder, base, read_safetensors(adapter_file(folder)))
+    adapter = read_safetensors(adapter_file(folder))
+    _refuse_values([name for name, tensor in adapter.items() if not is_finite(tensor)], adapter_file(folder).name)
+    return merge(folder, base, adapter)
 
 
 def is_tied(one: Tensor | None, other: Tensor | None) -> bool:
@@ -216,12 +218,7 @@ def taken(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], 
         if (nbytes < LARGE or found[name] is not tensor) and not is_finite(tensor):
             damaged.append(name)
         steps.add(tensor.nbytes)
-    _refuse(
-        "has NaN or infinite values in",
-        damaged,
-        "Nothing computed with them would mean anything: take an earlier checkpoint of that training, or copy or "
-        "download the file again.",
-    )
+    _refuse_values(damaged, "The checkpoint")
     return found
 
 
@@ -266,9 +263,19 @@ def write_folder(folder: Path, tensors: dict[str, Tensor], config: str) -> None:
         save_file(tensors, weights, metadata={"format": "pt"})
 
 
-def _refuse(what: str, offenders: Iterable[str], next_step: str = "") -> None:
+def _refuse_values(damaged: list[str], holder: str) -> None:
+    _refuse(
+        "has NaN or infinite values in",
+        damaged,
+        "Nothing computed with them would mean anything: take an earlier checkpoint of that training, or copy or "
+        "download the file again.",
+        holder,
+    )
+
+
+def _refuse(what: str, offenders: Iterable[str], next_step: str = "", holder: str = "The checkpoint") -> None:
     if names := list(offenders):
-        raise CheckpointError(f"The checkpoint {what} {listed(names)}. {next_step}".rstrip())
+        raise CheckpointError(f"{holder} {what} {listed(names)}. {next_step}".rstrip())
 
 
 def listed(names: list[str]) -> str:
