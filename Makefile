@@ -20,7 +20,10 @@ override ARGS := $(value ARGS)
 export MODEL CORPUS HOOK ARGS
 FLAGS = eval "set -- $$ARGS"
 
-.PHONY: run docs scan scans setup wheel test test-quick test-all test-sessions bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan architectures pages check fmt notebook train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary fit-lens lens-card teaching card card-classifier
+.PHONY: run docs scan setup wheel check fmt test test-quick test-all test-sessions
+.PHONY: bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan
+.PHONY: architectures pages screenshots notebook scans card card-classifier lens-card teaching fit-lens
+.PHONY: train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary
 .DELETE_ON_ERROR:
 
 # Each process that a test starts would else compile the package again, where a shell asks for no bytecode.
@@ -99,6 +102,9 @@ fmt: .venv/installed-dev node_modules/installed
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 	$(NODE) node_modules/.bin/eslint --fix .
+
+screenshots: .venv/installed-dev # those that README.md and the manual show; ARGS="--all FOLDER" for every page
+	$(PY) -m tests.e2e.screenshots $(ARGS)
 
 notebook: .venv/installed-dev
 	$(PY) -m tests.notebook

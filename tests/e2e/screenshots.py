@@ -1,12 +1,13 @@
-"""Takes the README's pictures, alone and with A | B: `python -m tests.e2e.screenshots`, with slugs only theirs.
+"""Takes the pictures that README.md and the manual show: `python -m tests.e2e.screenshots` (`make screenshots`).
 
-`walk` stands for the pictures of the README's walk, one after each click.
+Pictures that neither shows are not committed; `--all FOLDER` takes every page.
 """
 
 import re
-import sys
 import tempfile
-from collections.abc import Sequence
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
@@ -61,18 +62,52 @@ WALK = [
 FOLDER = ROOT / "assets" / "screenshots"
 
 
-def main(slugs: Sequence[str]) -> None:
-    """Write a picture of each of these pages, or of all, alone and comparing, in each theme and on a phone."""
-    FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, headlight(Path(folder)) as url, chromium() as browser:
-        for view in (view for view in VIEWS if not slugs or view.slug in slugs):
-            for theme in get_args(Theme):
-                _take(browser, url, view, f"{view.slug}-{theme}", theme)
-                _take(browser, url, view, f"compare-{view.slug}-{theme}", theme, height=TALL, **compared(view))
-            _take(browser, url, view, f"phone-{view.slug}", "light", PHONE)
-            _take(browser, url, view, f"phone-compare-{view.slug}", "light", PHONE, TALL, **compared(view))
-        if not slugs or "walk" in slugs:
-            _take_walk(browser, url)
+def main() -> None:
+    """Take the pictures that README.md and the manual show, or all that there are."""
+    parser = ArgumentParser("screenshots", description=main.__doc__)
+    parser.add_argument("slugs", nargs="*", help="pages; `walk` is the README's walk (default: all)")
+    parser.add_argument(
+        "--all", type=Path, metavar="FOLDER", help="every page, also A | B and on a phone, into a folder"
+    )
+    arguments = parser.parse_args()
+    folder: Path = arguments.all or FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    names = shown_names()
+    with tempfile.TemporaryDirectory() as log, headlight(Path(log)) as url, chromium() as browser:
+        for picture in filter(lambda each: not arguments.slugs or each.view.slug in arguments.slugs, pictures()):
+            if arguments.all or picture.name in names:
+                _take(browser, url, picture, folder)
+        if (not arguments.slugs or "walk" in arguments.slugs) and (arguments.all or "walk-1" in names):
+            _take_walk(browser, url, folder)
+
+
+def shown_names() -> set[str]:
+    """The names of the pictures that README.md and the manual show."""
+    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")))
+    return {name for text in texts for name in re.findall(r"screenshots/([\w-]+)\.png", text)}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One page as it is opened for a picture: the theme and size of the window, and the address's query."""
+
+    name: str
+    view: View
+    theme: Theme = "light"
+    width: int = 1280
+    height: int = HEIGHT
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+def pictures() -> Iterator[Picture]:
+    """Every page, alone and comparing, in each theme and on a phone."""
+    for view in VIEWS:
+        both = compared(view)
+        for theme in get_args(Theme):
+            yield Picture(f"{view.slug}-{theme}", view, theme)
+            yield Picture(f"compare-{view.slug}-{theme}", view, theme, height=TALL, query=both)
+        yield Picture(f"phone-{view.slug}", view, width=PHONE)
+        yield Picture(f"phone-compare-{view.slug}", view, width=PHONE, height=TALL, query=both)
 
 
 def compared(view: View) -> dict[str, str]:
@@ -80,7 +115,7 @@ def compared(view: View) -> dict[str, str]:
     return COMPARED_BY_SLUG.get(view.slug, COMPARED)
 
 
-def _take_walk(browser: Browser, url: str) -> None:
+def _take_walk(browser: Browser, url: str, folder: Path) -> None:
     """What each click of the walk leads to, from one heading to the next."""
     driver = Driver(browser, url)
     driver.page.set_viewport_size({"width": 1280, "height": WALK_HEIGHT})
@@ -89,28 +124,20 @@ def _take_walk(browser: Browser, url: str) -> None:
         assert top
         assert bottom
         clip = {"x": 0, "y": top["y"] - 12, "width": 1280, "height": bottom["y"] - top["y"]}
-        driver.page.screenshot(path=FOLDER / f"walk-{number}.png", clip=clip)  # type: ignore[arg-type]
+        driver.page.screenshot(path=folder / f"walk-{number}.png", clip=clip)  # type: ignore[arg-type]
     driver.close()
 
 
-def _take(
-    browser: Browser,
-    url: str,
-    view: View,
-    name: str,
-    theme: Theme,
-    width: int = 1280,
-    height: int = HEIGHT,
-    **query: str,
-) -> None:
+def _take(browser: Browser, url: str, picture: Picture, folder: Path) -> None:
+    view = picture.view
     own = [each for each in prompts.examples() if each.view == view.slug and each.model == "mini"]
     examples = own or prompts.examples()
-    driver = Driver(browser, url, theme, width)
-    driver.page.set_viewport_size({"width": width, "height": height})
-    driver.open(view, **{"prompt": examples[0].prompt} | query)
+    driver = Driver(browser, url, picture.theme, picture.width)
+    driver.page.set_viewport_size({"width": picture.width, "height": picture.height})
+    driver.open(view, **{"prompt": examples[0].prompt, **picture.query})
     if view.slug == "prompts":
         _run_list(driver)
-    driver.page.screenshot(path=FOLDER / f"{name}.png")
+    driver.page.screenshot(path=folder / f"{picture.name}.png")
     driver.close()
 
 
@@ -128,4 +155,4 @@ def _run_list(driver: Driver) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
