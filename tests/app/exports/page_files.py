@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,18 @@ class Files:
         apart = np.frombuffer(gzip.decompress(base64.b64decode(data)), np.uint8)
         _, arrays = unpack(apart.reshape(4, -1).T.tobytes())
         return [(header["props"], own) for header, own in (unpack(each.tobytes()) for each in arrays.values())]
+
+    @property
+    def html_tables(self) -> dict[str, dict[str, list[Any]]]:
+        """The columns of the html file's tables, by the tables' titles."""
+        return {
+            props["title"]: {
+                column["name"]: json.loads(arrays[f"cells{place}"].tobytes())
+                for place, column in enumerate(props["columns"])
+            }
+            for props, arrays in self.mounted
+            if "cells0" in arrays
+        }
 
     def table(self, name: str) -> dict[str, list[Any]]:
         return {

@@ -22,6 +22,7 @@ PROMPT, LAYER, HEAD = "one two three one two three one", 1, 2
 # Sums of some dozen float32 numbers of size 10, taken in another order.
 CLOSE: dict[str, float] = {"rtol": 1e-4, "atol": 4e-4}
 NEURON = re.compile(r"L(\d+)N(\d+)")
+ABLATED = re.compile(r"(L\d+[HN]\d+) at (\d+)")
 WHOLE: dict[str, object] = {"graph_most": 60, "graph_nodes": 1.0, "graph_edges": 1.0}  # nothing is pruned
 slow = pytest.mark.thorough
 
@@ -107,6 +108,22 @@ def pairs(files: Files, whole: Tensor, data: Any) -> None:
     np.testing.assert_allclose(strengths, singular[: len(strengths)], **CLOSE)
 
 
+def without(twin: Twin, node: str, place: int, tokens: Tensor) -> Tensor:
+    """The last position's logits where a head, such as L0H2, or a neuron writes nothing at a place."""
+    of_heads = "H" in node
+    layer, index = map(int, re.findall(r"\d+", node))
+
+    def cut(module: Any, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
+        given = inputs[0].clone()
+        given[0, place].unflatten(0, (N_HEADS, -1) if of_heads else (-1, 1))[index] = 0
+        return (given,)
+
+    handle = twin.outputs(layer)[0 if of_heads else 1].register_forward_pre_hook(cut)
+    logits: Tensor = twin(tokens).logits[0, -1]
+    handle.remove()
+    return logits
+
+
 @pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=slow)])
 @torch.no_grad()
 def test_graph(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
@@ -157,3 +174,12 @@ def test_graph(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     marks = [tuple(offset) for each in files.figure.axes[0].collections for offset in each.get_offsets()]
     assert len(set(marks)) == len(nodes["id"])
     compare_tables(run_here(files.export.script(files.shown, files.chosen)), dict(data.tables))
+    check = files.table("check")
+    for ablated, measured in zip(check["ablated"], check["measured (logits)"], strict=True):
+        if found := ABLATED.fullmatch(ablated):
+            changed = without(twin, found[1], int(found[2]), tokens)
+            assert measured == pytest.approx(float(changed[target] - changed[distractor]) - difference, abs=1e-3), (
+                ablated
+            )
+    csv = [files.table(name) for name in ("target", "nodes", "edges", "check")]
+    assert [*files.html_tables.values()] == csv  # to the cell

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from headlight.app.exports.export import Export
 from headlight.app.exports.style import LIGHT
@@ -23,14 +24,14 @@ from tests.app.exports.test_code import compare_tables, computed, run_here
 from tests.app.exports.twins import N_HEADS, N_LAYERS, NEAR, VOCABULARY, Twin, save_twin
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # sequences of several lengths pass
-TEXTS = ("one two three one two three one", "four one four one two", "one one six one two six")
+TEXTS = ("one two three , one two three one", "four one , four one two", "one one six , one two six")
 HEADS = [(layer, head) for layer in range(N_LAYERS) for head in range(N_HEADS)]
 NAMES = [f"L{layer}H{head}" for layer, head in HEADS]
 T_OF_2 = 4.302653  # Student's t at 97.5% with two degrees of freedom, from tables
 
 
-def scores(pattern: np.ndarray, tokens: list[int]) -> dict[str, float]:
-    """A head's scores on a sequence, cell by cell; the first query has no choice."""
+def scores(pattern: np.ndarray, tokens: list[int], commas: list[int]) -> dict[str, float]:
+    """A head's scores on a sequence, cell by cell; the first query has no choice, within a window the first five."""
     queries = range(1, len(tokens))
     copies = {q: [k for k in range(q) if tokens[k] == tokens[q]] for q in queries}
     after = {q: [k + 1 for k in keys if k + 1 < q] for q, keys in copies.items()}
@@ -40,6 +41,8 @@ def scores(pattern: np.ndarray, tokens: list[int]) -> dict[str, float]:
         "Current token": {q: [q] for q in queries},
         "Same token": copies,
         "Induction": after,
+        "Local window": {q: range(q - 4, q + 1) for q in queries if q >= 5},
+        "Punctuation": {q: [k for k in commas if k < q] for q in queries},
     }
     return {
         name: float(np.mean([sum(pattern[q, k] for k in keys) for q, keys in of.items() if keys]))
@@ -49,11 +52,12 @@ def scores(pattern: np.ndarray, tokens: list[int]) -> dict[str, float]:
 
 def over_texts(twin: Twin, export: Callable[[str], Comparison]) -> dict[str, np.ndarray]:
     """Each score [text, layer, head]."""
-    every = []
+    every, tokenizer = [], AutoTokenizer.from_pretrained(twin.folder)
     for text in TEXTS:
         tokens = export(text).a.tokens
         patterns = twin.patterns(tokens)
-        every.append([scores(patterns[head], tokens.tolist()) for head in HEADS])
+        commas = [at for at, token in enumerate(tokens.tolist()) if tokenizer.decode([token]).strip() == ","]
+        every.append([scores(patterns[head], tokens.tolist(), commas) for head in HEADS])
     return {
         name: np.array([[of_head[name] for of_head in of_text] for of_text in every]).reshape(-1, N_LAYERS, N_HEADS)
         for name in every[0][0]
@@ -109,7 +113,8 @@ def test_head_roles(twin: Twin) -> None:
     chosen = selection_of(model=twin.folder, prompt=TEXTS[0], **fields)
     files = files_of(export, run_of(twin, TEXTS[0]), chosen)
     data, table = export.data(files.shown, chosen), files.table("scores")
-    arrays = {"Previous token": "previous_token", "Same token": "duplicate_token", "Induction": "induction"}
+    arrays = {"Same token": "duplicate_token"}
+    assert {*table["score"]} - {"Copying (OV)"} == {*expected}
     for title, values in expected.items():
         rows = {
             name: [cell for cell, of in zip(cells, table["score"], strict=True) if of == title]
@@ -122,8 +127,8 @@ def test_head_roles(twin: Twin) -> None:
         np.testing.assert_allclose(by_head(rows, "95% to"), mean + reach, **wide, err_msg=title)
         ranks = by_head(rows, "rank").astype(int)
         assert np.all(np.diff(mean.flatten()[np.argsort(ranks.flatten())]) <= 1e-5), title
-        if title in arrays:
-            np.testing.assert_allclose(data.arrays[f"A {arrays[title]}"].values, mean, **NEAR, err_msg=title)
+        array = data.arrays[f"A {arrays.get(title, title.lower().replace(' ', '_'))}"]
+        np.testing.assert_allclose(array.values, mean, **NEAR, err_msg=title)
     mean = expected["Previous token"].mean(0)
     axes = next(each for each in files.figure.axes if each.images)
     np.testing.assert_allclose(image(axes), mean, **NEAR)

@@ -27,7 +27,7 @@ from tests.model.text.small_tokenizer import write
 from tests.places import MINI
 
 N_LAYERS, N_HEADS, D_MODEL = 3, 4, 20
-WORDS = ["one", "two", "three", "four", "five", "six"]
+WORDS = ["one", "two", "three", "four", "five", "six", ","]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 VOCABULARY = [*SPECIAL, *WORDS]
 # Weights and shares of at most 1 in float32, over three layers.
