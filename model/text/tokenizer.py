@@ -26,6 +26,7 @@ TokenIds = Int[Tensor, "..."] | Sequence[int] | int
 
 END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a sequence
 MOST_LISTED = 60  # words of a vocabulary that a message names
+FAILS = "The model's tokenizer fails on this text ({}). Try another text or model."
 MASKS = ("[MASK]", "<mask>")  # what BERT and RoBERTa call it, whose older folders do not say so
 
 
@@ -141,7 +142,8 @@ class Tokenizer:
         backend = self._literal if self._of_words else self._backend
         no_words = {backend.token_to_id(unknown), *(self._added if self._of_words else ())}
         check_length(text, self._growth)
-        found = backend.encode(text, add_special_tokens=False)
+        with _refusing(InputError, FAILS):
+            found = backend.encode(text, add_special_tokens=False)
         spans = zip(found.ids, found.offsets, strict=True)
         return [text[start:end] for token, (start, end) in spans if token in no_words]
 
@@ -155,7 +157,8 @@ class Tokenizer:
         normalizer, splitter = self._backend.normalizer, self._backend.pre_tokenizer
         if not self._of_words or splitter is None:
             return []
-        words = splitter.pre_tokenize_str(text if normalizer is None else normalizer.normalize_str(text))
+        with _refusing(InputError, FAILS):
+            words = splitter.pre_tokenize_str(text if normalizer is None else normalizer.normalize_str(text))
         return [label(word.encode()) for word, _ in words if self._backend.token_to_id(word) is None]
 
     def to_tokens(
@@ -233,8 +236,13 @@ class Tokenizer:
         return next((token for token in unlike if token in tokens or token not in added), None)
 
     def to_string(self, tokens: TokenIds) -> str:
-        """The text of token ids; bytes that are no whole character become U+FFFD."""
-        return self._backend.decode(_ids(tokens), skip_special_tokens=False)
+        """The text of token ids; bytes that are no whole character become U+FFFD.
+
+        Raises:
+            InputError: the tokenizer fails on them.
+        """
+        with _refusing(InputError, "The model's tokenizer fails on these tokens ({}). Use another model."):
+            return self._backend.decode(_ids(tokens), skip_special_tokens=False)
 
     def to_str_tokens(
         self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool | None = None
@@ -322,7 +330,7 @@ class Tokenizer:
         check_length(text, self._growth)
         backend = self._backend if parse else self._literal
         try:
-            with _refusing(InputError, "The model's tokenizer fails on this text ({}). Try another text or model."):
+            with _refusing(InputError, FAILS):
                 ids = backend.encode(text, add_special_tokens=around).ids
         except InputError as error:
             if strange := self._strange_words(text):

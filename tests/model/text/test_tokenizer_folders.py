@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as Backend
-from tokenizers import pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer
 
 from headlight.model import Tokenizer
@@ -272,3 +272,27 @@ def test_a_file_that_is_larger_than_any_is_not_read(name: str, tmp_path: Path) -
         file.truncate(2**33)  # of which the disk holds nothing
     with pytest.raises(CheckpointError, match=rf"{name} has more than 64 MiB"):
         Tokenizer.from_folder(tmp_path)
+
+
+SLOW = Regex("(a+)+$")  # the library gives up after ten million steps, about a second
+STUCK = "a" * 40 + "!"
+
+
+@pytest.mark.parametrize("kind", ["split", "normalizer", "decoder"])
+def test_a_pattern_that_takes_exponential_time_ends_in_a_message(kind: str) -> None:
+    """The library's panic is no Exception, which would pass all that a page catches."""
+    backend = Backend(models.WordLevel({STUCK: 0, "[UNK]": 1}, "[UNK]"))
+    if kind == "split":
+        backend.pre_tokenizer = pre_tokenizers.Split(SLOW, "isolated")
+    elif kind == "normalizer":
+        backend.normalizer = normalizers.Replace(SLOW, "b")
+    else:
+        backend.decoder = decoders.Replace(SLOW, "b")
+    tokenizer = Tokenizer(backend)
+    reads: tuple[Callable[[], object], ...] = (
+        lambda: tokenizer.to_tokens(STUCK),
+        lambda: tokenizer.unknown_words(STUCK),
+    )
+    for read in (lambda: tokenizer.to_string([0]),) if kind == "decoder" else reads:
+        with pytest.raises(InputError, match="tokenizer fails on"):
+            read()
