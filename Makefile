@@ -88,7 +88,7 @@ architectures: .venv/installed-dev
 	$(PY) -m tests.model.families.table
 
 pages: .venv/installed-dev
-	HEADLIGHT_WRITE_README=1 $(PY) -m pytest -q tests/app/pages/test_architectures.py
+	HEADLIGHT_WRITE_MANUAL=1 $(PY) -m pytest -q tests/app/pages/test_architectures.py
 
 check: .venv/installed-dev node_modules/installed
 	$(PY) -m ruff check .

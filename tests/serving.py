@@ -1,4 +1,4 @@
-"""What browser tests and the README's pictures need: a page, served as `make run` serves Headlight, and a browser."""
+"""What browser tests and the manual's pictures need: a page, served as `make run` serves Headlight, and a browser."""
 
 import os
 import shutil

@@ -277,8 +277,18 @@ def test_no_component_writes_html_or_reaches_beyond_the_pages_own_server() -> No
 def test_no_file_names_a_folder_of_somebodys_machine() -> None:
     folders = r"/(?:home|root|Users|work|workspace)/\w"
     kinds = (".py", ".js", ".css", ".md", ".json", ".csv", ".toml", ".txt", ".yml")
-    assert not [hit for part in ("app", "model", "tests", "assets", ".github") for hit in _hits(folders, part, *kinds)]
-    for name in ("Makefile", "Dockerfile", "README.md", ".ci/run", "requirements.txt", "requirements-dev.txt"):
+    assert not [
+        hit for part in ("app", "model", "tests", "assets", "docs", ".github") for hit in _hits(folders, part, *kinds)
+    ]
+    for name in (
+        "Makefile",
+        "Dockerfile",
+        "README.md",
+        "mkdocs.yml",
+        ".ci/run",
+        "requirements.txt",
+        "requirements-dev.txt",
+    ):
         assert not re.findall(folders, (ROOT / name).read_text(encoding="utf-8"))
 
 

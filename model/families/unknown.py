@@ -7,7 +7,7 @@ from headlight.model.errors import CheckpointError
 from headlight.model.files import open_file, read_json, refuse_pointer
 
 OPENS = (
-    "What opens is a Hugging Face folder (config.json and safetensors) of an architecture in the README's tables, a "
+    "What opens is a Hugging Face folder (config.json and safetensors) of an architecture in the manual's tables, a "
     "LoRA beside its base, or a TransformerLens state dict (.safetensors or .pt)."
 )
 PICKLE = "weights that PyTorch pickled. Load the model in transformers and call save_pretrained(folder)"

@@ -1,4 +1,4 @@
-"""The README's table and plots, from the figures that `make bench` wrote: `make bench-plots`."""
+"""The manual's table and plots, from the figures that `make bench` wrote: `make bench-plots`."""
 
 import json
 import statistics
@@ -121,10 +121,10 @@ def save(drawing: Drawing, path: Path, theme: str) -> None:
     drawing.savefig(path, transparent=True, metadata={"Date": None})
 
 
-def main(report: Path = REPORT, readme: Path = table.README) -> None:
-    """Draw each plot for light and for dark pages, beside the figures, and put the table into the README."""
+def main(report: Path = REPORT, page: Path = table.BENCHMARKS) -> None:
+    """Draw each plot for light and for dark pages, beside the figures, and put the table into the manual."""
     found = json.loads(report.read_text())
-    table.put_into(readme, table.markdown(found))
+    table.put_into(page, table.markdown(found))
     with mpl.rc_context(SETTINGS):
         for name, draw in (("forward", draw_forward), ("growth", draw_growth)):
             for theme in INK:

@@ -1,4 +1,4 @@
-"""The table on the terminal, and the file of all figures and raw times that the README's plots are made of."""
+"""The table on the terminal, and the file of all figures and raw times that the manual's plots are made of."""
 
 import json
 import textwrap

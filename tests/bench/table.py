@@ -1,4 +1,4 @@
-"""The README's table of figures that have a goal, made of what `make bench` wrote."""
+"""The manual's table of figures that have a goal, made of what `make bench` wrote."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import Any
 
 from tests.bench.notes import NOTES
 from tests.bench.report import number
-from tests.places import ROOT
+from tests.places import DOCS
 
-README = ROOT / "README.md"
+BENCHMARKS = DOCS / "benchmarks.md"
 BEGIN, END = "<!-- figures: make bench-plots -->", "<!-- end of figures -->"
 
 
@@ -29,9 +29,9 @@ def markdown(found: Mapping[str, Any]) -> str:
     return "\n".join([on, "", "| figure | median (least – most) | goal | |", "|---|---|---|---|", *rows])
 
 
-def put_into(readme: Path, table: str, begin: str = BEGIN, end: str = END) -> None:
+def put_into(page: Path, table: str, begin: str = BEGIN, end: str = END) -> None:
     """Put the table in place of what stands between the marks; without them leave the file alone."""
-    before, _, rest = readme.read_text().partition(begin)
+    before, _, rest = page.read_text().partition(begin)
     _, found, after = rest.partition(end)
     if found:
-        readme.write_text(f"{before}{begin}\n{table}\n{end}{after}")
+        page.write_text(f"{before}{begin}\n{table}\n{end}{after}")

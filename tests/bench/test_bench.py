@@ -35,14 +35,14 @@ def test_every_part_gives_figures_and_they_are_written_and_drawn(bench: Bench, t
     figures += llama.measure(bench, LLAMA, lengths=(16,))
     assert {figure.part for figure in figures} == {"forward", "lens", "generation", "patching", "growth", "llama"}
     assert all(figure.value > 0 for figure in figures if figure.unit == "×")
-    written, readme = tmp_path / "bench.json", tmp_path / "README.md"
-    readme.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
+    written, page = tmp_path / "bench.json", tmp_path / "benchmarks.md"
+    page.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
     report.write(bench, figures, written)
-    plots.main(written, readme)
+    plots.main(written, page)
     assert {path.name for path in tmp_path.glob("*.svg")} == {
         f"{name}-{theme}.svg" for name in ("forward", "growth") for theme in ("light", "dark")
     }
-    text = readme.read_text()
+    text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text
@@ -77,7 +77,7 @@ def test_a_failed_task_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not report.REPORT.exists(), reason="make bench was not run")
-def test_the_readme_shows_what_the_benchmark_found() -> None:
+def test_the_manual_shows_what_the_benchmark_found() -> None:
     found = json.loads(report.REPORT.read_text())
-    assert table.markdown(found) in table.README.read_text()
+    assert table.markdown(found) in table.BENCHMARKS.read_text()
     assert NOTES.keys() <= {figure["name"] for figure in found["figures"]}

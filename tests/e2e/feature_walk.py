@@ -1,5 +1,5 @@
-"""The README's walk below the head: from a prediction to the feature that carries it, the head that moved it, the edit
-that removes it, in six clicks.
+"""The tutorial's walk below the head: from a prediction to the feature that carries it, the head that moved it, the
+edit that removes it, in six clicks.
 """
 
 import re

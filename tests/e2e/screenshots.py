@@ -65,7 +65,7 @@ FOLDER = ROOT / "assets" / "screenshots"
 def main() -> None:
     """Take the pictures that README.md and the manual show, or all that there are."""
     parser = ArgumentParser("screenshots", description=main.__doc__)
-    parser.add_argument("slugs", nargs="*", help="pages; `walk` is the README's walk (default: all)")
+    parser.add_argument("slugs", nargs="*", help="pages; `walk` is the tutorial's walk (default: all)")
     parser.add_argument(
         "--all", type=Path, metavar="FOLDER", help="every page, also A | B and on a phone, into a folder"
     )

@@ -1,4 +1,4 @@
-"""A walk through every page, and the README's: five clicks from a prediction to the two heads that make it, by name."""
+"""A walk through every page, and the tutorial's five clicks from a prediction to the two heads that make it."""
 
 from playwright.sync_api import expect
 

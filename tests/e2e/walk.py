@@ -1,4 +1,4 @@
-"""The README's walk from "why this word?" to a named circuit of `mini`, in five clicks."""
+"""The tutorial's walk from "why this word?" to a named circuit of `mini`, in five clicks."""
 
 import re
 from collections.abc import Iterator

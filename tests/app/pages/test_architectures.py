@@ -1,6 +1,6 @@
 """Every page on a tiny model of each kind of architecture: what it shows, or the sentence that says why it does not.
 
-`make pages` writes what is found into the README; numbers themselves are held against other computations in
+`make pages` writes what is found into the manual; numbers themselves are held against other computations in
 `tests/model`.
 """
 
@@ -21,7 +21,8 @@ from headlight.model.errors import HeadlightError
 from headlight.model.families import FAMILIES as ARCHITECTURES
 from headlight.model.families import OWN
 from tests.app.choosing import selection_of
-from tests.bench.table import README, put_into
+from tests.bench.table import put_into
+from tests.model.families.table import ARCHITECTURES as ARCHITECTURES_PAGE
 from tests.places import MAIN
 from tests.tiny import FAMILIES, KINDS, save_tiny
 
@@ -83,7 +84,7 @@ def test_a_page_shows_its_numbers_or_says_why_not(
     assert not refused, "what cannot be had is said by the page, and not found out by an error"
     lacking = view.needs(shown.of(selection_of(model=str(tmp_path / kind), prompt=PROMPT)))
     found[kind, slug] = not lacking, tuple(dict.fromkeys(said))
-    if kind in FAMILIES and not os.environ.get("HEADLIGHT_WRITE_README"):
+    if kind in FAMILIES and not os.environ.get("HEADLIGHT_WRITE_MANUAL"):
         told = _told()
         assert told.cells[FAMILIES[kind]][slug] == (not lacking, set(said) & told.notes)
 
@@ -130,14 +131,14 @@ def markdown() -> str:
 
 
 class Told(NamedTuple):
-    """What the README says: of each kind and page whether it works, and what the page says; and all that pages say."""
+    """What the manual says: of each kind and page whether it works, and what the page says; and all that pages say."""
 
     cells: dict[str, dict[str, tuple[bool, set[str]]]]
     notes: set[str]
 
 
 def _told() -> Told:
-    lines = README.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip().splitlines()
+    lines = ARCHITECTURES_PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip().splitlines()
     notes = dict(line.split(". ", 1) for line in lines if re.match(r"\d+\. ", line))
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")][1:]
 
@@ -147,12 +148,12 @@ def _told() -> Told:
     return Told({row[0]: dict(zip(TITLES, map(cell, row[1:]), strict=True)) for row in rows}, set(notes.values()))
 
 
-def test_the_readme_has_every_architecture() -> None:
+def test_the_manual_has_every_architecture() -> None:
     named = [name for names in _told().cells for name in names.split(", ")]
     assert sorted(named) == sorted(set(ARCHITECTURES) - set(OWN))
 
 
-@pytest.mark.skipif(not os.environ.get("HEADLIGHT_WRITE_README"), reason="make pages writes the README's table")
+@pytest.mark.skipif(not os.environ.get("HEADLIGHT_WRITE_MANUAL"), reason="make pages writes the manual's table")
 def test_the_table_is_written() -> None:
-    put_into(README, markdown(), BEGIN, END)
+    put_into(ARCHITECTURES_PAGE, markdown(), BEGIN, END)
     assert set(_told().cells) == set(FAMILIES.values())

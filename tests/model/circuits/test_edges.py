@@ -243,7 +243,7 @@ def test_against_its_own_means_exactly_the_edges_are_found_that_the_weights_make
 
 
 def test_against_means_the_default_least_score_can_miss_edges() -> None:
-    """What the README says of it: two edges have less than 1% of the largest score, and nothing works without them."""
+    """What the manual says of it: two edges have less than 1% of the largest score, and nothing works without them."""
     runs = against_means("teach-copy", MISSED)
     edges = find_circuit(runs.wires, runs.patching.model.cfg, edge_scores(runs, steps=10), least=0.01)
     circuit = measure_circuit(runs, edges)

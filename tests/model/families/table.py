@@ -1,4 +1,4 @@
-"""The README's table of architectures: how far each is from transformers' own models. `make architectures` writes it.
+"""The manual's table of architectures: how far each is from transformers' own models. `make architectures` writes it.
 
 An architecture has a row if it has a module of configs in `architectures`. The differences are of this machine's
 sums: on another they come out a little different, but as small.
@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headlight.model import load, load_seq2seq
-from tests.bench.table import README, put_into
+from tests.bench.table import put_into
 from tests.model.families import architectures, seq2seq_twins
 from tests.model.families.architectures import Case
 from tests.model.families.twins import differences, noisy
+from tests.places import DOCS
 
+ARCHITECTURES = DOCS / "reference" / "architectures.md"
 BEGIN, END = "<!-- architectures: make architectures -->", "<!-- end of architectures -->"
 KINDS = ("logit", "stream", "pattern")
 
@@ -68,8 +70,8 @@ def markdown() -> str:
     return "\n".join([*head, *map(str, rows())])
 
 
-def main(readme: Path = README) -> None:
-    put_into(readme, markdown(), BEGIN, END)
+def main(page: Path = ARCHITECTURES) -> None:
+    put_into(page, markdown(), BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""The README's table of architectures is of all that are opened, and says what was measured."""
+"""The manual's table of architectures is of all that are opened, and says what was measured."""
 
 import re
 
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from headlight.model.families import FAMILIES, SEQ2SEQ_FAMILIES
-from tests.bench.table import README
 from tests.model.families import architectures, seq2seq_twins, table
 from tests.model.families.twins import TOLERANCE
 
@@ -14,7 +13,7 @@ TRANSFORMERS = {name for name in (*FAMILIES, *SEQ2SEQ_FAMILIES) if name in CONFI
 
 
 def _rows() -> list[list[str]]:
-    told = README.read_text(encoding="utf-8").partition(table.BEGIN)[2].partition(table.END)[0]
+    told = table.ARCHITECTURES.read_text(encoding="utf-8").partition(table.BEGIN)[2].partition(table.END)[0]
     return [line.strip("| ").split(" | ") for line in told.strip().splitlines()[2:]]
 
 

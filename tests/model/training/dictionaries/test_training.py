@@ -186,7 +186,7 @@ OPENED_BY_SAELENS = {
 @pytest.mark.parametrize("hook", [STREAM, MLP, "blocks.0.attn.hook_z"])
 @pytest.mark.parametrize("kind", ["topk", "batchtopk", "jumprelu"])
 def test_saelens_opens_what_is_saved_but_for_topk_transcoders(kind: Kind, hook: str, tmp_path: Path) -> None:
-    """As the README says; SAELens 6.54.12 gave the numbers of ours to 1e-6 where it has a class of that name."""
+    """As the manual says; SAELens 6.54.12 gave the numbers of ours to 1e-6 where it has a class of that name."""
     place, cfg = place_of(hook), random_model().cfg
     sparse = Sparse(Shape(kind, cfg.d_model, cfg.d_model, 40, 4, place.is_autoencoder), 3)
     save(sparse, place, "tiny", cfg, tmp_path / "out")
