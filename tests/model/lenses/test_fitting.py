@@ -17,7 +17,7 @@ from headlight.model.training.lenses import mean_jacobian
 from headlight.model.training.lenses.mean_jacobian import fit_jacobian
 from headlight.model.training.lenses.rows import token_rows
 from headlight.model.training.lenses.tuned import Translators, TunedRecipe, divergences, fit_tuned
-from tests.places import ROOT
+from tests.places import DOCS, ROOT
 
 N_LAYERS, D_MODEL, D_VOCAB = 3, 18, 37  # d_model is no multiple of the rows that travel together
 
@@ -165,8 +165,10 @@ def test_the_command_fits_and_writes_a_card(tmp_path: Path) -> None:
     import subprocess
     import sys
 
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))))
     command = [sys.executable, "-m", "headlight.model.training.recipes.lenses", "mini", "--corpus"]
-    command += [str(ROOT / "README.md"), "--out", str(tmp_path / "out"), "--run", str(tmp_path / "run"), "--rows", "16"]
+    command += [str(corpus), "--out", str(tmp_path / "out"), "--run", str(tmp_path / "run"), "--rows", "16"]
     command += ["--steps", "2", "--prompts", "2", "--held-out", "20"]
     subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
     assert "2 steps of 8 rows" in (tmp_path / "out" / "README.md").read_text()
