@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headlight.app import scan
 from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from headlight.app.server.flags import FIELDS, default_text, flag
@@ -101,6 +102,23 @@ def test_every_make_target_named_exists() -> None:
     environment = os.environ | {"MAKEFLAGS": ""}
     command = ["make", "-n", *sorted(targets), "TORCH_INDEX="]  # which takes a second to be found
     subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+
+
+def _scan_rows() -> list[str]:
+    """A row for each flag of a scan, as `--help` has it."""
+    rows = []
+    for action in scan.parser()._actions:
+        if action.option_strings and action.dest != "help":
+            meaning, _, default = (action.help or "").removesuffix(")").partition(" (default: ")
+            default = "1" if action.default is True else default or action.default or ""
+            text = f"`{default}`" if default else "none"
+            rows.append(f"| `{action.option_strings[0]}` | {text} | {meaning} |")
+    return rows
+
+
+def test_every_flag_of_a_scan_is_in_the_table_with_its_default_and_meaning() -> None:
+    text = TEXT["docs/how-to/scan-a-corpus.md"]
+    assert [line for line in text.splitlines() if line.startswith("| `--")] == _scan_rows()
 
 
 def test_every_setting_is_in_the_table_with_its_default_and_meaning() -> None:
