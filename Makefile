@@ -52,7 +52,7 @@ test: .venv/installed-dev
 	$(PY) -m pytest --numprocesses 2 --dist loadfile --durations 25 -m "not thorough"
 
 test-quick: .venv/installed-dev # what is run after every change: a minute or two, without a browser
-	$(PY) -m pytest --numprocesses 2 --dist loadfile -m "not browser and not slow"
+	$(PY) -m pytest --numprocesses 2 --dist loadfile --hypothesis-profile quick -m "not browser and not slow"
 
 test-all: .venv/installed-dev # the rest: what is thorough, and all random examples of the tests that draw some
 	$(PY) -m pytest --numprocesses 2 --dist loadfile --hypothesis-profile all --durations 25 -m "thorough or hypothesis"

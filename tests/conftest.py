@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 gc.disable()  # while all tests come in: there is nothing to collect, and looking for it takes half as long again
 check_annotations("headlight.model")  # before anything imports it
 torch.set_num_threads(1)  # the order of sums, and so their last bits, is the same wherever tests run
-# A slow machine is no failure. `make test` draws a quarter of a hundred examples, and `make test-all` the others.
+# A slow machine is no failure. `make test-quick` draws five examples, `make test` 25, and `make test-all` the others.
+settings.register_profile("quick", deadline=None, max_examples=5)
 settings.register_profile("headlight", deadline=None, max_examples=25)
 settings.register_profile("all", deadline=None, max_examples=75)
 settings.load_profile("headlight")
@@ -29,11 +30,13 @@ LOOPBACK = ("127.", "::1", "localhost")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a browser, and count what is thorough as slow: neither is in `make test-quick`."""
+    """Mark what needs a browser, and what is slow: neither is in `make test-quick`."""
+    listed = set((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines())
     for item in items:
         if "with_chromium" in item.fixturenames:
             item.add_marker("browser")
-        if item.get_closest_marker("thorough"):
+        runs_a_page = "AppTest" in vars(item.module)
+        if runs_a_page or item.get_closest_marker("thorough") or f"{item.path.name}::{item.originalname}" in listed:
             item.add_marker("slow")
 
 

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from headlight import __version__
-from tests.places import ROOT
+from tests.places import ROOT, shown_pictures
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What `make` installs of a file of exact versions stands, as a range, in these lists of pyproject.toml.
@@ -96,3 +96,17 @@ def test_every_supported_python_is_tested() -> None:
     matrix = yaml.safe_load(_text(".github/workflows/test.yml"))["jobs"]["quick"]["strategy"]["matrix"]
     assert matrix["os"] == ["ubuntu-latest", "macos-latest"]
     assert f">={matrix['python'][0]}" == PROJECT["requires-python"]
+
+
+def test_every_picture_that_is_committed_is_shown() -> None:
+    committed = {path.stem for path in (ROOT / "assets" / "screenshots").iterdir()}
+    assert committed == shown_pictures()
+
+
+def test_every_test_that_is_listed_as_slow_exists() -> None:
+    files = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    tests = {
+        f"{path.name}::{name}" for path, text in files.items() for name in re.findall(r"^def (test_\w+)", text, re.M)
+    }
+    listed = [line for line in _text("tests/slow.txt").splitlines() if not line.startswith("#")]
+    assert listed == sorted(set(listed) & tests)

@@ -18,7 +18,7 @@ from headlight.app.registry import VIEWS
 from headlight.app.runs import prompts
 from tests.e2e.driver import HEIGHT, Driver, Theme
 from tests.e2e.walk import walk
-from tests.places import ROOT
+from tests.places import ROOT, shown_pictures
 from tests.serving import chromium, headlight
 
 COMPARED = {
@@ -72,19 +72,13 @@ def main() -> None:
     arguments = parser.parse_args()
     folder: Path = arguments.all or FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    names = shown_names()
+    names = shown_pictures()
     with tempfile.TemporaryDirectory() as log, headlight(Path(log)) as url, chromium() as browser:
         for picture in filter(lambda each: not arguments.slugs or each.view.slug in arguments.slugs, pictures()):
             if arguments.all or picture.name in names:
                 _take(browser, url, picture, folder)
         if (not arguments.slugs or "walk" in arguments.slugs) and (arguments.all or "walk-1" in names):
             _take_walk(browser, url, folder)
-
-
-def shown_names() -> set[str]:
-    """The names of the pictures that README.md and the manual show."""
-    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")))
-    return {name for text in texts for name in re.findall(r"screenshots/([\w-]+)\.png", text)}
 
 
 @dataclass(frozen=True)
