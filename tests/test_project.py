@@ -110,3 +110,15 @@ def test_every_test_that_is_listed_as_slow_exists() -> None:
     }
     listed = [line for line in _text("tests/slow.txt").splitlines() if not line.startswith("#")]
     assert listed == sorted(set(listed) & tests)
+
+
+def test_every_path_and_command_of_the_guide_for_contributors_exists() -> None:
+    guide = _text("CONTRIBUTING.md")
+    folders = r"(?:app|assets|docs|model|recipes|tests|\.github|\.ci)"
+    paths = re.findall(rf"(?<![\w/])({folders}/[\w./-]*\w)|`({folders}|[\w-]+\.(?:md|toml|txt|cff|py|lock))`", guide)
+    named = {one or other for one, other in paths}
+    assert len(named) > 30
+    assert not [path for path in named if not (ROOT / path).exists()]
+    targets = set(re.findall(r"\bmake ([a-z][a-z-]*[a-z])\b(?=`|,| {2,}|\n)", guide))
+    assert len(targets) > 12
+    assert targets <= set(re.findall(r"^([\w-]+):", _text("Makefile"), re.MULTILINE))
