@@ -12,8 +12,7 @@ from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from headlight.app.server.flags import FIELDS, default_text, flag
 from headlight.model.families import FAMILIES, OWN, SEQ2SEQ_FAMILIES
-from tests.e2e.screenshots import shown_names
-from tests.places import DOCS, ROOT
+from tests.places import DOCS, ROOT, shown_pictures
 
 README = ROOT / "README.md"
 PAGES = {page.relative_to(ROOT).as_posix(): page for page in (README, *sorted(DOCS.rglob("*.md")))}
@@ -92,7 +91,7 @@ def test_every_path_that_is_named_exists(page: Path) -> None:
 
 
 def test_every_committed_picture_is_shown() -> None:
-    assert {path.stem for path in (ROOT / "assets" / "screenshots").iterdir()} == shown_names()
+    assert {path.stem for path in (ROOT / "assets" / "screenshots").iterdir()} == shown_pictures()
 
 
 def test_every_make_target_named_exists() -> None:

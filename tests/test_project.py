@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from headlight import __version__
-from tests.places import ROOT, shown_pictures
+from tests.places import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What `make` installs of a file of exact versions stands, as a range, in these lists of pyproject.toml.
@@ -96,11 +96,6 @@ def test_every_supported_python_is_tested() -> None:
     matrix = yaml.safe_load(_text(".github/workflows/test.yml"))["jobs"]["quick"]["strategy"]["matrix"]
     assert matrix["os"] == ["ubuntu-latest", "macos-latest"]
     assert f">={matrix['python'][0]}" == PROJECT["requires-python"]
-
-
-def test_every_picture_that_is_committed_is_shown() -> None:
-    committed = {path.stem for path in (ROOT / "assets" / "screenshots").iterdir()}
-    assert committed == shown_pictures()
 
 
 def test_every_test_that_is_listed_as_slow_exists() -> None:
