@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -12,7 +13,7 @@ from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from headlight.app.server.flags import FIELDS, default_text, flag
 from headlight.model.families import FAMILIES, OWN, SEQ2SEQ_FAMILIES
-from tests.places import DOCS, ROOT, shown_pictures
+from tests.places import DOCS, ROOT
 
 README = ROOT / "README.md"
 PAGES = {page.relative_to(ROOT).as_posix(): page for page in (README, *sorted(DOCS.rglob("*.md")))}
@@ -90,8 +91,10 @@ def test_every_path_that_is_named_exists(page: Path) -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
-def test_every_committed_picture_is_shown() -> None:
-    assert {path.stem for path in (ROOT / "assets" / "screenshots").iterdir()} == shown_pictures()
+@pytest.mark.parametrize("name", PAGES)
+def test_every_module_and_name_of_the_library_that_is_named_exists(name: str) -> None:
+    for dotted in re.findall(r"`((?:headlight\.app|headlight\.model|tests)(?:\.\w+)+)`", TEXT[name]):
+        assert resolve_name(dotted) is not None, dotted
 
 
 def test_every_make_target_named_exists() -> None:
