@@ -13,6 +13,8 @@ from headlight.app.registry import VIEWS
 from tests.notebook import FIGURES, NOTEBOOK, committed, executed
 from tests.places import ROOT
 
+pytestmark = pytest.mark.real
+
 LARGEST = 600_000  # bytes; GitHub shows larger notebooks late or not at all
 LINKS = re.compile(r"\]\(([^)#:]+)\)")
 
