@@ -28,8 +28,12 @@ def main() -> None:
     """Draw the page that the URL names."""
     memory.spare_modules()
     icon = str(ASSETS / "icon.png")
-    menu = {"About": ABOUT} | manual.menu_item(st.context.url)
-    st.set_page_config(page_title="Headlight", page_icon=icon, layout="wide", menu_items=menu)
+    st.set_page_config(
+        page_title="Headlight",
+        page_icon=icon,
+        layout="wide",
+        menu_items={"About": ABOUT, **manual.menu_item(st.context.url)},
+    )
     st.logo(ASSETS / "logo.svg", size="large")
     for sheet in STYLES:
         st.html(sheet)
